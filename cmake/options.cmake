@@ -1,0 +1,17 @@
+# Flags that every target of the project shares.
+add_library(dpmpi_flags INTERFACE)
+target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off
+                       -fno-math-errno)
+if(DPMPI_NATIVE)
+  target_compile_options(dpmpi_flags INTERFACE -march=native)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(dpmpi_flags INTERFACE -mprefer-vector-width=512)
+  endif()
+else()
+  target_compile_options(dpmpi_flags INTERFACE -march=x86-64-v3)
+endif()
+if(DPMPI_SANITIZE)
+  target_compile_options(dpmpi_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                         -fno-omit-frame-pointer)
+  target_link_options(dpmpi_flags INTERFACE -fsanitize=address,undefined)
+endif()

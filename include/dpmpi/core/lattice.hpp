@@ -1,0 +1,67 @@
+#pragma once
+// The integer lattice on which all sums over records are formed (numerics contract N3, N4).
+//
+// A contribution is scaled by 2^k, rounded to the nearest integer and added as an integer, so that the sum has the same
+// bits in every order and on every number of ranks. Sums live in int64; the hot accumulator is int32 (half the memory
+// traffic) and is spilled into int64 before it could overflow, which changes no bit.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "dpmpi/core/aligned.hpp"
+
+namespace dpmpi {
+
+/// The lattice 2^-k Z. All choices come from public values.
+struct Lattice {
+  int k = 0;
+  double scale() const;    ///< 2^k
+  double quantum() const;  ///< 2^-k
+
+  /// The lattice for sums of vectors of dimension `dim`, each of norm <= bound: coarse enough that 1,000 records fit the
+  /// int32 accumulator where it can be, fine enough that rounding costs at most 2^-11 of the sensitivity (N4).
+  /// Refuses (ConfigError) a sum of `largest_batch` records that could reach 2^62, and (N3) 2^-k < 2^-36 noise_std.
+  static Lattice choose(std::size_t dim, double bound, std::uint64_t largest_batch);
+};
+
+/// Sums of lattice points for one rank. Reused over steps: nothing is allocated after construction.
+class LatticeAccumulator {
+ public:
+  /// `bound`: upper bound of every coordinate of one record's contribution (its norm bound with slack).
+  LatticeAccumulator(std::size_t dim, Lattice lattice, double bound);
+
+  std::size_t dim() const { return hot_.size(); }
+  Lattice lattice() const { return lattice_; }
+  float scale() const { return scale_; }
+
+  /// Starts a new sum: all zero.
+  void clear();
+
+  /// Announces contributions of `rows` records; must come before they are added. `rows` <= rows_at_once().
+  void begin(std::size_t rows);
+  std::size_t rows_at_once() const { return capacity_; }
+
+  /// Adds round(2^k values[j]) to coordinate offset + j. `values` is a float32 sum over announced records, or one record.
+  void add(std::size_t offset, std::span<const float> values);
+  void add(std::size_t offset, std::span<const double> values);
+
+  /// The int32 accumulator (dim() entries, 64-byte-aligned), for kernels that round and add in their own sweep:
+  /// hot()[j] += lrintf(coefficient * scale() * x[j]).
+  std::int32_t* hot() { return hot_.data(); }
+
+  /// The exact sum so far, in units of 2^-k. Local.
+  std::span<std::int64_t> totals();
+
+ private:
+  void spill();
+
+  Lattice lattice_;
+  float scale_;
+  std::size_t capacity_;         // records whose sum surely fits int32
+  std::size_t pending_ = 0;      // records announced since the last spill
+  AlignedVector<std::int32_t> hot_;
+  AlignedVector<std::int64_t> total_;
+};
+
+}  // namespace dpmpi

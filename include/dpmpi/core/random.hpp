@@ -1,0 +1,94 @@
+#pragma once
+// Two kinds of randomness that do not mix (numerics contract N5, N6): secret bits decide privacy (noise, Poisson
+// selection) and come from ChaCha20 under a key of the operating system; public bits (initialisation, directions,
+// shuffles, output index) come from Philox under a seed that anybody may know.
+// Both are counter-based: any word of any step can be drawn again, in any order, on any rank.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dpmpi {
+
+/// A 256-bit key. Wiped when destroyed; never printed.
+class SecretKey {
+ public:
+  static SecretKey from_system();                 ///< getrandom(2)
+  static SecretKey from_seed(std::uint64_t seed); ///< for tests: the run's certificate says epsilon = infinity
+  static SecretKey from_bytes(std::span<const std::uint8_t, 32> bytes);
+  SecretKey(const SecretKey&) = default;
+  SecretKey& operator=(const SecretKey&) = default;
+  ~SecretKey();
+
+  /// An independent key for one purpose: HMAC-SHA256(key, purpose || index).
+  SecretKey derive(std::string_view purpose, std::uint64_t index = 0) const;
+  /// HMAC-SHA256 of a message under this key, as 64 hex digits (keyed commitment).
+  std::string authenticate(std::string_view message) const;
+  std::span<const std::uint8_t, 32> bytes() const { return bytes_; }
+
+ private:
+  SecretKey() = default;
+  std::array<std::uint8_t, 32> bytes_{};
+};
+
+/// The ChaCha20 keystream of a key, addressed by (step, site, word).
+class SecretStream {
+ public:
+  explicit SecretStream(const SecretKey& key);
+  ~SecretStream();
+  SecretStream(SecretStream&&) noexcept;
+  SecretStream(const SecretStream&) = delete;
+  SecretStream& operator=(const SecretStream&) = delete;
+
+  /// out[i] = 64-bit word first + i of (step, site); `first` is a multiple of 8 (one cipher block).
+  void words(std::uint64_t step, std::uint32_t site, std::uint64_t first, std::span<std::uint64_t> out);
+  /// Standard normals number first + i of (step, site); `first` is a multiple of 8.
+  void normals(std::uint64_t step, std::uint32_t site, std::uint64_t first, std::span<double> out);
+
+ private:
+  void* context_;
+};
+
+/// The Philox4x32-10 stream of (seed, purpose, step), addressed by word. Copyable; holds no state.
+class PublicStream {
+ public:
+  PublicStream(std::uint64_t seed, std::string_view purpose, std::uint64_t step = 0);
+  void words(std::uint64_t first, std::span<std::uint64_t> out) const;  ///< `first` even
+  std::uint64_t word(std::uint64_t i) const;
+  double uniform(std::uint64_t i) const;                                  ///< in (0, 1)
+  std::uint64_t below(std::uint64_t i, std::uint64_t n) const;            ///< uniform on 0..n-1 (n > 0), bias < 2^-64 n
+  void normals(std::uint64_t first, std::span<double> out) const;         ///< `first` even
+  void normals(std::uint64_t first, std::span<float> out) const;
+  std::vector<std::uint32_t> permutation(std::uint32_t n) const;
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 2> high_;  // upper half of the counter: purpose and step
+};
+
+/// Sequential reader of secret words: for samplers that use a varying number of them.
+class SecretReader {
+ public:
+  SecretReader(SecretStream& stream, std::uint64_t step, std::uint32_t site) : stream_(stream), step_(step), site_(site) {}
+  std::uint64_t next();
+  std::uint64_t below(std::uint64_t n);  ///< exactly uniform on 0..n-1 (rejection)
+
+ private:
+  SecretStream& stream_;
+  std::uint64_t step_, position_ = 0;
+  std::uint32_t site_;
+  std::array<std::uint64_t, 64> buffer_{};
+};
+
+/// Box-Muller on 64-bit words, pairwise: words (2i, 2i+1) give normals (2i, 2i+1). words.size() is even.
+/// Only + - * / and sqrt, never contracted: the same bits on every machine. Error below 1e-14; reaches 9.4 sigma.
+void box_muller(std::span<const std::uint64_t> words, std::span<double> out);
+
+/// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C library.
+double portable_log(double x);
+
+}  // namespace dpmpi

@@ -1,0 +1,115 @@
+#pragma once
+// A per-record loss and its batched kernels. Objectives know nothing about privacy: they bound what they are told to bound.
+//
+// Contract for every kernel (numerics contract N2, N4, N7):
+//  - row-invariant: a record's loss, difference or contribution has the same bits whatever rows share its micro-batch;
+//  - a contribution's norm is at most clip * (1 + slack().clip) before it is rounded to the lattice;
+//  - a non-finite per-record result contributes the zero vector;
+//  - nothing is allocated per call after the first one; an objective serves one thread.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpmpi/core/lattice.hpp"
+#include "dpmpi/core/options.hpp"
+#include "dpmpi/core/random.hpp"
+#include "dpmpi/data/records.hpp"
+
+namespace dpmpi {
+
+enum class Clipping { flat, per_layer };
+
+/// The norm bound that a kernel enforces on every record. per_layer: each of L layers gets clip / sqrt(L).
+struct L2Bound {
+  double clip = 1;
+  Clipping clipping = Clipping::flat;
+};
+
+/// What a kernel's arithmetic adds to the sensitivity, relative to the clip (N4).
+struct NumericSlack {
+  double clip = 0;             ///< eta_clip: how far one contribution may exceed the bound
+  std::size_t summed_rows = 1; ///< rows b that are summed in float32 before rounding to the lattice (1: each by itself)
+};
+
+/// Public facts that size an objective.
+struct ObjectiveFacts {
+  std::uint64_t features = 0;
+  Storage storage = Storage::dense_f32;
+  float bias = 1;
+};
+
+/// One parameter group (a layer's matrix, a bias) for per-layer clipping, initialisation and export.
+struct ParameterGroup {
+  std::string name;
+  std::size_t offset = 0, rows = 0, cols = 0;  ///< rows x cols, row-major at offset
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+
+  virtual std::size_t dim() const = 0;
+  virtual LabelKind label_kind() const = 0;
+  virtual std::size_t classes() const { return 0; }   ///< label_kind() == class_
+  virtual std::size_t outputs() const = 0;            ///< scores per record
+  virtual std::vector<ParameterGroup> groups() const = 0;
+  /// Floating-point operations of one clipped gradient, for plans and for balancing blocks.
+  virtual double flops_per_record() const = 0;
+  /// Rows per micro-batch at most (a multiple of 16).
+  virtual std::size_t micro_batch_rows() const { return 128; }
+  virtual bool has_gradients() const { return true; }
+
+  /// Public start point.
+  virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
+
+  /// Sets the point(s) that the kernels below evaluate at; the spans must stay valid and unchanged until the next call.
+  virtual void prepare(std::span<const float> w) = 0;
+  virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
+
+  /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
+  virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
+  virtual void scores(const Rows& rows, std::span<float> out) = 0;
+  /// Adds clip(grad loss_i(w)) of each row.
+  virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+  /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
+  virtual void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+  /// out[i * K + k] = (loss_i(w + xi u_k) - loss_i(w - xi u_k)) / (2 xi); directions: K x dim(), row-major, 64-byte-aligned.
+  virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
+                                       std::span<double> out) = 0;
+
+  virtual NumericSlack gradient_slack() const = 0;
+  virtual NumericSlack difference_slack() const = 0;
+
+  /// The public part: (l2 / 2) |w|^2 over all parameters but biases. Never probed, clipped or noised.
+  double l2 = 0;
+  /// gradient += l2 * w on the regularised coordinates.
+  void add_regularizer_gradient(std::span<const float> w, std::span<float> gradient) const;
+  double regularizer(std::span<const float> w) const;
+};
+
+/// What the registry knows about an objective. Register in the objective's own file:
+///   static const ObjectiveRegistration logistic{{"logistic", "log(1 + exp(-y <w, x>))", declare, make}};
+struct ObjectiveEntry {
+  std::string name;     ///< objective.name
+  std::string summary;  ///< one line for `dpmpi list objectives`
+  /// An object with its own options: declare() binds them to fields, make() builds the objective once they are read.
+  struct Builder {
+    virtual ~Builder() = default;
+    virtual void declare(Options& options) = 0;
+    /// Throws ConfigError / DataError where facts and options do not fit.
+    virtual std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const = 0;
+    virtual LabelKind label_kind() const = 0;
+    virtual std::size_t classes() const { return 0; }
+  };
+  std::unique_ptr<Builder> (*builder)();
+};
+const std::vector<ObjectiveEntry>& objectives();  ///< sorted by name
+struct ObjectiveRegistration {
+  explicit ObjectiveRegistration(ObjectiveEntry entry);
+};
+
+}  // namespace dpmpi
