@@ -1,0 +1,44 @@
+#pragma once
+// How n records are cut into blocks, and blocks into runs owned by ranks (numerics contract N1). The cut is a constant of
+// the config; who owns what is not, and nothing that leaves the ranks may depend on it.
+
+#include <cstdint>
+#include <vector>
+
+#include "dpmpi/data/records.hpp"
+
+namespace dpmpi {
+
+/// Records 0..n-1 in `blocks` contiguous blocks whose sizes differ by at most one.
+struct BlockLayout {
+  std::uint64_t records = 0;
+  std::uint32_t blocks = 1;
+  std::uint64_t begin(std::uint32_t block) const;  ///< first global index; begin(blocks) == records
+  std::uint64_t size(std::uint32_t block) const { return begin(block + 1) - begin(block); }
+};
+
+/// Runs of blocks: rank r owns blocks first[r] .. first[r + 1] - 1.
+struct Ownership {
+  std::vector<std::uint32_t> first;
+  std::uint32_t begin(int rank) const { return first[static_cast<std::size_t>(rank)]; }
+  std::uint32_t end(int rank) const { return first[static_cast<std::size_t>(rank) + 1]; }
+  int owner(std::uint32_t block) const;
+  /// Even runs. Throws ConfigError (what to set) if there are more ranks than blocks.
+  static Ownership even(std::uint32_t blocks, int ranks);
+};
+
+/// One block in memory.
+struct Block {
+  std::uint32_t id = 0;           ///< which block
+  std::uint64_t first_index = 0;  ///< global index of its first record
+  Records records;
+};
+
+/// What one rank holds of a dataset.
+struct Shard {
+  DatasetFacts facts;
+  BlockLayout layout;
+  std::vector<Block> blocks;  ///< this rank's run, ascending
+};
+
+}  // namespace dpmpi
