@@ -1,5 +1,6 @@
 #pragma once
-// The only door to MPI. Six collectives that the trainer needs, and no floating-point reduction at all (contract N3).
+// The only door to MPI. Six collectives that the trainer needs, and no floating-point reduction at all (contract
+// N3).
 
 #include <cstddef>
 #include <cstdint>
@@ -30,15 +31,11 @@ class Communicator {
 
   /// Root's bytes to all. Lengths must agree.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void broadcast(std::span<T> values) const {
-    broadcast_bytes(values.data(), values.size_bytes());
-  }
+  requires std::is_trivially_copyable_v<T>
+  void broadcast(std::span<T> values) const { broadcast_bytes(values.data(), values.size_bytes()); }
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void broadcast(T& value) const {
-    broadcast_bytes(&value, sizeof value);
-  }
+  requires std::is_trivially_copyable_v<T>
+  void broadcast(T& value) const { broadcast_bytes(&value, sizeof value); }
   /// Root's text to all (any length on the others).
   void broadcast(std::string& text) const;
 
@@ -46,17 +43,20 @@ class Communicator {
   std::vector<std::string> gather(const std::string& mine) const;
   /// parts[r] of the root goes to rank r (parts is read on the root only; size() entries).
   std::string scatter(const std::vector<std::string>& parts) const;
-  /// Local pair: the root sends `bytes` to `to`; that rank receives them. For loading, where the root streams blocks out.
+  /// Local pair: the root sends `bytes` to `to`; that rank receives them. For loading, where the root streams
+  /// blocks out.
   void send(std::string_view bytes, int to) const;
   std::string receive(int from) const;
 
   /// True on all if any rank passes true.
   bool any(bool mine) const;
-  /// Throws CommError on all ranks, naming `what` and the ranks that differ from the root, unless digests are all equal.
+  /// Throws CommError on all ranks, naming `what` and the ranks that differ from the root, unless digests are all
+  /// equal.
   void agree(std::string_view digest, std::string_view what) const;
   void barrier() const;
 
-  /// New group of the ranks that pass the same colour >= 0, ordered by rank; colour < 0 yields an empty group (size 0).
+  /// New group of the ranks that pass the same colour >= 0, ordered by rank; colour < 0 yields an empty group (size
+  /// 0).
   Communicator split(int colour) const;
 
   /// Limit of elements per MPI call; lowered by tests to exercise splitting. Local.
@@ -65,6 +65,7 @@ class Communicator {
  private:
   friend class Session;
   struct Handle;
+  Communicator() = default;
   explicit Communicator(std::shared_ptr<Handle> handle);
   void broadcast_bytes(void* data, std::size_t bytes) const;
   std::shared_ptr<Handle> handle_;  // null: alone

@@ -1,9 +1,9 @@
 #pragma once
 // The integer lattice on which all sums over records are formed (numerics contract N3, N4).
 //
-// A contribution is scaled by 2^k, rounded to the nearest integer and added as an integer, so that the sum has the same
-// bits in every order and on every number of ranks. Sums live in int64; the hot accumulator is int32 (half the memory
-// traffic) and is spilled into int64 before it could overflow, which changes no bit.
+// A contribution is scaled by 2^k, rounded to the nearest integer and added as an integer, so that the sum has the
+// same bits in every order and on every number of ranks. Sums live in int64; the hot accumulator is int32 (half the
+// memory traffic) and is spilled into int64 before it could overflow, which changes no bit.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,12 @@ struct Lattice {
   double scale() const;    ///< 2^k
   double quantum() const;  ///< 2^-k
 
-  /// The lattice for sums of vectors of dimension `dim`, each of norm <= bound: coarse enough that 1,000 records fit the
-  /// int32 accumulator where it can be, fine enough that rounding costs at most 2^-11 of the sensitivity (N4).
-  /// Refuses (ConfigError) a sum of `largest_batch` records that could reach 2^62, and (N3) 2^-k < 2^-36 noise_std.
-  static Lattice choose(std::size_t dim, double bound, std::uint64_t largest_batch);
+  /// The lattice for sums of vectors of dimension `dim`, each of norm <= bound, released with Gaussian noise of
+  /// deviation `noise_std`: fine enough that rounding adds at most 2^-11 of the bound to the sensitivity (N4),
+  /// coarse enough that 256 records fit the int32 accumulator and that a double fills it: 2^-k >= 2^-36 noise_std
+  /// (N3). Where these conflict the coarser wins, and the slack says what it costs. Throws ConfigError if
+  /// `largest_batch` records could sum to 2^62.
+  static Lattice choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch);
 };
 
 /// Sums of lattice points for one rank. Reused over steps: nothing is allocated after construction.
@@ -42,7 +44,8 @@ class LatticeAccumulator {
   void begin(std::size_t rows);
   std::size_t rows_at_once() const { return capacity_; }
 
-  /// Adds round(2^k values[j]) to coordinate offset + j. `values` is a float32 sum over announced records, or one record.
+  /// Adds round(2^k values[j]) to coordinate offset + j. `values` is a float32 sum over announced records, or one
+  /// record.
   void add(std::size_t offset, std::span<const float> values);
   void add(std::size_t offset, std::span<const double> values);
 
@@ -58,8 +61,8 @@ class LatticeAccumulator {
 
   Lattice lattice_;
   float scale_;
-  std::size_t capacity_;         // records whose sum surely fits int32
-  std::size_t pending_ = 0;      // records announced since the last spill
+  std::size_t capacity_;     // records whose sum surely fits int32
+  std::size_t pending_ = 0;  // records announced since the last spill
   AlignedVector<std::int32_t> hot_;
   AlignedVector<std::int64_t> total_;
 };

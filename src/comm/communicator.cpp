@@ -1,0 +1,170 @@
+#include "dpmpi/comm/communicator.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "handle.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::size_t chunk_limit = std::size_t{1} << 30;  // MPI 3.1 counts are int
+
+void check(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw CommError(fmt::format("{} failed: {}", what, text));
+}
+
+/// Calls operation(offset, count) over [0, total) in pieces that fit an int count.
+template <class Operation>
+void in_chunks(std::size_t total, Operation operation) {
+  for (std::size_t offset = 0; offset < total; offset += chunk_limit)
+    operation(offset, static_cast<int>(std::min(chunk_limit, total - offset)));
+}
+
+}  // namespace
+
+Communicator::Handle::~Handle() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!finalized && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+}
+
+std::shared_ptr<Communicator::Handle> Communicator::Handle::adopt(MPI_Comm comm) {
+  auto handle = std::make_shared<Handle>();
+  handle->comm = comm;
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return handle;
+}
+
+std::shared_ptr<Communicator::Handle> Communicator::Handle::duplicate(MPI_Comm comm) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check(MPI_Comm_dup(comm, &copy), "MPI_Comm_dup");
+  return adopt(copy);
+}
+
+Communicator::Communicator(std::shared_ptr<Handle> handle) : handle_(std::move(handle)) {
+  check(MPI_Comm_rank(handle_->comm, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(handle_->comm, &size_), "MPI_Comm_size");
+}
+
+Communicator Communicator::alone() { return Communicator(); }
+
+void Communicator::set_chunk_limit(std::size_t elements) { chunk_limit = std::max<std::size_t>(1, elements); }
+
+void Communicator::sum_to_root(std::span<std::int64_t> values) const {
+  if (size_ <= 1) return;
+  in_chunks(values.size(), [&](std::size_t offset, int count) {
+    std::int64_t* data = values.data() + offset;
+    check(MPI_Reduce(is_root() ? MPI_IN_PLACE : data, is_root() ? data : nullptr, count, MPI_INT64_T, MPI_SUM, 0,
+                     handle_->comm),
+          "sum to root");
+  });
+}
+
+void Communicator::sum(std::span<std::int64_t> values) const {
+  if (size_ <= 1) return;
+  in_chunks(values.size(), [&](std::size_t offset, int count) {
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM, handle_->comm), "sum");
+  });
+}
+
+void Communicator::broadcast_bytes(void* data, std::size_t bytes) const {
+  if (size_ <= 1) return;
+  in_chunks(bytes, [&](std::size_t offset, int count) {
+    check(MPI_Bcast(static_cast<char*>(data) + offset, count, MPI_BYTE, 0, handle_->comm), "broadcast");
+  });
+}
+
+void Communicator::broadcast(std::string& text) const {
+  std::uint64_t length = text.size();
+  broadcast(length);
+  text.resize(length);
+  broadcast_bytes(text.data(), length);
+}
+
+std::vector<std::string> Communicator::gather(const std::string& mine) const {
+  if (size_ <= 1) return {mine};
+  if (!is_root()) {
+    send(mine, 0);
+    return {};
+  }
+  std::vector<std::string> all{mine};
+  for (int r = 1; r < size_; ++r) all.push_back(receive(r));
+  return all;
+}
+
+std::string Communicator::scatter(const std::vector<std::string>& parts) const {
+  if (!is_root()) return receive(0);
+  verify(parts.size() == static_cast<std::size_t>(size_), "scatter needs one part for each rank");
+  for (int r = 1; r < size_; ++r) send(parts[static_cast<std::size_t>(r)], r);
+  return parts[0];
+}
+
+void Communicator::send(std::string_view bytes, int to) const {
+  const std::uint64_t length = bytes.size();
+  check(MPI_Send(&length, 1, MPI_UINT64_T, to, 0, handle_->comm), "send");
+  in_chunks(bytes.size(), [&](std::size_t offset, int count) {
+    check(MPI_Send(bytes.data() + offset, count, MPI_BYTE, to, 0, handle_->comm), "send");
+  });
+}
+
+std::string Communicator::receive(int from) const {
+  std::uint64_t length = 0;
+  check(MPI_Recv(&length, 1, MPI_UINT64_T, from, 0, handle_->comm, MPI_STATUS_IGNORE), "receive");
+  std::string bytes(length, '\0');
+  in_chunks(bytes.size(), [&](std::size_t offset, int count) {
+    check(MPI_Recv(bytes.data() + offset, count, MPI_BYTE, from, 0, handle_->comm, MPI_STATUS_IGNORE), "receive");
+  });
+  return bytes;
+}
+
+bool Communicator::any(bool mine) const {
+  std::int64_t count = mine ? 1 : 0;
+  sum(std::span(&count, 1));
+  return count > 0;
+}
+
+void Communicator::agree(std::string_view digest, std::string_view what) const {
+  if (size_ <= 1) return;
+  const auto all = gather(std::string(digest));
+  std::string verdict;
+  if (is_root()) {
+    std::vector<int> others;
+    for (int r = 1; r < size_; ++r)
+      if (all[static_cast<std::size_t>(r)] != all[0]) others.push_back(r);
+    if (!others.empty())
+      verdict = fmt::format(
+          "ranks disagree on {}: rank {} differ{} from the root. Are all ranks running the same program on the "
+          "same config?",
+          what, fmt::join(others, ", "), others.size() == 1 ? "s" : "");
+  }
+  broadcast(verdict);
+  if (!verdict.empty()) throw CommError(verdict);
+}
+
+void Communicator::barrier() const {
+  if (size_ > 1) check(MPI_Barrier(handle_->comm), "barrier");
+}
+
+Communicator Communicator::split(int colour) const {
+  if (!handle_) {
+    Communicator same = alone();
+    if (colour < 0) same.size_ = 0;
+    return same;
+  }
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(handle_->comm, colour < 0 ? MPI_UNDEFINED : colour, rank_, &part), "split");
+  if (part != MPI_COMM_NULL) return Communicator(Handle::adopt(part));
+  Communicator none;
+  none.size_ = 0;
+  return none;
+}
+
+}  // namespace dpmpi

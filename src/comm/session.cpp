@@ -1,0 +1,94 @@
+#include "dpmpi/comm/session.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <thread>
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "handle.hpp"
+
+namespace dpmpi {
+namespace {
+
+struct Failure {
+  ExitCode code;
+  std::string text;
+  bool alike;  // every rank meets it at the same place
+};
+
+Failure describe(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    const bool alike = e.code() == ExitCode::config || e.code() == ExitCode::privacy || e.code() == ExitCode::data;
+    return {e.code(), fmt::format("{}: {}", e.kind(), e.what()), alike};
+  } catch (const std::bad_alloc&) {
+    return {ExitCode::bug, "out of memory", false};
+  } catch (const std::exception& e) {
+    return {ExitCode::bug, fmt::format("internal error (please report): {}", e.what()), false};
+  } catch (...) {
+    return {ExitCode::bug, "internal error (please report): unknown exception", false};
+  }
+}
+
+[[noreturn]] void end_job(const Communicator& world, const Failure& failure) {
+  char host[256] = "?";
+  gethostname(host, sizeof host - 1);
+  // An error that all ranks meet is printed by the root, whose abort ends the others while they wait here; a rank
+  // that is alone with it speaks up after the wait.
+  if (failure.alike && !world.is_root()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  if (failure.alike && world.is_root())
+    fmt::print(stderr, "dpmpi: {}\n", failure.text);
+  else
+    fmt::print(stderr, "dpmpi: rank {}/{} on {}: {}\n", world.rank(), world.size(), host, failure.text);
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(failure.code));
+  std::_Exit(static_cast<int>(failure.code));
+}
+
+}  // namespace
+
+int launcher_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  return 0;
+}
+
+Session::Session(int& argc, char**& argv) : world_(Communicator::alone()) {
+  // Products allocate and free the same buffers in every step; handing the pages back each time costs a third of
+  // the rate.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  int provided = 0;
+  if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+    throw CommError("MPI_Init failed");
+  world_ = Communicator(Communicator::Handle::duplicate(MPI_COMM_WORLD));
+}
+
+Session::~Session() {
+  if (std::uncaught_exceptions() > 0) return;
+  world_ = Communicator::alone();
+  MPI_Finalize();
+}
+
+int Session::run(const std::function<int(const Communicator&)>& body) {
+  try {
+    return body(world_);
+  } catch (...) {
+    const Failure failure = describe(std::current_exception());
+    if (world_.size() == 1) {  // nobody to take down: leave in good order, without the launcher's abort notice
+      fmt::print(stderr, "dpmpi: {}\n", failure.text);
+      return static_cast<int>(failure.code);
+    }
+    end_job(world_, failure);
+  }
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,83 @@
+#include "dpmpi/core/lattice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double int32_limit = 2147483647.0;
+
+// Nearest integer, ties to even, as the processor's vector conversion does it.
+inline std::int32_t nearest(float x) { return static_cast<std::int32_t>(__builtin_rintf(x)); }
+
+}  // namespace
+
+double Lattice::scale() const { return std::ldexp(1.0, k); }
+double Lattice::quantum() const { return std::ldexp(1.0, -k); }
+
+Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch) {
+  verify(bound > 0 && std::isfinite(bound) && noise_std >= 0, "lattice needs a positive finite bound");
+  const double fine = std::ceil(std::log2(4096.0 * std::sqrt(static_cast<double>(dim)) / bound));
+  const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
+  const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
+  const Lattice lattice{static_cast<int>(std::min({fine, fits, fills}))};
+  const double largest = static_cast<double>(largest_batch) * (bound * lattice.scale() + 1.0);
+  if (largest >= std::ldexp(1.0, 62))
+    throw ConfigError(fmt::format("a sum of {} records bounded by {} does not fit the integer lattice (2^62)",
+                                  largest_batch, bound));
+  return lattice;
+}
+
+LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound)
+    : lattice_(lattice),
+      scale_(static_cast<float>(lattice.scale())),
+      capacity_(static_cast<std::size_t>(std::min(1e9, int32_limit / (bound * lattice.scale() + 1.0)))),
+      hot_(round_up(dim, 16), 0),
+      total_(dim, 0) {
+  verify(capacity_ > 0, "one record does not fit the int32 accumulator");
+  hot_.resize(dim);
+}
+
+void LatticeAccumulator::clear() {
+  std::fill(hot_.begin(), hot_.end(), 0);
+  std::fill(total_.begin(), total_.end(), 0);
+  pending_ = 0;
+}
+
+void LatticeAccumulator::begin(std::size_t rows) {
+  verify(rows <= capacity_, "more records at once than the int32 accumulator holds");
+  if (pending_ + rows > capacity_) spill();
+  pending_ += rows;
+}
+
+void LatticeAccumulator::add(std::size_t offset, std::span<const float> values) {
+  std::int32_t* to = hot_.data() + offset;
+  const float scale = scale_;
+  const float* from = values.data();
+  for (std::size_t j = 0; j < values.size(); ++j) to[j] += nearest(scale * from[j]);
+}
+
+void LatticeAccumulator::add(std::size_t offset, std::span<const double> values) {
+  std::int32_t* to = hot_.data() + offset;
+  const double scale = lattice_.scale();
+  for (std::size_t j = 0; j < values.size(); ++j)
+    to[j] += static_cast<std::int32_t>(__builtin_rint(scale * values[j]));
+}
+
+void LatticeAccumulator::spill() {
+  for (std::size_t j = 0; j < hot_.size(); ++j) total_[j] += hot_[j];
+  std::fill(hot_.begin(), hot_.end(), 0);
+  pending_ = 0;
+}
+
+std::span<std::int64_t> LatticeAccumulator::totals() {
+  spill();
+  return total_;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,101 @@
+// Box-Muller in double, written so that the compiler turns every loop into vector code and so that the bits are the
+// same with any instruction set: only + - * / sqrt and integer operations, never fused (this file is compiled with
+// -ffp-contract=off like all but the kernels).
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/random.hpp"
+
+namespace dpmpi {
+namespace {
+
+// ln x = e ln 2 + ln m with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m-1)/(m+1)), a series in s^2 <= 0.0295
+// whose terms from s^25 on are below 2^-66.
+inline double log_series(double x) {
+  constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCDULL;
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t shifted = bits - sqrt_half;
+  const auto exponent = static_cast<std::int64_t>(shifted) >> 52;
+  const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << 52));
+  const double s = (m - 1.0) / (m + 1.0), z = s * s;
+  double p = 1.0 / 23;
+  p = p * z + 1.0 / 21;
+  p = p * z + 1.0 / 19;
+  p = p * z + 1.0 / 17;
+  p = p * z + 1.0 / 15;
+  p = p * z + 1.0 / 13;
+  p = p * z + 1.0 / 11;
+  p = p * z + 1.0 / 9;
+  p = p * z + 1.0 / 7;
+  p = p * z + 1.0 / 5;
+  p = p * z + 1.0 / 3;
+  constexpr double ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45;
+  const auto e = static_cast<double>(exponent);
+  return e * ln2_high + (2.0 * s + (2.0 * s * z * p + e * ln2_low));
+}
+
+// sin and cos of (pi/2) r, |r| <= 1/2, by Taylor series in t = (pi/2) r; the first dropped terms are below 2^-54.
+inline double sin_series(double t) {
+  const double z = t * t;
+  double p = -1.0 / 1307674368000;
+  p = p * z + 1.0 / 6227020800;
+  p = p * z - 1.0 / 39916800;
+  p = p * z + 1.0 / 362880;
+  p = p * z - 1.0 / 5040;
+  p = p * z + 1.0 / 120;
+  p = p * z - 1.0 / 6;
+  return t + t * z * p;
+}
+inline double cos_series(double t) {
+  const double z = t * t;
+  double p = 1.0 / 20922789888000;
+  p = p * z - 1.0 / 87178291200;
+  p = p * z + 1.0 / 479001600;
+  p = p * z - 1.0 / 3628800;
+  p = p * z + 1.0 / 40320;
+  p = p * z - 1.0 / 720;
+  p = p * z + 1.0 / 24;
+  return 1.0 - 0.5 * z + z * z * p;
+}
+
+constexpr std::size_t lanes = 128;
+
+// One chunk of pairs, staged through small arrays so that each loop is plain vector code.
+void box_muller_chunk(const std::uint64_t* words, double* out, std::size_t pairs) {
+  double radius[lanes], turn[lanes];
+  for (std::size_t i = 0; i < pairs; ++i) {
+    // (w + 1/2) 2^-64 keeps the full resolution of small values: the radius reaches sqrt(2 * 65 ln 2) = 9.49.
+    const double u = (static_cast<double>(words[2 * i]) + 0.5) * 0x1p-64;
+    radius[i] = std::sqrt(-2.0 * log_series(u));
+    turn[i] = static_cast<double>(static_cast<std::int64_t>(words[2 * i + 1] >> 11)) *
+              0x1p-51;  // quarter turns in [0, 4)
+  }
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double quarter = std::floor(turn[i] + 0.5);  // 0 .. 4
+    const double t = (turn[i] - quarter) * 1.57079632679489661923;
+    const double s = sin_series(t), c = cos_series(t);
+    const bool odd = quarter == 1.0 || quarter == 3.0;
+    const double cos_value = odd ? s : c, sin_value = odd ? c : s;
+    const double cos_sign = (quarter == 1.0 || quarter == 2.0) ? -1.0 : 1.0;
+    const double sin_sign = (quarter == 2.0 || quarter == 3.0) ? -1.0 : 1.0;
+    out[2 * i] = radius[i] * (cos_sign * cos_value);
+    out[2 * i + 1] = radius[i] * (sin_sign * sin_value);
+  }
+}
+
+}  // namespace
+
+double portable_log(double x) { return log_series(x); }
+
+void box_muller(std::span<const std::uint64_t> words, std::span<double> out) {
+  verify(words.size() % 2 == 0 && out.size() == words.size(), "Box-Muller works on pairs");
+  for (std::size_t i = 0; i < words.size(); i += 2 * lanes) {
+    const std::size_t pairs = std::min(lanes, (words.size() - i) / 2);
+    box_muller_chunk(words.data() + i, out.data() + i, pairs);
+  }
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,274 @@
+#include "dpmpi/core/options.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <boost/program_options/parsers.hpp>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::string_view trim(std::string_view s) {
+  const auto a = s.find_first_not_of(" \t\r\n");
+  if (a == s.npos) return {};
+  return s.substr(a, s.find_last_not_of(" \t\r\n") - a + 1);
+}
+
+template <class T>
+std::optional<T> number(std::string_view text) {
+  text = trim(text);
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> list(std::string_view text) {
+  std::vector<std::string> items;
+  text = trim(text);
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    items.emplace_back(trim(text.substr(0, comma)));
+    if (comma == text.npos) break;
+    text = text.substr(comma + 1);
+  }
+  return items;
+}
+
+// "section.key" -> "FILE:line" for messages; Boost's parser keeps no positions.
+struct Position {
+  std::size_t line;
+  std::string key;
+};
+std::vector<Position> positions(std::string_view text, std::vector<std::string>& problems,
+                                const std::string& path) {
+  std::vector<Position> found;
+  std::string section;
+  std::size_t number_of_line = 0;
+  std::istringstream lines{std::string(text)};
+  for (std::string raw; std::getline(lines, raw);) {
+    ++number_of_line;
+    const std::string_view line = trim(std::string_view(raw).substr(0, raw.find('#')));
+    if (line.empty()) continue;
+    if (line.front() == '[' && line.back() == ']') {
+      section = std::string(trim(line.substr(1, line.size() - 2))) + ".";
+    } else if (const auto equals = line.find('='); equals == line.npos || trim(line.substr(0, equals)).empty()) {
+      problems.push_back(
+          fmt::format("{}:{}: '{}' is neither [section], key = value nor # comment", path, number_of_line, line));
+    } else {
+      found.push_back({number_of_line, section + std::string(trim(line.substr(0, equals)))});
+    }
+  }
+  return found;
+}
+
+std::string join_problems(const std::vector<std::string>& problems) {
+  return fmt::format("{}", fmt::join(problems, "\n  "));
+}
+
+}  // namespace
+
+// --- ranges
+// --------------------------------------------------------------------------------------------------------------
+
+bool Range::contains(double x) const {
+  if (std::isnan(x)) return false;
+  return (low_open ? x > low : x >= low) && (high_open ? x < high : x <= high);
+}
+
+std::string Range::text() const {
+  const bool no_low = std::isinf(low), no_high = std::isinf(high);
+  if (no_low && no_high) return "a finite number";
+  if (no_high) return fmt::format("{} {}", low_open ? ">" : ">=", low);
+  if (no_low) return fmt::format("{} {}", high_open ? "<" : "<=", high);
+  return fmt::format("in {}{}, {}{}", low_open ? "(" : "[", low, high, high_open ? ")" : "]");
+}
+
+// --- declarations
+// --------------------------------------------------------------------------------------------------------
+
+Options& Options::declare(std::string key, std::string help, std::string allowed, std::function<std::string()> text,
+                          std::function<bool(const std::string&)> parse) {
+  std::string initial = text();
+  declarations_.push_back({section_ + "." + key, std::move(help), std::move(allowed), std::move(initial), false,
+                           std::move(text), std::move(parse)});
+  return *this;
+}
+
+Options& Options::add(std::string key, double& field, std::string help, Range range) {
+  return declare(
+      std::move(key), std::move(help), range.text(), [&field] { return fmt::format("{}", field); },
+      [&field, range](const std::string& text) {
+        const auto value = number<double>(text);
+        if (!value || !range.contains(*value)) return false;
+        field = *value;
+        return true;
+      });
+}
+
+Options& Options::add(std::string key, std::int64_t& field, std::string help, Range range) {
+  const std::string allowed =
+      std::isinf(range.low) && std::isinf(range.high) ? "a whole number" : "a whole number " + range.text();
+  return declare(
+      std::move(key), std::move(help), allowed, [&field] { return fmt::format("{}", field); },
+      [&field, range](const std::string& text) {
+        const auto value = number<std::int64_t>(text);
+        if (!value || !range.contains(static_cast<double>(*value))) return false;
+        field = *value;
+        return true;
+      });
+}
+
+Options& Options::add(std::string key, bool& field, std::string help) {
+  return declare(
+      std::move(key), std::move(help), "true or false", [&field] { return field ? "true" : "false"; },
+      [&field](const std::string& text) {
+        if (text != "true" && text != "false") return false;
+        field = text == "true";
+        return true;
+      });
+}
+
+Options& Options::add(std::string key, std::string& field, std::string help, std::vector<std::string> one_of) {
+  std::string allowed = one_of.empty() ? "text" : fmt::format("one of: {}", fmt::join(one_of, ", "));
+  return declare(
+      std::move(key), std::move(help), std::move(allowed), [&field] { return field; },
+      [&field, one_of](const std::string& text) {
+        if (!one_of.empty() && std::find(one_of.begin(), one_of.end(), text) == one_of.end()) return false;
+        field = text;
+        return true;
+      });
+}
+
+Options& Options::add(std::string key, std::vector<std::int64_t>& field, std::string help, Range range) {
+  return declare(
+      std::move(key), std::move(help), "whole numbers " + range.text() + ", separated by commas",
+      [&field] { return fmt::format("{}", fmt::join(field, ",")); },
+      [&field, range](const std::string& text) {
+        std::vector<std::int64_t> values;
+        for (const auto& item : list(text)) {
+          const auto value = number<std::int64_t>(item);
+          if (!value || !range.contains(static_cast<double>(*value))) return false;
+          values.push_back(*value);
+        }
+        field = std::move(values);
+        return true;
+      });
+}
+
+Options& Options::add(std::string key, std::vector<std::string>& field, std::string help) {
+  return declare(
+      std::move(key), std::move(help), "a list separated by commas",
+      [&field] { return fmt::format("{}", fmt::join(field, ",")); },
+      [&field](const std::string& text) {
+        field = list(text);
+        return true;
+      });
+}
+
+void Options::read(const Settings& settings, std::vector<std::string>& problems) {
+  for (auto& declaration : declarations_) {
+    const auto found = settings.find(declaration.name);
+    if (found == settings.end()) continue;
+    declaration.given = true;
+    if (!declaration.parse(found->second.value))
+      problems.push_back(
+          fmt::format("{}: {} = {} is not allowed; it must be {}", found->second.origin, declaration.name,
+                      found->second.value.empty() ? "(empty)" : found->second.value, declaration.allowed));
+  }
+}
+
+bool Options::given(std::string_view key) const {
+  const std::string name = section_ + "." + std::string(key);
+  return std::any_of(declarations_.begin(), declarations_.end(),
+                     [&](const auto& d) { return d.name == name && d.given; });
+}
+
+// --- files and overrides
+// ---------------------------------------------------------------------------------------------------
+
+Settings read_ini(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (std::filesystem::is_directory(path))
+    throw ConfigError(fmt::format("the config file {} is a directory", path));
+  if (!file) throw ConfigError(fmt::format("cannot read the config file {}: {}", path, std::strerror(errno)));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> problems;
+  const auto where = positions(text, problems, path);
+  if (!problems.empty()) throw ConfigError(join_problems(problems));
+
+  namespace po = boost::program_options;
+  Settings settings;
+  try {
+    std::istringstream stream(text);
+    const auto parsed = po::parse_config_file(stream, po::options_description(), true);
+    for (std::size_t i = 0; i < parsed.options.size(); ++i) {
+      const auto& option = parsed.options[i];
+      const std::size_t line = i < where.size() ? where[i].line : 0;
+      const std::string origin = fmt::format("{}:{}", path, line);
+      const std::string value = option.value.empty() ? "" : option.value.front();
+      if (const auto [old, fresh] = settings.try_emplace(option.string_key, Setting{value, origin}); !fresh)
+        problems.push_back(
+            fmt::format("{}: {} is set twice (first at {})", origin, option.string_key, old->second.origin));
+    }
+  } catch (const po::error& e) {
+    problems.push_back(fmt::format("{}: {}", path, e.what()));
+  }
+  if (!problems.empty()) throw ConfigError(join_problems(problems));
+  return settings;
+}
+
+void apply_override(Settings& settings, const std::string& assignment) {
+  const auto equals = assignment.find('=');
+  const std::string key(trim(std::string_view(assignment).substr(0, equals)));
+  if (equals == assignment.npos || key.find('.') == key.npos)
+    throw ConfigError(fmt::format("--set {}: expected section.key=value", assignment));
+  settings[key] = {std::string(trim(std::string_view(assignment).substr(equals + 1))), "--set"};
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
+  std::string best;
+  std::size_t least = std::max<std::size_t>(3, name.size() / 2);
+  for (const auto& candidate : known) {
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i + 1);
+      for (std::size_t j = 0; j < candidate.size(); ++j) {
+        const std::size_t change = diagonal + (name[i] != candidate[j]);
+        diagonal = std::exchange(row[j + 1], std::min({change, row[j] + 1, row[j + 1] + 1}));
+      }
+    }
+    if (row.back() < least) least = row.back(), best = candidate;
+  }
+  return best;
+}
+
+void check_unknown(const Settings& settings, const std::vector<const Options*>& declared,
+                   std::vector<std::string>& problems) {
+  std::vector<std::string> known;
+  for (const auto* options : declared)
+    for (const auto& declaration : options->declarations()) known.push_back(declaration.name);
+  for (const auto& [name, setting] : settings) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = nearest_name(name, known);
+    problems.push_back(fmt::format("{}: unknown key {}{}", setting.origin, name,
+                                   nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+  }
+}
+
+}  // namespace dpmpi

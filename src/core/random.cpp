@@ -1,0 +1,195 @@
+#include "dpmpi/core/random.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <Random123/philox.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <sys/random.h>
+
+#include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::array<std::uint8_t, 32> hmac_sha256(std::span<const std::uint8_t, 32> key, std::string_view message) {
+  std::array<std::uint8_t, 32> out{};
+  unsigned length = 0;
+  const auto* text = reinterpret_cast<const unsigned char*>(message.data());
+  verify(HMAC(EVP_sha256(), key.data(), 32, text, message.size(), out.data(), &length) != nullptr && length == 32,
+         "HMAC-SHA256 is not available");
+  return out;
+}
+
+constexpr std::size_t round_up_even(std::size_t n) { return n + n % 2; }
+
+}  // namespace
+
+SecretKey::~SecretKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+
+SecretKey SecretKey::from_system() {
+  SecretKey key;
+  for (std::size_t have = 0; have < key.bytes_.size();) {
+    const ssize_t got = getrandom(key.bytes_.data() + have, key.bytes_.size() - have, 0);
+    if (got < 0 && errno == EINTR) continue;
+    verify(got > 0, "the operating system gives no random bits (getrandom)");
+    have += static_cast<std::size_t>(got);
+  }
+  return key;
+}
+
+SecretKey SecretKey::from_bytes(std::span<const std::uint8_t, 32> bytes) {
+  SecretKey key;
+  std::copy(bytes.begin(), bytes.end(), key.bytes_.begin());
+  return key;
+}
+
+SecretKey SecretKey::from_seed(std::uint64_t seed) { return SecretKey().derive("dpmpi test seed", seed); }
+
+SecretKey SecretKey::derive(std::string_view purpose, std::uint64_t index) const {
+  return from_bytes(hmac_sha256(bytes_, fmt::format("derive/{}/{}", purpose, index)));
+}
+
+std::string SecretKey::authenticate(std::string_view message) const {
+  return fmt::format("{:02x}", fmt::join(hmac_sha256(bytes_, fmt::format("authenticate/{}", message)), ""));
+}
+
+// --- secret stream
+// -----------------------------------------------------------------------------------------------------
+
+SecretStream::SecretStream(const SecretKey& key) : context_(EVP_CIPHER_CTX_new()) {
+  const std::array<unsigned char, 16> iv{};
+  verify(context_ && EVP_EncryptInit_ex(static_cast<EVP_CIPHER_CTX*>(context_), EVP_chacha20(), nullptr,
+                                        key.bytes().data(), iv.data()) == 1,
+         "ChaCha20 is not available");
+}
+SecretStream::~SecretStream() { EVP_CIPHER_CTX_free(static_cast<EVP_CIPHER_CTX*>(context_)); }
+SecretStream::SecretStream(SecretStream&& other) noexcept : context_(other.context_) { other.context_ = nullptr; }
+
+void SecretStream::words(std::uint64_t step, std::uint32_t site, std::uint64_t first,
+                         std::span<std::uint64_t> out) {
+  if (out.empty()) return;
+  verify(first % 8 == 0 && (first + out.size()) / 8 < (std::uint64_t{1} << 32), "keystream position out of range");
+  // RFC 8439 layout: 32-bit block counter, then the 96-bit nonce (site, step).
+  std::array<unsigned char, 16> iv;
+  const auto block = static_cast<std::uint32_t>(first / 8);
+  std::memcpy(iv.data(), &block, 4);
+  std::memcpy(iv.data() + 4, &site, 4);
+  std::memcpy(iv.data() + 8, &step, 8);
+  auto* context = static_cast<EVP_CIPHER_CTX*>(context_);
+  verify(EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, iv.data()) == 1, "ChaCha20 failed");
+  std::fill(out.begin(), out.end(), 0);
+  constexpr std::size_t piece = std::size_t{1} << 20;  // words; EVP lengths are int
+  for (std::size_t i = 0; i < out.size(); i += piece) {
+    auto* bytes = reinterpret_cast<unsigned char*>(out.data() + i);
+    int written = 0;
+    const auto length = static_cast<int>(8 * std::min(piece, out.size() - i));
+    verify(EVP_EncryptUpdate(context, bytes, &written, bytes, length) == 1 && written == length, "ChaCha20 failed");
+  }
+}
+
+void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t first, std::span<double> out) {
+  std::array<std::uint64_t, 1024> bits;
+  for (std::size_t i = 0; i < out.size(); i += bits.size()) {
+    const std::size_t count = std::min(bits.size(), out.size() - i), even = round_up_even(count);
+    const std::span<std::uint64_t> chunk(bits.data(), even);
+    words(step, site, first + i, chunk);
+    if (even == count) {
+      box_muller(chunk, out.subspan(i, count));
+    } else {  // an odd tail: the last pair gives one normal
+      std::array<double, 1024> normal;
+      box_muller(chunk, std::span(normal.data(), even));
+      std::copy_n(normal.begin(), count, out.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  OPENSSL_cleanse(bits.data(), sizeof bits);
+}
+
+std::uint64_t SecretReader::next() {
+  const std::size_t slot = position_ % buffer_.size();
+  if (slot == 0) stream_.words(step_, site_, position_, buffer_);
+  ++position_;
+  return buffer_[slot];
+}
+
+std::uint64_t SecretReader::below(std::uint64_t n) {
+  verify(n > 0, "empty range");
+  const std::uint64_t limit = ~std::uint64_t{0} - (~std::uint64_t{0} % n + 1) % n;  // a multiple of n, minus one
+  for (;;) {
+    const std::uint64_t w = next();
+    if (w <= limit) return w % n;
+  }
+}
+
+// --- public stream
+// -----------------------------------------------------------------------------------------------------
+
+PublicStream::PublicStream(std::uint64_t seed, std::string_view purpose, std::uint64_t step)
+    : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {
+  const std::string digest = sha256(fmt::format("public/{}/{}", purpose, step));
+  high_ = {static_cast<std::uint32_t>(std::stoul(digest.substr(0, 8), nullptr, 16)),
+           static_cast<std::uint32_t>(std::stoul(digest.substr(8, 8), nullptr, 16))};
+}
+
+void PublicStream::words(std::uint64_t first, std::span<std::uint64_t> out) const {
+  verify(first % 2 == 0, "public words start at an even position");
+  const r123::Philox4x32 philox;
+  for (std::size_t i = 0; i < out.size(); i += 2) {
+    const std::uint64_t block = (first + i) / 2;
+    const r123::Philox4x32::ctr_type counter{
+        {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), high_[0], high_[1]}};
+    const auto r = philox(counter, r123::Philox4x32::key_type{{key_[0], key_[1]}});
+    out[i] = r[0] | std::uint64_t{r[1]} << 32;
+    if (i + 1 < out.size()) out[i + 1] = r[2] | std::uint64_t{r[3]} << 32;
+  }
+}
+
+std::uint64_t PublicStream::word(std::uint64_t i) const {
+  std::array<std::uint64_t, 2> pair;
+  words(i & ~std::uint64_t{1}, pair);
+  return pair[i & 1];
+}
+
+double PublicStream::uniform(std::uint64_t i) const { return (static_cast<double>(word(i) >> 11) + 0.5) * 0x1p-53; }
+
+std::uint64_t PublicStream::below(std::uint64_t i, std::uint64_t n) const {
+  verify(n > 0, "empty range");
+  __extension__ using uint128 = unsigned __int128;
+  return static_cast<std::uint64_t>((uint128{word(i)} * n) >> 64);
+}
+
+void PublicStream::normals(std::uint64_t first, std::span<double> out) const {
+  std::array<std::uint64_t, 1024> bits;
+  std::array<double, 1024> normal;
+  for (std::size_t i = 0; i < out.size(); i += bits.size()) {
+    const std::size_t count = std::min(bits.size(), out.size() - i), even = round_up_even(count);
+    words(first + i, std::span(bits.data(), even));
+    box_muller(std::span<const std::uint64_t>(bits.data(), even), std::span(normal.data(), even));
+    std::copy_n(normal.begin(), count, out.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void PublicStream::normals(std::uint64_t first, std::span<float> out) const {
+  std::array<double, 1024> chunk;
+  for (std::size_t i = 0; i < out.size(); i += chunk.size()) {
+    const std::size_t count = std::min(chunk.size(), out.size() - i);
+    normals(first + i, std::span<double>(chunk.data(), count));
+    std::transform(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(count),
+                   out.begin() + static_cast<std::ptrdiff_t>(i), [](double x) { return static_cast<float>(x); });
+  }
+}
+
+std::vector<std::uint32_t> PublicStream::permutation(std::uint32_t n) const {
+  std::vector<std::uint32_t> order(n);
+  for (std::uint32_t i = 0; i < n; ++i) order[i] = i;
+  for (std::uint32_t i = n; i > 1; --i) std::swap(order[i - 1], order[below(i, i)]);
+  return order;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,78 @@
+#include "dpmpi/comm/communicator.hpp"
+
+#include <numeric>
+
+#include "dpmpi/core/errors.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi {
+namespace {
+
+using testing::for_each_size;
+
+TEST(Communicator, SumsAreExactWithAnySplitting) {
+  for (const std::size_t limit : {std::size_t{1} << 30, std::size_t{7}}) {
+    Communicator::set_chunk_limit(limit);
+    for_each_size({1, 2, 3, 4, 5, 8}, [](const Communicator& comm) {
+      std::vector<std::int64_t> values(1000);
+      for (std::size_t j = 0; j < values.size(); ++j)
+        values[j] = (comm.rank() + 1) * ((std::int64_t{1} << 50) + static_cast<std::int64_t>(j));
+      auto everywhere = values;
+      comm.sum_to_root(values);
+      comm.sum(everywhere);
+      const std::int64_t factor = comm.size() * (comm.size() + 1) / 2;
+      for (std::size_t j = 0; j < values.size(); ++j) {
+        const std::int64_t expected = factor * ((std::int64_t{1} << 50) + static_cast<std::int64_t>(j));
+        if (comm.is_root()) {
+          ASSERT_EQ(values[j], expected);
+        }
+        ASSERT_EQ(everywhere[j], expected);
+      }
+    });
+  }
+  Communicator::set_chunk_limit(std::size_t{1} << 30);
+}
+
+TEST(Communicator, MovesBytesInOrder) {
+  for (const std::size_t limit : {std::size_t{1} << 30, std::size_t{5}}) {
+    Communicator::set_chunk_limit(limit);
+    for_each_size({1, 2, 3, 5, 8}, [](const Communicator& comm) {
+      std::string text = comm.is_root() ? std::string(100, 'x') + "end" : "";
+      comm.broadcast(text);
+      EXPECT_EQ(text, std::string(100, 'x') + "end");
+      std::vector<float> numbers(33, comm.is_root() ? 2.5f : 0.f);
+      comm.broadcast(std::span<float>(numbers));
+      EXPECT_EQ(numbers, std::vector<float>(33, 2.5f));
+
+      const auto all =
+          comm.gather(std::string(static_cast<std::size_t>(comm.rank()) * 9, static_cast<char>('a' + comm.rank())));
+      std::vector<std::string> parts;
+      if (comm.is_root()) {
+        ASSERT_EQ(all.size(), static_cast<std::size_t>(comm.size()));
+        for (std::size_t r = 0; r < all.size(); ++r)
+          EXPECT_EQ(all[r], std::string(r * 9, static_cast<char>('a' + r)));
+        parts = all;
+      }
+      EXPECT_EQ(comm.scatter(parts).size(), static_cast<std::size_t>(comm.rank()) * 9);
+    });
+  }
+  Communicator::set_chunk_limit(std::size_t{1} << 30);
+}
+
+TEST(Communicator, AnyAndAgree) {
+  for_each_size({1, 2, 3, 4, 8}, [](const Communicator& comm) {
+    EXPECT_FALSE(comm.any(false));
+    EXPECT_TRUE(comm.any(comm.rank() == comm.size() - 1));
+    EXPECT_NO_THROW(comm.agree("same", "the test"));
+    if (comm.size() == 1) return;
+    try {
+      comm.agree(comm.rank() == 1 ? "odd" : "even", "the test");
+      ADD_FAILURE() << "must throw on every rank";
+    } catch (const CommError& e) {
+      EXPECT_NE(std::string(e.what()).find("disagree on the test: rank 1 differs"), std::string::npos) << e.what();
+    }
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,108 @@
+#include "dpmpi/core/options.hpp"
+
+#include <cstdio>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::string write_file(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "options_test.ini";
+  std::ofstream(path) << text;
+  return path;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    read_ini(write_file(text));
+  } catch (const ConfigError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+struct Fields {
+  double rate = 0.1;
+  std::int64_t steps = 10;
+  bool nesterov = false;
+  std::string mode = "a";
+  std::vector<std::int64_t> widths{3, 4};
+  Options options{"method"};
+  Fields() {
+    options.add("rate", rate, "learning rate", Range::positive())
+        .add("steps", steps, "number of steps", Range::at_least(1))
+        .add("nesterov", nesterov, "look ahead")
+        .add("mode", mode, "which one", {"a", "b"})
+        .add("widths", widths, "layers", Range::at_least(1));
+  }
+};
+
+TEST(Options, ReadsEveryTypeFromIni) {
+  Fields f;
+  std::vector<std::string> problems;
+  f.options.read(
+      read_ini(write_file(
+          "# hello\n[method]\nrate = 0.5 # half\nsteps=7\nnesterov = true\nmode = b\nwidths = 5, 6,7\n")),
+      problems);
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(f.rate, 0.5);
+  EXPECT_EQ(f.steps, 7);
+  EXPECT_TRUE(f.nesterov);
+  EXPECT_EQ(f.mode, "b");
+  EXPECT_EQ(f.widths, (std::vector<std::int64_t>{5, 6, 7}));
+  EXPECT_TRUE(f.options.given("rate"));
+}
+
+TEST(Options, ReportsAllProblemsAtOnceWithPlaceValueAndWhatIsAllowed) {
+  Fields f;
+  std::vector<std::string> problems;
+  f.options.read(read_ini(write_file("[method]\nrate = nan\nsteps = 0\nnesterov = yes\nmode = c\nwidths = 1,x\n")),
+                 problems);
+  ASSERT_EQ(problems.size(), 5u);
+  EXPECT_NE(problems[0].find("options_test.ini:2: method.rate = nan is not allowed; it must be > 0"),
+            std::string::npos)
+      << problems[0];
+  EXPECT_NE(problems[3].find("one of: a, b"), std::string::npos);
+  EXPECT_EQ(f.rate, 0.1) << "a refused value must not be stored";
+}
+
+TEST(Options, RefusesNumbersWithTails) {
+  for (const char* bad : {"0.5x", "", "inf", "-inf", "1e999", "0x10", "1,2"}) {
+    Fields f;
+    std::vector<std::string> problems;
+    f.options.read({{"method.rate", {bad, "here"}}}, problems);
+    EXPECT_EQ(problems.size(), 1u) << bad;
+  }
+}
+
+TEST(Options, UnknownKeysNameTheNearest) {
+  Fields f;
+  std::vector<std::string> problems;
+  check_unknown({{"method.raet", {"1", "x.ini:3"}}, {"method.rate", {"1", "x.ini:4"}}}, {&f.options}, problems);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0], "x.ini:3: unknown key method.raet; did you mean method.rate?");
+}
+
+TEST(Options, SyntaxErrorsNameTheLine) {
+  EXPECT_NE(refusal("[method]\nrate 0.5\n= 3\n").find(":2: 'rate 0.5' is neither"), std::string::npos);
+  EXPECT_NE(refusal("[method]\nrate 0.5\n= 3\n").find(":3:"), std::string::npos) << "all problems at once";
+  EXPECT_NE(refusal("[method]\nrate = 1\nrate = 2\n").find(":3: method.rate is set twice (first at"),
+            std::string::npos);
+  EXPECT_THROW(read_ini("/nonexistent/x.ini"), ConfigError);
+  EXPECT_THROW(read_ini(::testing::TempDir()), ConfigError);
+}
+
+TEST(Options, OverridesReplaceAndAreChecked) {
+  Settings settings{{"method.rate", {"1", "x.ini:1"}}};
+  apply_override(settings, "method.rate = 2");
+  EXPECT_EQ(settings.at("method.rate").value, "2");
+  EXPECT_THROW(apply_override(settings, "method.rate"), ConfigError);
+  EXPECT_THROW(apply_override(settings, "rate=2"), ConfigError);
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,56 @@
+#include <cstdio>
+#include <exception>
+
+#include <mpi.h>
+
+#include "dpmpi/comm/session.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi::testing {
+namespace {
+
+const Communicator* the_world = nullptr;
+
+// The root prints as usual; the other ranks print only what fails, with their number.
+class FailurePrinter : public ::testing::EmptyTestEventListener {
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    std::fprintf(stderr, "rank %d: %s.%s failed at %s:%d\n%s\n", world().rank(), test->test_suite_name(),
+                 test->name(), result.file_name(), result.line_number(), result.message());
+  }
+};
+
+}  // namespace
+
+const Communicator& world() { return *the_world; }
+
+void for_each_size(std::initializer_list<int> sizes, const std::function<void(const Communicator&)>& body) {
+  for (const int size : sizes) {
+    const Communicator group = world().split(world().rank() < size ? 0 : -1);
+    if (group.size() == size) {
+      try {
+        body(group);
+      } catch (const std::exception& e) {
+        std::fprintf(stderr, "rank %d of %d: exception: %s\n", group.rank(), size, e.what());
+        MPI_Abort(MPI_COMM_WORLD, 1);
+      }
+    }
+    world().barrier();
+  }
+}
+
+}  // namespace dpmpi::testing
+
+int main(int argc, char** argv) {
+  dpmpi::Session session(argc, argv);
+  dpmpi::testing::the_world = &session.world();
+  ::testing::InitGoogleTest(&argc, argv);
+  if (!session.world().is_root()) {
+    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new dpmpi::testing::FailurePrinter);
+  }
+  const int failed = RUN_ALL_TESTS();
+  return session.world().any(failed != 0) ? 1 : 0;
+}
