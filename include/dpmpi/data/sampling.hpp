@@ -1,0 +1,83 @@
+#pragma once
+// Which records take part in a step. Every rule is a function of (key of the block, step, global index), so that
+// the batch is the same on any number of ranks; a rank knows the selection in its own blocks only.
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dpmpi/core/random.hpp"
+#include "dpmpi/data/blocks.hpp"
+
+namespace dpmpi {
+
+/// Every record independently with probability `rate` (secret bits: amplification rests on their secrecy).
+struct Poisson {
+  double rate = 0;
+};
+/// Uniformly `batch` of the n records, secret.
+struct WithoutReplacement {
+  std::uint64_t batch = 0;
+};
+/// All records.
+struct FullBatch {};
+/// Public: record i takes part in step t if i = t (mod parts): once in every `parts` steps.
+struct Cyclic {
+  std::uint64_t parts = 1;
+};
+/// Public: as Cyclic, and each part serves one step only (t < parts): once in the whole run.
+struct Partition {
+  std::uint64_t parts = 1;
+};
+using SamplingRule = std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, Partition>;
+
+std::string describe(const SamplingRule& rule);
+/// Expected batch size (a public constant, the normaliser of means).
+double expected_batch(const SamplingRule& rule, std::uint64_t records);
+/// Largest possible batch: what sizes the integer lattice (n for Poisson, never the expectation).
+std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records);
+/// Expected share of a block's records in a step.
+double expected_share(const SamplingRule& rule, std::uint64_t records);
+
+/// Secret block sizes of WithoutReplacement batches: how many of `batch` fall into each block, exactly
+/// hypergeometric.
+std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t batch, SecretReader& reader);
+
+/// The selected positions of one block at step t, ascending, into `out` (its capacity is kept).
+/// `stream` is keyed for this block; `quota` is this block's share of a WithoutReplacement batch (else unused).
+void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
+            std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out);
+
+/// How a block's selected rows become micro-batches: from fixed index ranges (never by compacting the block),
+/// halved where more than `capacity` rows are selected. A record's presence changes the rows of one range only: one
+/// micro-batch of at most `capacity` rows becomes another, or two that hold at most capacity + 1 rows together
+/// (numerics contract N4).
+struct MicroBatching {
+  std::size_t capacity = 128;
+  std::uint32_t ranges = 1;  ///< equal index ranges per block
+  /// As few ranges as leave a full micro-batch four standard deviations above the expectation.
+  static MicroBatching plan(std::size_t capacity, std::uint64_t largest_block, double share);
+  template <class Visit>
+  void for_each(const Records& records, std::span<const std::uint32_t> selected, Visit&& visit) const {
+    for (std::uint32_t r = 0; r < ranges; ++r) {
+      const std::uint64_t low = records.count * r / ranges, high = records.count * (r + 1) / ranges;
+      visit_range(records, slice(selected, low, high), low, high, visit);
+    }
+  }
+
+ private:
+  static std::span<const std::uint32_t> slice(std::span<const std::uint32_t> ascending, std::uint64_t low,
+                                              std::uint64_t high);
+  template <class Visit>
+  void visit_range(const Records& records, std::span<const std::uint32_t> rows, std::uint64_t low,
+                   std::uint64_t high, Visit&& visit) const {
+    if (rows.empty()) return;
+    if (rows.size() <= capacity) return visit(Rows{records, rows});
+    const std::uint64_t middle = low + (high - low) / 2;
+    visit_range(records, slice(rows, low, middle), low, middle, visit);
+    visit_range(records, slice(rows, middle, high), middle, high, visit);
+  }
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,148 @@
+#include "dpmpi/data/sampling.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+template <class... F>
+struct overloaded : F... {
+  using F::operator()...;
+};
+
+constexpr std::uint32_t selection_site = 0;  // the block's key serves nothing else
+
+// ln(1 - q) without cancellation, by arithmetic that is the same on every machine.
+double log_of_complement(double q) {
+  if (q > 0.01) return portable_log(1.0 - q);
+  double sum = 0, power = q;
+  for (int i = 1; i <= 12; ++i) sum -= power / i, power *= q;
+  return sum;
+}
+
+// Gaps between selected records are geometric: P(gap >= g) = (1-q)^g, so the work is proportional to the batch.
+void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::uint64_t step,
+                    std::vector<std::uint32_t>& out) {
+  if (q >= 1) {
+    for (std::uint32_t i = 0; i < count; ++i) out.push_back(i);
+    return;
+  }
+  SecretReader reader(stream, step, selection_site);
+  const double scale = 1.0 / log_of_complement(q);
+  double position = -1;
+  for (;;) {
+    const double u = (static_cast<double>(reader.next()) + 0.5) * 0x1p-64;
+    position += 1 + std::floor(portable_log(u) * scale);
+    if (position >= static_cast<double>(count)) return;
+    out.push_back(static_cast<std::uint32_t>(position));
+  }
+}
+
+// Floyd's algorithm: `quota` distinct positions, every set equally likely.
+void select_subset(std::uint64_t quota, std::uint64_t count, SecretStream& stream, std::uint64_t step,
+                   std::vector<std::uint32_t>& out) {
+  SecretReader reader(stream, step, selection_site);
+  for (std::uint64_t j = count - quota; j < count; ++j) {
+    const auto candidate = static_cast<std::uint32_t>(reader.below(j + 1));
+    const auto at = std::lower_bound(out.begin(), out.end(), candidate);
+    if (at != out.end() && *at == candidate)
+      out.push_back(static_cast<std::uint32_t>(j));  // j is above all before it
+    else
+      out.insert(at, candidate);
+  }
+}
+
+void select_residue(std::uint64_t parts, std::uint64_t first_index, std::uint64_t count, std::uint64_t step,
+                    std::vector<std::uint32_t>& out) {
+  const std::uint64_t residue = step % parts;
+  for (std::uint64_t i = (residue + parts - first_index % parts) % parts; i < count; i += parts)
+    out.push_back(static_cast<std::uint32_t>(i));
+}
+
+}  // namespace
+
+std::string describe(const SamplingRule& rule) {
+  return std::visit(
+      overloaded{[](const Poisson& p) { return fmt::format("Poisson, sampling rate {:.6g}", p.rate); },
+                 [](const WithoutReplacement& w) { return fmt::format("{} without replacement", w.batch); },
+                 [](const FullBatch&) { return std::string("full batch"); },
+                 [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
+                 [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); }},
+      rule);
+}
+
+double expected_share(const SamplingRule& rule, std::uint64_t records) {
+  return std::visit(
+      overloaded{
+          [](const Poisson& p) { return p.rate; },
+          [&](const WithoutReplacement& w) { return static_cast<double>(w.batch) / static_cast<double>(records); },
+          [](const FullBatch&) { return 1.0; }, [](const Cyclic& c) { return 1.0 / static_cast<double>(c.parts); },
+          [](const Partition& p) { return 1.0 / static_cast<double>(p.parts); }},
+      rule);
+}
+
+double expected_batch(const SamplingRule& rule, std::uint64_t records) {
+  return expected_share(rule, records) * static_cast<double>(records);
+}
+
+std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
+  const auto part = [&](std::uint64_t parts) { return (records + parts - 1) / parts; };
+  return std::visit(
+      overloaded{[&](const Poisson&) { return records; }, [](const WithoutReplacement& w) { return w.batch; },
+                 [&](const FullBatch&) { return records; }, [&](const Cyclic& c) { return part(c.parts); },
+                 [&](const Partition& p) { return part(p.parts); }},
+      rule);
+}
+
+std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t batch, SecretReader& reader) {
+  verify(batch <= layout.records, "a batch without replacement is larger than the data");
+  std::vector<std::uint64_t> left(layout.blocks), quota(layout.blocks, 0);
+  for (std::uint32_t j = 0; j < layout.blocks; ++j) left[j] = layout.size(j);
+  std::uint64_t total = layout.records;
+  for (std::uint64_t i = 0; i < batch; ++i, --total) {
+    std::uint64_t draw = reader.below(total);
+    std::uint32_t j = 0;
+    while (draw >= left[j]) draw -= left[j++];
+    --left[j], ++quota[j];
+  }
+  return quota;
+}
+
+void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
+            std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out) {
+  out.clear();
+  std::visit(overloaded{[&](const Poisson& p) { select_poisson(p.rate, count, stream, step, out); },
+                        [&](const WithoutReplacement&) { select_subset(quota, count, stream, step, out); },
+                        [&](const FullBatch&) { select_residue(1, first_index, count, step, out); },
+                        [&](const Cyclic& c) { select_residue(c.parts, first_index, count, step, out); },
+                        [&](const Partition& p) {
+                          verify(step < p.parts, "a partition has no part for this step");
+                          select_residue(p.parts, first_index, count, step, out);
+                        }},
+             rule);
+}
+
+MicroBatching MicroBatching::plan(std::size_t capacity, std::uint64_t largest_block, double share) {
+  const double expected = share * static_cast<double>(largest_block);
+  // mu + 4 sqrt(mu (1 - share)) <= capacity, solved for mu.
+  const double spread = 2 * std::sqrt(1 - share);
+  const double root = std::sqrt(spread * spread + static_cast<double>(capacity)) - spread;
+  const double target = std::max(1.0, root * root);
+  MicroBatching batching{capacity, static_cast<std::uint32_t>(std::max(1.0, std::ceil(expected / target)))};
+  return batching;
+}
+
+std::span<const std::uint32_t> MicroBatching::slice(std::span<const std::uint32_t> ascending, std::uint64_t low,
+                                                    std::uint64_t high) {
+  const auto a = std::lower_bound(ascending.begin(), ascending.end(), low);
+  const auto b = std::lower_bound(a, ascending.end(), high);
+  return {a, b};
+}
+
+}  // namespace dpmpi
