@@ -33,20 +33,20 @@ Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::ui
   return lattice;
 }
 
-LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound)
+LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra)
     : lattice_(lattice),
       scale_(static_cast<float>(lattice.scale())),
       capacity_(static_cast<std::size_t>(std::min(1e9, int32_limit / (bound * lattice.scale() + 1.0)))),
-      hot_(round_up(dim, 16), 0),
-      total_(dim, 0) {
+      hot_(dim, 0),
+      total_(dim + extra, 0) {
   verify(capacity_ > 0, "one record does not fit the int32 accumulator");
-  hot_.resize(dim);
 }
 
 void LatticeAccumulator::clear() {
-  std::fill(hot_.begin(), hot_.end(), 0);
-  std::fill(total_.begin(), total_.end(), 0);
+  if (pending_ > 0) std::fill(hot_.begin(), hot_.end(), 0);
+  std::fill(total_.begin() + static_cast<std::ptrdiff_t>(dim()), total_.end(), 0);
   pending_ = 0;
+  fresh_ = true;
 }
 
 void LatticeAccumulator::begin(std::size_t rows) {
@@ -70,12 +70,20 @@ void LatticeAccumulator::add(std::size_t offset, std::span<const double> values)
 }
 
 void LatticeAccumulator::spill() {
-  for (std::size_t j = 0; j < hot_.size(); ++j) total_[j] += hot_[j];
-  std::fill(hot_.begin(), hot_.end(), 0);
+  std::int32_t* hot = hot_.data();
+  std::int64_t* total = total_.data();
+  if (fresh_) {
+    for (std::size_t j = 0; j < hot_.size(); ++j) total[j] = hot[j], hot[j] = 0;
+  } else if (pending_ > 0) {
+    for (std::size_t j = 0; j < hot_.size(); ++j) total[j] += hot[j], hot[j] = 0;
+  }
   pending_ = 0;
+  fresh_ = false;
 }
 
-std::span<std::int64_t> LatticeAccumulator::totals() {
+std::span<std::int64_t> LatticeAccumulator::totals() { return message().first(dim()); }
+
+std::span<std::int64_t> LatticeAccumulator::message() {
   spill();
   return total_;
 }

@@ -90,6 +90,12 @@ void box_muller_chunk(const std::uint64_t* words, double* out, std::size_t pairs
 
 double portable_log(double x) { return log_series(x); }
 
+double portable_cos_pi(double x) {
+  const double quarter = std::floor(2 * x + 0.5);  // 0, 1 or 2 quarter turns
+  const double t = (2 * x - quarter) * 1.57079632679489661923;
+  return quarter == 0 ? cos_series(t) : quarter == 1 ? -sin_series(t) : -cos_series(t);
+}
+
 void box_muller(std::span<const std::uint64_t> words, std::span<double> out) {
   verify(words.size() % 2 == 0 && out.size() == words.size(), "Box-Muller works on pairs");
   for (std::size_t i = 0; i < words.size(); i += 2 * lanes) {

@@ -16,8 +16,6 @@ struct overloaded : F... {
   using F::operator()...;
 };
 
-constexpr std::uint32_t selection_site = 0;  // the block's key serves nothing else
-
 // ln(1 - q) without cancellation, by arithmetic that is the same on every machine.
 double log_of_complement(double q) {
   if (q > 0.01) return portable_log(1.0 - q);
@@ -27,13 +25,13 @@ double log_of_complement(double q) {
 }
 
 // Gaps between selected records are geometric: P(gap >= g) = (1-q)^g, so the work is proportional to the batch.
-void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::uint64_t step,
+void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::uint32_t site, std::uint64_t step,
                     std::vector<std::uint32_t>& out) {
   if (q >= 1) {
     for (std::uint32_t i = 0; i < count; ++i) out.push_back(i);
     return;
   }
-  SecretReader reader(stream, step, selection_site);
+  SecretReader reader(stream, step, site);
   const double scale = 1.0 / log_of_complement(q);
   double position = -1;
   for (;;) {
@@ -45,9 +43,9 @@ void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::ui
 }
 
 // Floyd's algorithm: `quota` distinct positions, every set equally likely.
-void select_subset(std::uint64_t quota, std::uint64_t count, SecretStream& stream, std::uint64_t step,
+void select_subset(std::uint64_t quota, std::uint64_t count, SecretStream& stream, std::uint32_t site, std::uint64_t step,
                    std::vector<std::uint32_t>& out) {
-  SecretReader reader(stream, step, selection_site);
+  SecretReader reader(stream, step, site);
   for (std::uint64_t j = count - quota; j < count; ++j) {
     const auto candidate = static_cast<std::uint32_t>(reader.below(j + 1));
     const auto at = std::lower_bound(out.begin(), out.end(), candidate);
@@ -114,11 +112,11 @@ std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t 
   return quota;
 }
 
-void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
+void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream, std::uint32_t site,
             std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out) {
   out.clear();
-  std::visit(overloaded{[&](const Poisson& p) { select_poisson(p.rate, count, stream, step, out); },
-                        [&](const WithoutReplacement&) { select_subset(quota, count, stream, step, out); },
+  std::visit(overloaded{[&](const Poisson& p) { select_poisson(p.rate, count, stream, site, step, out); },
+                        [&](const WithoutReplacement&) { select_subset(quota, count, stream, site, step, out); },
                         [&](const FullBatch&) { select_residue(1, first_index, count, step, out); },
                         [&](const Cyclic& c) { select_residue(c.parts, first_index, count, step, out); },
                         [&](const Partition& p) {

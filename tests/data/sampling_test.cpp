@@ -12,7 +12,7 @@ namespace {
 std::vector<std::uint32_t> selected(const SamplingRule& rule, std::uint64_t first, std::uint64_t count,
                                     SecretStream& stream, std::uint64_t step, std::uint64_t quota = 0) {
   std::vector<std::uint32_t> out;
-  select(rule, first, count, stream, step, quota, out);
+  select(rule, first, count, stream, /*site=*/0, step, quota, out);
   EXPECT_TRUE(std::is_sorted(out.begin(), out.end()));
   EXPECT_TRUE(std::adjacent_find(out.begin(), out.end()) == out.end());
   EXPECT_TRUE(out.empty() || out.back() < count);

@@ -31,7 +31,8 @@ struct Lattice {
 class LatticeAccumulator {
  public:
   /// `bound`: upper bound of every coordinate of one record's contribution (its norm bound with slack).
-  LatticeAccumulator(std::size_t dim, Lattice lattice, double bound);
+  /// `extra` words follow the sum in message(): small integers that travel in the same reduction.
+  LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra = 0);
 
   std::size_t dim() const { return hot_.size(); }
   Lattice lattice() const { return lattice_; }
@@ -55,9 +56,12 @@ class LatticeAccumulator {
 
   /// The exact sum so far, in units of 2^-k. Local.
   std::span<std::int64_t> totals();
+  /// totals() followed by the extra words (which clear() zeroes): what is summed over ranks.
+  std::span<std::int64_t> message();
 
  private:
   void spill();
+
 
   Lattice lattice_;
   float scale_;

@@ -90,5 +90,7 @@ void box_muller(std::span<const std::uint64_t> words, std::span<double> out);
 
 /// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C library.
 double portable_log(double x);
+/// cos(pi x) for x in [0, 1], likewise.
+double portable_cos_pi(double x);
 
 }  // namespace dpmpi

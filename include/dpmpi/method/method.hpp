@@ -1,0 +1,63 @@
+#pragma once
+// A method: what one paper (or one classic) does at the root and on the ranks, written as its step. It never sees records,
+// shards or MPI; it asks the curator. All ranks run the same code on the same released values.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpmpi/core/archive.hpp"
+#include "dpmpi/core/options.hpp"
+#include "dpmpi/objective/objective.hpp"
+#include "dpmpi/privacy/curator.hpp"
+
+namespace dpmpi {
+
+/// What a method may know before it touches a record: all of it public.
+struct PublicFacts {
+  DatasetFacts data;
+  const Objective* objective = nullptr;
+  Adjacency adjacency = Adjacency::add_remove;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  /// Declares the options (section [method]) that fill this object's fields.
+  virtual void declare(Options& options) = 0;
+  /// Appends one message per problem between options. Called before any data is touched.
+  virtual void validate(std::vector<std::string>& problems) const = 0;
+  /// False: a baseline without noise, whose certificate says epsilon = infinity.
+  virtual bool is_private() const { return true; }
+
+  /// Number of steps of the run.
+  virtual std::uint64_t steps(const PublicFacts& facts) const = 0;
+  /// The releases that the run will make, as a function of the noise multiplier. Throws ConfigError.
+  virtual std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const = 0;
+
+  /// Sets the start point and allocates what the steps need. `queries` are those of the plan, in order.
+  virtual void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) = 0;
+  /// Step t = 0, 1, ... Collective through the curator.
+  virtual void step(Curator& curator, std::uint64_t t) = 0;
+  /// The present public iterate: what is evaluated and, at the end, written as the model.
+  virtual std::span<const float> iterate() const = 0;
+  /// Names every field that a resumed run needs.
+  virtual void archive(Archive& archive) = 0;
+};
+
+/// What the registry knows of a method. Register in the method's own file.
+struct MethodEntry {
+  std::string name;     ///< method.name
+  std::string summary;  ///< one line for `dpmpi list methods`
+  std::string source;   ///< paper, theorem or algorithm
+  std::unique_ptr<Method> (*make)();
+};
+const std::vector<MethodEntry>& methods();  ///< sorted by name
+struct MethodRegistration {
+  explicit MethodRegistration(MethodEntry entry);
+};
+
+}  // namespace dpmpi

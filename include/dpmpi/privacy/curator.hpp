@@ -1,0 +1,97 @@
+#pragma once
+// The one door through which numbers leave the ranks. It draws secret batches, forms exact sums of bounded contributions,
+// and releases them: ledger line first, then noise, once.
+//
+// Only the root holds the noise key, the noise and un-noised sums of all ranks; the other ranks hold the selection keys of
+// their own blocks and see released values.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/random.hpp"
+#include "dpmpi/data/blocks.hpp"
+#include "dpmpi/objective/kernel.hpp"
+#include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/privacy/query.hpp"
+#include "dpmpi/privacy/secret.hpp"
+
+namespace dpmpi {
+
+/// A batch that was drawn for one step of one query. Which records it holds is secret.
+class Batch {
+ public:
+  Batch(Batch&&) noexcept = default;
+  Batch(const Batch&) = delete;
+
+ private:
+  friend class Curator;
+  Batch(std::uint32_t site, std::uint64_t step) : site_(site), step_(step) {}
+  std::uint32_t site_;
+  std::uint64_t step_;
+};
+
+/// The un-noised sum of one query at one step: a ticket, the numbers stay with the curator.
+struct LatticeSum {
+  std::uint32_t site;
+  std::uint64_t step;
+};
+
+class Curator {
+ public:
+  /// Lines are reserved in the ledger for this many steps at a time: a synced line costs more than a small model's step.
+  static constexpr std::uint64_t reserved_steps = 100;
+
+  /// Collective. `key` is read on the root only, `ledger` too (null elsewhere, and null where nothing is private).
+  /// `queries` is the plan; `shard` must outlive the curator.
+  Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
+          const std::optional<SecretKey>& key, Ledger* ledger);
+  ~Curator();
+
+  const Query& query(std::uint32_t site) const;
+
+  /// The batch of step t, drawn by the query's rule. Local, but all ranks must call it in the same order.
+  Batch draw(const Query& query, std::uint64_t t);
+
+  /// The exact sum of the kernel's contributions over the batch. Collective.
+  Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel);
+
+  /// The sum plus N(0, noise_std^2) per coordinate, the same on all ranks, valid until the query's next release. Collective.
+  /// Throws PrivacyError if this (query, step) was released before or does not follow the plan.
+  std::span<const float> release(Secret<LatticeSum> total);
+
+  /// Asks all ranks to stop; the request travels with the next sum, the answer with its release. Local.
+  void request_stop() { stop_requested_ = true; }
+  bool stop_agreed() const { return stop_agreed_; }
+
+  /// Skips to step t of every query without releasing anything (a resumed run). Steps before t can never be released again.
+  void resume_at(std::uint64_t t);
+
+  /// Seconds spent so far in each phase, on this rank, for timing reports.
+  struct Timing {
+    double sampling = 0, kernels = 0, reduce = 0, noise = 0, broadcast = 0, ledger = 0;
+  };
+  const Timing& timing() const { return timing_; }
+
+ private:
+  struct Site;
+  Site& site(std::uint32_t index);
+  void reserve(Site& site, std::uint64_t step);
+  void draw_noise(Site& site, std::uint64_t step);
+
+  const Communicator& comm_;
+  const Shard& shard_;
+  Ledger* ledger_;
+  std::vector<std::unique_ptr<Site>> sites_;
+  std::unique_ptr<SecretStream> noise_;          // root only
+  std::unique_ptr<SecretStream> quota_;          // root only: block sizes of batches without replacement
+  std::vector<SecretStream> selection_;          // one for each own block
+  bool stop_requested_ = false, stop_agreed_ = false;
+  Timing timing_;
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,50 @@
+#pragma once
+// A query: one kind of release that a method repeats, a clipped sum over a sampled batch with Gaussian noise. It is declared
+// in the plan with everything that its privacy rests on; the curator runs what was declared and nothing else.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dpmpi/core/lattice.hpp"
+#include "dpmpi/data/sampling.hpp"
+#include "dpmpi/objective/objective.hpp"
+#include "dpmpi/privacy/event.hpp"
+
+namespace dpmpi {
+
+/// What a method says about a query.
+struct QuerySpec {
+  std::string name;             ///< for plans and ledgers, e.g. "gradient"
+  std::size_t dim = 0;          ///< coordinates of the sum
+  SamplingRule sampling;
+  L2Bound bound;                ///< per record
+  NumericSlack slack;           ///< of the kernel that will be summed
+  double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
+  std::uint64_t steps = 0;      ///< released at steps 0 .. steps-1, once each
+};
+
+/// A declared query with the values that follow from it.
+struct Query : QuerySpec {
+  std::uint32_t site = 0;   ///< position in the plan: addresses the noise stream
+  Adjacency adjacency = Adjacency::add_remove;
+  std::uint64_t records = 0;  ///< n, public
+  Lattice lattice;
+  double eta = 0;           ///< relative numerical slack (N4)
+  double sensitivity = 0;   ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
+  double noise_std = 0;     ///< noise_multiplier * sensitivity
+
+  /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, or if the sampling rule has no
+  /// analysis under this adjacency; ConfigError if the sum does not fit the lattice.
+  static Query declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records);
+
+  /// Events of the releases at steps first .. last-1. A record takes part in one step of every round of a cyclic rule, so a
+  /// round is one Gaussian event, charged when the round begins.
+  std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
+  bool is_private() const { return noise_multiplier > 0; }
+};
+
+/// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/privacy.md has the proof.
+double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
+
+}  // namespace dpmpi

@@ -1,0 +1,214 @@
+#include "dpmpi/privacy/curator.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& total) : total_(total) {}
+  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+std::uint64_t largest_block(const BlockLayout& layout) { return layout.size(0); }
+
+constexpr std::size_t flag_words = 1;  // stop requests travel behind the sum
+
+}  // namespace
+
+// What the curator keeps for one query. Allocated once.
+struct Curator::Site {
+  Query query;
+  MicroBatching batching;
+  LatticeAccumulator sum;
+  std::vector<std::vector<std::uint32_t>> selected;  // for each own block
+  std::vector<std::uint64_t> quotas;                 // own blocks x reserved steps (batches without replacement)
+  std::vector<std::int64_t> noise;                   // root
+  AlignedVector<float> released;                     // values, then the stop flag
+  std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
+  std::uint64_t reserved = 0;                        // steps covered by ledger lines
+
+  Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks, bool root)
+      : query(q),
+        batching(MicroBatching::plan(micro_batch_rows, largest_block(layout), expected_share(q.sampling, layout.records))),
+        sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta), flag_words),
+        selected(own_blocks),
+        noise(root && q.is_private() ? q.dim : 0),
+        released(q.dim + flag_words) {
+    batching.capacity = std::min(batching.capacity, sum.rows_at_once());
+  }
+};
+
+Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
+                 const std::optional<SecretKey>& key, Ledger* ledger)
+    : comm_(comm), shard_(shard), ledger_(ledger) {
+  for (const auto& query : queries)
+    sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size(), comm.is_root()));
+
+  // A rank gets the selection keys of its own blocks only: it must not know which records of other ranks take part.
+  std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
+  std::string owned;
+  for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
+  const auto owners = comm.gather(owned);
+  if (comm.is_root()) {
+    verify(key.has_value(), "the root needs the secret key");
+    noise_ = std::make_unique<SecretStream>(key->derive("noise"));
+    quota_ = std::make_unique<SecretStream>(key->derive("quota"));
+    for (std::size_t r = 0; r < owners.size(); ++r)
+      for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
+        std::uint32_t id = 0;
+        std::memcpy(&id, owners[r].data() + i, sizeof id);
+        const SecretKey block_key = key->derive("selection", id);
+        parts[r].append(reinterpret_cast<const char*>(block_key.bytes().data()), block_key.bytes().size());
+      }
+  }
+  const std::string mine = comm.scatter(parts);
+  verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
+  for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(mine.data()) + 32 * i;
+    selection_.emplace_back(SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32)));
+  }
+}
+
+Curator::~Curator() = default;
+
+Curator::Site& Curator::site(std::uint32_t index) {
+  verify(index < sites_.size(), "a query that was not declared");
+  return *sites_[index];
+}
+
+const Query& Curator::query(std::uint32_t site) const {
+  verify(site < sites_.size(), "a query that was not declared");
+  return sites_[site]->query;
+}
+
+void Curator::resume_at(std::uint64_t t) {
+  for (auto& s : sites_) {
+    s->next = t;
+    s->reserved = std::min(s->query.steps, (t + reserved_steps - 1) / reserved_steps * reserved_steps);
+  }
+}
+
+// Writes the ledger lines of the next steps, and sends each rank its share of batches without replacement.
+void Curator::reserve(Site& s, std::uint64_t step) {
+  const std::uint64_t first = step / reserved_steps * reserved_steps, last = std::min(s.query.steps, first + reserved_steps);
+  if (comm_.is_root() && ledger_ && step >= s.reserved) {
+    const Stopwatch watch(timing_.ledger);
+    std::vector<LedgerEntry> entries;
+    for (const auto& event : s.query.events(first, last))
+      entries.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, last - 1, s.query.name,
+                                            s.query.bound.clip, s.query.eta)});
+    if (!entries.empty()) ledger_->append(entries);
+  }
+  s.reserved = std::max(s.reserved, last);
+  const auto* wor = std::get_if<WithoutReplacement>(&s.query.sampling);
+  if (!wor || (step != first && !s.quotas.empty())) return;
+  std::vector<std::string> parts(static_cast<std::size_t>(comm_.size()));
+  std::uint64_t own = shard_.blocks.size();
+  const auto counts = comm_.gather(std::string(reinterpret_cast<const char*>(&own), sizeof own));
+  if (comm_.is_root()) {
+    for (std::uint64_t t = first; t < last; ++t) {
+      SecretReader reader(*quota_, t, s.query.site);
+      const auto quota = split_batch(shard_.layout, wor->batch, reader);
+      std::size_t block = 0;
+      for (std::size_t r = 0; r < parts.size(); ++r) {
+        std::memcpy(&own, counts[r].data(), sizeof own);
+        parts[r].append(reinterpret_cast<const char*>(quota.data() + block), own * sizeof(std::uint64_t));
+        block += own;
+      }
+    }
+  }
+  const std::string mine = comm_.scatter(parts);
+  s.quotas.resize(mine.size() / sizeof(std::uint64_t));
+  std::memcpy(s.quotas.data(), mine.data(), mine.size());
+}
+
+Batch Curator::draw(const Query& query, std::uint64_t t) {
+  Site& s = site(query.site);
+  if (t >= s.query.steps) throw PrivacyError(fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
+  if (t >= s.reserved || t % reserved_steps == 0 || (s.quotas.empty() && std::holds_alternative<WithoutReplacement>(s.query.sampling)))
+    reserve(s, t);
+  const Stopwatch watch(timing_.sampling);
+  for (std::size_t i = 0; i < shard_.blocks.size(); ++i) {
+    const Block& block = shard_.blocks[i];
+    const std::uint64_t quota = s.quotas.empty() ? 0 : s.quotas[(t % reserved_steps) * shard_.blocks.size() + i];
+    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota, s.selected[i]);
+  }
+  s.drawn = t + 1;
+  return {query.site, t};
+}
+
+Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel) {
+  Site& s = site(query.site);
+  verify(batch.site_ == query.site && s.drawn == batch.step_ + 1, "a batch serves the query and step that it was drawn for");
+  s.sum.clear();
+  {
+    const Stopwatch watch(timing_.kernels);
+    for (std::size_t i = 0; i < shard_.blocks.size(); ++i)
+      s.batching.for_each(shard_.blocks[i].records, s.selected[i], [&](const Rows& rows) {
+        s.sum.begin(rows.size());
+        kernel(rows, s.query.bound, s.sum);
+      });
+  }
+  // The noise does not depend on the data: the root draws it before it waits for the others.
+  if (comm_.is_root() && s.query.is_private()) draw_noise(s, batch.step_);
+  const Stopwatch watch(timing_.reduce);
+  const auto message = s.sum.message();
+  message.back() = stop_requested_ ? 1 : 0;
+  comm_.sum_to_root(message);
+  s.summed = batch.step_ + 1;
+  return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
+}
+
+// Gaussian noise on the lattice: rounding is post-processing of the continuous draw, because the sum is on the lattice too.
+void Curator::draw_noise(Site& s, std::uint64_t step) {
+  const Stopwatch watch(timing_.noise);
+  const double scale = s.query.noise_std * s.query.lattice.scale();
+  alignas(64) double chunk[1024];
+  for (std::size_t j = 0; j < s.query.dim; j += std::size(chunk)) {
+    const std::size_t count = std::min(std::size(chunk), s.query.dim - j);
+    noise_->normals(step, s.query.site, j, std::span(chunk, count));
+    std::int64_t* to = s.noise.data() + j;
+    for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<std::int64_t>(__builtin_rint(scale * chunk[i]));
+  }
+}
+
+std::span<const float> Curator::release(Secret<LatticeSum> total) {
+  Site& s = site(total.value_.site);
+  const std::uint64_t step = total.value_.step;
+  if (s.summed != step + 1 || step < s.next)
+    throw PrivacyError(fmt::format("query {}: step {} was released before; noise is added once", s.query.name, step));
+  s.next = step + 1;
+  verify(s.next <= s.reserved, "a release without its ledger line");
+  if (comm_.is_root()) {
+    const Stopwatch watch(timing_.noise);
+    const auto message = s.sum.message();
+    const double quantum = s.query.lattice.quantum();
+    const std::int64_t* value = message.data();
+    const std::int64_t* noise = s.noise.data();
+    float* out = s.released.data();
+    if (s.query.is_private())
+      for (std::size_t j = 0; j < s.query.dim; ++j) out[j] = static_cast<float>(static_cast<double>(value[j] + noise[j]) * quantum);
+    else
+      for (std::size_t j = 0; j < s.query.dim; ++j) out[j] = static_cast<float>(static_cast<double>(value[j]) * quantum);
+    s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
+  }
+  const Stopwatch watch(timing_.broadcast);
+  comm_.broadcast(std::span<float>(s.released));
+  stop_agreed_ = s.released.back() > 0;
+  return std::span<const float>(s.released).first(s.query.dim);
+}
+
+}  // namespace dpmpi
