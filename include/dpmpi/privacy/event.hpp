@@ -8,12 +8,10 @@
 
 #include <compare>
 #include <cstdint>
-#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace dpmpi {
 
@@ -74,20 +72,15 @@ struct EventHeader {
   std::optional<std::uint64_t> n;  ///< number of records, a public constant
 };
 
-/// A file of events. Members that accounting does not know ("step", "site", "prev", ...) are ignored.
-struct EventList {
-  std::optional<EventHeader> header;
-  std::vector<Event> events;
+/// One parsed line, and its link to the line above if it has one.
+struct EventLine {
+  std::variant<EventHeader, Event> content;
+  std::optional<std::string> prev;  ///< value of the member "prev"
 };
 
 /// Reads one line: a header if it has the member "ledger", else an event.
 /// Throws PrivacyError naming `where`, the member, its value and what is allowed: malformed JSON, a member given
 /// twice, an unknown event, a missing, non-finite or out-of-range member.
-std::variant<EventHeader, Event> parse_event_line(std::string_view line, std::string_view where);
-
-/// Reads JSON lines; blank lines are skipped. A header may stand on the first line only (else PrivacyError).
-/// `file` begins every message, followed by the line number. If any line carries "prev", the hash chain is checked
-/// too.
-EventList read_events(std::istream& in, const std::string& file);
+EventLine parse_event_line(std::string_view line, std::string_view where);
 
 }  // namespace dpmpi

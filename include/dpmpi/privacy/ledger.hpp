@@ -10,6 +10,8 @@
 // head(), which a checkpoint stores.
 
 #include <cstdint>
+#include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -66,6 +68,16 @@ class Ledger {
   std::uint64_t size_ = 0, cut_ = 0;
   bool broken_ = false;
 };
+
+/// A ledger or any other list of events.
+struct EventList {
+  std::optional<EventHeader> header;
+  std::vector<Event> events;
+};
+/// Reads JSON lines; blank lines are skipped, a header may stand on the first line only. If the lines are chained,
+/// the chain is checked. Throws PrivacyError whose message begins with `file` and the line number, DataError if
+/// reading fails.
+EventList read_events(std::istream& in, const std::string& file);
 
 /// What a check of a ledger file found.
 struct LedgerCheck {

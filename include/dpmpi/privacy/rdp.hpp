@@ -12,7 +12,7 @@
 
 namespace dpmpi {
 
-inline constexpr double rdp_largest_order = 4096;
+inline constexpr double rdp_largest_order = 2048;
 
 /// Default orders: fractions below 2, then 2..256, 320, 384, 448, 512, 640, 768, 1024.
 const std::vector<double>& rdp_orders();
