@@ -1,0 +1,29 @@
+#pragma once
+// `dpmpi account`: the privacy of a ledger or of any list of events.
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dpmpi/privacy/event.hpp"
+
+namespace dpmpi {
+
+/// What is asked. Exactly one of `delta` and `epsilon` is set.
+struct AccountRequest {
+  std::string path = "-";           ///< JSON lines; "-" is standard input
+  std::optional<double> delta;      ///< in (0, 1): asks for epsilon
+  std::optional<double> epsilon;    ///< >= 0: asks for delta
+  std::string accountant = "best";  ///< "rdp" or "best" (the smallest of all that know every event)
+  std::vector<double> orders;       ///< also print the composed RDP curve at these orders
+  std::optional<Adjacency>
+      adjacency;  ///< of a file without header (default add_remove); must not contradict a header
+  bool json = false;
+};
+
+/// Prints the answer; returns the exit code 0. Throws ConfigError (request), DataError (unreadable file),
+/// PrivacyError (events that are malformed, unknown or have no bound under the adjacency; broken hash chain).
+int account(const AccountRequest& request, std::ostream& out);
+
+}  // namespace dpmpi

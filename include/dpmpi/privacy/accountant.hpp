@@ -1,0 +1,71 @@
+#pragma once
+// Accountants compose events into one guarantee. Each is an upper bound on its own, so the smallest epsilon among
+// them is valid.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dpmpi/privacy/event.hpp"
+
+namespace dpmpi {
+
+/// Adaptive composition of events under one adjacency. Local; cheap to use after every step.
+class Accountant {
+ public:
+  explicit Accountant(Adjacency adjacency) : adjacency_(adjacency) {}
+  virtual ~Accountant() = default;
+
+  virtual std::string_view name() const = 0;
+
+  /// Adds an event. Throws PrivacyError for a mechanism that this accountant has no bound for under this adjacency.
+  virtual void compose(const Event& event) = 0;
+  void compose(const std::vector<Event>& events);
+
+  /// Smallest proven epsilon for delta in (0, 1), rounded up; infinity if there is none.
+  virtual double epsilon(double delta) const = 0;
+  /// Smallest proven delta for epsilon >= 0, rounded up; at most 1.
+  virtual double delta(double epsilon) const = 0;
+
+  Adjacency adjacency() const { return adjacency_; }
+
+ private:
+  Adjacency adjacency_;
+};
+
+/// Renyi differential privacy (Mironov 2017): curves add per order. Uses of one mechanism are counted, not summed,
+/// so the result depends neither on the order of the events nor on how they are grouped into lines.
+class RdpAccountant final : public Accountant {
+ public:
+  explicit RdpAccountant(Adjacency adjacency);                     ///< on rdp_orders()
+  RdpAccountant(Adjacency adjacency, std::vector<double> orders);  ///< each > 1 and <= rdp_largest_order
+
+  std::string_view name() const override { return "rdp"; }
+  using Accountant::compose;
+  void compose(const Event& event) override;
+  double epsilon(double delta) const override;
+  double delta(double epsilon) const override;
+
+  const std::vector<double>& orders() const { return orders_; }
+  const std::vector<double>& curve() const;  ///< composed Renyi divergence bound, one per order
+  double best_order(double delta) const;     ///< the order that gives epsilon(delta)
+
+ private:
+  struct Use {
+    std::vector<double> curve;  // of one use
+    std::uint64_t count = 0;
+  };
+  std::vector<double> orders_;
+  std::map<Mechanism, Use> uses_;
+  mutable std::vector<double> total_;
+  mutable bool stale_ = true;
+};
+
+/// The accountant of that name: "rdp". PrivacyError for pld and gdp (not available in this version), ConfigError
+/// otherwise.
+std::unique_ptr<Accountant> make_accountant(std::string_view name, Adjacency adjacency);
+
+}  // namespace dpmpi

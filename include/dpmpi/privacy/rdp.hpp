@@ -1,0 +1,46 @@
+#pragma once
+// Renyi differential privacy of single mechanisms, and its conversion to (epsilon, delta).
+//
+// A mechanism is (a, eps(a))-RDP if D_a(M(D) || M(D')) <= eps(a) for all neighbours in both directions (Mironov
+// 2017). All functions return upper bounds: computed to about 1e-13 and rounded up by a relative 2^-36.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dpmpi/privacy/event.hpp"
+
+namespace dpmpi {
+
+inline constexpr double rdp_largest_order = 2048;
+
+/// Default orders: fractions below 2, then 2..256, 320, 384, 448, 512, 640, 768, 1024.
+const std::vector<double>& rdp_orders();
+
+/// a / (2 z^2), with z the noise multiplier (Mironov 2017, Prop. 7). order > 1.
+double gaussian_rdp(double noise_multiplier, double order);
+
+/// Poisson-subsampled Gaussian (sampling_rate in (0, 1]).
+/// add_remove: Mironov, Talwar and Zhang 2019 (arXiv:1908.10530); the direction "remove" dominates (their Thm. 5).
+/// replace_one: the pair (1-q) N(0, s^2) + q N(+-1, s^2), s = 2 noise_multiplier, dominates (docs/accounting.md).
+double poisson_gaussian_rdp(double sampling_rate, double noise_multiplier, double order, Adjacency adjacency);
+
+/// Fixed-size sample without replacement, replace_one: Wang, Balle and Kasiviswanathan 2019 (arXiv:1808.00087),
+/// Thm. 9; between whole orders by convexity of (a - 1) eps(a) (their Cor. 10).
+double wor_gaussian_rdp(std::uint64_t population, std::uint64_t batch, double noise_multiplier, double order);
+
+/// Curve of one use of a mechanism. Throws PrivacyError if there is no bound for it under this adjacency.
+std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, std::span<const double> orders);
+
+/// The smallest value over the orders, and the order that attains it.
+struct RdpConversion {
+  double value;
+  double order;
+};
+/// min_a eps(a) + log(1 - 1/a) - (log delta + log a)/(a - 1), floored at 0 (Canonne, Kamath and Steinke 2020, Prop.
+/// 12; Balle et al. 2020, Thm. 21). delta in (0, 1).
+RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta);
+/// The same bound solved for delta; at most 1. epsilon >= 0.
+RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon);
+
+}  // namespace dpmpi
