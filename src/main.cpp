@@ -1,1 +1,63 @@
-int main() { return 0; }
+// dpmpi: the program. A recipe in five steps; each is one call.
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/comm/session.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/config.hpp"
+#include "dpmpi/run/signals.hpp"
+#include "dpmpi/run/trainer.hpp"
+
+namespace {
+
+// Before MPI starts every process meets the same error; the first one prints it.
+int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
+  if (dpmpi::launcher_rank() == 0) fmt::print(stderr, "dpmpi: {}: {}\n", kind, message);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace dpmpi;
+  dpmpi::TrainOptions options;
+  std::unique_ptr<RunConfig> config;
+  try {
+    // 1. What is asked for?
+    const CommandLine line = parse_command_line(argc, argv);
+
+    // 2. What needs no other rank is answered by the first process, before MPI starts.
+    if (launcher_rank() == 0 || line.command == "train" || line.command == "resume") {
+      if (const auto code = run_alone(line)) return *code;
+    } else {
+      return 0;
+    }
+
+    // 3. The configuration, checked as a whole.
+    if (line.command == "resume") options.resume = line.arguments[0];
+    const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
+    config = std::make_unique<RunConfig>(path, line.overrides);
+    options.quiet = line.quiet;
+    if (line.quiet) config->report.progress = "none";
+  } catch (const Error& e) {
+    return fail_early(e.kind(), e.what(), e.code());
+  } catch (const std::exception& e) {
+    return fail_early("internal error (please report)", e.what(), ExitCode::bug);
+  }
+
+  // 4. MPI, and signals that ask for a stop.
+  try {
+    Session session(argc, argv);
+    catch_stop_signals();
+
+    // 5. Train. An error on any rank ends the whole job with its exit code.
+    return session.run([&](const Communicator& world) { return static_cast<int>(train(world, *config, options)); });
+  } catch (const Error& e) {
+    return fail_early(e.kind(), e.what(), e.code());
+  }
+}

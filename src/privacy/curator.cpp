@@ -6,7 +6,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
@@ -24,6 +26,21 @@ class Stopwatch {
 
 std::uint64_t largest_block(const BlockLayout& layout) { return layout.size(0); }
 
+template <class Container>
+std::string_view bytes_of(const Container& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])};
+}
+
+// Every bit that a kernel can see of a block.
+std::string content_digest(const Records& r) {
+  Sha256 digest;
+  digest.update(fmt::format("{} {} {} {}", static_cast<int>(r.storage), r.count, r.features, r.bias));
+  for (const auto part : {bytes_of(r.f32), bytes_of(r.u8), bytes_of(r.row_scale), bytes_of(r.row_begin), bytes_of(r.column),
+                          bytes_of(r.value), bytes_of(r.label)})
+    digest.update(part);
+  return digest.hex();
+}
+
 constexpr std::size_t flag_words = 1;  // stop requests travel behind the sum
 
 }  // namespace
@@ -34,11 +51,11 @@ struct Curator::Site {
   MicroBatching batching;
   LatticeAccumulator sum;
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
-  std::vector<std::uint64_t> quotas;                 // own blocks x reserved steps (batches without replacement)
+  std::vector<std::uint64_t> quotas;                 // steps of the window x own blocks (batches without replacement)
+  std::uint64_t quotas_from = 0;                     // first step of that window + 1
   std::vector<std::int64_t> noise;                   // root
   AlignedVector<float> released;                     // values, then the stop flag
   std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
-  std::uint64_t reserved = 0;                        // steps covered by ledger lines
 
   Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks, bool root)
       : query(q),
@@ -52,10 +69,13 @@ struct Curator::Site {
 };
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
-                 const std::optional<SecretKey>& key, Ledger* ledger)
-    : comm_(comm), shard_(shard), ledger_(ledger) {
-  for (const auto& query : queries)
+                 const std::optional<SecretKey>& key)
+    : comm_(comm), shard_(shard) {
+  for (const auto& query : queries) {
+    verify(query.site == sites_.size(), "queries are numbered in their order");
+    steps_ = std::max(steps_, query.steps);
     sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size(), comm.is_root()));
+  }
 
   // A rank gets the selection keys of its own blocks only: it must not know which records of other ranks take part.
   std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
@@ -76,10 +96,15 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   }
   const std::string mine = comm.scatter(parts);
   verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
+  std::string tags;
   for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(mine.data()) + 32 * i;
-    selection_.emplace_back(SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32)));
+    const SecretKey block_key = SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
+    selection_.emplace_back(block_key.derive("bits"));
+    tags += block_key.derive("commitment").authenticate(content_digest(shard.blocks[i].records));
   }
+  const auto all_tags = comm.gather(tags);
+  if (comm.is_root()) commitment_ = key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, "")));
 }
 
 Curator::~Curator() = default;
@@ -94,40 +119,43 @@ const Query& Curator::query(std::uint32_t site) const {
   return sites_[site]->query;
 }
 
-void Curator::resume_at(std::uint64_t t) {
-  for (auto& s : sites_) {
-    s->next = t;
-    s->reserved = std::min(s->query.steps, (t + reserved_steps - 1) / reserved_steps * reserved_steps);
-  }
+void Curator::resume_at(std::uint64_t t, std::uint64_t reserved) {
+  for (auto& s : sites_) s->next = t;
+  reserved_ = reserved;
 }
 
-// Writes the ledger lines of the next steps, and sends each rank its share of batches without replacement.
-void Curator::reserve(Site& s, std::uint64_t step) {
-  const std::uint64_t first = step / reserved_steps * reserved_steps, last = std::min(s.query.steps, first + reserved_steps);
-  if (comm_.is_root() && ledger_ && step >= s.reserved) {
-    const Stopwatch watch(timing_.ledger);
-    std::vector<LedgerEntry> entries;
-    for (const auto& event : s.query.events(first, last))
-      entries.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, last - 1, s.query.name,
-                                            s.query.bound.clip, s.query.eta)});
-    if (!entries.empty()) ledger_->append(entries);
+// Writes the ledger lines of the next steps of all queries in one go: before any noise of these steps is used.
+void Curator::reserve(std::uint64_t step) {
+  const Stopwatch watch(timing_.ledger);
+  const std::uint64_t first = reserved_, last = std::min(steps_, (step / reserved_steps + 1) * reserved_steps);
+  reserved_ = last;
+  if (!comm_.is_root()) return;
+  verify(ledger_ != nullptr, "a release needs a ledger");
+  std::vector<LedgerEntry> entries;
+  for (const auto& s : sites_) {
+    const Query& q = s->query;
+    const std::uint64_t end = std::min(last, q.steps);
+    for (const auto& event : q.events(std::min(first, end), end))
+      entries.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, end - 1, q.name,
+                                            q.bound.clip, q.eta)});
   }
-  s.reserved = std::max(s.reserved, last);
-  const auto* wor = std::get_if<WithoutReplacement>(&s.query.sampling);
-  if (!wor || (step != first && !s.quotas.empty())) return;
-  std::vector<std::string> parts(static_cast<std::size_t>(comm_.size()));
+  if (!entries.empty()) ledger_->append(entries);
+}
+
+// Sends each rank its blocks' shares of the next batches without replacement, and of no others.
+void Curator::share_quotas(Site& s, std::uint64_t first, std::uint64_t last) {
+  const std::uint64_t batch = std::get<WithoutReplacement>(s.query.sampling).batch;
   std::uint64_t own = shard_.blocks.size();
   const auto counts = comm_.gather(std::string(reinterpret_cast<const char*>(&own), sizeof own));
-  if (comm_.is_root()) {
-    for (std::uint64_t t = first; t < last; ++t) {
-      SecretReader reader(*quota_, t, s.query.site);
-      const auto quota = split_batch(shard_.layout, wor->batch, reader);
-      std::size_t block = 0;
-      for (std::size_t r = 0; r < parts.size(); ++r) {
-        std::memcpy(&own, counts[r].data(), sizeof own);
-        parts[r].append(reinterpret_cast<const char*>(quota.data() + block), own * sizeof(std::uint64_t));
-        block += own;
-      }
+  std::vector<std::string> parts(static_cast<std::size_t>(comm_.size()));
+  for (std::uint64_t t = first; comm_.is_root() && t < last; ++t) {
+    SecretReader reader(*quota_, t, s.query.site);
+    const auto quota = split_batch(shard_.layout, batch, reader);
+    std::size_t block = 0;
+    for (std::size_t r = 0; r < parts.size(); ++r) {
+      std::memcpy(&own, counts[r].data(), sizeof own);
+      parts[r].append(reinterpret_cast<const char*>(quota.data() + block), own * sizeof(std::uint64_t));
+      block += own;
     }
   }
   const std::string mine = comm_.scatter(parts);
@@ -138,12 +166,17 @@ void Curator::reserve(Site& s, std::uint64_t step) {
 Batch Curator::draw(const Query& query, std::uint64_t t) {
   Site& s = site(query.site);
   if (t >= s.query.steps) throw PrivacyError(fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
-  if (t >= s.reserved || t % reserved_steps == 0 || (s.quotas.empty() && std::holds_alternative<WithoutReplacement>(s.query.sampling)))
-    reserve(s, t);
+  if (t >= reserved_) reserve(t);
+  const std::uint64_t window = t / reserved_steps * reserved_steps;
+  const bool quotas = std::holds_alternative<WithoutReplacement>(s.query.sampling);
+  if (quotas && s.quotas_from != window + 1) {
+    share_quotas(s, window, std::min(s.query.steps, window + reserved_steps));
+    s.quotas_from = window + 1;
+  }
   const Stopwatch watch(timing_.sampling);
   for (std::size_t i = 0; i < shard_.blocks.size(); ++i) {
     const Block& block = shard_.blocks[i];
-    const std::uint64_t quota = s.quotas.empty() ? 0 : s.quotas[(t % reserved_steps) * shard_.blocks.size() + i];
+    const std::uint64_t quota = quotas ? s.quotas[(t - window) * shard_.blocks.size() + i] : 0;
     select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota, s.selected[i]);
   }
   s.drawn = t + 1;
@@ -191,7 +224,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   if (s.summed != step + 1 || step < s.next)
     throw PrivacyError(fmt::format("query {}: step {} was released before; noise is added once", s.query.name, step));
   s.next = step + 1;
-  verify(s.next <= s.reserved, "a release without its ledger line");
+  verify(s.next <= reserved_, "a release without its ledger line");
   if (comm_.is_root()) {
     const Stopwatch watch(timing_.noise);
     const auto message = s.sum.message();

@@ -67,6 +67,7 @@ class LatticeAccumulator {
   float scale_;
   std::size_t capacity_;     // records whose sum surely fits int32
   std::size_t pending_ = 0;  // records announced since the last spill
+  bool fresh_ = true;        // nothing spilled since clear(): the next spill overwrites
   AlignedVector<std::int32_t> hot_;
   AlignedVector<std::int64_t> total_;
 };

@@ -46,13 +46,17 @@ class Curator {
   /// Lines are reserved in the ledger for this many steps at a time: a synced line costs more than a small model's step.
   static constexpr std::uint64_t reserved_steps = 100;
 
-  /// Collective. `key` is read on the root only, `ledger` too (null elsewhere, and null where nothing is private).
-  /// `queries` is the plan; `shard` must outlive the curator.
+  /// Collective. `key` is read on the root only. `queries` is the plan; `comm` and `shard` must outlive the curator.
   Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
-          const std::optional<SecretKey>& key, Ledger* ledger);
+          const std::optional<SecretKey>& key);
   ~Curator();
 
   const Query& query(std::uint32_t site) const;
+
+  /// Keyed commitment to the data (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). Root only.
+  const std::string& commitment() const { return commitment_; }
+  /// Where releases are recorded. Root only; must be set before the first draw and outlive the curator.
+  void record_in(Ledger& ledger) { ledger_ = &ledger; }
 
   /// The batch of step t, drawn by the query's rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);
@@ -68,8 +72,9 @@ class Curator {
   void request_stop() { stop_requested_ = true; }
   bool stop_agreed() const { return stop_agreed_; }
 
-  /// Skips to step t of every query without releasing anything (a resumed run). Steps before t can never be released again.
-  void resume_at(std::uint64_t t);
+  /// Goes on at step t, whose ledger lines up to (not including) step `reserved` exist (a resumed run). Earlier steps can
+  /// never be released again. All ranks must call it alike.
+  void resume_at(std::uint64_t t, std::uint64_t reserved);
 
   /// Seconds spent so far in each phase, on this rank, for timing reports.
   struct Timing {
@@ -80,16 +85,19 @@ class Curator {
  private:
   struct Site;
   Site& site(std::uint32_t index);
-  void reserve(Site& site, std::uint64_t step);
+  void reserve(std::uint64_t step);
+  void share_quotas(Site& site, std::uint64_t first, std::uint64_t last);
   void draw_noise(Site& site, std::uint64_t step);
 
   const Communicator& comm_;
   const Shard& shard_;
-  Ledger* ledger_;
+  Ledger* ledger_ = nullptr;
+  std::string commitment_;
   std::vector<std::unique_ptr<Site>> sites_;
   std::unique_ptr<SecretStream> noise_;          // root only
   std::unique_ptr<SecretStream> quota_;          // root only: block sizes of batches without replacement
   std::vector<SecretStream> selection_;          // one for each own block
+  std::uint64_t steps_ = 0, reserved_ = 0;       // steps of the plan; steps covered by ledger lines
   bool stop_requested_ = false, stop_agreed_ = false;
   Timing timing_;
 };

@@ -1,0 +1,65 @@
+#pragma once
+// A run's configuration: read once, checked as a whole, written back resolved.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dpmpi/data/options.hpp"
+#include "dpmpi/method/method.hpp"
+#include "dpmpi/objective/objective.hpp"
+
+namespace dpmpi {
+
+struct RunOptions {
+  std::string dir;                  ///< empty: runs/<config's name>, numbered if that exists
+  std::int64_t checkpoint_every = 1000;
+  double max_hours = 0;
+  bool keep_key = false;
+  void declare(Options& options);
+};
+
+struct PrivacyOptions {
+  double epsilon = 0, delta = 0, noise_multiplier = 0;  ///< 0: not given
+  std::string adjacency = "add_remove", trust = "root";
+  std::int64_t seed = -1;                               ///< >= 0: tests only, the certificate says infinity
+  void declare(Options& options);
+  void validate(std::vector<std::string>& problems) const;
+  Adjacency which() const { return *parse_adjacency(adjacency); }
+  bool seeded() const { return seed >= 0; }
+};
+
+struct ReportOptions {
+  std::int64_t eval_every = 0;  ///< steps between evaluations, 0: 20 times in the run
+  std::string progress = "auto";
+  void declare(Options& options);
+};
+
+class RunConfig {
+ public:
+  /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at once.
+  RunConfig(const std::string& path, const std::vector<std::string>& overrides);
+  RunConfig(const RunConfig&) = delete;
+
+  RunOptions run;
+  DataOptions data;
+  PrivacyOptions privacy;
+  ReportOptions report;
+  std::string objective_name = "logistic", method_name = "dp-sgd";
+  double l2 = 0;
+  std::unique_ptr<ObjectiveEntry::Builder> objective;
+  std::unique_ptr<Method> method;
+
+  /// Every option with its value, as an INI file that gives this run again.
+  std::string resolved() const;
+  /// SHA-256 of everything that the numbers depend on: resolved() without [run] and [report] and without where the data lies.
+  std::string digest() const;
+  const std::string& path() const { return path_; }
+  bool given(const std::string& name) const;  ///< "section.key" was set by the user
+
+ private:
+  std::string path_;
+  std::vector<std::unique_ptr<Options>> sections_;
+};
+
+}  // namespace dpmpi

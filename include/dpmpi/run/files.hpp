@@ -1,0 +1,43 @@
+#pragma once
+// Files of a run directory: written whole, durable, or not at all.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dpmpi/method/method.hpp"
+
+namespace dpmpi {
+
+/// Writes `text` to a temporary beside `path`, syncs, renames, syncs the folder. Throws DataError with the reason.
+void write_file(const std::string& path, std::string_view text, int permissions = 0644);
+/// The whole file; DataError with the reason.
+std::string read_file(const std::string& path);
+
+/// A file that lines are appended to (metrics, timing); `offset` cuts it back to a checkpoint first.
+class LineFile {
+ public:
+  LineFile() = default;
+  LineFile(const std::string& path, std::uint64_t offset);
+  ~LineFile();
+  LineFile(LineFile&& other) noexcept;
+  LineFile& operator=(LineFile&& other) noexcept;
+  void append(std::string_view line);  ///< adds the newline
+  std::uint64_t size() const { return size_; }
+  void sync();
+
+ private:
+  std::string path_;
+  int file_ = -1;
+  std::uint64_t size_ = 0;
+};
+
+/// The folder of a run that must not mix with another: creates `wanted`, or, if empty, runs/<stem> or the first free
+/// runs/<stem>-2, -3, ... Throws ConfigError if `wanted` already holds a run.
+std::string make_run_directory(const std::string& wanted, const std::string& stem);
+
+/// The model in the safetensors layout: one float32 tensor per parameter group, `metadata` as text pairs.
+std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,
+                        const std::vector<std::pair<std::string, std::string>>& metadata);
+
+}  // namespace dpmpi

@@ -1,0 +1,9 @@
+#pragma once
+#include "dpmpi/run/plan.hpp"
+
+namespace dpmpi {
+
+/// The table that opens a run: what will be done, with which numbers. To standard error; root only.
+void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout, int ranks);
+
+}  // namespace dpmpi

@@ -1,0 +1,88 @@
+#include "dpmpi/cli/command_line.hpp"
+
+#include <algorithm>
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/options.hpp"
+
+namespace dpmpi {
+namespace {
+
+const std::vector<std::string> commands{"train", "resume", "plan", "account", "generate", "convert", "list", "help"};
+
+// These take options of their own, declared where they are implemented.
+bool parses_itself(const std::string& command) { return command == "account" || command == "generate" || command == "convert"; }
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+  CommandLine line;
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
+    line.command = "help";
+    return line;
+  }
+  if (words[0] == "--version") {
+    line.command = "version";
+    return line;
+  }
+  if (words[0].starts_with("-")) {
+    line.command = "train";
+  } else {
+    line.command = words[0];
+    words.erase(words.begin());
+    if (std::find(commands.begin(), commands.end(), line.command) == commands.end()) {
+      const auto nearest = nearest_name(line.command, commands);
+      throw ConfigError(fmt::format("unknown command '{}'{}; see dpmpi help", line.command,
+                                    nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
+    }
+  }
+  line.rest = words;
+  if (parses_itself(line.command)) return line;
+
+  namespace po = boost::program_options;
+  po::options_description options;
+  options.add_options()("config,c", po::value<std::string>())("set,s", po::value<std::vector<std::string>>()->composing())(
+      "json", po::bool_switch(&line.json))("quiet,q", po::bool_switch(&line.quiet))("help,h", "")(
+      "argument", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("argument", -1);
+  try {
+    po::variables_map values;
+    po::store(po::command_line_parser(words).options(options).positional(positional).style(
+                  po::command_line_style::unix_style ^ po::command_line_style::allow_guessing).run(), values);
+    po::notify(values);
+    if (values.count("help")) line.arguments = {line.command}, line.command = "help";
+    if (values.count("config")) line.config = values["config"].as<std::string>();
+    if (values.count("set")) line.overrides = values["set"].as<std::vector<std::string>>();
+    if (values.count("argument")) line.arguments = values["argument"].as<std::vector<std::string>>();
+  } catch (const po::error& e) {
+    throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
+  }
+  if ((line.command == "train" || line.command == "plan") && !line.config)
+    throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
+  if (line.command == "resume" && line.arguments.size() != 1) throw ConfigError("dpmpi resume needs one run directory");
+  return line;
+}
+
+std::string usage() {
+  return R"(dpmpi: differentially private training of models on data spread over MPI ranks
+
+  mpirun -n N dpmpi --config FILE [--set section.key=value]...   train; same as dpmpi train ...
+  mpirun -n N dpmpi resume RUN            go on with a stopped or killed run, on any number of ranks
+  dpmpi plan --config FILE [--json]       the privacy promise and the settings, before any record is read
+  dpmpi account FILE.jsonl --delta D      epsilon of a ledger or of any list of events
+  dpmpi generate --out FOLDER             a synthetic dataset
+  dpmpi convert IN OUT                    a text file to the native binary format
+  dpmpi list [methods|objectives|formats]
+  dpmpi help [METHOD|OBJECTIVE|SECTION]   options with their meaning, range and default
+
+Options: --config FILE (-c), --set section.key=value (-s, repeatable), --json, --quiet (-q), --help, --version
+Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error
+)";
+}
+
+}  // namespace dpmpi

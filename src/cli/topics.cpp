@@ -1,0 +1,78 @@
+// Help and lists, from the options' own declarations.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/config.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::string option_lines(const Options& options) {
+  std::string text;
+  for (const auto& d : options.declarations())
+    text += fmt::format("  {:<28} {}\n  {:<28} {}; default {}\n", d.name, d.help, "", d.allowed, d.initial.empty() ? "(empty)" : d.initial);
+  return text;
+}
+
+template <class Declarer>
+std::string section_help(const char* name, Declarer&& declarer) {
+  Options options(name);
+  declarer.declare(options);
+  return fmt::format("[{}]\n{}", name, option_lines(options));
+}
+
+const std::vector<std::string> sections{"run", "data", "privacy", "report"};
+
+}  // namespace
+
+std::string help_topic(const std::string& topic) {
+  if (topic == "run") return section_help("run", RunOptions());
+  if (topic == "data") return section_help("data", DataOptions());
+  if (topic == "privacy") return section_help("privacy", PrivacyOptions());
+  if (topic == "report") return section_help("report", ReportOptions());
+  std::vector<std::string> known = sections;
+  for (const auto& entry : methods()) {
+    known.push_back(entry.name);
+    if (entry.name != topic) continue;
+    const auto method = entry.make();
+    return fmt::format("method.name = {}: {}\nSource: {}\n\n{}", entry.name, entry.summary, entry.source, section_help("method", *method));
+  }
+  for (const auto& entry : objectives()) {
+    known.push_back(entry.name);
+    if (entry.name != topic) continue;
+    const auto builder = entry.builder();
+    return fmt::format("objective.name = {}: {}\n\n{}", entry.name, entry.summary, section_help("objective", *builder));
+  }
+  const auto nearest = nearest_name(topic, known);
+  throw ConfigError(fmt::format("no help on '{}'{}; topics: {}", topic, nearest.empty() ? "" : " (did you mean " + nearest + "?)",
+                                fmt::join(known, ", ")));
+}
+
+std::string list_text(const std::string& what) {
+  std::string text;
+  if (what.empty() || what == "methods") {
+    text += "methods (method.name)\n";
+    for (const auto& entry : methods()) text += fmt::format("  {:<18} {} [{}]\n", entry.name, entry.summary, entry.source);
+  }
+  if (what.empty() || what == "objectives") {
+    text += "objectives (objective.name)\n";
+    for (const auto& entry : objectives()) text += fmt::format("  {:<18} {}\n", entry.name, entry.summary);
+  }
+  if (what.empty() || what == "formats") {
+    text += "formats (data.format)\n";
+    for (const auto& [name, summary] : std::vector<std::pair<std::string, std::string>>{
+             {"libsvm", "text, `label index:value ...`, kept sparse (gzip allowed)"},
+             {"csv, tsv", "text tables with or without a header line (gzip allowed)"},
+             {"idx", "MNIST family, `images,labels`; 8-bit rows stay 8-bit (gzip allowed)"},
+             {"npy", "NumPy arrays, `features.npy,labels.npy`"},
+             {"native", "fixed records with a checksummed header, made by dpmpi convert"}})
+      text += fmt::format("  {:<18} {}\n", name, summary);
+  }
+  if (text.empty()) throw ConfigError(fmt::format("dpmpi list {}: one of methods, objectives, formats", what));
+  return text;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,60 @@
+#include "dpmpi/run/certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/privacy/accountant.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::string statement(const RunConfig& config, const PublicFacts& facts, double epsilon, double delta) {
+  if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
+  if (std::isinf(epsilon)) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
+  const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record" : "replacing one record by another";
+  return fmt::format("Everything released by this run, the model and every iterate, is ({:.6g}, {:.3g})-differentially private: {} among "
+                     "{} changes the probability of any outcome by at most a factor e^{:.6g}, except with probability {:.3g}. It says "
+                     "nothing about data.eval, which is treated as public, nor about how the settings were chosen.",
+                     epsilon, delta, change, facts.data.records, epsilon, delta);
+}
+
+}  // namespace
+
+std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const Ledger& ledger,
+                             const std::string& commitment) {
+  using json = nlohmann::ordered_json;
+  RdpAccountant accountant(plan.adjacency);
+  const bool noisy = config.method->is_private();
+  if (noisy) accountant.compose(ledger.events());
+  const double composed = noisy ? accountant.epsilon(plan.delta) : std::numeric_limits<double>::infinity();
+  const auto number = [](double x) { return std::isinf(x) ? json("infinity") : json(x); };
+  const double epsilon = config.privacy.seeded() ? std::numeric_limits<double>::infinity() : composed;
+
+  json out;
+  out["epsilon"] = number(epsilon);
+  out["delta"] = plan.delta;
+  out["adjacency"] = name(plan.adjacency);
+  out["statement"] = statement(config, facts, epsilon, plan.delta);
+  out["by"] = {{"rdp", number(composed)}};
+  out["trust"] = config.privacy.trust;
+  out["method"] = config.method_name;
+  out["objective"] = config.objective_name;
+  out["n"] = facts.data.records;
+  out["dim"] = facts.objective->dim();
+  out["steps"] = plan.steps;
+  double slack = 0;
+  for (const auto& query : plan.queries) slack = std::max(slack, query.eta);
+  out["numerical_slack"] = slack;
+  out["released"] = "every iterate and the final model";
+  out["seeded"] = config.privacy.seeded();
+  out["config_digest"] = config.digest();
+  out["data_commitment"] = commitment;
+  out["ledger_head"] = ledger.head();
+  out["version"] = DPMPI_VERSION;
+  return out.dump(2) + "\n";
+}
+
+}  // namespace dpmpi

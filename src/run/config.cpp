@@ -1,0 +1,147 @@
+#include "dpmpi/run/config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+template <class Entries>
+std::vector<std::string> names(const Entries& entries) {
+  std::vector<std::string> all;
+  for (const auto& entry : entries) all.push_back(entry.name);
+  return all;
+}
+
+// The entry of that name; a problem that says the nearest one otherwise.
+template <class Entries>
+const typename Entries::value_type* find(const Entries& entries, const std::string& name, const std::string& key,
+                                         const Settings& settings, std::vector<std::string>& problems) {
+  for (const auto& entry : entries)
+    if (entry.name == name) return &entry;
+  const auto all = names(entries);
+  const auto nearest = nearest_name(name, all);
+  const auto at = settings.find(key);
+  problems.push_back(fmt::format("{}: {} = {} is not known{}; it must be one of: {}",
+                                 at == settings.end() ? "default" : at->second.origin, key, name,
+                                 nearest.empty() ? "" : " (did you mean " + nearest + "?)", fmt::join(all, ", ")));
+  return nullptr;
+}
+
+}  // namespace
+
+void RunOptions::declare(Options& options) {
+  options.add("dir", dir, "run directory; empty: runs/<name of the config>, numbered if that exists")
+      .add("checkpoint_every", checkpoint_every, "steps between checkpoints (0: only when stopped)", Range::at_least(0))
+      .add("max_hours", max_hours, "stop with a checkpoint after this many hours (0: no limit)", Range::non_negative())
+      .add("keep_key", keep_key, "keep the noise key after the run instead of wiping it (whoever has it can remove the noise)");
+}
+
+void PrivacyOptions::declare(Options& options) {
+  options.add("epsilon", epsilon, "privacy budget; the noise is calibrated to it (or give privacy.noise_multiplier)", Range::positive())
+      .add("delta", delta, "probability that the promise may fail; 0: n^-1.1", {0, 1, false, true})
+      .add("noise_multiplier", noise_multiplier, "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
+      .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare", {"add_remove", "replace_one"})
+      .add("trust", trust, "who may see un-noised sums: the root process only, or every rank of the job", {"root", "cluster"})
+      .add("seed", seed, "FOR TESTS: secret randomness from this seed; the certificate then says epsilon = infinity", Range::at_least(0));
+}
+
+void PrivacyOptions::validate(std::vector<std::string>& problems) const {
+  if (epsilon > 0 && noise_multiplier > 0)
+    problems.push_back("privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");
+}
+
+void ReportOptions::declare(Options& options) {
+  options.add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)", Range::at_least(0))
+      .add("progress", progress, "bar on a terminal and sparse lines elsewhere, always lines, or nothing", {"auto", "lines", "none"});
+}
+
+RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides) : path_(path) {
+  Settings settings = read_ini(path);
+  for (const auto& assignment : overrides) apply_override(settings, assignment);
+  data.config_folder = std::filesystem::absolute(path).parent_path().string();
+
+  std::vector<std::string> problems;
+  const auto section = [&](const char* name) -> Options& { return *sections_.emplace_back(std::make_unique<Options>(name)); };
+  Options& run_section = section("run");
+  run.declare(run_section);
+  Options& data_section = section("data");
+  data.declare(data_section);
+  Options& objective_section = section("objective");
+  objective_section.add("name", objective_name, "per-record loss (dpmpi list objectives)")
+      .add("l2", l2, "weight of the public regulariser (l2 / 2) |w|^2, biases excepted", Range::non_negative());
+  Options& method_section = section("method");
+  method_section.add("name", method_name, "training method (dpmpi list methods)");
+  Options& privacy_section = section("privacy");
+  privacy.declare(privacy_section);
+  Options& report_section = section("report");
+  report.declare(report_section);
+
+  // The names first: they decide which further options exist.
+  for (auto& options : {&objective_section, &method_section}) options->read(settings, problems);
+  problems.clear();  // read again below, with all options declared
+  if (const auto* entry = find(objectives(), objective_name, "objective.name", settings, problems)) {
+    objective = entry->builder();
+    objective->declare(objective_section);
+  }
+  if (const auto* entry = find(methods(), method_name, "method.name", settings, problems)) {
+    method = entry->make();
+    method->declare(method_section);
+  }
+  for (auto& options : sections_) options->read(settings, problems);
+  if (objective && method) {
+    std::vector<const Options*> declared;
+    for (const auto& options : sections_) declared.push_back(options.get());
+    check_unknown(settings, declared, problems);
+  }
+  data.validate(problems);
+  privacy.validate(problems);
+  if (method) {
+    method->validate(problems);
+    if (method->is_private() && privacy.epsilon == 0 && privacy.noise_multiplier == 0)
+      problems.push_back("a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
+  }
+  if (data.train.empty() && data.shards.empty()) problems.push_back("data.train is not set: the file with the training records");
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+}
+
+bool RunConfig::given(const std::string& name) const {
+  for (const auto& options : sections_)
+    for (const auto& declaration : options->declarations())
+      if (declaration.name == name) return declaration.given;
+  return false;
+}
+
+std::string RunConfig::resolved() const {
+  std::string text;
+  for (const auto& options : sections_) {
+    const auto& all = options->declarations();
+    text += fmt::format("[{}]\n", all.front().name.substr(0, all.front().name.find('.')));
+    for (const auto& declaration : all) {
+      // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read again.
+      if (!declaration.given && declaration.text() == declaration.initial && !declaration.parse(declaration.initial)) continue;
+      text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1), declaration.text());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string RunConfig::digest() const {
+  std::string text;
+  for (const auto& options : sections_)
+    for (const auto& declaration : options->declarations()) {
+      const std::string& name = declaration.name;
+      if (name.starts_with("run.") || name.starts_with("report.") || name == "data.root") continue;
+      text += fmt::format("{} = {}\n", name, declaration.text());
+    }
+  return sha256(text);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,100 @@
+#include "dpmpi/run/evaluate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "dpmpi/data/sampling.hpp"
+
+namespace dpmpi {
+namespace {
+
+// Loss sums are formed in units of 2^-24, so that their order does not matter.
+constexpr double loss_scale = 0x1p24;
+constexpr double loss_cap = 1e6;  // a non-finite or absurd loss counts as this
+
+bool right(LabelKind kind, std::span<const float> scores, float label) {
+  if (kind == LabelKind::sign) return (scores[0] > 0) == (label > 0);
+  const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+  return static_cast<float>(best) == label;
+}
+
+}  // namespace
+
+std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label) {
+  std::vector<std::uint32_t> order(score.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] < score[b]; });
+  std::uint64_t positives = 0, negatives = 0, twice_right = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t j = i;
+    std::uint64_t tied_positive = 0, tied_negative = 0;
+    for (; j < order.size() && score[order[j]] == score[order[i]]; ++j) ++(label[order[j]] > 0 ? tied_positive : tied_negative);
+    twice_right += tied_positive * (2 * negatives + tied_negative);
+    positives += tied_positive, negatives += tied_negative;
+    i = j;
+  }
+  if (positives == 0 || negatives == 0) return std::nullopt;
+  return static_cast<double>(twice_right) / 2 / (static_cast<double>(positives) * static_cast<double>(negatives));
+}
+
+Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard) {
+  const LabelKind kind = objective.label_kind();
+  const std::size_t outputs = objective.outputs();
+  const bool rank_scores = kind == LabelKind::sign && outputs == 1;
+  objective.prepare(w);
+
+  std::array<std::int64_t, 3> totals{};  // records, loss, right
+  std::vector<float> score, label;       // for the ROC curve
+  std::vector<double> loss;
+  std::vector<float> scores;
+  const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.size(0), 1.0);
+  for (const auto& block : shard.blocks) {
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < block.records.count; ++i)
+      if (!std::isnan(block.records.label[i])) all.push_back(i);
+    batching.for_each(block.records, all, [&](const Rows& rows) {
+      loss.resize(rows.size()), scores.resize(rows.size() * outputs);
+      objective.losses(rows, loss);
+      objective.scores(rows, scores);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const float truth = block.records.label[rows.index[i]];
+        const std::span<const float> own(scores.data() + i * outputs, outputs);
+        totals[0] += 1;
+        totals[1] += std::llrint(loss_scale * (std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap));
+        totals[2] += kind != LabelKind::real && right(kind, own, truth);
+        if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
+      }
+    });
+  }
+  comm.sum_to_root(totals);
+
+  Evaluation result;
+  if (rank_scores) {
+    const auto pack = [](const std::vector<float>& v) { return std::string(reinterpret_cast<const char*>(v.data()), 4 * v.size()); };
+    const auto all_scores = comm.gather(pack(score)), all_labels = comm.gather(pack(label));
+    if (comm.is_root()) {
+      const auto unpack = [](const std::vector<std::string>& parts, std::vector<float>& out) {
+        out.clear();
+        for (const auto& part : parts) {
+          const std::size_t old = out.size();
+          out.resize(old + part.size() / 4);
+          if (!part.empty()) std::memcpy(out.data() + old, part.data(), part.size());
+        }
+      };
+      unpack(all_scores, score), unpack(all_labels, label);
+      result.auc = area_under_curve(score, label);
+    }
+  }
+  const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
+  result.records = static_cast<std::uint64_t>(totals[0]);
+  result.loss = static_cast<double>(totals[1]) / loss_scale / n;
+  if (kind != LabelKind::real) result.accuracy = static_cast<double>(totals[2]) / n;
+  return result;
+}
+
+}  // namespace dpmpi

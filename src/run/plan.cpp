@@ -1,0 +1,116 @@
+#include "dpmpi/run/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/privacy/calibrate.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& facts, double noise_multiplier) {
+  std::vector<Query> queries;
+  for (const auto& spec : config.method->queries(facts, noise_multiplier))
+    queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
+  return queries;
+}
+
+std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t first, std::uint64_t last) {
+  std::vector<Event> all;
+  for (const auto& query : queries)
+    for (auto& event : query.events(std::min(first, query.steps), std::min(last, query.steps))) all.push_back(event);
+  return all;
+}
+
+std::map<Mechanism, std::uint64_t> counts(const std::vector<Event>& events) {
+  std::map<Mechanism, std::uint64_t> total;
+  for (const auto& event : events) total[event.mechanism] += event.count;
+  return total;
+}
+
+}  // namespace
+
+std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const { return events_of(queries, first, last); }
+
+bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return counts(a) == counts(b); }
+
+Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
+  Plan plan;
+  plan.adjacency = facts.adjacency;
+  plan.steps = config.method->steps(facts);
+  plan.delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(static_cast<double>(facts.data.records), -1.1);
+  if (config.privacy.delta > 0 && config.privacy.delta * static_cast<double>(facts.data.records) > 1)
+    throw PrivacyError(fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
+                                   "keep that promise; choose a smaller delta",
+                                   config.privacy.delta, 1 / static_cast<double>(facts.data.records)));
+  if (!config.method->is_private()) {
+    plan.queries = declare_queries(config, facts, 0);
+    plan.epsilon = std::numeric_limits<double>::infinity();
+    return plan;
+  }
+  plan.noise_multiplier = config.privacy.noise_multiplier;
+  if (plan.noise_multiplier == 0) {
+    // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
+    const auto template_queries = declare_queries(config, facts, 1.0);
+    const auto events_for = [&](double multiplier) {
+      auto queries = template_queries;
+      for (auto& query : queries) query.noise_multiplier *= multiplier;
+      return events_of(queries, 0, plan.steps);
+    };
+    plan.noise_multiplier = calibrate_noise(events_for, {config.privacy.epsilon, plan.delta, plan.adjacency});
+  }
+  plan.queries = declare_queries(config, facts, plan.noise_multiplier);
+  RdpAccountant accountant(plan.adjacency);
+  accountant.compose(plan.events());
+  plan.epsilon = accountant.epsilon(plan.delta);
+  if (config.privacy.epsilon > 0 && plan.epsilon > config.privacy.epsilon)
+    throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon, config.privacy.epsilon));
+  return plan;
+}
+
+std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) {
+  if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
+  const auto queries = config.method->queries(facts, 1.0);
+  double batch = static_cast<double>(facts.data.records);
+  for (const auto& query : queries) batch = std::min(batch, expected_batch(query.sampling, facts.data.records));
+  std::uint32_t blocks = 16;
+  while (blocks > 1 && batch / blocks < 64) blocks /= 2;
+  return blocks;
+}
+
+std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  using json = nlohmann::ordered_json;
+  json out;
+  out["events"] = json::array();
+  for (const auto& [mechanism, count] : counts(plan.events())) out["events"].push_back(json::parse(to_json({mechanism, count})));
+  out["epsilon"] = std::isinf(plan.epsilon) ? json("infinity") : json(plan.epsilon);
+  out["delta"] = plan.delta;
+  out["adjacency"] = name(plan.adjacency);
+  out["steps"] = plan.steps;
+  out["n"] = facts.data.records;
+  out["dim"] = facts.objective->dim();
+  double slack = 0;
+  for (const auto& query : plan.queries) {
+    slack = std::max(slack, query.eta);
+    out["noise"].push_back({{"site", query.name},
+                            {"sampling", describe(query.sampling)},
+                            {"clip", query.bound.clip},
+                            {"sensitivity", query.sensitivity},
+                            {"std", query.noise_std},
+                            {"count", query.steps},
+                            {"lattice", query.lattice.k}});
+  }
+  out["slack"] = slack;
+  out["method"] = {{"name", config.method_name}};
+  out["objective"] = config.objective_name;
+  out["config_digest"] = config.digest();
+  return out.dump(2) + "\n";
+}
+
+}  // namespace dpmpi

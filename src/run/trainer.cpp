@@ -1,0 +1,277 @@
+#include "dpmpi/run/trainer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/digest.hpp"
+#include "dpmpi/data/load.hpp"
+#include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/run/certificate.hpp"
+#include "dpmpi/run/checkpoint.hpp"
+#include "dpmpi/run/evaluate.hpp"
+#include "dpmpi/run/files.hpp"
+#include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/progress.hpp"
+#include "dpmpi/run/settings_table.hpp"
+#include "dpmpi/run/signals.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Everything that lives as long as the run. Members are in the order in which they come to be.
+class Run {
+ public:
+  Run(const Communicator& comm, const RunConfig& config, const TrainOptions& options);
+  ExitCode steps();
+  void finish();
+
+ private:
+  void open_directory();
+  void open_records(Clock::time_point start);
+  void go_on_from_checkpoint();
+  void save_checkpoint();
+  void evaluate_and_log();
+  std::string note() const;
+
+  const Communicator& comm_;
+  const RunConfig& config_;
+  const TrainOptions& options_;
+  bool root_;
+  PublicFacts facts_;
+  std::unique_ptr<Objective> objective_;
+  Plan plan_;
+  Shard training_, evaluation_;
+  std::string directory_;                 // root
+  std::optional<SecretKey> key_;          // root
+  std::unique_ptr<Curator> curator_;
+  std::optional<Ledger> ledger_;          // root
+  std::optional<RdpAccountant> spent_;    // root: up to step accounted_
+  std::uint64_t accounted_ = 0, next_ = 0;
+  LineFile metrics_, timing_;             // root
+  Evaluation last_;
+  Clock::time_point started_ = Clock::now();
+};
+
+// How much less the root computes, because it also draws the noise: in blocks' worth of work (who owns what changes no bit).
+double root_burden(const Plan& plan, const Objective& objective, const BlockLayout& layout) {
+  constexpr double noise_seconds = 2.1e-9, flops_per_second = 1.2e11;  // per coordinate; one core's products
+  double noise = 0, block = 0;
+  for (const auto& query : plan.queries) {
+    noise += query.is_private() ? noise_seconds * static_cast<double>(query.dim) : 0;
+    block += expected_batch(query.sampling, query.records) / layout.blocks * objective.flops_per_record() / flops_per_second;
+  }
+  return block > 0 ? noise / block : 0;
+}
+
+Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& options)
+    : comm_(comm), config_(config), options_(options), root_(comm.is_root()) {
+  const auto start = Clock::now();
+  // 1. What is public: size and shape of the data, the objective, and from them the promise.
+  facts_.data = inspect(comm, config.data, DataRole::training);
+  objective_ = config.objective->make({facts_.data.features, facts_.data.storage, static_cast<float>(config.data.bias)});
+  objective_->l2 = config.l2;
+  facts_.objective = objective_.get();
+  facts_.adjacency = config.privacy.which();
+  plan_ = make_plan(config, facts_);
+  comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
+
+  // 2. The records, and the door in front of them.
+  open_records(start);
+  open_directory();
+  config.method->start(*objective_, plan_.queries, plan_.steps);
+  if (options.resume) go_on_from_checkpoint();
+  if (root_) {
+    spent_.emplace(plan_.adjacency);
+    metrics_ = LineFile(directory_ + "/metrics.jsonl", options.resume ? metrics_.size() : 0);
+    timing_ = LineFile(directory_ + "/timing.jsonl", 0);
+    timing_.append(fmt::format(R"({{"phase":"load","seconds":{:.3f},"ranks":{}}})", seconds_since(start), comm.size()));
+  }
+  if (!options.resume) save_checkpoint();
+}
+
+void Run::open_records(Clock::time_point start) {
+  const BlockLayout layout = BlockLayout::of(facts_.data, resolve_blocks(config_, facts_));
+  const Ownership ownership = Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout));
+  if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
+  training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(), objective_->classes());
+  if (!config_.data.eval.empty()) {
+    const DatasetFacts facts = inspect(comm_, config_.data, DataRole::evaluation);
+    if (facts.features != facts_.data.features)
+      throw DataError(fmt::format("data.eval has {} features, data.train has {}", facts.features, facts_.data.features));
+    const auto blocks = static_cast<std::uint32_t>(std::max(16, comm_.size()));
+    evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm_.size()),
+                       objective_->label_kind(), objective_->classes());
+  }
+  if (root_ && !options_.quiet) fmt::print(stderr, "read the data in {}\n", duration_text(seconds_since(start)));
+}
+
+void Run::open_directory() {
+  if (root_) {
+    directory_ = options_.resume ? *options_.resume
+                                 : make_run_directory(config_.run.dir, std::filesystem::path(config_.path()).stem().string());
+    key_ = options_.resume ? read_key(directory_)
+                           : config_.privacy.seeded() ? SecretKey::from_seed(static_cast<std::uint64_t>(config_.privacy.seed))
+                                                      : SecretKey::from_system();
+  }
+  curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key_);
+  if (!root_) return;
+  if (options_.resume) {
+    ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
+  } else {
+    write_file(directory_ + "/config.ini", config_.resolved());
+    write_file(directory_ + "/plan.json", plan_json(plan_, config_, facts_));
+    write_key(directory_, *key_);
+    ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records},
+                                   fmt::format(R"("config":"{}","data":"{}","seeded":{})", config_.digest(), curator_->commitment(),
+                                               config_.privacy.seeded())));
+  }
+  curator_->record_in(*ledger_);
+}
+
+void Run::go_on_from_checkpoint() {
+  std::string state;
+  std::uint64_t reserved = 0;
+  if (root_) {
+    const Checkpoint c = read_checkpoint(directory_);
+    if (c.config_digest != config_.digest())
+      throw ConfigError(fmt::format("{} belongs to another config: the config.ini there was changed since the run began", directory_));
+    if (c.commitment != curator_->commitment())
+      throw DataError(fmt::format("the training data are not those that the run in {} began with", directory_));
+    const auto& lines = ledger_->lines();
+    if (lines.size() < c.ledger_lines || sha256(lines[c.ledger_lines - 1]) != c.ledger_line_hash)
+      throw PrivacyError(fmt::format("{}/ledger.jsonl is not the ledger of the checkpoint (it was cut or edited): going on could spend "
+                                     "budget twice",
+                                     directory_));
+    // The ledger is reserved in whole windows; find the one that it has reached.
+    for (reserved = c.step; !same_events(ledger_->events(), plan_.events(0, reserved));) {
+      if (reserved >= plan_.steps) throw PrivacyError(fmt::format("{}/ledger.jsonl does not follow the plan", directory_));
+      reserved = std::min(plan_.steps, (reserved / Curator::reserved_steps + 1) * Curator::reserved_steps);
+    }
+    next_ = c.step;
+    state = c.method_state;
+    metrics_ = LineFile(directory_ + "/metrics.jsonl", c.metrics_bytes);
+  }
+  comm_.broadcast(next_);
+  comm_.broadcast(reserved);
+  comm_.broadcast(state);
+  Archive archive(state);
+  config_.method->archive(archive);
+  archive.finish();
+  curator_->resume_at(next_, reserved);
+}
+
+void Run::save_checkpoint() {
+  const auto iterate = config_.method->iterate();
+  comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
+  if (!root_) return;
+  Archive archive;
+  config_.method->archive(archive);
+  metrics_.sync();
+  write_checkpoint(directory_, {next_, config_.digest(), curator_->commitment(), ledger_->lines().size(), ledger_->head(), metrics_.size(),
+                                archive.bytes()});
+}
+
+std::string Run::note() const {
+  std::string text;
+  if (config_.method->is_private() && spent_)
+    text = fmt::format("epsilon {:.4g}", spent_->epsilon(plan_.delta));
+  else
+    text = "NOT PRIVATE";
+  if (last_.records > 0) {
+    text += fmt::format("  eval.loss {:.4f}", last_.loss);
+    if (last_.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *last_.accuracy);
+    if (last_.auc) text += fmt::format("  eval.auc {:.4f}", *last_.auc);
+  }
+  return text;
+}
+
+void Run::evaluate_and_log() {
+  if (!config_.data.eval.empty()) last_ = evaluate(comm_, *objective_, config_.method->iterate(), evaluation_);
+  if (!root_) return;
+  nlohmann::ordered_json line;
+  line["step"] = next_;
+  if (config_.method->is_private()) {
+    spent_->compose(plan_.events(accounted_, next_));
+    accounted_ = next_;
+    line["epsilon"] = spent_->epsilon(plan_.delta);
+  } else {
+    line["epsilon"] = "infinity";
+  }
+  if (last_.records > 0) {
+    line["eval.loss"] = last_.loss;
+    if (last_.accuracy) line["eval.accuracy"] = *last_.accuracy;
+    if (last_.auc) line["eval.auc"] = *last_.auc;
+  }
+  metrics_.append(line.dump());
+  const auto& t = curator_->timing();
+  timing_.append(fmt::format(R"({{"step":{},"seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},)"
+                             R"("broadcast":{:.4f},"ledger":{:.4f}}})",
+                             next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
+}
+
+ExitCode Run::steps() {
+  const std::uint64_t total = plan_.steps;
+  const std::uint64_t eval_every = config_.report.eval_every > 0 ? static_cast<std::uint64_t>(config_.report.eval_every)
+                                                                 : std::max<std::uint64_t>(1, total / 20);
+  const auto checkpoint_every = static_cast<std::uint64_t>(config_.run.checkpoint_every);
+  Progress progress(root_ ? config_.report.progress : "none", next_, total);
+  started_ = Clock::now();
+  while (next_ < total) {
+    const bool late = config_.run.max_hours > 0 && seconds_since(started_) > 3600 * config_.run.max_hours;
+    if (stop_signalled() || (root_ && late)) curator_->request_stop();
+
+    config_.method->step(*curator_, next_);
+    ++next_;
+
+    const bool stop = curator_->stop_agreed() && next_ < total;
+    if (next_ % eval_every == 0 || next_ == total) evaluate_and_log();
+    if ((checkpoint_every > 0 && next_ % checkpoint_every == 0 && next_ < total) || stop) save_checkpoint();
+    if (progress.due(next_)) progress.update(next_, note());
+    if (stop) {
+      progress.close();
+      if (root_) fmt::print(stderr, "stopped after step {} of {} with a checkpoint; go on with: dpmpi resume {}\n", next_, total, directory_);
+      return ExitCode::stopped;
+    }
+  }
+  progress.close();
+  return ExitCode::done;
+}
+
+void Run::finish() {
+  const auto iterate = config_.method->iterate();
+  comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
+  if (!root_) return;
+  if (!same_events(ledger_->events(), plan_.events()))
+    throw PrivacyError("the ledger does not cover the plan: no model is written");
+  const std::string certificate = certificate_json(config_, facts_, plan_, *ledger_, curator_->commitment());
+  write_file(directory_ + "/certificate.json", certificate);
+  write_file(directory_ + "/model.safetensors",
+             safetensors(objective_->groups(), iterate,
+                         {{"method", config_.method_name}, {"objective", config_.objective_name}, {"config", config_.digest()},
+                          {"certificate", sha256(certificate)}}));
+  if (!config_.run.keep_key) wipe_key(directory_);
+  std::filesystem::remove(directory_ + "/checkpoint/latest");
+  std::filesystem::remove(directory_ + "/checkpoint/previous");
+  if (options_.quiet) return;
+  fmt::print(stderr, "done in {}: {}\n", duration_text(seconds_since(started_)), note());
+  fmt::print("{}\n", directory_);
+}
+
+}  // namespace
+
+ExitCode train(const Communicator& comm, const RunConfig& config, const TrainOptions& options) {
+  Run run(comm, config, options);
+  const ExitCode end = run.steps();
+  if (end == ExitCode::done) run.finish();
+  return end;
+}
+
+}  // namespace dpmpi
