@@ -9,12 +9,19 @@
 
 namespace dpmpi {
 
-/// Records 0..n-1 in `blocks` contiguous blocks whose sizes differ by at most one.
+/// Records 0..n-1 in `blocks` contiguous blocks whose sizes differ by at most one, unless `cuts` says where they begin.
 struct BlockLayout {
   std::uint64_t records = 0;
   std::uint32_t blocks = 1;
+  std::vector<std::uint64_t> cuts = {};  ///< begin of every block and then `records`, ascending; empty: even blocks
+
+  /// The layout of a dataset: even blocks; with site files, the same number of even blocks for every site, so that
+  /// no block mixes two sites. Throws ConfigError (what to set) if `blocks` is not a multiple of the sites.
+  static BlockLayout of(const DatasetFacts& facts, std::uint32_t blocks);
+
   std::uint64_t begin(std::uint32_t block) const;  ///< first global index; begin(blocks) == records
   std::uint64_t size(std::uint32_t block) const { return begin(block + 1) - begin(block); }
+  std::uint64_t largest() const;  ///< size of the largest block
 };
 
 /// Runs of blocks: rank r owns blocks first[r] .. first[r + 1] - 1.

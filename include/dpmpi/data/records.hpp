@@ -58,6 +58,7 @@ struct DatasetFacts {
   std::uint64_t records = 0;  ///< number of slots n (declared, or the file's count, which is then treated as public)
   std::uint64_t features = 0;
   Storage storage = Storage::dense_f32;
+  std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file
 };
 
 }  // namespace dpmpi

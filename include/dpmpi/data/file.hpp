@@ -1,0 +1,59 @@
+#pragma once
+// Reading files: by byte range, gzip or not. All local; all errors are DataError naming the file.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace dpmpi {
+
+struct DataOptions;
+
+/// The path of `name`: itself if absolute, else the first that exists of data.root, $DPMPI_DATA and the config
+/// file's folder (the working directory if there is none) joined with it. Throws DataError listing all places
+/// tried.
+std::string find_file(const DataOptions& options, const std::string& name);
+
+/// A regular, readable, non-empty file. Offsets count uncompressed bytes.
+class InputFile {
+ public:
+  explicit InputFile(std::string path);
+  ~InputFile();
+  InputFile(InputFile&&) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+  bool gzip() const { return stream_ != nullptr; }
+  /// Bytes in the file; of a gzip file unknown until it is read: 0.
+  std::uint64_t size() const { return size_; }
+
+  /// Bytes from `offset` on; fewer than out.size() only at the end. A gzip file is read forward: an earlier offset
+  /// starts it again. Corrupt or truncated gzip data throws.
+  std::size_t read(std::uint64_t offset, std::span<char> out);
+  /// The same as a string of up to `bytes` bytes.
+  std::string read(std::uint64_t offset, std::size_t bytes);
+
+ private:
+  std::size_t read_plain(std::uint64_t offset, std::span<char> out);
+  std::size_t read_gzip(std::uint64_t offset, std::span<char> out);
+  std::string path_;
+  std::uint64_t size_ = 0;
+  int descriptor_ = -1;
+  void* stream_ = nullptr;  // gzFile
+};
+
+/// Calls visit(offset, line without line end) for each line whose first byte lies in [from, to), reading on beyond
+/// `to` to complete the last one. `from` may lie inside a line unless it is `start`, where the file's lines begin.
+void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
+                   const std::function<void(std::uint64_t, std::string_view)>& visit);
+
+/// Bytes that this process can still allocate: free and reclaimable memory, or less if a cgroup limits it.
+std::uint64_t available_memory();
+
+/// Throws DataError with both numbers if `needed` bytes for `what` exceed `available`.
+void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what);
+
+}  // namespace dpmpi

@@ -1,0 +1,29 @@
+#pragma once
+// Loading a dataset onto ranks. Every rank reads only its own blocks; the records of a block are the same on any
+// number of ranks. A gzipped file is read by the root, which sends the blocks out.
+
+#include <cstddef>
+
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/data/blocks.hpp"
+#include "dpmpi/data/options.hpp"
+
+namespace dpmpi {
+
+/// Which dataset of the config: data.train or data.shards (private), or data.eval (public; data.records,
+/// data.shards and data.keep_one_in do not apply to it).
+enum class DataRole { training, evaluation };
+
+/// Number of records and features, and the layout in memory: reads headers and counts lines, no values. Collective;
+/// all ranks get the same facts. Throws ConfigError if the file is not set or the settings do not fit it, DataError
+/// if it is unreadable, malformed or holds more records than declared: on all ranks alike, with the first failing
+/// rank's message.
+DatasetFacts inspect(const Communicator& comm, const DataOptions& options, DataRole role);
+
+/// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
+/// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out
+/// by data.keep_one_in are empty. Collective; errors as for inspect.
+Shard load(const Communicator& comm, const DataOptions& options, DataRole role, const BlockLayout& layout,
+           const Ownership& ownership, LabelKind kind, std::size_t classes = 0);
+
+}  // namespace dpmpi

@@ -1,0 +1,157 @@
+#include "file_loader.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/all_or_none.hpp"
+#include "dpmpi/data/libsvm.hpp"
+#include "dpmpi/data/text.hpp"
+#include "native_sparse.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// One file's blocks on this rank while they are filled.
+class FileLoader {
+ public:
+  FileLoader(const Communicator& comm, const DataOptions& options, const LabelRule& labels, Source& source,
+             const BlockRange& range)
+      : comm_(comm),
+        labels_(labels),
+        source_(source),
+        range_(range),
+        map_(source.layout.feature_map(options)),
+        rule_{options.normalize == "l2", to_feature(options.bias), to_feature(options.scale)},
+        index_base_(static_cast<std::uint32_t>(options.index_base)) {}
+
+  std::vector<Block> load() {
+    if (source_.layout.is_text())
+      load_text();
+    else
+      load_binary();
+    std::vector<Block> blocks;
+    for (std::uint32_t b = begin(); b < end(); ++b)
+      blocks.push_back({b, range_.layout.begin(b), builder(b).take()});
+    return blocks;
+  }
+
+ private:
+  std::uint32_t begin() const { return range_.ownership.begin(comm_.rank()); }
+  std::uint32_t end() const { return range_.ownership.end(comm_.rank()); }
+  RecordsBuilder& builder(std::uint32_t block) { return builders_[block - begin()]; }
+
+  void allocate(std::uint64_t extra_bytes) {
+    all_or_none(comm_, [&] {
+      const FileLayout& layout = source_.layout;
+      const std::uint64_t slots = range_.layout.begin(end()) - range_.layout.begin(begin());
+      check_memory(
+          RecordsBuilder::bytes(layout.storage, layout.features, slots) + extra_bytes, available_memory(),
+          fmt::format("{}: {} records of {} features on this rank", source_.records.path, slots, layout.features));
+      for (std::uint32_t b = begin(); b < end(); ++b)
+        builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_);
+    });
+  }
+
+  void load_text() {
+    const auto extents = locate_text(comm_, source_, range_);
+    std::vector<TextPosition> positions;
+    std::uint64_t text = 0;
+    for (std::uint32_t b = begin(); b < end(); ++b) {
+      const Extent& e = extents[b - range_.first];
+      positions.push_back({source_.records.path, e.line, range_.layout.begin(b)});
+      if (!source_.records.gzip) text += std::min(e.end, source_.records.file->size()) - e.begin;
+    }
+    // An entry of 8 bytes takes at least 4 of text (" 1:1").
+    allocate(source_.layout.storage == Storage::sparse_f32 ? 2 * text : 0);
+    fetch(comm_, source_.records, extents, range_, 0, [&](std::uint32_t block, std::string_view bytes) {
+      TextPosition& position = positions[block - begin()];
+      if (source_.layout.format == Format::libsvm)
+        parse_libsvm(bytes, position, {index_base_}, map_, labels_, builder(block));
+      else
+        parse_table(bytes, position, source_.layout.table.schema, map_, labels_, builder(block));
+    });
+  }
+
+  void load_binary() {
+    const FileLayout& layout = source_.layout;
+    check_slots(source_.records.path, layout.records(), range_.slots());
+    allocate(0);
+    decoded_.resize(end() - begin());
+    SourceFile& label_file = source_.labels.path.empty() ? source_.records : source_.labels;
+    fetch(comm_, label_file, locate_rows(layout.labels, range_), range_, layout.labels.row_bytes(),
+          [&](std::uint32_t block, std::string_view bytes) { decode_labels(block, bytes, label_file.path); });
+    if (layout.storage == Storage::sparse_f32) {
+      all_or_none(comm_, [&] {
+        for (std::uint32_t b = begin(); b < end(); ++b)
+          read_native_sparse(*source_.records.file, layout.native, range_.row(b, layout.records()),
+                             decoded_[b - begin()], map_, builder(b));
+      });
+      return;
+    }
+    fetch(comm_, source_.records, locate_rows(layout.rows, range_), range_, layout.rows.row_bytes(),
+          [&](std::uint32_t block, std::string_view bytes) { append_rows(block, bytes); });
+  }
+
+  void decode_labels(std::uint32_t block, std::string_view bytes, const std::string& path) {
+    const ArrayHeader& array = source_.layout.labels;
+    auto& labels = decoded_[block - begin()];
+    for (std::size_t at = 0; at < bytes.size(); at += array.row_bytes()) {
+      const std::uint64_t index = range_.layout.begin(block) + labels.size();
+      try {
+        labels.push_back(labels_.decode(array.value(bytes.data() + at, 0), index));
+      } catch (const Malformed& problem) {
+        fail_at_record(path, array, index, problem);
+      }
+    }
+  }
+
+  void append_rows(std::uint32_t block, std::string_view bytes) {
+    const ArrayHeader& array = source_.layout.rows;
+    RecordsBuilder& out = builder(block);
+    for (std::size_t at = 0; at < bytes.size(); at += array.row_bytes()) {
+      try {
+        append_row(bytes.substr(at, array.row_bytes()), decoded_[block - begin()][out.rows()], out);
+      } catch (const Malformed& problem) {
+        fail_at_record(source_.records.path, array, range_.layout.begin(block) + out.rows(), problem);
+      }
+    }
+  }
+
+  void append_row(std::string_view row, float label, RecordsBuilder& out) const {
+    const ArrayHeader& array = source_.layout.rows;
+    if (out.storage() == Storage::dense_u8) {
+      std::copy(row.begin(), row.end(), reinterpret_cast<char*>(out.byte_row()));
+    } else {
+      for (std::size_t j = 0; j < array.width; ++j) out.dense_row()[j] = map_(j, array.value(row.data(), j));
+    }
+    out.finish_row(label);
+  }
+
+  [[noreturn]] void fail_at_record(const std::string& path, const ArrayHeader& array, std::uint64_t index,
+                                   const Malformed& problem) const {
+    const std::uint64_t row = index - range_.first_index();
+    throw DataError(fmt::format("{}: record {} (byte {}): {}", path, row + 1,
+                                array.offset + row * array.row_bytes(), problem.what()));
+  }
+
+  const Communicator& comm_;
+  const LabelRule& labels_;
+  Source& source_;
+  BlockRange range_;
+  FeatureMap map_;
+  RowRule rule_;
+  std::uint32_t index_base_;
+  std::vector<RecordsBuilder> builders_;
+  std::vector<std::vector<float>> decoded_;  // binary formats: labels of each block
+};
+
+}  // namespace
+
+std::vector<Block> load_file(const Communicator& comm, const DataOptions& options, const LabelRule& labels,
+                             Source& source, const BlockRange& range) {
+  return FileLoader(comm, options, labels, source, range).load();
+}
+
+}  // namespace dpmpi

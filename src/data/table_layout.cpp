@@ -1,0 +1,171 @@
+// How the columns of a table become features: header, label, vocabularies, dropped columns.
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/table.hpp"
+#include "dpmpi/data/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Use = TableColumn::Use;
+
+struct FirstLines {
+  std::vector<std::string_view> records;  // the first one or two (one of them perhaps the header)
+  std::vector<std::uint64_t> after;       // byte behind each
+  std::vector<std::uint64_t> line_after;  // number of the line behind each
+  std::uint64_t begin = 0, line = 1;      // behind skipped lines and byte order mark
+};
+
+FirstLines first_lines(std::string_view head, const DataOptions& options, char comment) {
+  FirstLines f;
+  std::size_t at = head.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  f.begin = at;
+  for (std::uint64_t line = 1; at < head.size() && f.records.size() < 2; ++line) {
+    const std::size_t stop = std::min(head.find('\n', at), head.size());
+    const std::string_view text = head.substr(at, stop - at);
+    at = std::min(stop + 1, head.size());
+    if (line <= static_cast<std::uint64_t>(options.skip_lines)) {
+      f.begin = at;
+      f.line = line + 1;
+    } else if (is_record(text, comment)) {
+      f.records.push_back(text);
+      f.after.push_back(at);
+      f.line_after.push_back(line + 1);
+    }
+  }
+  return f;
+}
+
+bool has_number(const std::vector<std::string>& fields) {
+  double x = 0;
+  return std::any_of(fields.begin(), fields.end(), [&](const auto& f) { return to_number(f, x); });
+}
+
+bool starts_with_header(const FirstLines& first, const DataOptions& options, char delimiter) {
+  if (options.header != "auto") return options.header == "yes";
+  return first.records.size() == 2 && !has_number(split_fields(first.records[0], delimiter)) &&
+         has_number(split_fields(first.records[1], delimiter));
+}
+
+/// Position of the column called `name`, else number `name` (from 1). Throws ConfigError.
+std::size_t find_column(const std::vector<TableColumn>& columns, const std::string& name, const std::string& key) {
+  const auto named = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.name == name; });
+  if (named != columns.end()) return static_cast<std::size_t>(named - columns.begin());
+  double number = 0;
+  if (to_number(name, number) && number >= 1 && number <= static_cast<double>(columns.size()) &&
+      number == static_cast<double>(static_cast<std::size_t>(number)))
+    return static_cast<std::size_t>(number) - 1;
+  std::vector<std::string> names;
+  for (const auto& c : columns) names.push_back(c.name);
+  const std::string near = nearest_name(name, names);
+  throw ConfigError(fmt::format("{}: there is no column {}{}; columns are {} (or 1 to {})", key, show(name),
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                                fmt::join(names, ", "), columns.size()));
+}
+
+std::size_t find_label(const std::vector<TableColumn>& columns, const std::string& label) {
+  if (label == "first") return 0;
+  if (label == "last") return columns.size() - 1;
+  if (label != "auto") return find_column(columns, label, "data.label");
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    std::string name = columns[c].name;
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char x) { return static_cast<char>(std::tolower(static_cast<unsigned char>(x))); });
+    if (name == "label" || name == "target" || name == "class" || name == "y") return c;
+  }
+  throw ConfigError(
+      "data.label must be set for this table (first, last, a column name, or a column number from 1): no "
+      "column is called label, target, class or y");
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t bar = std::min(text.find('|', at), text.size());
+    words.emplace_back(trim(std::string_view(text).substr(at, bar - at)));
+    at = bar + 1;
+  }
+  return words;
+}
+
+void set_use(TableColumn& column, Use use, const std::string& key) {
+  if (column.use != Use::number)
+    throw ConfigError(
+        fmt::format("{}: column {} already has another use (label, one_hot or drop)", key, show(column.name)));
+  column.use = use;
+}
+
+void assign_uses(std::vector<TableColumn>& columns, const DataOptions& options) {
+  columns[find_label(columns, options.label)].use = Use::label;
+  for (const auto& entry : options.one_hot) {
+    const std::size_t colon = entry.find(':');
+    if (colon == std::string::npos || colon == 0)
+      throw ConfigError(fmt::format("data.one_hot = {}: entries are written column:word|word|...", entry));
+    const std::string name(trim(std::string_view(entry).substr(0, colon)));
+    TableColumn& column = columns[find_column(columns, name, "data.one_hot")];
+    set_use(column, Use::one_hot, "data.one_hot");
+    column.words = split_words(entry.substr(colon + 1));
+  }
+  for (const auto& name : options.drop)
+    set_use(columns[find_column(columns, name, "data.drop")], Use::drop, "data.drop");
+}
+
+std::size_t number_features(std::vector<TableColumn>& columns) {
+  std::size_t next = 0;
+  for (TableColumn& column : columns) {
+    column.feature = next;
+    if (column.use == Use::number) next += 1;
+    if (column.use == Use::one_hot) next += column.words.size();
+  }
+  if (next == 0) throw ConfigError("the table has no feature column: data.label and data.drop leave nothing");
+  return next;
+}
+
+}  // namespace
+
+TableLayout table_layout(std::string_view head, const DataOptions& options, char delimiter,
+                         const std::string& file) {
+  TableLayout layout;
+  TableSchema& schema = layout.schema;
+  schema.delimiter = delimiter;
+  schema.comment = options.comment.empty() ? '\0' : options.comment[0];
+  schema.zero_if_unknown = options.unknown == "zero";
+  schema.fill_missing = !options.missing.empty();
+  if (schema.fill_missing) schema.missing = option_number(options.missing, "data.missing");
+  const FirstLines first = first_lines(head, options, schema.comment);
+  if (first.records.empty()) throw DataError(fmt::format("{}: holds no records", file));
+  try {
+    const bool header = starts_with_header(first, options, delimiter);
+    const auto fields = split_fields(first.records[0], delimiter);
+    for (std::size_t c = 0; c < fields.size(); ++c)
+      schema.columns.push_back({.name = header ? fields[c] : std::to_string(c + 1)});
+    layout.begin = header ? first.after[0] : first.begin;
+    layout.line = header ? first.line_after[0] : first.line;
+  } catch (const Malformed& problem) {
+    throw DataError(fmt::format("{}: first lines: {}", file, problem.what()));
+  }
+  assign_uses(schema.columns, options);
+  schema.features = number_features(schema.columns);
+  return layout;
+}
+
+std::size_t TableSchema::feature_of(const std::string& column) const {
+  const TableColumn& c = columns[find_column(columns, column, "data.mean or data.std")];
+  if (c.use != Use::number)
+    throw ConfigError(fmt::format("data.mean or data.std: column {} is not a number column", show(column)));
+  return c.feature;
+}
+
+std::string TableSchema::signature() const {
+  std::string text;
+  for (const auto& c : columns) text += fmt::format("{}:{};", c.name, static_cast<int>(c.use));
+  return text;
+}
+
+}  // namespace dpmpi
