@@ -1,0 +1,124 @@
+#include "dpmpi/cli/account.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+// A list of events in a file of its own.
+class Account : public testing::Test {
+ protected:
+  void SetUp() override {
+    request_.path = testing::TempDir() + "dpmpi-account-" +
+                    testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+    request_.json = true;
+    request_.delta = 1e-5;
+    write(events_);
+  }
+  void TearDown() override { std::filesystem::remove(request_.path); }
+
+  void write(const std::string& text) const { std::ofstream(request_.path) << text; }
+  std::string text() const {
+    std::ostringstream out;
+    EXPECT_EQ(account(request_, out), 0);
+    return out.str();
+  }
+  nlohmann::json json() const { return nlohmann::json::parse(text()); }
+
+  const std::string events_ =
+      "{\"event\":\"poisson_gaussian\",\"sampling_rate\":0.01,\"noise_multiplier\":1,\"count\":1000}\n";
+  AccountRequest request_;
+};
+
+TEST_F(Account, PrintsEpsilon) {
+  const auto answer = json();
+  EXPECT_NEAR(answer["epsilon"].get<double>(), 2.107753075, 1e-9);
+  EXPECT_EQ(answer["delta"], 1e-5);
+  EXPECT_EQ(answer["by"]["rdp"], answer["epsilon"]);
+  EXPECT_EQ(answer["adjacency"], "add_remove");
+  EXPECT_FALSE(answer.contains("rdp"));
+  request_.json = false;
+  EXPECT_NE(text().find("2.10775"), std::string::npos);
+}
+
+TEST_F(Account, PrintsDelta) {
+  request_.delta.reset();
+  request_.epsilon = 2.107753075;
+  const auto answer = json();
+  EXPECT_NEAR(answer["delta"].get<double>(), 1e-5, 1e-13);
+  EXPECT_EQ(answer["epsilon"], 2.107753075);
+}
+
+TEST_F(Account, PrintsTheComposedCurve) {
+  request_.orders = {1.5, 2, 32};
+  const auto curve = json()["rdp"];
+  EXPECT_NEAR(curve["1.5"].get<double>(), 1.272537433e-1, 1e-9);
+  EXPECT_NEAR(curve["2"].get<double>(), 1.718134220745e-1, 1e-10);
+  EXPECT_NEAR(curve["32"].get<double>(), 1.124627593705e+4, 1e-5);
+}
+
+TEST_F(Account, AdjacencyOfTheFile) {
+  const double add_remove = json()["epsilon"];
+  request_.adjacency = Adjacency::replace_one;
+  EXPECT_EQ(json()["adjacency"], "replace_one");
+  write("{\"ledger\":1,\"adjacency\":\"replace_one\",\"n\":100}\n" + events_);
+  EXPECT_EQ(json()["adjacency"], "replace_one");
+  request_.adjacency.reset();
+  EXPECT_NE(json()["epsilon"], add_remove);
+  request_.adjacency = Adjacency::add_remove;
+  EXPECT_THROW(text(), PrivacyError);
+}
+
+TEST_F(Account, NothingAndEverything) {
+  write("");
+  EXPECT_EQ(json()["epsilon"], 0);
+  write(events_ + "{\"event\":\"non_private\"}\n");
+  EXPECT_EQ(json()["epsilon"], "inf");
+  request_.json = false;
+  EXPECT_NE(text().find("(inf, 1e-05)"), std::string::npos);
+}
+
+TEST_F(Account, Refusals) {
+  write(events_ +
+        "{\"event\":\"wor_gaussian\",\"population\":10,\"batch\":1,\"noise_multiplier\":1,\"count\":1}\n");
+  EXPECT_THROW(text(), PrivacyError);  // under add_remove
+  request_.adjacency = Adjacency::replace_one;
+  EXPECT_GT(json()["epsilon"], 0);
+  write(events_ + "{\"event\":\"unknown\"}\n");
+  EXPECT_THROW(text(), PrivacyError);
+  write(events_);
+  for (const char* accountant : {"pld", "gdp"}) {
+    request_.accountant = accountant;
+    EXPECT_THROW(text(), PrivacyError) << accountant;
+  }
+  request_.accountant = "rdp";
+  EXPECT_GT(json()["epsilon"], 0);
+  request_.path += ".none";
+  EXPECT_THROW(text(), DataError);
+}
+
+TEST_F(Account, WrongRequests) {
+  const auto refused = [this](auto change) {
+    const AccountRequest kept = request_;
+    change(request_);
+    EXPECT_THROW(text(), ConfigError);
+    request_ = kept;
+  };
+  refused([](AccountRequest& r) { r.delta.reset(); });
+  refused([](AccountRequest& r) { r.epsilon = 1; });
+  for (const double delta : {0.0, 1.0, -1.0, NAN}) refused([=](AccountRequest& r) { r.delta = delta; });
+  for (const double epsilon : {-1.0, NAN, INFINITY})
+    refused([=](AccountRequest& r) { r.delta.reset(), r.epsilon = epsilon; });
+  refused([](AccountRequest& r) { r.orders = {2, 1}; });
+  refused([](AccountRequest& r) { r.accountant = "moments"; });
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,117 @@
+#include "dpmpi/privacy/event.hpp"
+
+#include <gtest/gtest.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+Event parsed(std::string_view line) { return std::get<Event>(parse_event_line(line, "list:7").content); }
+
+std::string refusal(std::string_view line) {
+  try {
+    parse_event_line(line, "list:7");
+  } catch (const PrivacyError& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
+TEST(Event, ReadsTheSchema) {
+  EXPECT_EQ(parsed(R"({"event":"gaussian","noise_multiplier":2.0,"count":10})"), (Event{Gaussian{2}, 10}));
+  EXPECT_EQ(parsed(R"({"event":"poisson_gaussian","sampling_rate":0.01,"noise_multiplier":1.1,"count":1000})"),
+            (Event{PoissonGaussian{0.01, 1.1}, 1000}));
+  EXPECT_EQ(parsed(R"({"event":"wor_gaussian","population":60000,"batch":600,"noise_multiplier":4.0,"count":100})"),
+            (Event{WorGaussian{60000, 600, 4}, 100}));
+  EXPECT_EQ(parsed(R"({"event":"non_private"})"), (Event{NonPrivate{}, 1}));
+  EXPECT_EQ(parsed(R"({"count":1e3,"noise_multiplier":1,"event":"gaussian"})"), (Event{Gaussian{1}, 1000}));
+}
+
+TEST(Event, IgnoresMembersThatAccountingDoesNotKnow) {
+  const auto line = parse_event_line(
+      R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,99],"site":{"a":1,"count":5},"prev":"ab"})",
+      "x");
+  EXPECT_EQ(std::get<Event>(line.content), (Event{Gaussian{2}, 1}));
+  EXPECT_EQ(line.prev, "ab");
+}
+
+TEST(Event, ReadsBackWhatItWrites) {
+  const Event events[] = {{Gaussian{0.1}, 1},
+                          {Gaussian{1.0 / 3}, 9007199254740992},
+                          {PoissonGaussian{1e-6, 1e22}, 3},
+                          {PoissonGaussian{2048.0 / 60000, 5e-324}, 3},
+                          {WorGaussian{9007199254740992, 1, 1.1}, 7},
+                          {NonPrivate{}, 2}};
+  for (const Event& event : events) {
+    EXPECT_EQ(parsed(to_json(event)), event) << to_json(event);
+    EXPECT_EQ(parsed(to_json(event, R"("step":3,"site":"x")")), event);
+  }
+  EXPECT_EQ(to_json({PoissonGaussian{0.01, 1.1}, 1000}, R"("step":3)"),
+            R"({"event":"poisson_gaussian","sampling_rate":0.01,"noise_multiplier":1.1,"count":1000,"step":3})");
+}
+
+TEST(Event, RefusalNamesLineMemberValueAndWhatIsAllowed) {
+  const std::string message = refusal(R"({"event":"gaussian","noise_multiplier":-2.5,"count":10})");
+  for (const char* part : {"list:7", "noise_multiplier", "-2.5", "> 0"})
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  const std::string unknown = refusal(R"({"event":"gausian","noise_multiplier":1,"count":10})");
+  for (const char* part : {"list:7", "gausian", "poisson_gaussian"})
+    EXPECT_NE(unknown.find(part), std::string::npos) << unknown;
+}
+
+TEST(Event, RefusesEverythingOutOfRange) {
+  const char* lines[] = {
+      "",
+      "[]",
+      "3",
+      "null",
+      "{",
+      R"({"event":"gaussian","noise_multiplier":1,"count":1} x)",
+      R"({"event":"gaussian","noise_multiplier":NaN,"count":1})",
+      R"({"event":"gaussian","noise_multiplier":1e999,"count":1})",
+      R"({"event":"gaussian","noise_multiplier":0,"count":1})",
+      R"({"event":"gaussian","noise_multiplier":"1","count":1})",
+      R"({"event":"gaussian","noise_multiplier":null,"count":1})",
+      R"({"event":"gaussian","noise_multiplier":true,"count":1})",
+      R"({"event":"gaussian","noise_multiplier":1})",
+      R"({"event":"gaussian","count":1})",
+      R"({"event":"gaussian","noise_multiplier":1,"count":0})",
+      R"({"event":"gaussian","noise_multiplier":1,"count":-1})",
+      R"({"event":"gaussian","noise_multiplier":1,"count":1.5})",
+      R"({"event":"gaussian","noise_multiplier":1,"count":9007199254740993})",
+      R"({"event":"gaussian","noise_multiplier":1,"count":1e300})",
+      R"({"event":"gaussian","noise_multiplier":1,"count":1000,"count":1})",
+      R"({"event":"poisson_gaussian","noise_multiplier":1,"count":1})",
+      R"({"event":"poisson_gaussian","sampling_rate":0,"noise_multiplier":1,"count":1})",
+      R"({"event":"poisson_gaussian","sampling_rate":1.0000001,"noise_multiplier":1,"count":1})",
+      R"({"event":"poisson_gaussian","sampling_rate":-0.1,"noise_multiplier":1,"count":1})",
+      R"({"event":"wor_gaussian","population":10,"batch":11,"noise_multiplier":1,"count":1})",
+      R"({"event":"wor_gaussian","population":10,"batch":0,"noise_multiplier":1,"count":1})",
+      R"({"event":"wor_gaussian","population":10.5,"batch":1,"noise_multiplier":1,"count":1})",
+      R"({"event":"tree","strategy":"full","leaves":8,"noise_multiplier":3})",
+      R"({"event":7,"count":1})",
+      R"({"noise_multiplier":1,"count":1})",
+      R"({"event":"non_private","count":0})",
+      R"({"ledger":2,"adjacency":"add_remove"})",
+      R"({"ledger":1})",
+      R"({"ledger":1,"adjacency":"replace"})",
+      R"({"ledger":1,"adjacency":"add_remove","n":0})",
+  };
+  for (const char* line : lines) EXPECT_NE(refusal(line), "accepted") << line;
+}
+
+TEST(Event, ReadsHeaders) {
+  const auto line = parse_event_line(R"({"ledger":1,"adjacency":"replace_one","n":60000,"method":"sgd"})", "x");
+  const auto& header = std::get<EventHeader>(line.content);
+  EXPECT_EQ(header.adjacency, Adjacency::replace_one);
+  EXPECT_EQ(header.n, 60000u);
+}
+
+TEST(Adjacency, NamesReadBack) {
+  for (const auto a : {Adjacency::add_remove, Adjacency::replace_one}) EXPECT_EQ(parse_adjacency(name(a)), a);
+  EXPECT_EQ(parse_adjacency("zero_out"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace dpmpi
