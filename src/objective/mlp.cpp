@@ -238,8 +238,10 @@ void Mlp::directional_differences(double xi, std::span<const float> directions, 
       move_to(step, direction, padded);
       for (std::size_t r = 0; r < part.size(); ++r) difference[r * K] = head_.loss(logits.row(r), label(part, r));
       move_to(-step, direction, padded);
-      for (std::size_t r = 0; r < part.size(); ++r)
-        difference[r * K] = (difference[r * K] - head_.loss(logits.row(r), label(part, r))) * inverse;
+      for (std::size_t r = 0; r < part.size(); ++r) {
+        const double slope = (difference[r * K] - head_.loss(logits.row(r), label(part, r))) * inverse;
+        difference[r * K] = std::isfinite(slope) ? slope : 0.0;
+      }
     }
   });
   network_.load(w_, 1);

@@ -3,63 +3,29 @@
 #include <algorithm>
 #include <utility>
 
-#include <Eigen/Core>
-
 #include "dpmpi/objective/mlp_activation.hpp"
+#include "dpmpi/objective/mlp_products.hpp"
 
 namespace dpmpi {
 namespace {
 
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <class T>
-using Const = Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
-template <class T>
-using Mutable = Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>>;
-
-Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
-
-template <class T>
-Const<T> view(const T* data, std::size_t rows, std::size_t cols, std::size_t stride) {
-  return {data, index(rows), index(cols), Eigen::OuterStride<>(index(stride))};
-}
-template <class T>
-Mutable<T> view(T* data, std::size_t rows, std::size_t cols, std::size_t stride) {
-  return {data, index(rows), index(cols), Eigen::OuterStride<>(index(stride))};
-}
-
-/// Columns of a product at once, so that Eigen's packed operands stay below its 128 KB limit for the stack (above
-/// it every product calls malloc). A multiple of every register tile (48, 24, 12, 6 columns).
-template <class T>
-constexpr std::size_t columns_at_once = 768 / sizeof(T);
 /// Output units of a weight-gradient panel; a float panel of 128 x 192 takes 96 KB of the second-level cache.
 template <class T>
 constexpr std::size_t units_at_once = 512 / sizeof(T);
 
-/// Block sizes must not depend on the machine: they fix the order of summation.
-void fix_block_sizes() {
-  static const bool once = (Eigen::setCpuCacheSizes(32 << 10, 1 << 20, 16 << 20), true);
-  static_cast<void>(once);
+template <class T>
+MatrixView<const T> view(const Scratch<T>& m, std::size_t rows) {
+  return {m.row(0), rows, m.width, m.width};
+}
+template <class T>
+MatrixView<T> view(Scratch<T>& m, std::size_t rows) {
+  return {m.row(0), rows, m.width, m.width};
 }
 
-/// to = from * matrix^T
-template <class T>
-void multiply_transposed(Const<T> from, Const<T> matrix, Mutable<T> to) {
-  const Eigen::Index step = index(columns_at_once<T>);
-  for (Eigen::Index j = 0; j < to.cols(); j += step) {
-    const Eigen::Index n = std::min(step, to.cols() - j);
-    to.middleCols(j, n).noalias() = from * matrix.middleRows(j, n).transpose();
-  }
-}
-
-/// to = from * matrix
-template <class T>
-void multiply(Const<T> from, Const<T> matrix, Mutable<T> to) {
-  const Eigen::Index step = index(columns_at_once<T>);
-  for (Eigen::Index j = 0; j < to.cols(); j += step) {
-    const Eigen::Index n = std::min(step, to.cols() - j);
-    to.middleCols(j, n).noalias() = from * matrix.middleCols(j, n);
-  }
+/// Columns first .. first + cols - 1.
+template <class View>
+View columns(View m, std::size_t first, std::size_t cols) {
+  return {m.data + first, m.rows, cols, m.stride};
 }
 
 template <class T>
@@ -110,7 +76,6 @@ void copy_units(const MlpShape& shape, std::size_t layer, std::span<const float>
 
 template <class T>
 MlpNetwork<T>::MlpNetwork(const MlpShape& shape, std::size_t rows) : shape_(shape) {
-  fix_block_sizes();
   for (std::size_t l = 0; l <= shape.layers(); ++l) {
     levels_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
     deltas_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
@@ -142,10 +107,7 @@ void MlpNetwork<T>::load(std::span<const float> w, float step, std::span<const f
 template <class T>
 void MlpNetwork<T>::transform(std::size_t layer, const Scratch<T>& from, std::size_t rows) {
   Scratch<T>& to = levels_[layer + 1];
-  const Scratch<T>& weights = weights_[layer];
-  multiply_transposed<T>(view(from.row(0), rows, from.width, from.width),
-                         view(weights.row(0), to.width, from.width, from.width),
-                         view(to.row(0), rows, to.width, to.width));
+  multiply_transposed<T>(view(from, rows), view(std::as_const(weights_[layer]), to.width), view(to, rows));
   activate(layer + 1, rows);
 }
 
@@ -177,18 +139,14 @@ template <class T>
 void MlpNetwork<T>::backward(std::size_t rows) {
   for (std::size_t l = shape_.layers() - 1; l > 0; --l) {
     const Scratch<T>& from = deltas_[l + 1];
-    const Scratch<T>& weights = weights_[l];
     Scratch<T>& to = deltas_[l];
-    multiply<T>(view(from.row(0), rows, from.width, from.width),
-                view(weights.row(0), from.width, to.width, to.width), view(to.row(0), rows, to.width, to.width));
+    multiply<T>(view(from, rows), view(std::as_const(weights_[l]), from.width), view(to, rows));
     apply_derivative(shape_.activation, levels_[l].row(0), to.row(0), rows * to.width);
     for (std::size_t r = 0; r < rows; ++r) std::fill(to.row(r) + shape_.units[l], to.row(r) + to.width, T{0});
   }
 }
 
-FirstLayer::FirstLayer(const MlpShape& shape) : shape_(shape), panel_(columns_at_once<float>, shape.width(0)) {
-  fix_block_sizes();
-}
+FirstLayer::FirstLayer(const MlpShape& shape) : shape_(shape), panel_(columns_at_once<float>, shape.width(0)) {}
 
 void FirstLayer::sums(const Scratch<float>& input, std::span<const float> parameters, std::size_t rows,
                       Scratch<float>& to) {
@@ -197,44 +155,41 @@ void FirstLayer::sums(const Scratch<float>& input, std::span<const float> parame
     const std::size_t count = std::min(columns_at_once<float>, outputs - o), padded = round_up(count, 16);
     copy_units(shape_, 0, parameters, o, count, panel_);
     std::fill(panel_.row(count), panel_.row(padded), 0.0F);
-    multiply_transposed<float>(view(input.row(0), rows, input.width, input.width),
-                               view(std::as_const(panel_).row(0), padded, input.width, input.width),
-                               view(to.row(0) + o, rows, padded, to.width));
+    multiply_transposed<float>(view(input, rows), view(std::as_const(panel_), padded),
+                               columns(view(to, rows), o, padded));
   }
 }
 
 template <class T>
 LayerGradient<T>::LayerGradient(const MlpShape& shape)
-    : shape_(shape), panel_(units_at_once<T> * columns_at_once<T>) {
-  fix_block_sizes();
-}
+    : shape_(shape), panel_(units_at_once<T> * columns_at_once<T>) {}
 
 template <class T>
 void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows,
                            LatticeAccumulator& sum) {
-  const std::size_t inputs = shape_.inputs(layer), outputs = shape_.outputs(layer);
   const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1);
   for (std::size_t j = 0; j < width; j += columns_at_once<T>) {
     const std::size_t cols = std::min(columns_at_once<T>, width - j);
     for (std::size_t u = 0; u < height; u += units_at_once<T>) {
       const std::size_t units = std::min(units_at_once<T>, height - u);
-      auto panel = view(panel_.data(), units, cols, cols);
-      for (std::size_t t = 0; t < terms.size(); ++t) {
-        const auto delta = view(terms[t].delta.row(0) + u, rows, units, height);
-        const auto level = view(terms[t].level.row(0) + j, rows, cols, width);
-        if (t == 0)
-          panel.noalias() = delta.transpose() * level;
-        else
-          panel.noalias() += delta.transpose() * level;
-      }
-      const std::size_t weights = std::min(j + cols, inputs) - std::min(j, inputs);
-      for (std::size_t o = u; o < std::min(u + units, outputs); ++o) {
-        const std::span<const T> row(panel_.data() + (o - u) * cols, cols);
-        sum.add(shape_.weight_offset(layer) + o * inputs + j, row.first(weights));
-        if (shape_.has_bias(layer) && inputs >= j && inputs < j + cols)
-          sum.add(shape_.bias_offset(layer) + o, row.subspan(inputs - j, 1));
-      }
+      for (std::size_t t = 0; t < terms.size(); ++t)
+        multiply_outer<T>(columns(view(terms[t].delta, rows), u, units),
+                          columns(view(terms[t].level, rows), j, cols), t > 0, {panel_.data(), units, cols, cols});
+      round_panel(layer, u, units, j, cols, sum);
     }
+  }
+}
+
+template <class T>
+void LayerGradient<T>::round_panel(std::size_t layer, std::size_t first_unit, std::size_t units, std::size_t first,
+                                   std::size_t cols, LatticeAccumulator& sum) const {
+  const std::size_t inputs = shape_.inputs(layer);
+  const std::size_t weights = std::min(first + cols, inputs) - std::min(first, inputs);
+  const bool bias = shape_.has_bias(layer) && first <= inputs && inputs < first + cols;
+  for (std::size_t u = 0; u < units && first_unit + u < shape_.outputs(layer); ++u) {
+    const std::span<const T> row(panel_.data() + u * cols, cols);
+    sum.add(shape_.weight_offset(layer) + (first_unit + u) * inputs + first, row.first(weights));
+    if (bias) sum.add(shape_.bias_offset(layer) + first_unit + u, row.subspan(inputs - first, 1));
   }
 }
 

@@ -1,11 +1,5 @@
 #pragma once
 // Forward and backward passes of a multilayer perceptron over one micro-batch, in float or double.
-//
-// Row invariance (N2). Products are row-major Eigen products on zero-padded scratch whose row count is a multiple
-// of 16. Eigen computes the transposed column-major product in groups of 4 of our rows; how it sums over the inner
-// dimension depends on that dimension and on the column's place, but not on the row or the number of rows: the
-// inner block length is a function of the inner dimension alone, and column blocks start at multiples of the
-// register tile. All else is elementwise, or a sum over one row in a fixed order.
 
 #include <cstddef>
 #include <span>
@@ -85,6 +79,9 @@ class LayerGradient {
   void add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, LatticeAccumulator& sum);
 
  private:
+  void round_panel(std::size_t layer, std::size_t first_unit, std::size_t units, std::size_t first,
+                   std::size_t cols, LatticeAccumulator& sum) const;
+
   const MlpShape& shape_;
   AlignedVector<T> panel_;
 };
