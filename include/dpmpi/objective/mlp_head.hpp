@@ -1,0 +1,35 @@
+#pragma once
+// Losses of one record from its outputs, in double, and their gradients by the outputs.
+
+#include <cstddef>
+#include <vector>
+
+#include "dpmpi/objective/mlp_shape.hpp"
+
+namespace dpmpi {
+
+class MlpHead {
+ public:
+  MlpHead(Head head, std::size_t outputs) : head_(head), outputs_(outputs), exponential_(outputs) {}
+
+  /// NaN for a label that is NaN (an empty slot) or no class, and for non-finite outputs.
+  template <class T>
+  double loss(const T* outputs, float label);
+
+  /// delta[k] = d loss / d outputs[k], k < outputs; all NaN where the loss is.
+  template <class T>
+  void gradient(const T* outputs, float label, T* delta);
+
+ private:
+  template <class T>
+  bool valid(const T* outputs, float label) const;
+  /// exponential_[k] = exp(outputs[k] - outputs[top]); returns top, the first largest output.
+  template <class T>
+  std::size_t exponentiate(const T* outputs);
+
+  Head head_;
+  std::size_t outputs_;
+  std::vector<double> exponential_;
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,44 @@
+#pragma once
+// Where the parameters of a multilayer perceptron stand, in the flat vector and in padded scratch.
+
+#include <cstddef>
+#include <vector>
+
+#include "dpmpi/core/aligned.hpp"
+
+namespace dpmpi {
+
+enum class Activation { relu, tanh, softplus };
+
+/// What turns the outputs s into a loss.
+enum class Head {
+  softmax,   ///< log sum_k exp(s_k) - s_label
+  logistic,  ///< log(1 + exp(-label s)), one output, label -1 or +1
+  squared    ///< (s - label)^2 / 2, one output
+};
+
+/// Layer l (0 .. layers()-1) maps the level a_l (units[l] values and a constant) to s = W_l a_l + b_l * bias(l),
+/// and a_{l+1} = activation(s), except for the last one. Parameters: per layer W_l (units[l+1] x units[l],
+/// row-major), b_l. In scratch, level l is a row (a_l, bias(l), zeros) of width(l) values, and [W_l b_l] is
+/// width(l+1) x width(l).
+struct MlpShape {
+  std::vector<std::size_t> units;  ///< features, hidden layers..., outputs
+  float input_bias = 1;            ///< the first layer's constant input; 0: that layer has no bias parameters
+  Activation activation = Activation::relu;
+  Head head = Head::softmax;
+
+  std::size_t layers() const { return units.size() - 1; }
+  std::size_t inputs(std::size_t l) const { return units[l]; }
+  std::size_t outputs(std::size_t l) const { return units[l + 1]; }
+  float bias(std::size_t l) const { return l == 0 ? input_bias : 1.0F; }
+  bool has_bias(std::size_t l) const { return bias(l) != 0; }
+  /// Length of a row of level l in scratch (level layers(): the outputs): a multiple of 16.
+  std::size_t width(std::size_t l) const { return round_up(units[l] + (l < layers() && has_bias(l) ? 1 : 0), 16); }
+
+  std::size_t parameters(std::size_t l) const { return outputs(l) * (inputs(l) + (has_bias(l) ? 1 : 0)); }
+  std::size_t weight_offset(std::size_t l) const;
+  std::size_t bias_offset(std::size_t l) const { return weight_offset(l) + outputs(l) * inputs(l); }
+  std::size_t dim() const { return weight_offset(layers()); }
+};
+
+}  // namespace dpmpi

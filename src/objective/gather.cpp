@@ -1,0 +1,48 @@
+#include "dpmpi/objective/gather.hpp"
+
+#include <algorithm>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+template <class T>
+void gather_features(const Records& records, std::size_t i, T* out) {
+  switch (records.storage) {
+    case Storage::dense_f32:
+      std::copy_n(records.row_f32(i), records.features, out);
+      return;
+    case Storage::dense_u8: {
+      const std::uint8_t* byte = records.row_u8(i);
+      const float scale = records.row_scale[i];
+      for (std::size_t j = 0; j < records.features; ++j) out[j] = scale * static_cast<float>(byte[j]);
+      return;
+    }
+    case Storage::sparse_f32:
+      std::fill_n(out, records.features, T{0});
+      for (std::uint64_t e = records.row_begin[i]; e < records.row_begin[i + 1]; ++e)
+        out[records.column[e]] = records.value[e];
+      return;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gather_rows(const Rows& rows, std::size_t stride, T* out) {
+  const Records& records = rows.records;
+  const bool has_bias = records.bias != 0;
+  verify(stride >= records.features + (has_bias ? 1 : 0), "gathered rows are as wide as the records");
+  for (const std::uint32_t i : rows.index) {
+    gather_features(records, i, out);
+    std::fill(out + records.features, out + stride, T{0});
+    if (has_bias) out[records.features] = records.bias;
+    out += stride;
+  }
+}
+
+template void gather_rows(const Rows&, std::size_t, float*);
+template void gather_rows(const Rows&, std::size_t, double*);
+
+}  // namespace dpmpi

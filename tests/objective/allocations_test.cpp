@@ -1,0 +1,53 @@
+// Replaces the global allocation functions by counting ones, so that a test can show that a kernel allocates
+// nothing.
+#include "objective/allocations.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "dpmpi/core/aligned.hpp"
+
+namespace dpmpi::test {
+namespace {
+
+std::size_t allocations = 0;
+
+void* counted(void* memory) {
+  ++allocations;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+std::size_t allocation_count() { return allocations; }
+
+TEST(Allocations, PlainAndAlignedOnesAreCounted) {
+  const std::size_t before = allocation_count();
+  auto plain = std::make_unique<int>(1);
+  AlignedVector<float> aligned(100, 0.0F);
+  EXPECT_EQ(allocation_count() - before, 2U);
+  EXPECT_EQ(*plain, 1);
+  EXPECT_EQ(aligned[99], 0.0F);
+}
+
+}  // namespace dpmpi::test
+
+void* operator new(std::size_t size) { return dpmpi::test::counted(std::malloc(size == 0 ? 1 : size)); }
+void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto step = static_cast<std::size_t>(alignment);
+  return dpmpi::test::counted(std::aligned_alloc(step, dpmpi::round_up(size == 0 ? 1 : size, step)));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) { return operator new(size, alignment); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }

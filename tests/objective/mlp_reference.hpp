@@ -1,0 +1,93 @@
+#pragma once
+// A multilayer perceptron written record by record in plain double loops, with its gradient by back-propagation.
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpmpi/objective/mlp_shape.hpp"
+#include "objective/objective_property.hpp"
+
+namespace dpmpi::test {
+
+class MlpReference {
+ public:
+  MlpReference(const MlpShape& shape, const Records& records) : shape_(shape), records_(records) {}
+
+  Reference functions() const {
+    return {
+        .loss = [this](std::size_t i, std::span<const double> w) { return loss(i, w); },
+        .gradient = [this](std::size_t i, std::span<const double> w, std::span<double> g) { gradient(i, w, g); }};
+  }
+
+  double loss(std::size_t i, std::span<const double> w) const {
+    const std::vector<double> s = levels(i, w).back();
+    const double y = records_.label[i];
+    if (shape_.head == Head::logistic) return std::log1p(std::exp(-y * s[0]));
+    if (shape_.head == Head::squared) return 0.5 * (s[0] - y) * (s[0] - y);
+    double total = 0;
+    for (double v : s) total += std::exp(v);
+    return std::log(total) - s[static_cast<std::size_t>(y)];
+  }
+
+  void gradient(std::size_t i, std::span<const double> w, std::span<double> g) const {
+    const auto level = levels(i, w);
+    std::vector<double> delta = output_delta(level.back(), records_.label[i]);
+    for (std::size_t l = shape_.layers(); l-- > 0;) {
+      const std::size_t in = shape_.inputs(l), matrix = shape_.weight_offset(l), bias = shape_.bias_offset(l);
+      std::vector<double> below(in, 0.0);
+      for (std::size_t o = 0; o < shape_.outputs(l); ++o) {
+        for (std::size_t j = 0; j < in; ++j) {
+          g[matrix + o * in + j] = delta[o] * level[l][j];
+          below[j] += delta[o] * w[matrix + o * in + j];
+        }
+        if (shape_.has_bias(l)) g[bias + o] = delta[o] * shape_.bias(l);
+      }
+      if (l > 0)
+        for (std::size_t j = 0; j < in; ++j) below[j] *= slope(level[l][j]);
+      delta = below;
+    }
+  }
+
+ private:
+  std::vector<std::vector<double>> levels(std::size_t i, std::span<const double> w) const {
+    std::vector<std::vector<double>> level(1);
+    for (std::size_t j = 0; j < shape_.units[0]; ++j) level[0].push_back(feature(records_, i, j));
+    for (std::size_t l = 0; l < shape_.layers(); ++l) {
+      level.emplace_back();
+      for (std::size_t o = 0; o < shape_.outputs(l); ++o) {
+        double s = shape_.has_bias(l) ? shape_.bias(l) * w[shape_.bias_offset(l) + o] : 0.0;
+        for (std::size_t j = 0; j < shape_.inputs(l); ++j)
+          s += w[shape_.weight_offset(l) + o * shape_.inputs(l) + j] * level[l][j];
+        level.back().push_back(l + 1 < shape_.layers() ? activation(s) : s);
+      }
+    }
+    return level;
+  }
+
+  std::vector<double> output_delta(const std::vector<double>& s, double y) const {
+    if (shape_.head == Head::logistic) return {-y / (1 + std::exp(y * s[0]))};
+    if (shape_.head == Head::squared) return {s[0] - y};
+    double total = 0;
+    for (double v : s) total += std::exp(v);
+    std::vector<double> delta;
+    for (double v : s) delta.push_back(std::exp(v) / total);
+    delta[static_cast<std::size_t>(y)] -= 1;
+    return delta;
+  }
+
+  double activation(double s) const {
+    if (shape_.activation == Activation::relu) return std::max(0.0, s);
+    return shape_.activation == Activation::tanh ? std::tanh(s) : std::log1p(std::exp(s));
+  }
+
+  /// activation' written in a = activation(s).
+  double slope(double a) const {
+    if (shape_.activation == Activation::relu) return a > 0 ? 1 : 0;
+    return shape_.activation == Activation::tanh ? 1 - a * a : 1 - std::exp(-a);
+  }
+
+  const MlpShape& shape_;
+  const Records& records_;
+};
+
+}  // namespace dpmpi::test
