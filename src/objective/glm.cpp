@@ -1,32 +1,12 @@
 #include "dpmpi/objective/glm.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "dpmpi/core/errors.hpp"
+#include "glm_clip.hpp"
 
 namespace dpmpi {
-namespace {
-
-/// How far the norm of one contribution, before it is rounded to the lattice, may exceed the clip C, relative to C.
-///
-/// With u = 2^-24 and s the slope in double: c = clamp(s, -C/n, C/n) has |c| n <= C (1 + 2^-53), where n, the
-/// cached norm, is never below the norm of the record (features of bytes taken as rounded products: a further
-/// factor 1 + u at most). The factor f = 2^k c (times the row scale of bytes: 1 + 2^-53) is rounded to float32
-/// towards zero, and each product f x_j is rounded once (1 + u; where it underflows it is below half a quantum and
-/// rounds to 0). Together (1 + u)^2 (1 + 2^-53)^2 < 1 + 3u. In integers the norm is at most 2^k C (1 + 3u) +
-/// sqrt(dim) / 2.
-constexpr double clip_slack = 3 * 0x1p-24;
-
-/// x rounded to float32 towards zero, overflow to the largest float32.
-float towards_zero(double x) {
-  const auto nearest = static_cast<float>(x);
-  const bool beyond = std::abs(static_cast<double>(nearest)) > std::abs(x);
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(nearest) - (beyond ? 1U : 0U));
-}
-
-}  // namespace
 
 Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
     : features_(facts.features),
@@ -199,7 +179,7 @@ void Glm::directional_differences(double xi, std::span<const float> directions, 
   });
 }
 
-NumericSlack Glm::gradient_slack() const { return {.clip = clip_slack, .summed_rows = 1}; }
-NumericSlack Glm::difference_slack() const { return gradient_slack(); }
+NumericSlack Glm::gradient_slack() const { return linear_slack; }
+NumericSlack Glm::difference_slack() const { return linear_slack; }
 
 }  // namespace dpmpi

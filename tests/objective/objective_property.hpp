@@ -181,7 +181,7 @@ inline void check_finite_differences(const PropertyCase& c) {
         for (double& x : s) x = normal(bits);
       if (probe > 2) s[probe == 3 ? dim - 1 : bits() % dim] = 1;
       if (norm_of(s) == 0) continue;
-      const double length = (probe > 2 ? 0.05 : 0.05 / std::max(1.0F, c.records.norm[i])) / norm_of(s);
+      const double length = (probe > 2 ? 0.0125 : 0.0125 / std::max(1.0F, c.records.norm[i])) / norm_of(s);
       std::vector<float> up(dim), down(dim);
       double expected = 0;
       for (std::size_t j = 0; j < dim; ++j) {
@@ -197,7 +197,7 @@ inline void check_finite_differences(const PropertyCase& c) {
       if (!c.smooth && std::abs(above + below - 2 * here) > 0.02 * std::abs(above - below) + 1e-6)
         continue;  // a kink
       ++checked;
-      EXPECT_NEAR(above - below, expected, 5e-6 * std::max(1.0, std::abs(here)) + 4e-3 * std::abs(expected))
+      EXPECT_NEAR(above - below, expected, 2e-6 * std::max(1.0, std::abs(here)) + 4e-3 * std::abs(expected))
           << "record " << i << ", probe " << probe;
     }
   }

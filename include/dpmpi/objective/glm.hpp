@@ -4,7 +4,7 @@
 // A record's gradient is phi'(m) (x, bias): one coefficient. It is clipped through the norm that was computed when
 // the record was loaded, and each record goes to the lattice by itself in the sweep that scales it, so that no
 // float32 sum over records exists: a micro-batch's composition changes no bit of anything, and only the slack of
-// one contribution is charged (see clip_slack in glm.cpp).
+// one contribution is charged (see linear_slack in glm_clip.hpp).
 
 #include <memory>
 
