@@ -142,8 +142,7 @@ inline std::vector<float> moved(std::span<const float> w, double distance, unsig
   return v;
 }
 
-// ---- gradients and losses are right
-// --------------------------------------------------------------------------------
+// ---- gradients and losses are right ----
 
 /// Losses and gradients against the double reference.
 inline void check_reference(const PropertyCase& c) {
@@ -182,7 +181,7 @@ inline void check_finite_differences(const PropertyCase& c) {
         for (double& x : s) x = normal(bits);
       if (probe > 2) s[probe == 3 ? dim - 1 : bits() % dim] = 1;
       if (norm_of(s) == 0) continue;
-      const double length = (probe > 2 ? 0.05 : 0.05 / std::max(1.0, c.records.norm[i])) / norm_of(s);
+      const double length = (probe > 2 ? 0.0125 : 0.0125 / std::max(1.0F, c.records.norm[i])) / norm_of(s);
       std::vector<float> up(dim), down(dim);
       double expected = 0;
       for (std::size_t j = 0; j < dim; ++j) {
@@ -198,31 +197,29 @@ inline void check_finite_differences(const PropertyCase& c) {
       if (!c.smooth && std::abs(above + below - 2 * here) > 0.02 * std::abs(above - below) + 1e-6)
         continue;  // a kink
       ++checked;
-      EXPECT_NEAR(above - below, expected, 5e-6 * std::max(1.0, std::abs(here)) + 4e-3 * std::abs(expected))
+      EXPECT_NEAR(above - below, expected, 2e-6 * std::max(1.0, std::abs(here)) + 4e-3 * std::abs(expected))
           << "record " << i << ", probe " << probe;
     }
   }
   EXPECT_GE(2 * checked, tried) << "too many kinks to have checked anything";
 }
 
-// ---- the norm bound
-// ------------------------------------------------------------------------------------------------
+// ---- the norm bound ----
 
-/// Sum of squares of [begin, end), exact.
-inline unsigned __int128 square_norm(const std::vector<std::int64_t>& v, std::size_t begin, std::size_t end) {
-  unsigned __int128 sum = 0;
-  for (std::size_t j = begin; j < end; ++j) {
-    const auto x = static_cast<unsigned __int128>(v[j] < 0 ? -v[j] : v[j]);
-    sum += x * x;
-  }
+__extension__ using Square = unsigned __int128;
+
+/// Sum of squares, exact.
+inline Square square_norm(const std::vector<std::int64_t>& v) {
+  Square sum = 0;
+  for (std::int64_t x : v) sum += static_cast<Square>(x < 0 ? -x : x) * static_cast<Square>(x < 0 ? -x : x);
   return sum;
 }
 
 /// (2^k clip (1 + eta) + sqrt(coordinates) / 2)^2, rounded down: what the squared integer norm may not exceed.
-inline unsigned __int128 largest_square(double clip, double eta, Lattice lattice, std::size_t coordinates) {
+inline Square largest_square(double clip, double eta, Lattice lattice, std::size_t coordinates) {
   const long double norm = static_cast<long double>(clip) * (1 + static_cast<long double>(eta)) * lattice.scale() +
                            sqrtl(static_cast<long double>(coordinates)) / 2;
-  return static_cast<unsigned __int128>(norm * norm);
+  return static_cast<Square>(norm * norm);
 }
 
 /// Every record's contribution obeys its bound in exact integers; some contribution is close to it. `norms_bind`:
@@ -234,14 +231,14 @@ inline void check_norm_bound(Objective& objective, const Records& records, doubl
   long double largest = 0;
   for (std::size_t i = 0; i < records.count; ++i) {
     const auto v = contribution(objective, records, i, {clip, clipping}, lattice, kernel);
-    const auto square = square_norm(v, 0, v.size());
+    const auto square = square_norm(v);
     EXPECT_TRUE(square <= bound) << "record " << i << ": norm " << sqrtl(static_cast<long double>(square))
                                  << ", bound " << sqrtl(static_cast<long double>(bound));
     largest = std::max(largest, static_cast<long double>(square));
   }
-  if (norms_bind)
-    EXPECT_GE(sqrtl(largest), 0.9L * clip * lattice.scale() / (clipping == Clipping::flat ? 1 : 8))
-        << "the clip never bound";
+  const long double share =
+      clipping == Clipping::flat ? 0.9L : 0.1L;  // one layer alone may be the one that is clipped
+  EXPECT_TRUE(!norms_bind || sqrtl(largest) >= share * clip * lattice.scale()) << "the clip never bound";
 }
 
 inline void check_norm_bounds(const PropertyCase& c) {
@@ -267,8 +264,7 @@ inline void check_norm_bounds(const PropertyCase& c) {
   }
 }
 
-// ---- a record's bits do not depend on its company
-// --------------------------------------------------------------------
+// ---- a record's bits do not depend on its company ----
 
 /// Everything that is computed for one record, as bits.
 struct RecordBits {
@@ -380,8 +376,7 @@ inline void check_row_invariance(const PropertyCase& c) {
   }
 }
 
-// ---- records that must not count
-// -------------------------------------------------------------------------------------
+// ---- records that must not count ----
 
 /// Empty slots and records with non-finite features, labels or parameters contribute exactly nothing, and disturb
 /// nobody.
@@ -434,13 +429,13 @@ inline void check_bad_records(const PropertyCase& c) {
   std::vector<float> broken = c.w;
   broken[broken.size() / 2] = nan;
   c.objective.prepare(broken);
-  if (c.records.storage != Storage::sparse_f32)  // a sparse row need not touch the broken coordinate
+  if (c.records.storage != Storage::sparse_f32) {  // a sparse row need not touch the broken coordinate
     EXPECT_TRUE(all_zero(contributions(c.objective, c.records, all_rows(c.records), bound, lattice)))
         << "NaN parameter";
+  }
 }
 
-// ---- differences
-// -----------------------------------------------------------------------------------------------------
+// ---- differences ----
 
 /// A point one unit in the last place away: the difference is still accurate, as it would not be if two gradients
 /// were subtracted. Compared with the double reference, or with a 2048 times longer step on which nothing cancels.
@@ -490,12 +485,11 @@ inline void check_difference_symmetry(const PropertyCase& c) {
       error = std::max(error, std::abs(static_cast<double>(there[j] + back[j])));
       size = std::max(size, std::abs(static_cast<double>(there[j])));
     }
-    if (c.smooth) EXPECT_LE(error, 2 + c.tolerance * size) << "record " << i;
+    EXPECT_TRUE(!c.smooth || error <= 2 + c.tolerance * size) << "record " << i << ": " << error << " of " << size;
   }
 }
 
-// ---- directional differences
-// -----------------------------------------------------------------------------------------
+// ---- directional differences ----
 
 inline void check_directional_differences(const PropertyCase& c) {
   const std::size_t K = 5, dim = c.w.size();
@@ -524,8 +518,7 @@ inline void check_directional_differences(const PropertyCase& c) {
   }
 }
 
-// ---- what kernels leave alone
-// ----------------------------------------------------------------------------------------
+// ---- what kernels leave alone ----
 
 /// Regularisation is public: it changes no loss and no contribution.
 inline void check_regularizer_stays_out(const PropertyCase& c) {

@@ -59,7 +59,8 @@ inline Records random_records(const RecordsShape& shape, unsigned seed = 1) {
   if (shape.storage == Storage::dense_u8) r.u8.assign(r.count * r.stride, 0);
   r.row_begin.push_back(0);
   for (std::size_t i = 0; i < r.count; ++i) {
-    if (shape.storage == Storage::dense_u8) r.row_scale.push_back(static_cast<float>(0.004 + 0.002 * (bits() % 3)));
+    if (shape.storage == Storage::dense_u8)
+      r.row_scale.push_back(static_cast<float>(0.004 + 0.002 * static_cast<double>(bits() % 3)));
     for (std::size_t j = 0; j < r.features; ++j) {
       if (shape.storage == Storage::dense_f32) r.f32[i * r.stride + j] = static_cast<float>(normal(bits));
       if (shape.storage == Storage::dense_u8) r.u8[i * r.stride + j] = static_cast<std::uint8_t>(bits());

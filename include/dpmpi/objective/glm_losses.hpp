@@ -1,0 +1,38 @@
+#pragma once
+// Scalar losses phi(m, y) of a margin m = <w, x> and a label y, and their slopes d phi / d m (a subgradient at
+// kinks).
+//
+// They work on tiles of margins in double: the loop over a tile vectorises, exponentials included, so that a loss
+// costs nanoseconds beside a row that is read from memory. A NaN margin or label gives a NaN value.
+
+#include <memory>
+
+#include "dpmpi/data/records.hpp"
+
+namespace dpmpi {
+
+/// Margins that are handled together: the rows of one tile of the kernels.
+inline constexpr std::size_t tile_rows = 8;
+
+class ScalarLoss {
+ public:
+  virtual ~ScalarLoss() = default;
+  /// Arrays of tile_rows entries. A slope may be finite where margin or label are not: callers check those.
+  virtual void values(const double* margin, const double* label, double* value) const = 0;
+  virtual void slopes(const double* margin, const double* label, double* slope) const = 0;
+  virtual LabelKind label_kind() const = 0;
+};
+
+// Regression, y real; r = m - y.
+std::unique_ptr<ScalarLoss> squared_loss();              ///< r^2 / 2
+std::unique_ptr<ScalarLoss> huber_loss(double delta);    ///< r^2 / 2 up to |r| = delta, linear beyond
+std::unique_ptr<ScalarLoss> absolute_loss();             ///< |r|
+std::unique_ptr<ScalarLoss> capped_l1_loss(double cap);  ///< min(|r|, cap): not convex
+std::unique_ptr<ScalarLoss> phase_retrieval_loss();      ///< ||m| - y|, amplitude phase retrieval: not convex
+
+// Classification, y = -1 or +1; z = y m.
+std::unique_ptr<ScalarLoss> logistic_loss();        ///< log(1 + exp(-z))
+std::unique_ptr<ScalarLoss> smoothed_hinge_loss();  ///< 0 from z = 1 on, (1 - z)^2 / 2 on [0, 1], 1/2 - z below 0
+std::unique_ptr<ScalarLoss> ramp_loss();            ///< min(1, max(0, 1 - z)), the clipped hinge: not convex
+
+}  // namespace dpmpi

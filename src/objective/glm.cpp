@@ -1,0 +1,185 @@
+#include "dpmpi/objective/glm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "dpmpi/core/errors.hpp"
+#include "glm_clip.hpp"
+
+namespace dpmpi {
+
+Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
+    : features_(facts.features),
+      storage_(facts.storage),
+      bias_(facts.bias),
+      loss_(std::move(loss)),
+      kernel_(make_glm_kernel(facts.storage, facts.features)),
+      at_{Points(storage_, features_), {}},
+      pair_{Points(storage_, features_), {}},
+      probes_{Points(storage_, features_), {}},
+      step_(dim()) {
+  if (features_ == 0) throw DataError("records without features");
+  at_.resize(1);
+  pair_.resize(2);
+}
+
+std::vector<ParameterGroup> Glm::groups() const {
+  std::vector<ParameterGroup> all{{"weight", 0, 1, features_}};
+  if (bias_ != 0) all.push_back({"bias", features_, 1, 1});
+  return all;
+}
+
+void Glm::initialise(const PublicStream&, std::span<float> w) const { std::fill(w.begin(), w.end(), 0.0F); }
+
+void Glm::BiasedPoints::resize(std::size_t count) {
+  points.resize(count);
+  if (bias.size() < count) bias.resize(count);
+}
+
+void Glm::set(BiasedPoints& to, std::size_t place, std::span<const float> w) const {
+  verify(w.size() == dim(), "a point of another dimension");
+  to.points.set(place, w.first(features_));
+  to.bias[place] = bias_ != 0 ? w[features_] : 0.0F;
+}
+
+void Glm::prepare(std::span<const float> w) { set(at_, 0, w); }
+
+void Glm::prepare_pair(std::span<const float> w, std::span<const float> v) {
+  prepare(w);
+  set(pair_, 0, v);
+  std::transform(w.begin(), w.end(), v.begin(), step_.begin(), std::minus<>());
+  set(pair_, 1, step_);
+}
+
+void Glm::margins(const BiasedPoints& at, double* out) {
+  kernel_->margins(at.points, out);
+  if (bias_ == 0) return;
+  for (std::size_t p = 0; p < at.points.count(); ++p) {
+    const double shift = static_cast<double>(bias_) * at.bias[p];
+    for (std::size_t r = 0; r < tile_rows; ++r) out[p * tile_rows + r] += shift;
+  }
+}
+
+template <class Body>
+void Glm::for_each_tile(const Rows& rows, Body&& body) {
+  const Records& records = rows.records;
+  verify(records.features == features_ && records.storage == storage_ && records.bias == bias_,
+         "records of another shape than the objective was made for");
+  Tile tile = Tile::of(rows, 0);
+  for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
+    const Tile next = Tile::of(rows, first + tile_rows);
+    kernel_->load(records, tile, next);
+    TileOf label;
+    for (std::size_t r = 0; r < tile_rows; ++r) label[r] = records.label[tile.row[r]];
+    body(tile, label, first);
+    tile = next;
+  }
+}
+
+void Glm::losses(const Rows& rows, std::span<double> out) {
+  TileOf margin, value;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
+    margins(at_, margin);
+    loss_->values(margin, label, value);
+    for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = value[r];
+  });
+}
+
+void Glm::scores(const Rows& rows, std::span<float> out) {
+  TileOf margin;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf&, std::size_t first) {
+    margins(at_, margin);
+    for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = static_cast<float>(margin[r]);
+  });
+}
+
+void Glm::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  TileOf margin, slope;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
+    margins(at_, margin);
+    loss_->slopes(margin, label, slope);
+    add_scaled(rows.records, tile, margin, slope, bound, sum);
+  });
+}
+
+void Glm::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  double margin[2 * tile_rows];
+  TileOf at_w, at_v;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
+    // <w, x> is <v, x> + <w - v, x>, added in double: two float32 margins would differ by their own rounding errors
+    // where w is near v.
+    margins(pair_, margin);
+    const double* of_v = margin;
+    double* of_w = margin + tile_rows;
+    for (std::size_t r = 0; r < tile_rows; ++r) of_w[r] += of_v[r];
+    loss_->slopes(of_v, label, at_v);
+    loss_->slopes(of_w, label, at_w);
+    for (std::size_t r = 0; r < tile_rows; ++r) at_w[r] -= at_v[r];
+    add_scaled(rows.records, tile, of_w, at_w, bound, sum);
+  });
+}
+
+/// Adds clip(slope[r] (x_r, bias)) for the real rows of the tile at hand; nothing for an empty slot or where slope,
+/// margin or record is not finite (N7: `min(1, C / NaN)` would be 1).
+void Glm::add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                     const L2Bound& bound, LatticeAccumulator& sum) {
+  RowFactors factors;
+  const double scale = sum.lattice().scale();
+  for (std::size_t r = 0; r < tile.count; ++r) {
+    const std::size_t i = tile.row[r];
+    const double norm = records.norm[i];
+    const bool counts = !std::isnan(records.label[i]) && std::isfinite(margin[r]) && std::isfinite(slope[r]) &&
+                        norm >= 0 && std::isfinite(norm);
+    if (!counts) continue;
+    const double limit = bound.clip / norm;  // infinite for a record of zeros
+    const double c = std::clamp(slope[r], -limit, limit) * scale;
+    factors.raw[r] = towards_zero(storage_ == Storage::dense_u8 ? c * records.row_scale[i] : c);
+    factors.bias[r] = towards_zero(c);
+  }
+  // As many rows at once as the int32 accumulator surely holds: all of them but on very fine lattices.
+  const std::size_t step = std::min(tile.count, sum.rows_at_once());
+  for (std::size_t first = 0; first < tile.count; first += step) {
+    RowFactors some;
+    const std::size_t end = std::min(first + step, tile.count);
+    for (std::size_t r = first; r < end; ++r) {
+      some.raw[r] = factors.raw[r];
+      some.bias[r] = factors.bias[r];
+    }
+    sum.begin(end - first);
+    kernel_->accumulate(some, sum.hot());
+  }
+}
+
+void Glm::directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
+                                  std::span<double> out) {
+  verify(directions.size() == K * dim() && out.size() == K * rows.size(), "directions: K x dim, results: rows x K");
+  probes_.resize(K);
+  for (std::size_t k = 0; k < K; ++k) set(probes_, k, directions.subspan(k * dim(), dim()));
+  along_.resize(std::max(along_.size(), K * tile_rows));
+  TileOf margin, moved, up, down;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
+    margins(at_, margin);
+    margins(probes_, along_.data());
+    bool finite[tile_rows];
+    std::fill_n(finite, tile_rows, true);
+    for (std::size_t k = 0; k < K; ++k) {
+      const double* along = along_.data() + k * tile_rows;
+      for (std::size_t r = 0; r < tile_rows; ++r) moved[r] = margin[r] + xi * along[r];
+      loss_->values(moved, label, up);
+      for (std::size_t r = 0; r < tile_rows; ++r) moved[r] = margin[r] - xi * along[r];
+      loss_->values(moved, label, down);
+      for (std::size_t r = 0; r < tile.count; ++r) {
+        const double difference = (up[r] - down[r]) / (2 * xi);
+        out[(first + r) * K + k] = difference;
+        finite[r] = finite[r] && std::isfinite(difference);
+      }
+    }
+    for (std::size_t r = 0; r < tile.count; ++r)
+      if (!finite[r]) std::fill_n(out.begin() + static_cast<std::ptrdiff_t>((first + r) * K), K, 0.0);
+  });
+}
+
+NumericSlack Glm::gradient_slack() const { return linear_slack; }
+NumericSlack Glm::difference_slack() const { return linear_slack; }
+
+}  // namespace dpmpi

@@ -1,0 +1,216 @@
+#include "dpmpi/objective/glm_softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dpmpi/core/errors.hpp"
+#include "glm_clip.hpp"
+
+namespace dpmpi {
+
+struct SparseSoftmax::Row {
+  std::span<const std::uint32_t> column;
+  std::span<const float> value;
+  float bias, label, norm;
+  Row(const Records& r, std::size_t i)
+      : column(r.column.data() + r.row_begin[i], r.row_begin[i + 1] - r.row_begin[i]),
+        value(r.value.data() + r.row_begin[i], column.size()),
+        bias(r.bias),
+        label(r.label[i]),
+        norm(r.norm[i]) {}
+};
+
+/// `count` weight matrices side by side, transposed, so that a feature meets all its weights in one run of memory.
+class SparseSoftmax::Layer {
+ public:
+  Layer(std::size_t features, std::size_t classes) : features_(features), classes_(classes) {}
+
+  void resize(std::size_t count) {
+    width_ = count * classes_;
+    weight_.resize(std::max(weight_.size(), features_ * width_));
+    bias_.resize(std::max(bias_.size(), width_));
+  }
+  std::size_t width() const { return width_; }
+
+  void set(std::size_t place, std::span<const float> w, bool biased) {
+    for (std::size_t c = 0; c < classes_; ++c) {
+      for (std::size_t j = 0; j < features_; ++j) weight_[j * width_ + place * classes_ + c] = w[c * features_ + j];
+      bias_[place * classes_ + c] = biased ? w[classes_ * features_ + c] : 0.0F;
+    }
+  }
+
+  /// out: width() logits.
+  void apply(const Row& row, double* out) const {
+    for (std::size_t q = 0; q < width_; ++q) out[q] = static_cast<double>(row.bias) * bias_[q];
+    for (std::size_t e = 0; e < row.column.size(); ++e) {
+      const float* weight = weight_.data() + row.column[e] * width_;
+      const double value = row.value[e];
+      for (std::size_t q = 0; q < width_; ++q) out[q] += value * weight[q];
+    }
+  }
+
+ private:
+  std::size_t features_, classes_, width_ = 0;
+  std::vector<float> weight_, bias_;
+};
+
+namespace {
+
+/// Whether a label names a class: not so for the NaN of an empty slot.
+bool is_class(float label, std::size_t classes) { return label >= 0 && label < static_cast<float>(classes); }
+
+double cross_entropy(std::span<const double> logits, float label) {
+  if (!is_class(label, logits.size())) return std::numeric_limits<double>::quiet_NaN();
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (double l : logits) sum += std::exp(l - top);
+  return std::log(sum) + (top - logits[static_cast<std::size_t>(label)]);
+}
+
+/// probability = softmax(logits).
+void softmax(std::span<const double> logits, std::span<double> probability) {
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (std::size_t c = 0; c < logits.size(); ++c) sum += probability[c] = std::exp(logits[c] - top);
+  for (double& p : probability) p /= sum;
+}
+
+}  // namespace
+
+SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes)
+    : features_(facts.features),
+      classes_(classes),
+      bias_(facts.bias),
+      logits_(classes),
+      delta_(classes),
+      delta_v_(classes) {
+  verify(facts.storage == Storage::sparse_f32, "this softmax is for sparse records");
+  if (features_ == 0 || classes_ < 2) throw DataError("softmax needs features and at least two classes");
+  for (auto* layer : {&at_, &at_v_, &step_, &probes_}) *layer = std::make_unique<Layer>(features_, classes_);
+  for (auto* layer : {&at_, &at_v_, &step_}) (*layer)->resize(1);
+  difference_.resize(dim());
+  moved_.resize(classes_);
+  along_.resize(classes_);
+}
+
+SparseSoftmax::~SparseSoftmax() = default;
+
+std::vector<ParameterGroup> SparseSoftmax::groups() const {
+  std::vector<ParameterGroup> all{{"weight", 0, classes_, features_}};
+  if (bias_ != 0) all.push_back({"bias", classes_ * features_, classes_, 1});
+  return all;
+}
+
+void SparseSoftmax::initialise(const PublicStream&, std::span<float> w) const {
+  std::fill(w.begin(), w.end(), 0.0F);
+}
+
+void SparseSoftmax::prepare(std::span<const float> w) {
+  verify(w.size() == dim(), "a point of another dimension");
+  at_->set(0, w, bias_ != 0);
+}
+
+void SparseSoftmax::prepare_pair(std::span<const float> w, std::span<const float> v) {
+  prepare(w);
+  verify(v.size() == dim(), "a point of another dimension");
+  at_v_->set(0, v, bias_ != 0);
+  std::transform(w.begin(), w.end(), v.begin(), difference_.begin(), std::minus<>());
+  step_->set(0, difference_, bias_ != 0);
+}
+
+void SparseSoftmax::check(const Records& records) const {
+  verify(records.features == features_ && records.storage == Storage::sparse_f32 && records.bias == bias_,
+         "records of another shape than the objective was made for");
+}
+
+void SparseSoftmax::losses(const Rows& rows, std::span<double> out) {
+  check(rows.records);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row row(rows.records, rows.index[i]);
+    at_->apply(row, logits_.data());
+    out[i] = cross_entropy(logits_, row.label);
+  }
+}
+
+void SparseSoftmax::scores(const Rows& rows, std::span<float> out) {
+  check(rows.records);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    at_->apply(Row(rows.records, rows.index[i]), logits_.data());
+    for (std::size_t c = 0; c < classes_; ++c) out[i * classes_ + c] = static_cast<float>(logits_[c]);
+  }
+}
+
+void SparseSoftmax::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  check(rows.records);
+  for (std::uint32_t i : rows.index) {
+    const Row row(rows.records, i);
+    at_->apply(row, logits_.data());
+    softmax(logits_, delta_);
+    if (!is_class(row.label, classes_)) continue;
+    delta_[static_cast<std::size_t>(row.label)] -= 1;
+    add_outer(row, delta_, bound, sum);
+  }
+}
+
+void SparseSoftmax::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  check(rows.records);
+  for (std::uint32_t i : rows.index) {
+    const Row row(rows.records, i);
+    if (!is_class(row.label, classes_)) continue;
+    // The logits at w as those at v plus <w - v, x>, so that their difference keeps its digits where w is near v.
+    at_v_->apply(row, logits_.data());
+    softmax(logits_, delta_v_);
+    step_->apply(row, along_.data());
+    for (std::size_t c = 0; c < classes_; ++c) logits_[c] += along_[c];
+    softmax(logits_, delta_);
+    for (std::size_t c = 0; c < classes_; ++c) delta_[c] -= delta_v_[c];
+    add_outer(row, delta_, bound, sum);
+  }
+}
+
+/// Adds clip(delta (x, bias)^T); nothing where delta or the record is not finite (N7).
+void SparseSoftmax::add_outer(const Row& row, std::span<const double> delta, const L2Bound& bound,
+                              LatticeAccumulator& sum) const {
+  double square = 0;
+  for (double d : delta) square += d * d;
+  const double norm = std::sqrt(square) * row.norm;
+  sum.begin(1);
+  if (!std::isfinite(norm) || !std::isfinite(row.norm) || row.norm < 0) return;
+  const double factor = norm > bound.clip ? bound.clip / norm * sum.lattice().scale() : sum.lattice().scale();
+  std::int32_t* hot = sum.hot();
+  for (std::size_t c = 0; c < classes_; ++c) {
+    const float scale = towards_zero(delta[c] * factor);
+    for (std::size_t e = 0; e < row.column.size(); ++e)
+      hot[c * features_ + row.column[e]] += static_cast<std::int32_t>(std::lrint(scale * row.value[e]));
+    if (bias_ != 0) hot[classes_ * features_ + c] += static_cast<std::int32_t>(std::lrint(scale * row.bias));
+  }
+}
+
+void SparseSoftmax::directional_differences(double xi, std::span<const float> directions, std::size_t K,
+                                            const Rows& rows, std::span<double> out) {
+  check(rows.records);
+  verify(directions.size() == K * dim() && out.size() == K * rows.size(), "directions: K x dim, results: rows x K");
+  probes_->resize(K);
+  for (std::size_t k = 0; k < K; ++k) probes_->set(k, directions.subspan(k * dim(), dim()), bias_ != 0);
+  along_.resize(std::max(along_.size(), probes_->width()));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row row(rows.records, rows.index[i]);
+    at_->apply(row, logits_.data());
+    probes_->apply(row, along_.data());
+    const std::span<double> result = out.subspan(i * K, K);
+    for (std::size_t k = 0; k < K; ++k) {
+      const double* along = along_.data() + k * classes_;
+      for (std::size_t c = 0; c < classes_; ++c) moved_[c] = logits_[c] + xi * along[c];
+      const double up = cross_entropy(moved_, row.label);
+      for (std::size_t c = 0; c < classes_; ++c) moved_[c] = logits_[c] - xi * along[c];
+      result[k] = (up - cross_entropy(moved_, row.label)) / (2 * xi);
+    }
+    if (!std::all_of(result.begin(), result.end(), [](double x) { return std::isfinite(x); }))
+      std::fill(result.begin(), result.end(), 0.0);
+  }
+}
+
+NumericSlack SparseSoftmax::gradient_slack() const { return linear_slack; }
+
+}  // namespace dpmpi
