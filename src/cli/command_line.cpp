@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include <boost/program_options.hpp>
 #include <fmt/format.h>
+#include <boost/program_options.hpp>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/options.hpp"
@@ -11,10 +11,13 @@
 namespace dpmpi {
 namespace {
 
-const std::vector<std::string> commands{"train", "resume", "plan", "account", "generate", "convert", "list", "help"};
+const std::vector<std::string> commands{"train",    "resume",  "plan", "account",
+                                        "generate", "convert", "list", "help"};
 
 // These take options of their own, declared where they are implemented.
-bool parses_itself(const std::string& command) { return command == "account" || command == "generate" || command == "convert"; }
+bool parses_itself(const std::string& command) {
+  return command == "account" || command == "generate" || command == "convert";
+}
 
 }  // namespace
 
@@ -45,15 +48,19 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
 
   namespace po = boost::program_options;
   po::options_description options;
-  options.add_options()("config,c", po::value<std::string>())("set,s", po::value<std::vector<std::string>>()->composing())(
-      "json", po::bool_switch(&line.json))("quiet,q", po::bool_switch(&line.quiet))("help,h", "")(
-      "argument", po::value<std::vector<std::string>>());
+  options.add_options()("config,c", po::value<std::string>())(
+      "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
+      "quiet,q", po::bool_switch(&line.quiet))("help,h", "")("argument", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("argument", -1);
   try {
     po::variables_map values;
-    po::store(po::command_line_parser(words).options(options).positional(positional).style(
-                  po::command_line_style::unix_style ^ po::command_line_style::allow_guessing).run(), values);
+    po::store(po::command_line_parser(words)
+                  .options(options)
+                  .positional(positional)
+                  .style(po::command_line_style::unix_style ^ po::command_line_style::allow_guessing)
+                  .run(),
+              values);
     po::notify(values);
     if (values.count("help")) line.arguments = {line.command}, line.command = "help";
     if (values.count("config")) line.config = values["config"].as<std::string>();
@@ -64,7 +71,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   if ((line.command == "train" || line.command == "plan") && !line.config)
     throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
-  if (line.command == "resume" && line.arguments.size() != 1) throw ConfigError("dpmpi resume needs one run directory");
+  if (line.command == "resume" && line.arguments.size() != 1)
+    throw ConfigError("dpmpi resume needs one run directory");
   return line;
 }
 

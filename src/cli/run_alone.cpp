@@ -19,11 +19,13 @@ int show_plan(const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
   PublicFacts facts;
   facts.data = inspect(Communicator::alone(), config.data, DataRole::training);
-  const auto objective = config.objective->make({facts.data.features, facts.data.storage, static_cast<float>(config.data.bias)});
+  const auto objective =
+      config.objective->make({facts.data.features, facts.data.storage, static_cast<float>(config.data.bias)});
   facts.objective = objective.get();
   facts.adjacency = config.privacy.which();
   const Plan plan = make_plan(config, facts);
-  if (!line.json) print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), 1);
+  if (!line.json)
+    print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), 1);
   if (line.json) fmt::print("{}", plan_json(plan, config, facts));
   return 0;
 }

@@ -13,7 +13,8 @@ namespace {
 std::string option_lines(const Options& options) {
   std::string text;
   for (const auto& d : options.declarations())
-    text += fmt::format("  {:<28} {}\n  {:<28} {}; default {}\n", d.name, d.help, "", d.allowed, d.initial.empty() ? "(empty)" : d.initial);
+    text += fmt::format("  {:<28} {}\n  {:<28} {}; default {}\n", d.name, d.help, "", d.allowed,
+                        d.initial.empty() ? "(empty)" : d.initial);
   return text;
 }
 
@@ -38,24 +39,27 @@ std::string help_topic(const std::string& topic) {
     known.push_back(entry.name);
     if (entry.name != topic) continue;
     const auto method = entry.make();
-    return fmt::format("method.name = {}: {}\nSource: {}\n\n{}", entry.name, entry.summary, entry.source, section_help("method", *method));
+    return fmt::format("method.name = {}: {}\nSource: {}\n\n{}", entry.name, entry.summary, entry.source,
+                       section_help("method", *method));
   }
   for (const auto& entry : objectives()) {
     known.push_back(entry.name);
     if (entry.name != topic) continue;
     const auto builder = entry.builder();
-    return fmt::format("objective.name = {}: {}\n\n{}", entry.name, entry.summary, section_help("objective", *builder));
+    return fmt::format("objective.name = {}: {}\n\n{}", entry.name, entry.summary,
+                       section_help("objective", *builder));
   }
   const auto nearest = nearest_name(topic, known);
-  throw ConfigError(fmt::format("no help on '{}'{}; topics: {}", topic, nearest.empty() ? "" : " (did you mean " + nearest + "?)",
-                                fmt::join(known, ", ")));
+  throw ConfigError(fmt::format("no help on '{}'{}; topics: {}", topic,
+                                nearest.empty() ? "" : " (did you mean " + nearest + "?)", fmt::join(known, ", ")));
 }
 
 std::string list_text(const std::string& what) {
   std::string text;
   if (what.empty() || what == "methods") {
     text += "methods (method.name)\n";
-    for (const auto& entry : methods()) text += fmt::format("  {:<18} {} [{}]\n", entry.name, entry.summary, entry.source);
+    for (const auto& entry : methods())
+      text += fmt::format("  {:<18} {} [{}]\n", entry.name, entry.summary, entry.source);
   }
   if (what.empty() || what == "objectives") {
     text += "objectives (objective.name)\n";

@@ -8,7 +8,8 @@
 
 namespace dpmpi {
 
-// Layout of a field: length of the name, name, length of the data, data. Little-endian as on all supported machines.
+// Layout of a field: length of the name, name, length of the data, data. Little-endian as on all supported
+// machines.
 void Archive::raw(std::string_view name, void* data, std::size_t size) {
   const std::uint64_t name_size = name.size(), data_size = size;
   if (!reading_) {
@@ -22,9 +23,11 @@ void Archive::raw(std::string_view name, void* data, std::size_t size) {
   if (fits) {
     std::memcpy(&stored_name, bytes_.data() + position_, 8);
     std::memcpy(&stored_data, bytes_.data() + position_ + 8 + name.size(), 8);
-    fits = stored_name == name_size && bytes_.compare(position_ + 8, name.size(), name) == 0 && stored_data == data_size;
+    fits = stored_name == name_size && bytes_.compare(position_ + 8, name.size(), name) == 0 &&
+           stored_data == data_size;
   }
-  if (!fits) throw DataError(fmt::format("the saved state does not hold {} ({} bytes) at byte {}", name, size, position_));
+  if (!fits)
+    throw DataError(fmt::format("the saved state does not hold {} ({} bytes) at byte {}", name, size, position_));
   if (size > 0) std::memcpy(data, bytes_.data() + position_ + 16 + name.size(), size);
   position_ += need;
 }

@@ -64,4 +64,19 @@ Ownership Ownership::even(std::uint32_t blocks, int ranks) {
   return o;
 }
 
+Ownership Ownership::balanced(std::uint32_t blocks, int ranks, double root_burden) {
+  Ownership o = even(blocks, ranks);
+  if (ranks == 1) return o;
+  const auto others = static_cast<std::uint32_t>(ranks - 1);
+  const auto finish = [&](std::uint32_t root) {
+    return std::max(root + root_burden, static_cast<double>((blocks - root + others - 1) / others));
+  };
+  std::uint32_t root = o.first[1];
+  for (std::uint32_t candidate = root; candidate >= 1; --candidate)
+    if (finish(candidate) < finish(root)) root = candidate;
+  for (std::uint32_t r = 0; r <= others; ++r)
+    o.first[r + 1] = root + (blocks - root) / others * r + std::min(r, (blocks - root) % others);
+  return o;
+}
+
 }  // namespace dpmpi

@@ -43,8 +43,8 @@ void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::ui
 }
 
 // Floyd's algorithm: `quota` distinct positions, every set equally likely.
-void select_subset(std::uint64_t quota, std::uint64_t count, SecretStream& stream, std::uint32_t site, std::uint64_t step,
-                   std::vector<std::uint32_t>& out) {
+void select_subset(std::uint64_t quota, std::uint64_t count, SecretStream& stream, std::uint32_t site,
+                   std::uint64_t step, std::vector<std::uint32_t>& out) {
   SecretReader reader(stream, step, site);
   for (std::uint64_t j = count - quota; j < count; ++j) {
     const auto candidate = static_cast<std::uint32_t>(reader.below(j + 1));
@@ -112,8 +112,8 @@ std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t 
   return quota;
 }
 
-void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream, std::uint32_t site,
-            std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out) {
+void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
+            std::uint32_t site, std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out) {
   out.clear();
   std::visit(overloaded{[&](const Poisson& p) { select_poisson(p.rate, count, stream, site, step, out); },
                         [&](const WithoutReplacement&) { select_subset(quota, count, stream, site, step, out); },

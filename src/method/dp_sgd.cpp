@@ -1,5 +1,5 @@
-// dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1), and sgd,
-// the same without noise, as the baseline that shows what privacy costs.
+// dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1),
+// and sgd, the same without noise, as the baseline that shows what privacy costs.
 
 #include <cmath>
 
@@ -20,7 +20,8 @@ class DpSgd : public Method {
         .add("steps", steps_, "number of steps (0: from method.epochs)", Range::at_least(0))
         .add("sampling", sampling_, "which records take part in a step", {"poisson", "wor", "full", "cyclic"})
         .add("clip", clip_, clip_help(), Range::positive())
-        .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers", {"flat", "per_layer"})
+        .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
+             {"flat", "per_layer"})
         .add("seed", seed_, "public seed of the start point", Range::at_least(0));
     optimizer_.declare(options);
   }
@@ -30,7 +31,8 @@ class DpSgd : public Method {
   std::uint64_t steps(const PublicFacts& facts) const override {
     if (steps_ > 0) return static_cast<std::uint64_t>(steps_);
     const double batch = expected_batch(rule(facts.data), facts.data.records);
-    return static_cast<std::uint64_t>(std::max(1.0, std::ceil(epochs_ * static_cast<double>(facts.data.records) / batch - 1e-9)));
+    return static_cast<std::uint64_t>(
+        std::max(1.0, std::ceil(epochs_ * static_cast<double>(facts.data.records) / batch - 1e-9)));
   }
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
@@ -106,7 +108,8 @@ class Sgd final : public DpSgd {
 
  private:
   std::string clip_help() const override {
-    return "largest norm of one record's gradient (sums are exact integers and need a bound; larger ones are clipped)";
+    return "largest norm of one record's gradient (sums are exact integers and need a bound; larger ones are "
+           "clipped)";
   }
 };
 
@@ -117,7 +120,8 @@ std::unique_ptr<Method> make() {
 
 const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",
                                  "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make<DpSgd>}};
-const MethodRegistration sgd{{"sgd", "the same without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make<Sgd>}};
+const MethodRegistration sgd{
+    {"sgd", "the same without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make<Sgd>}};
 
 }  // namespace
 }  // namespace dpmpi

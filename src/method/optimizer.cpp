@@ -10,18 +10,24 @@ namespace dpmpi {
 void Optimizer::declare(Options& options) {
   options.add("optimizer", kind_, "update rule from the released gradient", {"sgd", "adam"})
       .add("rate", rate_, "learning rate at the start", Range::positive())
-      .add("schedule", schedule_, "how the rate goes from method.rate to method.final_rate over the run", {"constant", "linear", "cosine"})
-      .add("final_rate", final_rate_, "learning rate at the end of a linear or cosine schedule", Range::non_negative())
+      .add("schedule", schedule_, "how the rate goes from method.rate to method.final_rate over the run",
+           {"constant", "linear", "cosine"})
+      .add("final_rate", final_rate_, "learning rate at the end of a linear or cosine schedule",
+           Range::non_negative())
       .add("momentum", momentum_, "heavy-ball momentum (sgd)", {0, 1, false, true})
       .add("beta1", beta1_, "decay of the first moment (adam)", {0, 1, false, true})
       .add("beta2", beta2_, "decay of the second moment (adam)", {0, 1, false, true})
       .add("stability", stability_, "added to the root of the second moment (adam)", Range::positive())
-      .add("average", average_, "publish an exponential average of the iterates with this decay (0: the last iterate)", {0, 1, false, true});
+      .add("average", average_,
+           "publish an exponential average of the iterates with this decay (0: the last iterate)",
+           {0, 1, false, true});
 }
 
 void Optimizer::validate(std::vector<std::string>& problems) const {
-  if (kind_ == "adam" && momentum_ > 0) problems.push_back("method.momentum belongs to optimizer = sgd; adam has method.beta1");
-  if (schedule_ != "constant" && final_rate_ > rate_) problems.push_back("method.final_rate must not exceed method.rate");
+  if (kind_ == "adam" && momentum_ > 0)
+    problems.emplace_back("method.momentum belongs to optimizer = sgd; adam has method.beta1");
+  if (schedule_ != "constant" && final_rate_ > rate_)
+    problems.emplace_back("method.final_rate must not exceed method.rate");
 }
 
 void Optimizer::start(std::size_t dim, std::uint64_t steps) {
@@ -45,7 +51,8 @@ void Optimizer::update(std::span<float> x, std::span<const float> gradient, std:
   const auto rate = static_cast<float>(rate_at(t));
   if (kind_ == "adam") {
     power1_ *= beta1_, power2_ *= beta2_;
-    const auto b1 = static_cast<float>(beta1_), b2 = static_cast<float>(beta2_), tiny = static_cast<float>(stability_);
+    const auto b1 = static_cast<float>(beta1_), b2 = static_cast<float>(beta2_),
+               tiny = static_cast<float>(stability_);
     const auto unbias1 = static_cast<float>(1 / (1 - power1_)), unbias2 = static_cast<float>(1 / (1 - power2_));
     for (std::size_t j = 0; j < dim; ++j) {
       first_[j] = b1 * first_[j] + (1 - b1) * gradient[j];

@@ -17,7 +17,8 @@ const std::vector<MethodEntry>& methods() { return entries(); }
 
 MethodRegistration::MethodRegistration(MethodEntry entry) {
   auto& list = entries();
-  const auto at = std::lower_bound(list.begin(), list.end(), entry, [](const auto& a, const auto& b) { return a.name < b.name; });
+  const auto at = std::lower_bound(list.begin(), list.end(), entry,
+                                   [](const auto& a, const auto& b) { return a.name < b.name; });
   list.insert(at, std::move(entry));
 }
 

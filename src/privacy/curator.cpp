@@ -35,8 +35,8 @@ std::string_view bytes_of(const Container& values) {
 std::string content_digest(const Records& r) {
   Sha256 digest;
   digest.update(fmt::format("{} {} {} {}", static_cast<int>(r.storage), r.count, r.features, r.bias));
-  for (const auto part : {bytes_of(r.f32), bytes_of(r.u8), bytes_of(r.row_scale), bytes_of(r.row_begin), bytes_of(r.column),
-                          bytes_of(r.value), bytes_of(r.label)})
+  for (const auto part : {bytes_of(r.f32), bytes_of(r.u8), bytes_of(r.row_scale), bytes_of(r.row_begin),
+                          bytes_of(r.column), bytes_of(r.value), bytes_of(r.label)})
     digest.update(part);
   return digest.hex();
 }
@@ -51,15 +51,16 @@ struct Curator::Site {
   MicroBatching batching;
   LatticeAccumulator sum;
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
-  std::vector<std::uint64_t> quotas;                 // steps of the window x own blocks (batches without replacement)
-  std::uint64_t quotas_from = 0;                     // first step of that window + 1
-  std::vector<std::int64_t> noise;                   // root
-  AlignedVector<float> released;                     // values, then the stop flag
-  std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
+  std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
+  std::uint64_t quotas_from = 0;                  // first step of that window + 1
+  std::vector<std::int64_t> noise;                // root
+  AlignedVector<float> released;                  // values, then the stop flag
+  std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
 
   Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks, bool root)
       : query(q),
-        batching(MicroBatching::plan(micro_batch_rows, largest_block(layout), expected_share(q.sampling, layout.records))),
+        batching(MicroBatching::plan(micro_batch_rows, largest_block(layout),
+                                     expected_share(q.sampling, layout.records))),
         sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta), flag_words),
         selected(own_blocks),
         noise(root && q.is_private() ? q.dim : 0),
@@ -68,13 +69,14 @@ struct Curator::Site {
   }
 };
 
-Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
-                 const std::optional<SecretKey>& key)
+Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
+                 std::size_t micro_batch_rows, const std::optional<SecretKey>& key)
     : comm_(comm), shard_(shard) {
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
     steps_ = std::max(steps_, query.steps);
-    sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size(), comm.is_root()));
+    sites_.push_back(
+        std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size(), comm.is_root()));
   }
 
   // A rank gets the selection keys of its own blocks only: it must not know which records of other ranks take part.
@@ -104,7 +106,8 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     tags += block_key.derive("commitment").authenticate(content_digest(shard.blocks[i].records));
   }
   const auto all_tags = comm.gather(tags);
-  if (comm.is_root()) commitment_ = key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, "")));
+  if (comm.is_root())
+    commitment_ = key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, "")));
 }
 
 Curator::~Curator() = default;
@@ -136,8 +139,8 @@ void Curator::reserve(std::uint64_t step) {
     const Query& q = s->query;
     const std::uint64_t end = std::min(last, q.steps);
     for (const auto& event : q.events(std::min(first, end), end))
-      entries.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, end - 1, q.name,
-                                            q.bound.clip, q.eta)});
+      entries.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first,
+                                            end - 1, q.name, q.bound.clip, q.eta)});
   }
   if (!entries.empty()) ledger_->append(entries);
 }
@@ -165,7 +168,9 @@ void Curator::share_quotas(Site& s, std::uint64_t first, std::uint64_t last) {
 
 Batch Curator::draw(const Query& query, std::uint64_t t) {
   Site& s = site(query.site);
-  if (t >= s.query.steps) throw PrivacyError(fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
+  if (t >= s.query.steps)
+    throw PrivacyError(
+        fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
   if (t >= reserved_) reserve(t);
   const std::uint64_t window = t / reserved_steps * reserved_steps;
   const bool quotas = std::holds_alternative<WithoutReplacement>(s.query.sampling);
@@ -177,7 +182,8 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
   for (std::size_t i = 0; i < shard_.blocks.size(); ++i) {
     const Block& block = shard_.blocks[i];
     const std::uint64_t quota = quotas ? s.quotas[(t - window) * shard_.blocks.size() + i] : 0;
-    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota, s.selected[i]);
+    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota,
+           s.selected[i]);
   }
   s.drawn = t + 1;
   return {query.site, t};
@@ -185,7 +191,8 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
 
 Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel) {
   Site& s = site(query.site);
-  verify(batch.site_ == query.site && s.drawn == batch.step_ + 1, "a batch serves the query and step that it was drawn for");
+  verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
+         "a batch serves the query and step that it was drawn for");
   s.sum.clear();
   {
     const Stopwatch watch(timing_.kernels);
@@ -205,7 +212,8 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
 }
 
-// Gaussian noise on the lattice: rounding is post-processing of the continuous draw, because the sum is on the lattice too.
+// Gaussian noise on the lattice: rounding is post-processing of the continuous draw, because the sum is on the
+// lattice too.
 void Curator::draw_noise(Site& s, std::uint64_t step) {
   const Stopwatch watch(timing_.noise);
   const double scale = s.query.noise_std * s.query.lattice.scale();
@@ -222,7 +230,8 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   Site& s = site(total.value_.site);
   const std::uint64_t step = total.value_.step;
   if (s.summed != step + 1 || step < s.next)
-    throw PrivacyError(fmt::format("query {}: step {} was released before; noise is added once", s.query.name, step));
+    throw PrivacyError(
+        fmt::format("query {}: step {} was released before; noise is added once", s.query.name, step));
   s.next = step + 1;
   verify(s.next <= reserved_, "a release without its ledger line");
   if (comm_.is_root()) {
@@ -233,9 +242,11 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
     const std::int64_t* noise = s.noise.data();
     float* out = s.released.data();
     if (s.query.is_private())
-      for (std::size_t j = 0; j < s.query.dim; ++j) out[j] = static_cast<float>(static_cast<double>(value[j] + noise[j]) * quantum);
+      for (std::size_t j = 0; j < s.query.dim; ++j)
+        out[j] = static_cast<float>(static_cast<double>(value[j] + noise[j]) * quantum);
     else
-      for (std::size_t j = 0; j < s.query.dim; ++j) out[j] = static_cast<float>(static_cast<double>(value[j]) * quantum);
+      for (std::size_t j = 0; j < s.query.dim; ++j)
+        out[j] = static_cast<float>(static_cast<double>(value[j]) * quantum);
     s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
   }
   const Stopwatch watch(timing_.broadcast);

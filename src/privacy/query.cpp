@@ -18,8 +18,9 @@ constexpr std::uint64_t rounds_begun(std::uint64_t step, std::uint64_t parts) { 
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
   if (slack.summed_rows <= 1) return slack.clip + rounding / 2;
-  // One micro-batch of at most b rows is replaced by one, or by two of together at most b + 1 rows. Each float32 sum errs by
-  // at most (rows + 2) 2^-24 times the sum of the norms; each of the (at most three) sums is rounded once.
+  // One micro-batch of at most b rows is replaced by one, or by two of together at most b + 1 rows. Each float32
+  // sum errs by at most (rows + 2) 2^-24 times the sum of the norms; each of the (at most three) sums is rounded
+  // once.
   const double b = static_cast<double>(slack.summed_rows);
   const double summation = (b * (b + 2) + (b + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
   return slack.clip + summation + 1.5 * rounding;
@@ -34,16 +35,20 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   verify(spec.dim > 0 && spec.bound.clip > 0 && records > 0, "a query needs coordinates, a bound and records");
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
   const double std_guess = spec.noise_multiplier * change * spec.bound.clip * (1 + largest_eta);
-  query.lattice = Lattice::choose(spec.dim, spec.bound.clip * (1 + largest_eta), std_guess, largest_batch(spec.sampling, records));
+  query.lattice = Lattice::choose(spec.dim, spec.bound.clip * (1 + largest_eta), std_guess,
+                                  largest_batch(spec.sampling, records));
   query.eta = relative_slack(spec.slack, spec.dim, spec.bound.clip, query.lattice);
   if (query.eta > largest_eta && query.is_private())
-    throw PrivacyError(fmt::format("query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
-                                   "of clip {} (lower privacy.noise_multiplier or the dimension {})",
-                                   spec.name, query.eta, largest_eta, spec.bound.clip, spec.dim));
-  if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) && query.is_private())
-    throw PrivacyError(fmt::format("query {}: sampling without replacement has no analysis under add_remove; set "
-                                   "privacy.adjacency = replace_one or method.sampling = poisson",
-                                   spec.name));
+    throw PrivacyError(fmt::format(
+        "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
+        "of clip {} (lower privacy.noise_multiplier or the dimension {})",
+        spec.name, query.eta, largest_eta, spec.bound.clip, spec.dim));
+  if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
+      query.is_private())
+    throw PrivacyError(
+        fmt::format("query {}: sampling without replacement has no analysis under add_remove; set "
+                    "privacy.adjacency = replace_one or method.sampling = poisson",
+                    spec.name));
   query.sensitivity = change * spec.bound.clip * (1 + query.eta);
   query.noise_std = spec.noise_multiplier * query.sensitivity;
   return query;

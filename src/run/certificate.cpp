@@ -14,17 +14,21 @@ namespace {
 std::string statement(const RunConfig& config, const PublicFacts& facts, double epsilon, double delta) {
   if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
   if (std::isinf(epsilon)) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
-  const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record" : "replacing one record by another";
-  return fmt::format("Everything released by this run, the model and every iterate, is ({:.6g}, {:.3g})-differentially private: {} among "
-                     "{} changes the probability of any outcome by at most a factor e^{:.6g}, except with probability {:.3g}. It says "
-                     "nothing about data.eval, which is treated as public, nor about how the settings were chosen.",
-                     epsilon, delta, change, facts.data.records, epsilon, delta);
+  const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record"
+                                                                : "replacing one record by another";
+  return fmt::format(
+      "Everything released by this run, the model and every iterate, is ({:.6g}, {:.3g})-differentially private: "
+      "{} among "
+      "{} changes the probability of any outcome by at most a factor e^{:.6g}, except with probability {:.3g}. It "
+      "says "
+      "nothing about data.eval, which is treated as public, nor about how the settings were chosen.",
+      epsilon, delta, change, facts.data.records, epsilon, delta);
 }
 
 }  // namespace
 
-std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const Ledger& ledger,
-                             const std::string& commitment) {
+std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
+                             const Ledger& ledger, const std::string& commitment) {
   using json = nlohmann::ordered_json;
   RdpAccountant accountant(plan.adjacency);
   const bool noisy = config.method->is_private();

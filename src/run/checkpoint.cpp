@@ -35,7 +35,8 @@ Checkpoint parse(const std::string& path) {
   if (text.size() < magic.size() + digest_size || !text.starts_with(magic))
     throw DataError(fmt::format("{} is not a checkpoint of this version", path));
   const std::string body = text.substr(magic.size() + digest_size);
-  if (sha256(body) != text.substr(magic.size(), digest_size)) throw DataError(fmt::format("{} is damaged: its checksum does not fit", path));
+  if (sha256(body) != text.substr(magic.size(), digest_size))
+    throw DataError(fmt::format("{} is damaged: its checksum does not fit", path));
   Archive archive(body);
   Checkpoint c;
   describe(archive, c);
@@ -74,7 +75,8 @@ void write_key(const std::string& run, const SecretKey& key) {
 SecretKey read_key(const std::string& run) {
   const std::string text = read_file(key_path(run));
   if (text.size() != 32) throw DataError(fmt::format("{} is not a key", key_path(run)));
-  return SecretKey::from_bytes(std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(text.data()), 32));
+  return SecretKey::from_bytes(
+      std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(text.data()), 32));
 }
 
 void wipe_key(const std::string& run) {

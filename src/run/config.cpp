@@ -38,28 +38,41 @@ const typename Entries::value_type* find(const Entries& entries, const std::stri
 
 void RunOptions::declare(Options& options) {
   options.add("dir", dir, "run directory; empty: runs/<name of the config>, numbered if that exists")
-      .add("checkpoint_every", checkpoint_every, "steps between checkpoints (0: only when stopped)", Range::at_least(0))
-      .add("max_hours", max_hours, "stop with a checkpoint after this many hours (0: no limit)", Range::non_negative())
-      .add("keep_key", keep_key, "keep the noise key after the run instead of wiping it (whoever has it can remove the noise)");
+      .add("checkpoint_every", checkpoint_every, "steps between checkpoints (0: only when stopped)",
+           Range::at_least(0))
+      .add("max_hours", max_hours, "stop with a checkpoint after this many hours (0: no limit)",
+           Range::non_negative())
+      .add("keep_key", keep_key,
+           "keep the noise key after the run instead of wiping it (whoever has it can remove the noise)");
 }
 
 void PrivacyOptions::declare(Options& options) {
-  options.add("epsilon", epsilon, "privacy budget; the noise is calibrated to it (or give privacy.noise_multiplier)", Range::positive())
+  options
+      .add("epsilon", epsilon, "privacy budget; the noise is calibrated to it (or give privacy.noise_multiplier)",
+           Range::positive())
       .add("delta", delta, "probability that the promise may fail; 0: n^-1.1", {0, 1, false, true})
-      .add("noise_multiplier", noise_multiplier, "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
-      .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare", {"add_remove", "replace_one"})
-      .add("trust", trust, "who may see un-noised sums: the root process only, or every rank of the job", {"root", "cluster"})
-      .add("seed", seed, "FOR TESTS: secret randomness from this seed; the certificate then says epsilon = infinity", Range::at_least(0));
+      .add("noise_multiplier", noise_multiplier,
+           "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
+      .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare",
+           {"add_remove", "replace_one"})
+      .add("trust", trust, "who may see un-noised sums: the root process only, or every rank of the job",
+           {"root", "cluster"})
+      .add("seed", seed,
+           "FOR TESTS: secret randomness from this seed; the certificate then says epsilon = infinity",
+           Range::at_least(0));
 }
 
 void PrivacyOptions::validate(std::vector<std::string>& problems) const {
   if (epsilon > 0 && noise_multiplier > 0)
-    problems.push_back("privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");
+    problems.emplace_back("privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");
 }
 
 void ReportOptions::declare(Options& options) {
-  options.add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)", Range::at_least(0))
-      .add("progress", progress, "bar on a terminal and sparse lines elsewhere, always lines, or nothing", {"auto", "lines", "none"});
+  options
+      .add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)",
+           Range::at_least(0))
+      .add("progress", progress, "bar on a terminal and sparse lines elsewhere, always lines, or nothing",
+           {"auto", "lines", "none"});
 }
 
 RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides) : path_(path) {
@@ -68,7 +81,9 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
 
   std::vector<std::string> problems;
-  const auto section = [&](const char* name) -> Options& { return *sections_.emplace_back(std::make_unique<Options>(name)); };
+  const auto section = [&](const char* name) -> Options& {
+    return *sections_.emplace_back(std::make_unique<Options>(name));
+  };
   Options& run_section = section("run");
   run.declare(run_section);
   Options& data_section = section("data");
@@ -105,9 +120,10 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   if (method) {
     method->validate(problems);
     if (method->is_private() && privacy.epsilon == 0 && privacy.noise_multiplier == 0)
-      problems.push_back("a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
+      problems.emplace_back("a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
   }
-  if (data.train.empty() && data.shards.empty()) problems.push_back("data.train is not set: the file with the training records");
+  if (data.train.empty() && data.shards.empty())
+    problems.emplace_back("data.train is not set: the file with the training records");
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
@@ -124,8 +140,11 @@ std::string RunConfig::resolved() const {
     const auto& all = options->declarations();
     text += fmt::format("[{}]\n", all.front().name.substr(0, all.front().name.find('.')));
     for (const auto& declaration : all) {
-      // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read again.
-      if (!declaration.given && declaration.text() == declaration.initial && !declaration.parse(declaration.initial)) continue;
+      // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read
+      // again.
+      if (!declaration.given && declaration.text() == declaration.initial &&
+          !declaration.parse(declaration.initial))
+        continue;
       text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1), declaration.text());
     }
     text += "\n";

@@ -33,7 +33,8 @@ std::optional<double> area_under_curve(std::span<const float> score, std::span<c
   for (std::size_t i = 0; i < order.size();) {
     std::size_t j = i;
     std::uint64_t tied_positive = 0, tied_negative = 0;
-    for (; j < order.size() && score[order[j]] == score[order[i]]; ++j) ++(label[order[j]] > 0 ? tied_positive : tied_negative);
+    for (; j < order.size() && score[order[j]] == score[order[i]]; ++j)
+      ++(label[order[j]] > 0 ? tied_positive : tied_negative);
     twice_right += tied_positive * (2 * negatives + tied_negative);
     positives += tied_positive, negatives += tied_negative;
     i = j;
@@ -65,7 +66,8 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
         const float truth = block.records.label[rows.index[i]];
         const std::span<const float> own(scores.data() + i * outputs, outputs);
         totals[0] += 1;
-        totals[1] += std::llrint(loss_scale * (std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap));
+        totals[1] += std::llrint(loss_scale *
+                                 (std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap));
         totals[2] += kind != LabelKind::real && right(kind, own, truth);
         if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
       }
@@ -75,7 +77,9 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
 
   Evaluation result;
   if (rank_scores) {
-    const auto pack = [](const std::vector<float>& v) { return std::string(reinterpret_cast<const char*>(v.data()), 4 * v.size()); };
+    const auto pack = [](const std::vector<float>& v) {
+      return std::string(reinterpret_cast<const char*>(v.data()), 4 * v.size());
+    };
     const auto all_scores = comm.gather(pack(score)), all_labels = comm.gather(pack(label));
     if (comm.is_root()) {
       const auto unpack = [](const std::vector<std::string>& parts, std::vector<float>& out) {

@@ -7,8 +7,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
 
@@ -100,13 +100,17 @@ void LineFile::sync() {
 
 std::string make_run_directory(const std::string& wanted, const std::string& stem) {
   namespace fs = std::filesystem;
-  const auto holds_run = [](const fs::path& folder) { return fs::exists(folder / "config.ini") || fs::exists(folder / "ledger.jsonl"); };
+  const auto holds_run = [](const fs::path& folder) {
+    return fs::exists(folder / "config.ini") || fs::exists(folder / "ledger.jsonl");
+  };
   fs::path folder = wanted;
   if (wanted.empty()) {
     folder = fs::path("runs") / stem;
     for (int i = 2; fs::exists(folder); ++i) folder = fs::path("runs") / fmt::format("{}-{}", stem, i);
   } else if (holds_run(folder)) {
-    throw ConfigError(fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder", wanted, wanted));
+    throw ConfigError(
+        fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",
+                    wanted, wanted));
   }
   std::error_code error;
   fs::create_directories(folder / "checkpoint", error);
@@ -123,7 +127,8 @@ std::string safetensors(std::span<const ParameterGroup> groups, std::span<const 
   for (const auto& group : groups) {
     const std::size_t count = group.rows * group.cols, begin = data.size();
     data.append(reinterpret_cast<const char*>(w.data() + group.offset), count * sizeof(float));
-    auto shape = group.rows == 1 ? nlohmann::json::array({group.cols}) : nlohmann::json::array({group.rows, group.cols});
+    auto shape =
+        group.rows == 1 ? nlohmann::json::array({group.cols}) : nlohmann::json::array({group.rows, group.cols});
     header[group.name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, data.size()}}};
   }
   std::string text = header.dump();

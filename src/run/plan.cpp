@@ -17,14 +17,16 @@ namespace {
 std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& facts, double noise_multiplier) {
   std::vector<Query> queries;
   for (const auto& spec : config.method->queries(facts, noise_multiplier))
-    queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
+    queries.push_back(
+        Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
   return queries;
 }
 
 std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t first, std::uint64_t last) {
   std::vector<Event> all;
   for (const auto& query : queries)
-    for (auto& event : query.events(std::min(first, query.steps), std::min(last, query.steps))) all.push_back(event);
+    for (auto& event : query.events(std::min(first, query.steps), std::min(last, query.steps)))
+      all.push_back(event);
   return all;
 }
 
@@ -36,7 +38,9 @@ std::map<Mechanism, std::uint64_t> counts(const std::vector<Event>& events) {
 
 }  // namespace
 
-std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const { return events_of(queries, first, last); }
+std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
+  return events_of(queries, first, last);
+}
 
 bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return counts(a) == counts(b); }
 
@@ -44,11 +48,13 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
   Plan plan;
   plan.adjacency = facts.adjacency;
   plan.steps = config.method->steps(facts);
-  plan.delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(static_cast<double>(facts.data.records), -1.1);
+  plan.delta =
+      config.privacy.delta > 0 ? config.privacy.delta : std::pow(static_cast<double>(facts.data.records), -1.1);
   if (config.privacy.delta > 0 && config.privacy.delta * static_cast<double>(facts.data.records) > 1)
-    throw PrivacyError(fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
-                                   "keep that promise; choose a smaller delta",
-                                   config.privacy.delta, 1 / static_cast<double>(facts.data.records)));
+    throw PrivacyError(
+        fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
+                    "keep that promise; choose a smaller delta",
+                    config.privacy.delta, 1 / static_cast<double>(facts.data.records)));
   if (!config.method->is_private()) {
     plan.queries = declare_queries(config, facts, 0);
     plan.epsilon = std::numeric_limits<double>::infinity();
@@ -70,7 +76,8 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
   accountant.compose(plan.events());
   plan.epsilon = accountant.epsilon(plan.delta);
   if (config.privacy.epsilon > 0 && plan.epsilon > config.privacy.epsilon)
-    throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon, config.privacy.epsilon));
+    throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon,
+                                   config.privacy.epsilon));
   return plan;
 }
 
@@ -88,7 +95,8 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
   using json = nlohmann::ordered_json;
   json out;
   out["events"] = json::array();
-  for (const auto& [mechanism, count] : counts(plan.events())) out["events"].push_back(json::parse(to_json({mechanism, count})));
+  for (const auto& [mechanism, count] : counts(plan.events()))
+    out["events"].push_back(json::parse(to_json({mechanism, count})));
   out["epsilon"] = std::isinf(plan.epsilon) ? json("infinity") : json(plan.epsilon);
   out["delta"] = plan.delta;
   out["adjacency"] = name(plan.adjacency);

@@ -16,7 +16,10 @@ std::string duration_text(double seconds) {
 }
 
 Progress::Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps)
-    : terminal_(mode == "auto" && isatty(STDERR_FILENO) != 0), silent_(mode == "none"), first_(first), steps_(steps) {}
+    : terminal_(mode == "auto" && isatty(STDERR_FILENO) != 0),
+      silent_(mode == "none"),
+      first_(first),
+      steps_(steps) {}
 
 bool Progress::due(std::uint64_t done) const {
   if (silent_) return false;
@@ -30,10 +33,11 @@ void Progress::update(std::uint64_t done, const std::string& note) {
   const double elapsed = std::chrono::duration<double>(last_ - start_).count();
   const double rate = static_cast<double>(done - first_) / std::max(1e-9, elapsed);
   const double left = static_cast<double>(steps_ - done) / std::max(1e-9, rate);
-  const std::string line = fmt::format("step {}/{} ({:.0f} %)  {:.1f} steps/s  {} left  {}", done, steps_,
-                                       100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, steps_)), rate,
-                                       duration_text(left), note);
-  fmt::print(stderr, terminal_ ? "\r\033[K{}" : "{}\n", line);
+  const std::string line =
+      fmt::format("step {}/{} ({:.0f} %)  {:.1f} steps/s  {} left  {}", done, steps_,
+                  100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, steps_)), rate,
+                  duration_text(left), note);
+  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   drawn_ = true;
 }

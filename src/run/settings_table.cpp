@@ -8,42 +8,52 @@
 namespace dpmpi {
 namespace {
 
-void row(const std::string& name, const std::string& value) { fmt::print(stderr, "| {:<20} | {:<73} |\n", name, value); }
+void row(const std::string& name, const std::string& value) {
+  fmt::print(stderr, "| {:<20} | {:<73} |\n", name, value);
+}
 void rule() { fmt::print(stderr, "+{:-<22}+{:-<75}+\n", "", ""); }
 
 const char* storage_text(Storage storage) {
   switch (storage) {
-    case Storage::dense_f32: return "dense float32";
-    case Storage::dense_u8: return "dense 8-bit";
-    case Storage::sparse_f32: return "sparse float32";
+    case Storage::dense_f32:
+      return "dense float32";
+    case Storage::dense_u8:
+      return "dense 8-bit";
+    case Storage::sparse_f32:
+      return "sparse float32";
   }
   return "?";
 }
 
 }  // namespace
 
-void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout, int ranks) {
+void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
+                    int ranks) {
   rule();
   row("config", config.path());
   row("data", config.data.train);
-  row("records", fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
-                             storage_text(facts.data.storage), layout.blocks, ranks, ranks == 1 ? "" : "s"));
+  row("records",
+      fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
+                  storage_text(facts.data.storage), layout.blocks, ranks, ranks == 1 ? "" : "s"));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
   row("method", fmt::format("{}, {} steps", config.method_name, plan.steps));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
-    row("", fmt::format("clip {}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip, query.sensitivity, query.eta,
-                        query.noise_std));
-    row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean", query.noise_std / expected_batch(query.sampling, query.records)));
+    row("", fmt::format("clip {}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip,
+                        query.sensitivity, query.eta, query.noise_std));
+    row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
+                        query.noise_std / expected_batch(query.sampling, query.records)));
   }
   if (config.method->is_private()) {
     row("noise multiplier", fmt::format("{:.6g}", plan.noise_multiplier));
-    row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon, plan.delta, name(plan.adjacency), config.privacy.trust));
+    row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon, plan.delta,
+                               name(plan.adjacency), config.privacy.trust));
   } else {
     row("promise", "none: THIS METHOD IS NOT PRIVATE");
   }
-  if (config.privacy.seeded()) row("WARNING", "privacy.seed is set: the noise is predictable, the run is NOT PRIVATE");
+  if (config.privacy.seeded())
+    row("WARNING", "privacy.seed is set: the noise is predictable, the run is NOT PRIVATE");
   rule();
 }
 

@@ -24,7 +24,9 @@ namespace dpmpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Everything that lives as long as the run. Members are in the order in which they come to be.
 class Run {
@@ -49,24 +51,26 @@ class Run {
   std::unique_ptr<Objective> objective_;
   Plan plan_;
   Shard training_, evaluation_;
-  std::string directory_;                 // root
-  std::optional<SecretKey> key_;          // root
+  std::string directory_;         // root
+  std::optional<SecretKey> key_;  // root
   std::unique_ptr<Curator> curator_;
-  std::optional<Ledger> ledger_;          // root
-  std::optional<RdpAccountant> spent_;    // root: up to step accounted_
+  std::optional<Ledger> ledger_;        // root
+  std::optional<RdpAccountant> spent_;  // root: up to step accounted_
   std::uint64_t accounted_ = 0, next_ = 0;
-  LineFile metrics_, timing_;             // root
+  LineFile metrics_, timing_;  // root
   Evaluation last_;
   Clock::time_point started_ = Clock::now();
 };
 
-// How much less the root computes, because it also draws the noise: in blocks' worth of work (who owns what changes no bit).
+// How much less the root computes, because it also draws the noise: in blocks' worth of work (who owns what changes
+// no bit).
 double root_burden(const Plan& plan, const Objective& objective, const BlockLayout& layout) {
   constexpr double noise_seconds = 2.1e-9, flops_per_second = 1.2e11;  // per coordinate; one core's products
   double noise = 0, block = 0;
   for (const auto& query : plan.queries) {
     noise += query.is_private() ? noise_seconds * static_cast<double>(query.dim) : 0;
-    block += expected_batch(query.sampling, query.records) / layout.blocks * objective.flops_per_record() / flops_per_second;
+    block += expected_batch(query.sampling, query.records) / layout.blocks * objective.flops_per_record() /
+             flops_per_second;
   }
   return block > 0 ? noise / block : 0;
 }
@@ -76,7 +80,8 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   const auto start = Clock::now();
   // 1. What is public: size and shape of the data, the objective, and from them the promise.
   facts_.data = inspect(comm, config.data, DataRole::training);
-  objective_ = config.objective->make({facts_.data.features, facts_.data.storage, static_cast<float>(config.data.bias)});
+  objective_ =
+      config.objective->make({facts_.data.features, facts_.data.storage, static_cast<float>(config.data.bias)});
   objective_->l2 = config.l2;
   facts_.objective = objective_.get();
   facts_.adjacency = config.privacy.which();
@@ -92,34 +97,39 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
     spent_.emplace(plan_.adjacency);
     metrics_ = LineFile(directory_ + "/metrics.jsonl", options.resume ? metrics_.size() : 0);
     timing_ = LineFile(directory_ + "/timing.jsonl", 0);
-    timing_.append(fmt::format(R"({{"phase":"load","seconds":{:.3f},"ranks":{}}})", seconds_since(start), comm.size()));
+    timing_.append(
+        fmt::format(R"({{"phase":"load","seconds":{:.3f},"ranks":{}}})", seconds_since(start), comm.size()));
   }
   if (!options.resume) save_checkpoint();
 }
 
 void Run::open_records(Clock::time_point start) {
   const BlockLayout layout = BlockLayout::of(facts_.data, resolve_blocks(config_, facts_));
-  const Ownership ownership = Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout));
+  const Ownership ownership =
+      Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout));
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
-  training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(), objective_->classes());
+  training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
+                   objective_->classes());
   if (!config_.data.eval.empty()) {
     const DatasetFacts facts = inspect(comm_, config_.data, DataRole::evaluation);
     if (facts.features != facts_.data.features)
-      throw DataError(fmt::format("data.eval has {} features, data.train has {}", facts.features, facts_.data.features));
+      throw DataError(
+          fmt::format("data.eval has {} features, data.train has {}", facts.features, facts_.data.features));
     const auto blocks = static_cast<std::uint32_t>(std::max(16, comm_.size()));
-    evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm_.size()),
-                       objective_->label_kind(), objective_->classes());
+    evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
+                       Ownership::even(blocks, comm_.size()), objective_->label_kind(), objective_->classes());
   }
   if (root_ && !options_.quiet) fmt::print(stderr, "read the data in {}\n", duration_text(seconds_since(start)));
 }
 
 void Run::open_directory() {
   if (root_) {
-    directory_ = options_.resume ? *options_.resume
-                                 : make_run_directory(config_.run.dir, std::filesystem::path(config_.path()).stem().string());
-    key_ = options_.resume ? read_key(directory_)
-                           : config_.privacy.seeded() ? SecretKey::from_seed(static_cast<std::uint64_t>(config_.privacy.seed))
-                                                      : SecretKey::from_system();
+    directory_ = options_.resume
+                     ? *options_.resume
+                     : make_run_directory(config_.run.dir, std::filesystem::path(config_.path()).stem().string());
+    key_ = options_.resume            ? read_key(directory_)
+           : config_.privacy.seeded() ? SecretKey::from_seed(static_cast<std::uint64_t>(config_.privacy.seed))
+                                      : SecretKey::from_system();
   }
   curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key_);
   if (!root_) return;
@@ -130,8 +140,8 @@ void Run::open_directory() {
     write_file(directory_ + "/plan.json", plan_json(plan_, config_, facts_));
     write_key(directory_, *key_);
     ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records},
-                                   fmt::format(R"("config":"{}","data":"{}","seeded":{})", config_.digest(), curator_->commitment(),
-                                               config_.privacy.seeded())));
+                                   fmt::format(R"("config":"{}","data":"{}","seeded":{})", config_.digest(),
+                                               curator_->commitment(), config_.privacy.seeded())));
   }
   curator_->record_in(*ledger_);
 }
@@ -142,17 +152,20 @@ void Run::go_on_from_checkpoint() {
   if (root_) {
     const Checkpoint c = read_checkpoint(directory_);
     if (c.config_digest != config_.digest())
-      throw ConfigError(fmt::format("{} belongs to another config: the config.ini there was changed since the run began", directory_));
+      throw ConfigError(fmt::format(
+          "{} belongs to another config: the config.ini there was changed since the run began", directory_));
     if (c.commitment != curator_->commitment())
       throw DataError(fmt::format("the training data are not those that the run in {} began with", directory_));
     const auto& lines = ledger_->lines();
     if (lines.size() < c.ledger_lines || sha256(lines[c.ledger_lines - 1]) != c.ledger_line_hash)
-      throw PrivacyError(fmt::format("{}/ledger.jsonl is not the ledger of the checkpoint (it was cut or edited): going on could spend "
-                                     "budget twice",
-                                     directory_));
+      throw PrivacyError(fmt::format(
+          "{}/ledger.jsonl is not the ledger of the checkpoint (it was cut or edited): going on could spend "
+          "budget twice",
+          directory_));
     // The ledger is reserved in whole windows; find the one that it has reached.
     for (reserved = c.step; !same_events(ledger_->events(), plan_.events(0, reserved));) {
-      if (reserved >= plan_.steps) throw PrivacyError(fmt::format("{}/ledger.jsonl does not follow the plan", directory_));
+      if (reserved >= plan_.steps)
+        throw PrivacyError(fmt::format("{}/ledger.jsonl does not follow the plan", directory_));
       reserved = std::min(plan_.steps, (reserved / Curator::reserved_steps + 1) * Curator::reserved_steps);
     }
     next_ = c.step;
@@ -175,8 +188,8 @@ void Run::save_checkpoint() {
   Archive archive;
   config_.method->archive(archive);
   metrics_.sync();
-  write_checkpoint(directory_, {next_, config_.digest(), curator_->commitment(), ledger_->lines().size(), ledger_->head(), metrics_.size(),
-                                archive.bytes()});
+  write_checkpoint(directory_, {next_, config_.digest(), curator_->commitment(), ledger_->lines().size(),
+                                ledger_->head(), metrics_.size(), archive.bytes()});
 }
 
 std::string Run::note() const {
@@ -212,15 +225,17 @@ void Run::evaluate_and_log() {
   }
   metrics_.append(line.dump());
   const auto& t = curator_->timing();
-  timing_.append(fmt::format(R"({{"step":{},"seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},)"
-                             R"("broadcast":{:.4f},"ledger":{:.4f}}})",
-                             next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
+  timing_.append(fmt::format(
+      R"({{"step":{},"seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},)"
+      R"("broadcast":{:.4f},"ledger":{:.4f}}})",
+      next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
 }
 
 ExitCode Run::steps() {
   const std::uint64_t total = plan_.steps;
-  const std::uint64_t eval_every = config_.report.eval_every > 0 ? static_cast<std::uint64_t>(config_.report.eval_every)
-                                                                 : std::max<std::uint64_t>(1, total / 20);
+  const std::uint64_t eval_every = config_.report.eval_every > 0
+                                       ? static_cast<std::uint64_t>(config_.report.eval_every)
+                                       : std::max<std::uint64_t>(1, total / 20);
   const auto checkpoint_every = static_cast<std::uint64_t>(config_.run.checkpoint_every);
   Progress progress(root_ ? config_.report.progress : "none", next_, total);
   started_ = Clock::now();
@@ -237,7 +252,9 @@ ExitCode Run::steps() {
     if (progress.due(next_)) progress.update(next_, note());
     if (stop) {
       progress.close();
-      if (root_) fmt::print(stderr, "stopped after step {} of {} with a checkpoint; go on with: dpmpi resume {}\n", next_, total, directory_);
+      if (root_)
+        fmt::print(stderr, "stopped after step {} of {} with a checkpoint; go on with: dpmpi resume {}\n", next_,
+                   total, directory_);
       return ExitCode::stopped;
     }
   }
@@ -253,10 +270,11 @@ void Run::finish() {
     throw PrivacyError("the ledger does not cover the plan: no model is written");
   const std::string certificate = certificate_json(config_, facts_, plan_, *ledger_, curator_->commitment());
   write_file(directory_ + "/certificate.json", certificate);
-  write_file(directory_ + "/model.safetensors",
-             safetensors(objective_->groups(), iterate,
-                         {{"method", config_.method_name}, {"objective", config_.objective_name}, {"config", config_.digest()},
-                          {"certificate", sha256(certificate)}}));
+  write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
+                                                            {{"method", config_.method_name},
+                                                             {"objective", config_.objective_name},
+                                                             {"config", config_.digest()},
+                                                             {"certificate", sha256(certificate)}}));
   if (!config_.run.keep_key) wipe_key(directory_);
   std::filesystem::remove(directory_ + "/checkpoint/latest");
   std::filesystem::remove(directory_ + "/checkpoint/previous");

@@ -50,12 +50,12 @@ TEST_P(Networks, KeepTheContract) {
   const Records records = random_records(records_for(c));
   const MlpReference reference(c.shape, records);
   PropertyCase property{.objective = *objective,
-                              .records = records,
-                              .w = random_weights(c.shape),
-                              .reference = reference.functions(),
-                              .smooth = c.shape.layers() == 1 || c.shape.activation != Activation::relu,
-                              .tolerance = 1e-5,
-                              .clippings = {Clipping::flat, Clipping::per_layer}};
+                        .records = records,
+                        .w = random_weights(c.shape),
+                        .reference = reference.functions(),
+                        .smooth = c.shape.layers() == 1 || c.shape.activation != Activation::relu,
+                        .tolerance = 1e-5,
+                        .clippings = {Clipping::flat, Clipping::per_layer}};
   ASSERT_EQ(property.w.size(), objective->dim());
   check_reference(property);
   check_norm_bounds(property);

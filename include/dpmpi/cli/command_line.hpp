@@ -8,12 +8,13 @@
 namespace dpmpi {
 
 struct CommandLine {
-  std::string command;                  ///< train, resume, plan, list, help, ...
-  std::vector<std::string> arguments;   ///< what follows it and is not an option
-  std::optional<std::string> config;    ///< --config FILE
-  std::vector<std::string> overrides;   ///< --set section.key=value, repeatable
+  std::string command;                 ///< train, resume, plan, list, help, ...
+  std::vector<std::string> arguments;  ///< what follows it and is not an option
+  std::optional<std::string> config;   ///< --config FILE
+  std::vector<std::string> overrides;  ///< --set section.key=value, repeatable
   bool json = false, quiet = false;
-  std::vector<std::string> rest;        ///< everything after the command, untouched: for commands with options of their own
+  std::vector<std::string>
+      rest;  ///< everything after the command, untouched: for commands with options of their own
 };
 
 /// Throws ConfigError for an unknown command (with the nearest one) or option.
@@ -22,7 +23,8 @@ CommandLine parse_command_line(int argc, const char* const* argv);
 /// The overview that `dpmpi help` prints.
 std::string usage();
 
-/// Commands that need no other rank: help, list, plan, account, generate, convert. Empty if `line` is not one of them.
+/// Commands that need no other rank: help, list, plan, account, generate, convert. Empty if `line` is not one of
+/// them.
 std::optional<int> run_alone(const CommandLine& line);
 
 /// `dpmpi help METHOD|OBJECTIVE|SECTION`: from the options' own declarations. ConfigError if the topic is unknown.

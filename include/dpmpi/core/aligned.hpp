@@ -1,6 +1,6 @@
 #pragma once
-// 64-byte-aligned storage: split cache-line loads cost kernels a third of their rate, and Eigen reductions on unaligned
-// memory change their bits (numerics contract N2).
+// 64-byte-aligned storage: split cache-line loads cost kernels a third of their rate, and Eigen reductions on
+// unaligned memory change their bits (numerics contract N2).
 
 #include <cstddef>
 #include <new>
@@ -17,9 +17,9 @@ struct AlignedAllocator {
   template <class U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT: rebinding
   T* allocate(std::size_t n) {
-    return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{cache_line}));
+    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{cache_line}));
   }
-  void deallocate(T* p, std::size_t n) { ::operator delete(p, n * sizeof(T), std::align_val_t{cache_line}); }
+  void deallocate(T* p, std::size_t n) { ::operator delete (p, n * sizeof(T), std::align_val_t{cache_line}); }
   template <class U>
   bool operator==(const AlignedAllocator<U>&) const {
     return true;

@@ -13,17 +13,15 @@ namespace dpmpi {
 
 class Archive {
  public:
-  Archive() = default;                                                          ///< for writing
+  Archive() = default;                                                               ///< for writing
   explicit Archive(std::string bytes) : bytes_(std::move(bytes)), reading_(true) {}  ///< for reading
   bool reading() const { return reading_; }
   const std::string& bytes() const { return bytes_; }
 
   /// A number, or a vector of numbers. Reading throws DataError where name or size do not fit what is there.
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void field(std::string_view name, T& value) {
-    raw(name, &value, sizeof value);
-  }
+  requires std::is_trivially_copyable_v<T>
+  void field(std::string_view name, T& value) { raw(name, &value, sizeof value); }
   template <class T, class A>
   void field(std::string_view name, std::vector<T, A>& values) {
     std::uint64_t size = values.size();

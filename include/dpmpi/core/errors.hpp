@@ -43,8 +43,8 @@ struct BugError : Error {
   explicit BugError(const std::string& m) : Error(ExitCode::bug, "internal error (please report)", m) {}
 };
 
-/// Always-on invariant check: throws BugError with the call's location. Not for bad input, which has its own errors.
-void verify(bool condition, const char* what,
-            const std::source_location& where = std::source_location::current());
+/// Always-on invariant check: throws BugError with the call's location. Not for bad input, which has its own
+/// errors.
+void verify(bool condition, const char* what, const std::source_location& where = std::source_location::current());
 
 }  // namespace dpmpi

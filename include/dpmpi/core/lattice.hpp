@@ -62,7 +62,6 @@ class LatticeAccumulator {
  private:
   void spill();
 
-
   Lattice lattice_;
   float scale_;
   std::size_t capacity_;     // records whose sum surely fits int32

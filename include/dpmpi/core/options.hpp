@@ -1,6 +1,6 @@
 #pragma once
-// Options are declared once, beside the field they fill; parsing, range checks, the settings table and `dpmpi help` all
-// come from that one declaration.
+// Options are declared once, beside the field they fill; parsing, range checks, the settings table and `dpmpi help`
+// all come from that one declaration.
 
 #include <cstdint>
 #include <functional>
@@ -35,7 +35,8 @@ struct Setting {
 /// All settings as text, by full name "section.key".
 using Settings = std::map<std::string, Setting>;
 
-/// The declarations of some options (of one section, of one method, ...). Holds references to the fields: keep them alive.
+/// The declarations of some options (of one section, of one method, ...). Holds references to the fields: keep them
+/// alive.
 class Options {
  public:
   Options(std::string section) : section_(std::move(section)) {}  // NOLINT: implicit on purpose
@@ -53,13 +54,13 @@ class Options {
   void read(const Settings& settings, std::vector<std::string>& problems);
 
   struct Declaration {
-    std::string name;       ///< "section.key"
-    std::string help;       ///< one sentence
-    std::string allowed;    ///< "> 0", "one of: a, b", "true or false"
-    std::string initial;    ///< default as text
-    bool given = false;     ///< set by the user
-    std::function<std::string()> text;                            ///< present value as text
-    std::function<bool(const std::string&)> parse;                ///< false: not allowed
+    std::string name;                               ///< "section.key"
+    std::string help;                               ///< one sentence
+    std::string allowed;                            ///< "> 0", "one of: a, b", "true or false"
+    std::string initial;                            ///< default as text
+    bool given = false;                             ///< set by the user
+    std::function<std::string()> text;              ///< present value as text
+    std::function<bool(const std::string&)> parse;  ///< false: not allowed
   };
   const std::vector<Declaration>& declarations() const { return declarations_; }
   bool given(std::string_view key) const;  ///< true if the user set it
@@ -71,8 +72,8 @@ class Options {
   std::vector<Declaration> declarations_;
 };
 
-/// Reads an INI file (Boost.Program_options grammar: [section], key = value, # comment). Throws ConfigError that lists
-/// all syntax problems with line numbers, and duplicate keys.
+/// Reads an INI file (Boost.Program_options grammar: [section], key = value, # comment). Throws ConfigError that
+/// lists all syntax problems with line numbers, and duplicate keys.
 Settings read_ini(const std::string& path);
 
 /// Merges a `--set section.key=value` argument. Throws ConfigError if it has no '=' or no '.'.

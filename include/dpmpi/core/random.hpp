@@ -17,8 +17,8 @@ namespace dpmpi {
 /// A 256-bit key. Wiped when destroyed; never printed.
 class SecretKey {
  public:
-  static SecretKey from_system();                 ///< getrandom(2)
-  static SecretKey from_seed(std::uint64_t seed); ///< for tests: the run's certificate says epsilon = infinity
+  static SecretKey from_system();                  ///< getrandom(2)
+  static SecretKey from_seed(std::uint64_t seed);  ///< for tests: the run's certificate says epsilon = infinity
   static SecretKey from_bytes(std::span<const std::uint8_t, 32> bytes);
   SecretKey(const SecretKey&) = default;
   SecretKey& operator=(const SecretKey&) = default;
@@ -59,9 +59,9 @@ class PublicStream {
   PublicStream(std::uint64_t seed, std::string_view purpose, std::uint64_t step = 0);
   void words(std::uint64_t first, std::span<std::uint64_t> out) const;  ///< `first` even
   std::uint64_t word(std::uint64_t i) const;
-  double uniform(std::uint64_t i) const;                                  ///< in (0, 1)
-  std::uint64_t below(std::uint64_t i, std::uint64_t n) const;            ///< uniform on 0..n-1 (n > 0), bias < 2^-64 n
-  void normals(std::uint64_t first, std::span<double> out) const;         ///< `first` even
+  double uniform(std::uint64_t i) const;                           ///< in (0, 1)
+  std::uint64_t below(std::uint64_t i, std::uint64_t n) const;     ///< uniform on 0..n-1 (n > 0), bias < 2^-64 n
+  void normals(std::uint64_t first, std::span<double> out) const;  ///< `first` even
   void normals(std::uint64_t first, std::span<float> out) const;
   std::vector<std::uint32_t> permutation(std::uint32_t n) const;
 
@@ -73,7 +73,8 @@ class PublicStream {
 /// Sequential reader of secret words: for samplers that use a varying number of them.
 class SecretReader {
  public:
-  SecretReader(SecretStream& stream, std::uint64_t step, std::uint32_t site) : stream_(stream), step_(step), site_(site) {}
+  SecretReader(SecretStream& stream, std::uint64_t step, std::uint32_t site)
+      : stream_(stream), step_(step), site_(site) {}
   std::uint64_t next();
   std::uint64_t below(std::uint64_t n);  ///< exactly uniform on 0..n-1 (rejection)
 
@@ -88,7 +89,8 @@ class SecretReader {
 /// Only + - * / and sqrt, never contracted: the same bits on every machine. Error below 1e-14; reaches 9.4 sigma.
 void box_muller(std::span<const std::uint64_t> words, std::span<double> out);
 
-/// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C library.
+/// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C
+/// library.
 double portable_log(double x);
 /// cos(pi x) for x in [0, 1], likewise.
 double portable_cos_pi(double x);

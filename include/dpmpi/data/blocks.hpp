@@ -1,6 +1,6 @@
 #pragma once
-// How n records are cut into blocks, and blocks into runs owned by ranks (numerics contract N1). The cut is a constant of
-// the config; who owns what is not, and nothing that leaves the ranks may depend on it.
+// How n records are cut into blocks, and blocks into runs owned by ranks (numerics contract N1). The cut is a
+// constant of the config; who owns what is not, and nothing that leaves the ranks may depend on it.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,8 @@
 
 namespace dpmpi {
 
-/// Records 0..n-1 in `blocks` contiguous blocks whose sizes differ by at most one, unless `cuts` says where they begin.
+/// Records 0..n-1 in `blocks` contiguous blocks whose sizes differ by at most one, unless `cuts` says where they
+/// begin.
 struct BlockLayout {
   std::uint64_t records = 0;
   std::uint32_t blocks = 1;
@@ -32,6 +33,8 @@ struct Ownership {
   int owner(std::uint32_t block) const;
   /// Even runs. Throws ConfigError (what to set) if there are more ranks than blocks.
   static Ownership even(std::uint32_t blocks, int ranks);
+  /// Runs that leave the root as many blocks less as its own work of `root_burden` blocks per step is worth.
+  static Ownership balanced(std::uint32_t blocks, int ranks, double root_burden);
 };
 
 /// One block in memory.

@@ -23,23 +23,26 @@ enum class LabelKind {
 };
 
 /// The records of one block, immutable after loading. Feature (i, j) has the value row_scale[i] * raw(i, j)
-/// (row_scale is filled for dense_u8 only). Every record also has a constant column `bias` (0: none) after its features.
+/// (row_scale is filled for dense_u8 only). Every record also has a constant column `bias` (0: none) after its
+/// features.
 struct Records {
   Storage storage = Storage::dense_f32;
   std::size_t count = 0;     ///< rows
   std::size_t features = 0;  ///< columns without bias
-  std::size_t stride = 0;    ///< elements between rows (dense): features padded to 16 floats, or to 64 bytes; pads are 0
+  std::size_t stride =
+      0;  ///< elements between rows (dense): features padded to 16 floats, or to 64 bytes; pads are 0
   float bias = 0;
 
-  AlignedVector<float> f32;        ///< dense_f32: count x stride
-  AlignedVector<std::uint8_t> u8;  ///< dense_u8: count x stride
-  std::vector<float> row_scale;    ///< dense_u8: count
+  AlignedVector<float> f32;              ///< dense_f32: count x stride
+  AlignedVector<std::uint8_t> u8;        ///< dense_u8: count x stride
+  std::vector<float> row_scale;          ///< dense_u8: count
   std::vector<std::uint64_t> row_begin;  ///< sparse: count + 1
   std::vector<std::uint32_t> column;     ///< sparse
   std::vector<float> value;              ///< sparse
 
   std::vector<float> label;  ///< count; NaN marks an empty slot, which contributes nothing
-  /// Euclidean norm of (features, bias) of each record, rounded up (never below the true norm); 0 for an empty slot.
+  /// Euclidean norm of (features, bias) of each record, rounded up (never below the true norm); 0 for an empty
+  /// slot.
   std::vector<float> norm;
 
   const float* row_f32(std::size_t i) const { return f32.data() + i * stride; }
@@ -55,7 +58,8 @@ struct Rows {
 
 /// What is public about a dataset.
 struct DatasetFacts {
-  std::uint64_t records = 0;  ///< number of slots n (declared, or the file's count, which is then treated as public)
+  std::uint64_t records =
+      0;  ///< number of slots n (declared, or the file's count, which is then treated as public)
   std::uint64_t features = 0;
   Storage storage = Storage::dense_f32;
   std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file

@@ -45,8 +45,10 @@ double expected_share(const SamplingRule& rule, std::uint64_t records);
 std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t batch, SecretReader& reader);
 
 /// The selected positions of one block at step t, ascending, into `out` (its capacity is kept).
-/// `stream` is keyed for this block, `site` tells apart the queries that draw from it; `quota` is this block's share of a WithoutReplacement batch (else unused).
-void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream, std::uint32_t site, std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out);
+/// `stream` is keyed for this block, `site` tells apart the queries that draw from it; `quota` is this block's
+/// share of a WithoutReplacement batch (else unused).
+void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
+            std::uint32_t site, std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out);
 
 /// How a block's selected rows become micro-batches: from fixed index ranges (never by compacting the block),
 /// halved where more than `capacity` rows are selected. A record's presence changes the rows of one range only: one

@@ -16,8 +16,8 @@ namespace dpmpi {
 struct TableColumn {
   enum class Use { number, one_hot, label, drop };
   Use use = Use::number;
-  std::string name;                ///< from the header, else the column's number from 1
-  std::size_t feature = 0;         ///< number: its feature; one_hot: the first word's
+  std::string name;                     ///< from the header, else the column's number from 1
+  std::size_t feature = 0;              ///< number: its feature; one_hot: the first word's
   std::vector<std::string> words = {};  ///< one_hot
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A method: what one paper (or one classic) does at the root and on the ranks, written as its step. It never sees records,
-// shards or MPI; it asks the curator. All ranks run the same code on the same released values.
+// A method: what one paper (or one classic) does at the root and on the ranks, written as its step. It never sees
+// records, shards or MPI; it asks the curator. All ranks run the same code on the same released values.
 
 #include <cstdint>
 #include <memory>

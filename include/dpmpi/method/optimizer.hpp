@@ -22,7 +22,9 @@ class Optimizer {
   /// x <- x - rate(t) * direction(gradient).
   void update(std::span<float> x, std::span<const float> gradient, std::uint64_t t);
   /// The iterate to publish: x, or its running average.
-  std::span<const float> published(std::span<const float> x) const { return average_ > 0 ? std::span<const float>(mean_) : x; }
+  std::span<const float> published(std::span<const float> x) const {
+    return average_ > 0 ? std::span<const float>(mean_) : x;
+  }
   double rate_at(std::uint64_t t) const;
   void archive(Archive& archive);
 

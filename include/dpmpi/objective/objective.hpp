@@ -1,8 +1,10 @@
 #pragma once
-// A per-record loss and its batched kernels. Objectives know nothing about privacy: they bound what they are told to bound.
+// A per-record loss and its batched kernels. Objectives know nothing about privacy: they bound what they are told
+// to bound.
 //
 // Contract for every kernel (numerics contract N2, N4, N7):
-//  - row-invariant: a record's loss, difference or contribution has the same bits whatever rows share its micro-batch;
+//  - row-invariant: a record's loss, difference or contribution has the same bits whatever rows share its
+//  micro-batch;
 //  - a contribution's norm is at most clip * (1 + slack().clip) before it is rounded to the lattice;
 //  - a non-finite per-record result contributes the zero vector;
 //  - nothing is allocated per call after the first one; an objective serves one thread.
@@ -30,8 +32,9 @@ struct L2Bound {
 
 /// What a kernel's arithmetic adds to the sensitivity, relative to the clip (N4).
 struct NumericSlack {
-  double clip = 0;             ///< eta_clip: how far one contribution may exceed the bound
-  std::size_t summed_rows = 1; ///< rows b that are summed in float32 before rounding to the lattice (1: each by itself)
+  double clip = 0;  ///< eta_clip: how far one contribution may exceed the bound
+  std::size_t summed_rows =
+      1;  ///< rows b that are summed in float32 before rounding to the lattice (1: each by itself)
 };
 
 /// Public facts that size an objective.
@@ -53,8 +56,8 @@ class Objective {
 
   virtual std::size_t dim() const = 0;
   virtual LabelKind label_kind() const = 0;
-  virtual std::size_t classes() const { return 0; }   ///< label_kind() == class_
-  virtual std::size_t outputs() const = 0;            ///< scores per record
+  virtual std::size_t classes() const { return 0; }  ///< label_kind() == class_
+  virtual std::size_t outputs() const = 0;           ///< scores per record
   virtual std::vector<ParameterGroup> groups() const = 0;
   /// Floating-point operations of one clipped gradient, for plans and for balancing blocks.
   virtual double flops_per_record() const = 0;
@@ -65,7 +68,8 @@ class Objective {
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
 
-  /// Sets the point(s) that the kernels below evaluate at; the spans must stay valid and unchanged until the next call.
+  /// Sets the point(s) that the kernels below evaluate at; the spans must stay valid and unchanged until the next
+  /// call.
   virtual void prepare(std::span<const float> w) = 0;
   virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
 
@@ -77,9 +81,10 @@ class Objective {
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
   virtual void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// out[i * K + k] = (loss_i(w + xi u_k) - loss_i(w - xi u_k)) / (2 xi); directions: K x dim(), row-major, 64-byte-aligned.
-  virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                                       std::span<double> out) = 0;
+  /// out[i * K + k] = (loss_i(w + xi u_k) - loss_i(w - xi u_k)) / (2 xi); directions: K x dim(), row-major,
+  /// 64-byte-aligned.
+  virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K,
+                                       const Rows& rows, std::span<double> out) = 0;
 
   virtual NumericSlack gradient_slack() const = 0;
   virtual NumericSlack difference_slack() const = 0;
@@ -96,7 +101,8 @@ class Objective {
 struct ObjectiveEntry {
   std::string name;     ///< objective.name
   std::string summary;  ///< one line for `dpmpi list objectives`
-  /// An object with its own options: declare() binds them to fields, make() builds the objective once they are read.
+  /// An object with its own options: declare() binds them to fields, make() builds the objective once they are
+  /// read.
   struct Builder {
     virtual ~Builder() = default;
     virtual void declare(Options& options) = 0;

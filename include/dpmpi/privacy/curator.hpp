@@ -1,9 +1,9 @@
 #pragma once
-// The one door through which numbers leave the ranks. It draws secret batches, forms exact sums of bounded contributions,
-// and releases them: ledger line first, then noise, once.
+// The one door through which numbers leave the ranks. It draws secret batches, forms exact sums of bounded
+// contributions, and releases them: ledger line first, then noise, once.
 //
-// Only the root holds the noise key, the noise and un-noised sums of all ranks; the other ranks hold the selection keys of
-// their own blocks and see released values.
+// Only the root holds the noise key, the noise and un-noised sums of all ranks; the other ranks hold the selection
+// keys of their own blocks and see released values.
 
 #include <cstdint>
 #include <functional>
@@ -43,17 +43,20 @@ struct LatticeSum {
 
 class Curator {
  public:
-  /// Lines are reserved in the ledger for this many steps at a time: a synced line costs more than a small model's step.
+  /// Lines are reserved in the ledger for this many steps at a time: a synced line costs more than a small model's
+  /// step.
   static constexpr std::uint64_t reserved_steps = 100;
 
-  /// Collective. `key` is read on the root only. `queries` is the plan; `comm` and `shard` must outlive the curator.
+  /// Collective. `key` is read on the root only. `queries` is the plan; `comm` and `shard` must outlive the
+  /// curator.
   Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
           const std::optional<SecretKey>& key);
   ~Curator();
 
   const Query& query(std::uint32_t site) const;
 
-  /// Keyed commitment to the data (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). Root only.
+  /// Keyed commitment to the data (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). Root
+  /// only.
   const std::string& commitment() const { return commitment_; }
   /// Where releases are recorded. Root only; must be set before the first draw and outlive the curator.
   void record_in(Ledger& ledger) { ledger_ = &ledger; }
@@ -64,16 +67,16 @@ class Curator {
   /// The exact sum of the kernel's contributions over the batch. Collective.
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel);
 
-  /// The sum plus N(0, noise_std^2) per coordinate, the same on all ranks, valid until the query's next release. Collective.
-  /// Throws PrivacyError if this (query, step) was released before or does not follow the plan.
+  /// The sum plus N(0, noise_std^2) per coordinate, the same on all ranks, valid until the query's next release.
+  /// Collective. Throws PrivacyError if this (query, step) was released before or does not follow the plan.
   std::span<const float> release(Secret<LatticeSum> total);
 
   /// Asks all ranks to stop; the request travels with the next sum, the answer with its release. Local.
   void request_stop() { stop_requested_ = true; }
   bool stop_agreed() const { return stop_agreed_; }
 
-  /// Goes on at step t, whose ledger lines up to (not including) step `reserved` exist (a resumed run). Earlier steps can
-  /// never be released again. All ranks must call it alike.
+  /// Goes on at step t, whose ledger lines up to (not including) step `reserved` exist (a resumed run). Earlier
+  /// steps can never be released again. All ranks must call it alike.
   void resume_at(std::uint64_t t, std::uint64_t reserved);
 
   /// Seconds spent so far in each phase, on this rank, for timing reports.
@@ -94,10 +97,10 @@ class Curator {
   Ledger* ledger_ = nullptr;
   std::string commitment_;
   std::vector<std::unique_ptr<Site>> sites_;
-  std::unique_ptr<SecretStream> noise_;          // root only
-  std::unique_ptr<SecretStream> quota_;          // root only: block sizes of batches without replacement
-  std::vector<SecretStream> selection_;          // one for each own block
-  std::uint64_t steps_ = 0, reserved_ = 0;       // steps of the plan; steps covered by ledger lines
+  std::unique_ptr<SecretStream> noise_;     // root only
+  std::unique_ptr<SecretStream> quota_;     // root only: block sizes of batches without replacement
+  std::vector<SecretStream> selection_;     // one for each own block
+  std::uint64_t steps_ = 0, reserved_ = 0;  // steps of the plan; steps covered by ledger lines
   bool stop_requested_ = false, stop_agreed_ = false;
   Timing timing_;
 };

@@ -1,6 +1,7 @@
 #pragma once
-// A query: one kind of release that a method repeats, a clipped sum over a sampled batch with Gaussian noise. It is declared
-// in the plan with everything that its privacy rests on; the curator runs what was declared and nothing else.
+// A query: one kind of release that a method repeats, a clipped sum over a sampled batch with Gaussian noise. It is
+// declared in the plan with everything that its privacy rests on; the curator runs what was declared and nothing
+// else.
 
 #include <cstdint>
 #include <string>
@@ -15,8 +16,8 @@ namespace dpmpi {
 
 /// What a method says about a query.
 struct QuerySpec {
-  std::string name;             ///< for plans and ledgers, e.g. "gradient"
-  std::size_t dim = 0;          ///< coordinates of the sum
+  std::string name;     ///< for plans and ledgers, e.g. "gradient"
+  std::size_t dim = 0;  ///< coordinates of the sum
   SamplingRule sampling;
   L2Bound bound;                ///< per record
   NumericSlack slack;           ///< of the kernel that will be summed
@@ -26,20 +27,20 @@ struct QuerySpec {
 
 /// A declared query with the values that follow from it.
 struct Query : QuerySpec {
-  std::uint32_t site = 0;   ///< position in the plan: addresses the noise stream
+  std::uint32_t site = 0;  ///< position in the plan: addresses the noise stream
   Adjacency adjacency = Adjacency::add_remove;
   std::uint64_t records = 0;  ///< n, public
   Lattice lattice;
-  double eta = 0;           ///< relative numerical slack (N4)
-  double sensitivity = 0;   ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
-  double noise_std = 0;     ///< noise_multiplier * sensitivity
+  double eta = 0;          ///< relative numerical slack (N4)
+  double sensitivity = 0;  ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
+  double noise_std = 0;    ///< noise_multiplier * sensitivity
 
-  /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, or if the sampling rule has no
-  /// analysis under this adjacency; ConfigError if the sum does not fit the lattice.
+  /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, or if the sampling rule has
+  /// no analysis under this adjacency; ConfigError if the sum does not fit the lattice.
   static Query declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records);
 
-  /// Events of the releases at steps first .. last-1. A record takes part in one step of every round of a cyclic rule, so a
-  /// round is one Gaussian event, charged when the round begins.
+  /// Events of the releases at steps first .. last-1. A record takes part in one step of every round of a cyclic
+  /// rule, so a round is one Gaussian event, charged when the round begins.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
   bool is_private() const { return noise_multiplier > 0; }
 };

@@ -8,9 +8,9 @@
 
 namespace dpmpi {
 
-/// Deterministic JSON text. epsilon is recomputed from the ledger, not taken from the plan; it is "infinity" for seeded
-/// noise and for methods without noise.
-std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const Ledger& ledger,
-                             const std::string& commitment);
+/// Deterministic JSON text. epsilon is recomputed from the ledger, not taken from the plan; it is "infinity" for
+/// seeded noise and for methods without noise.
+std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
+                             const Ledger& ledger, const std::string& commitment);
 
 }  // namespace dpmpi

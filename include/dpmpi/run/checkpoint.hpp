@@ -1,6 +1,6 @@
 #pragma once
-// What a killed run needs to go on. Nothing in it is indexed by rank. Two are kept, so that a crash while one is written
-// leaves the other.
+// What a killed run needs to go on. Nothing in it is indexed by rank. Two are kept, so that a crash while one is
+// written leaves the other.
 
 #include <cstdint>
 #include <optional>
@@ -11,15 +11,16 @@
 namespace dpmpi {
 
 struct Checkpoint {
-  std::uint64_t step = 0;           ///< steps done
+  std::uint64_t step = 0;  ///< steps done
   std::string config_digest, commitment;
-  std::uint64_t ledger_lines = 0;   ///< the ledger may be longer (reserved since), never shorter
-  std::string ledger_line_hash;     ///< SHA-256 of the last of them
+  std::uint64_t ledger_lines = 0;  ///< the ledger may be longer (reserved since), never shorter
+  std::string ledger_line_hash;    ///< SHA-256 of the last of them
   std::uint64_t metrics_bytes = 0;
-  std::string method_state;         ///< Archive of the method
+  std::string method_state;  ///< Archive of the method
 };
 
-/// Writes checkpoint/latest, keeping the one before as checkpoint/previous (both 0600). Throws DataError. Root only.
+/// Writes checkpoint/latest, keeping the one before as checkpoint/previous (both 0600). Throws DataError. Root
+/// only.
 void write_checkpoint(const std::string& run_directory, const Checkpoint& checkpoint);
 /// The newest readable checkpoint; DataError if there is none or both are damaged.
 Checkpoint read_checkpoint(const std::string& run_directory);

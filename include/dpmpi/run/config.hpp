@@ -12,7 +12,7 @@
 namespace dpmpi {
 
 struct RunOptions {
-  std::string dir;                  ///< empty: runs/<config's name>, numbered if that exists
+  std::string dir;  ///< empty: runs/<config's name>, numbered if that exists
   std::int64_t checkpoint_every = 1000;
   double max_hours = 0;
   bool keep_key = false;
@@ -22,7 +22,7 @@ struct RunOptions {
 struct PrivacyOptions {
   double epsilon = 0, delta = 0, noise_multiplier = 0;  ///< 0: not given
   std::string adjacency = "add_remove", trust = "root";
-  std::int64_t seed = -1;                               ///< >= 0: tests only, the certificate says infinity
+  std::int64_t seed = -1;  ///< >= 0: tests only, the certificate says infinity
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
   Adjacency which() const { return *parse_adjacency(adjacency); }
@@ -37,7 +37,8 @@ struct ReportOptions {
 
 class RunConfig {
  public:
-  /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at once.
+  /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at
+  /// once.
   RunConfig(const std::string& path, const std::vector<std::string>& overrides);
   RunConfig(const RunConfig&) = delete;
 
@@ -52,7 +53,8 @@ class RunConfig {
 
   /// Every option with its value, as an INI file that gives this run again.
   std::string resolved() const;
-  /// SHA-256 of everything that the numbers depend on: resolved() without [run] and [report] and without where the data lies.
+  /// SHA-256 of everything that the numbers depend on: resolved() without [run] and [report] and without where the
+  /// data lies.
   std::string digest() const;
   const std::string& path() const { return path_; }
   bool given(const std::string& name) const;  ///< "section.key" was set by the user

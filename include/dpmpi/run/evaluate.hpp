@@ -12,9 +12,9 @@ namespace dpmpi {
 
 struct Evaluation {
   std::uint64_t records = 0;
-  double loss = 0;                  ///< mean per-record loss without regulariser, to 2^-24
-  std::optional<double> accuracy;   ///< sign and class labels
-  std::optional<double> auc;        ///< sign labels with both classes present; ties count one half
+  double loss = 0;                 ///< mean per-record loss without regulariser, to 2^-24
+  std::optional<double> accuracy;  ///< sign and class labels
+  std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
 };
 
 /// Collective; the result is valid on the root only.

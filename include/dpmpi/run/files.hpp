@@ -32,8 +32,8 @@ class LineFile {
   std::uint64_t size_ = 0;
 };
 
-/// The folder of a run that must not mix with another: creates `wanted`, or, if empty, runs/<stem> or the first free
-/// runs/<stem>-2, -3, ... Throws ConfigError if `wanted` already holds a run.
+/// The folder of a run that must not mix with another: creates `wanted`, or, if empty, runs/<stem> or the first
+/// free runs/<stem>-2, -3, ... Throws ConfigError if `wanted` already holds a run.
 std::string make_run_directory(const std::string& wanted, const std::string& stem);
 
 /// The model in the safetensors layout: one float32 tensor per parameter group, `metadata` as text pairs.

@@ -1,5 +1,6 @@
 #pragma once
-// The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is touched.
+// The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is
+// touched.
 
 #include <string>
 #include <vector>
@@ -21,14 +22,15 @@ struct Plan {
   std::vector<Event> events() const { return events(0, steps); }
 };
 
-/// Calibrates the noise to privacy.epsilon, or takes privacy.noise_multiplier. Local, deterministic, touches no record.
-/// Throws ConfigError or PrivacyError.
+/// Calibrates the noise to privacy.epsilon, or takes privacy.noise_multiplier. Local, deterministic, touches no
+/// record. Throws ConfigError or PrivacyError.
 Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 
 /// plan.json: deterministic text, ends with a newline.
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);
 
-/// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves 64 expected rows a block and step (N1).
+/// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves 64 expected rows a block and step
+/// (N1).
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
 
 /// True if both lists hold the same mechanisms equally often, in whatever order and grouping.

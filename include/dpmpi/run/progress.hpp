@@ -1,5 +1,6 @@
 #pragma once
-// Progress for people: a line that redraws on a terminal, sparse lines in a log file. Root only; never part of the results.
+// Progress for people: a line that redraws on a terminal, sparse lines in a log file. Root only; never part of the
+// results.
 
 #include <chrono>
 #include <cstdint>

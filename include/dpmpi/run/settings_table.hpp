@@ -4,6 +4,7 @@
 namespace dpmpi {
 
 /// The table that opens a run: what will be done, with which numbers. To standard error; root only.
-void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout, int ranks);
+void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
+                    int ranks);
 
 }  // namespace dpmpi
