@@ -197,10 +197,8 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   {
     const Stopwatch watch(timing_.kernels);
     for (std::size_t i = 0; i < shard_.blocks.size(); ++i)
-      s.batching.for_each(shard_.blocks[i].records, s.selected[i], [&](const Rows& rows) {
-        s.sum.begin(rows.size());
-        kernel(rows, s.query.bound, s.sum);
-      });
+      s.batching.for_each(shard_.blocks[i].records, s.selected[i],
+                          [&](const Rows& rows) { kernel(rows, s.query.bound, s.sum); });
   }
   // The noise does not depend on the data: the root draws it before it waits for the others.
   if (comm_.is_root() && s.query.is_private()) draw_noise(s, batch.step_);

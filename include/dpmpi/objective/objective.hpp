@@ -7,6 +7,7 @@
 //  micro-batch;
 //  - a contribution's norm is at most clip * (1 + slack().clip) before it is rounded to the lattice;
 //  - a non-finite per-record result contributes the zero vector;
+//  - a kernel announces its rows to the accumulator (begin) before it adds them;
 //  - nothing is allocated per call after the first one; an objective serves one thread.
 
 #include <cstdint>

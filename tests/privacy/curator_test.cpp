@@ -1,0 +1,177 @@
+#include "dpmpi/privacy/curator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <type_traits>
+
+#include "dpmpi/core/errors.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi {
+namespace {
+
+// Secrets can be held, moved and dropped; nothing else compiles.
+using SecretSum = Secret<LatticeSum>;
+static_assert(!std::is_copy_constructible_v<SecretSum> && !std::is_default_constructible_v<SecretSum>);
+static_assert(!std::is_constructible_v<SecretSum, LatticeSum> && !std::is_convertible_v<SecretSum, LatticeSum>);
+static_assert(!std::is_copy_constructible_v<Batch> && !std::is_default_constructible_v<Batch>);
+
+constexpr test::RecordsShape shape{Storage::dense_f32, 400, 20, 1, LabelKind::sign};
+
+struct World {
+  Communicator comm = Communicator::alone();
+  Shard shard = testing::random_shard(shape, 4);
+  std::string path;
+  std::optional<Ledger> ledger;
+  std::vector<Query> queries;
+  std::unique_ptr<Curator> curator;
+
+  World(SamplingRule rule, double multiplier, std::uint64_t steps, std::size_t dim = 21, std::uint64_t seed = 1,
+        const char* file = "a", Adjacency adjacency = Adjacency::add_remove)
+      : path(::testing::TempDir() + "curator_" + file + ".jsonl") {
+    std::filesystem::remove(path);
+    ledger.emplace(Ledger::create(path, {adjacency, shape.count}));
+    queries = {
+        Query::declare({.name = "g", .dim = dim, .sampling = rule, .noise_multiplier = multiplier, .steps = steps},
+                       0, adjacency, shape.count)};
+    curator = std::make_unique<Curator>(comm, shard, queries, 128, SecretKey::from_seed(seed));
+    curator->record_in(*ledger);
+  }
+  std::span<const float> release(std::uint64_t t, const Kernel& kernel) {
+    const Batch batch = curator->draw(queries[0], t);
+    return curator->release(curator->sum(queries[0], batch, kernel));
+  }
+};
+
+const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+
+// The second of the three tests: what is released is the exact sum plus N(0, (multiplier * sensitivity)^2), on the
+// lattice.
+TEST(Curator, NoiseHasTheDistributionThatTheLedgerSays) {
+  constexpr std::size_t dim = 20000, steps = 50;
+  for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
+    World world(FullBatch{}, 1.7, steps, dim, 11, "noise", adjacency);
+    const double std = 1.7 * world.queries[0].sensitivity;
+    EXPECT_GT(world.queries[0].sensitivity, adjacency == Adjacency::add_remove ? 1.0 : 2.0);
+    std::vector<double> z;
+    std::vector<float> before(dim, 0.0f);
+    double correlation = 0;
+    for (std::uint64_t t = 0; t < steps; ++t) {
+      const auto noise = world.release(t, nothing);
+      for (std::size_t j = 0; j < dim; ++j) {
+        const double steps_on_lattice = static_cast<double>(noise[j]) / world.queries[0].lattice.quantum();
+        if (std::abs(steps_on_lattice) < 0x1p23) {
+          ASSERT_EQ(steps_on_lattice, std::round(steps_on_lattice));
+        }
+        z.push_back(noise[j] / std);
+        correlation += z.back() * before[j];
+      }
+      std::transform(noise.begin(), noise.end(), before.begin(),
+                     [&](float v) { return static_cast<float>(v / std); });
+    }
+    const auto n = static_cast<double>(z.size());
+    double mean = 0, square = 0, fourth = 0;
+    for (const double v : z) mean += v / n, square += v * v / n, fourth += v * v * v * v / n;
+    EXPECT_LT(std::abs(mean), 5 / std::sqrt(n));
+    EXPECT_LT(std::abs(square - 1),
+              5 * std::sqrt(2 / n));  // 0.7 %: C instead of C (1 + eta) is smaller, 2 C is not
+    EXPECT_LT(std::abs(fourth - 3), 5 * std::sqrt(96 / n));
+    EXPECT_LT(std::abs(correlation), 5 * std::sqrt(n)) << "noise of consecutive steps must be independent";
+    std::sort(z.begin(), z.end());
+    double distance = 0;
+    for (std::size_t i = 0; i < z.size(); ++i)
+      distance = std::max(distance,
+                          std::abs(0.5 * std::erfc(-z[i] / std::sqrt(2.0)) - (static_cast<double>(i) + 0.5) / n));
+    EXPECT_LT(distance * std::sqrt(n), 2.7);
+  }
+}
+
+// The third: what the ledger holds after the run is what the plan promised.
+TEST(Curator, LedgerEqualsPlanForEverySamplingRule) {
+  const std::vector<SamplingRule> rules{Poisson{0.2}, FullBatch{}, Cyclic{7}, Partition{230},
+                                        WithoutReplacement{40}};
+  for (const auto& rule : rules) {
+    const bool wor = std::holds_alternative<WithoutReplacement>(rule);
+    World world(rule, 1.0, 230, 3, 1, "plan", wor ? Adjacency::replace_one : Adjacency::add_remove);
+    for (std::uint64_t t = 0; t < 230; ++t) world.release(t, nothing);
+    std::map<Mechanism, std::uint64_t> ledger, plan;
+    for (const auto& event : world.ledger->events()) ledger[event.mechanism] += event.count;
+    for (const auto& event : world.queries[0].events(0, 230)) plan[event.mechanism] += event.count;
+    EXPECT_EQ(ledger, plan) << describe(rule);
+    EXPECT_EQ(verify_ledger(world.path).bad_line, 0u);
+  }
+}
+
+TEST(Curator, LedgerLineIsOnDiskBeforeTheNoiseIsUsed) {
+  World world(Poisson{0.1}, 1.0, 300);
+  const auto lines = [&] {
+    std::ifstream file(world.path);
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  };
+  EXPECT_EQ(lines(), 1);  // the header
+  const Batch batch = world.curator->draw(world.queries[0], 0);
+  EXPECT_EQ(lines(), 2) << "reserved for steps 0..99 at the draw, before any sum or noise";
+  world.curator->release(world.curator->sum(world.queries[0], batch, nothing));
+  for (std::uint64_t t = 1; t < 100; ++t) world.release(t, nothing);
+  EXPECT_EQ(lines(), 2);
+  world.release(100, nothing);
+  EXPECT_EQ(lines(), 3);
+}
+
+TEST(Curator, NoiseIsAddedOncePerStep) {
+  World world(FullBatch{}, 1.0, 10);
+  const Batch batch = world.curator->draw(world.queries[0], 0);
+  auto first = world.curator->sum(world.queries[0], batch, nothing),
+       second = world.curator->sum(world.queries[0], batch, nothing);
+  world.curator->release(std::move(first));
+  EXPECT_THROW(world.curator->release(std::move(second)), PrivacyError);
+  EXPECT_THROW(world.release(0, nothing), PrivacyError)
+      << "a step that was released cannot be drawn and released again";
+  EXPECT_THROW(world.curator->draw(world.queries[0], 10), PrivacyError) << "not in the plan";
+}
+
+TEST(Curator, AReplayedStepDrawsTheSameBatchAndTheSameNoise) {
+  const auto objective = testing::make_objective("logistic", {shape.features, shape.storage, 1});
+  std::vector<float> w(objective->dim(), 0.1f);
+  World once(Poisson{0.3}, 1.0, 20, 21, 5, "once"), again(Poisson{0.3}, 1.0, 20, 21, 5, "again"),
+      other(Poisson{0.3}, 1.0, 20, 21, 6, "other");
+  std::vector<float> at7;
+  for (std::uint64_t t = 0; t <= 7; ++t) {
+    const auto r = once.release(t, clipped_gradients(*objective, w));
+    at7.assign(r.begin(), r.end());
+  }
+  again.curator->resume_at(7, 20);
+  const auto replay = again.release(7, clipped_gradients(*objective, w));
+  EXPECT_TRUE(std::equal(at7.begin(), at7.end(), replay.begin()));
+  other.curator->resume_at(7, 20);
+  const auto fresh = other.release(7, clipped_gradients(*objective, w));
+  EXPECT_FALSE(std::equal(at7.begin(), at7.end(), fresh.begin())) << "another key, other noise";
+  EXPECT_THROW(again.release(6, nothing), PrivacyError);
+}
+
+// Without noise the released value is the sum itself: compared with one kernel call over the whole data.
+TEST(Curator, SumsWhatTheKernelAdds) {
+  const auto objective = testing::make_objective("logistic", {shape.features, shape.storage, 1});
+  std::vector<float> w(objective->dim(), 0.1f);
+  World world(FullBatch{}, 0.0, 1);
+  const auto released = world.release(0, clipped_gradients(*objective, w));
+  LatticeAccumulator sum(objective->dim(), world.queries[0].lattice, 1.01);
+  sum.clear();
+  for (const auto& block : world.shard.blocks) {
+    std::vector<std::uint32_t> all(block.records.count);
+    std::iota(all.begin(), all.end(), 0u);
+    for (std::size_t i = 0; i < all.size(); i += 50)
+      objective->add_clipped_gradients(
+          Rows{block.records, std::span(all).subspan(i, std::min<std::size_t>(50, all.size() - i))}, {1.0}, sum);
+  }
+  const auto total = sum.totals();
+  for (std::size_t j = 0; j < objective->dim(); ++j)
+    EXPECT_EQ(released[j], static_cast<float>(static_cast<double>(total[j]) * world.queries[0].lattice.quantum()));
+}
+
+}  // namespace
+}  // namespace dpmpi
