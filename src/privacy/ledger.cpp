@@ -30,16 +30,19 @@ class ChainReader {
   /// Takes the next line; throws PrivacyError, and stays as it was, if it does not continue the file.
   void take(std::string_view line) {
     const std::string where = fmt::format("{}:{}", file_, lines_ + 1);
-    if (lines_ > 0 && !ledger_ && line.find_first_not_of(" \t\r") == line.npos) {
+    if (!ledger_ && line.find_first_not_of(" \t\r") == line.npos) {
       if (chained_) throw PrivacyError(where + ": blank line in a hash-chained file");
       ++lines_;
       return;
     }
     const EventLine parsed = parse_event_line(line, where);
-    const bool is_header = std::holds_alternative<EventHeader>(parsed.content);
-    if (is_header && lines_ > 0) throw PrivacyError(where + ": a header may stand on the first line only");
-    if (!is_header && lines_ == 0 && ledger_) throw PrivacyError(where + ": a ledger begins with its header");
-    check_link(parsed.prev, where);
+    const bool is_header = std::holds_alternative<EventHeader>(parsed.content), is_first = head.empty();
+    if (is_header && !is_first) throw PrivacyError(where + ": a header may stand on the first line only");
+    if (!is_header && is_first && ledger_) throw PrivacyError(where + ": a ledger begins with its header");
+    if (is_first)
+      undecided_ = !(chained_ = ledger_);
+    else
+      check_link(parsed.prev, where);
 
     if (is_header)
       header = std::get<EventHeader>(parsed.content);
@@ -57,11 +60,6 @@ class ChainReader {
 
  private:
   void check_link(const std::optional<std::string>& prev, const std::string& where) {
-    if (lines_ == 0) {
-      chained_ = ledger_;
-      undecided_ = !ledger_;
-      return;
-    }
     if (std::exchange(undecided_, false)) chained_ = prev.has_value();
     if (!chained_ && prev) throw PrivacyError(where + ": hash chain broken: lines above are not chained");
     if (!chained_) return;

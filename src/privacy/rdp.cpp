@@ -205,7 +205,7 @@ RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const doubl
     const double log_delta = (a - 1) * (curve[i] - epsilon + std::log1p(-1 / a)) - std::log(a);
     if (log_delta < best.value) best = {log_delta, a};
   }
-  best.value = std::min(1.0, std::exp(best.value) * (1 + 0x1p-36));
+  best.value = std::min(1.0, outward(std::exp(best.value)));
   return best;
 }
 

@@ -113,8 +113,8 @@ TEST_F(Account, WrongRequests) {
   };
   refused([](AccountRequest& r) { r.delta.reset(); });
   refused([](AccountRequest& r) { r.epsilon = 1; });
-  for (const double delta : {0.0, 1.0, -1.0, NAN}) refused([=](AccountRequest& r) { r.delta = delta; });
-  for (const double epsilon : {-1.0, NAN, INFINITY})
+  for (const double delta : {0.0, 1.0, -1.0, std::nan("")}) refused([=](AccountRequest& r) { r.delta = delta; });
+  for (const double epsilon : {-1.0, std::nan(""), HUGE_VAL})
     refused([=](AccountRequest& r) { r.delta.reset(), r.epsilon = epsilon; });
   refused([](AccountRequest& r) { r.orders = {2, 1}; });
   refused([](AccountRequest& r) { r.accountant = "moments"; });

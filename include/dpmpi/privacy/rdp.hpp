@@ -26,7 +26,7 @@ double gaussian_rdp(double noise_multiplier, double order);
 double poisson_gaussian_rdp(double sampling_rate, double noise_multiplier, double order, Adjacency adjacency);
 
 /// Fixed-size sample without replacement, replace_one: Wang, Balle and Kasiviswanathan 2019 (arXiv:1808.00087),
-/// Thm. 9; between whole orders by convexity of (a - 1) eps(a) (their Cor. 10).
+/// Thm. 9; between whole orders by convexity of (a - 1) eps(a).
 double wor_gaussian_rdp(std::uint64_t population, std::uint64_t batch, double noise_multiplier, double order);
 
 /// Curve of one use of a mechanism. Throws PrivacyError if there is no bound for it under this adjacency.
