@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <unistd.h>
@@ -81,7 +83,8 @@ inline std::string record_bytes(const Records& r, std::size_t i) {
   return out;
 }
 
-/// Digest of all records of a dataset by global index, on all ranks; verifies that every index is there once. Collective.
+/// Digest of all records of a dataset by global index, on all ranks; verifies that every index is there once.
+/// Collective.
 inline std::string dataset_digest(const Communicator& comm, const Shard& shard) {
   std::string mine;
   for (const Block& block : shard.blocks)
@@ -106,7 +109,8 @@ inline Shard load_all(const Communicator& comm, const DataOptions& options, Labe
   const DatasetFacts facts = inspect(comm, options, role);
   const BlockLayout layout = BlockLayout::of(facts, blocks);
   Shard shard = load(comm, options, role, layout, Ownership::even(blocks, comm.size()), kind, classes);
-  verify(shard.facts.features == facts.features && shard.facts.storage == facts.storage, "load agrees with inspect");
+  verify(shard.facts.features == facts.features && shard.facts.storage == facts.storage,
+         "load agrees with inspect");
   return shard;
 }
 

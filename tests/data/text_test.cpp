@@ -1,7 +1,7 @@
 // Text formats: what is read, bit by bit.
+#include "dpmpi/data/text.hpp"
 #include "data/support.hpp"
 #include "dpmpi/data/table.hpp"
-#include "dpmpi/data/text.hpp"
 
 namespace dpmpi::testing {
 namespace {
@@ -41,7 +41,8 @@ TEST(Text, ValuesInMessagesAreCutAndEscaped) {
 
 TEST(Libsvm, StaysSparseAndSkipsBlanksCommentsAndZeros) {
   const Folder folder;
-  const Records r = load_one(libsvm(folder, "# comment\n+1 1:0.5 3:-2e1  # note\n\n  \n-1\r\n1 2:0 4:1\n", 4), LabelKind::sign);
+  const Records r =
+      load_one(libsvm(folder, "# comment\n+1 1:0.5 3:-2e1  # note\n\n  \n-1\r\n1 2:0 4:1\n", 4), LabelKind::sign);
   EXPECT_EQ(r.storage, Storage::sparse_f32);
   EXPECT_EQ(r.label, (std::vector<float>{1, -1, 1}));
   EXPECT_EQ(r.row_begin, (std::vector<std::uint64_t>{0, 2, 2, 3}));
@@ -88,7 +89,8 @@ TEST(Csv, HeaderIsDetectedAndLabelFoundByName) {
 
 TEST(Csv, WithoutHeaderTheLabelMustBeSaid) {
   const Folder folder;
-  EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(csv(folder, "1,2\n3,4\n", "auto")); }), "data.label must be set");
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(csv(folder, "1,2\n3,4\n", "auto")); }),
+                  "data.label must be set");
   EXPECT_EQ(load_one(csv(folder, "1,2\n3,4\n", "first")).label, (std::vector<float>{1, 3}));
   EXPECT_EQ(load_one(csv(folder, "1,2\n3,4\n", "last")).label, (std::vector<float>{2, 4}));
 }
@@ -107,7 +109,8 @@ TEST(Csv, PublicVocabulariesBecomeZeroOneColumns) {
   DataOptions o = csv(folder, "M,1,a\nF,2,b\nI,3,a\n", "3");
   o.positive = {"a"};
   o.one_hot = {"1:M|F"};
-  EXPECT_MENTIONS(message_of([&] { load_one(o, LabelKind::sign); }), "data.csv:3: column '1': 'I' is not in its vocabulary");
+  EXPECT_MENTIONS(message_of([&] { load_one(o, LabelKind::sign); }),
+                  "data.csv:3: column '1': 'I' is not in its vocabulary");
   o.unknown = "zero";
   const Records r = load_one(o, LabelKind::sign);
   EXPECT_EQ(r.label, (std::vector<float>{1, -1, 1}));
@@ -171,9 +174,11 @@ TEST(Features, RowsOfUnitNormAndBoundedNorms) {
 TEST(Features, NormIsNeverBelowTheTrueOne) {
   std::vector<float> values(1000);
   for (std::size_t n = 1; n <= values.size(); n += 37) {
-    for (std::size_t j = 0; j < n; ++j) values[j] = static_cast<float>(std::sin(static_cast<double>(j * n + 1))) * 1e-3F;
+    for (std::size_t j = 0; j < n; ++j)
+      values[j] = static_cast<float>(std::sin(static_cast<double>(j * n + 1))) * 1e-3F;
     long double sum = 1;
-    for (std::size_t j = 0; j < n; ++j) sum += static_cast<long double>(values[j]) * static_cast<long double>(values[j]);
+    for (std::size_t j = 0; j < n; ++j)
+      sum += static_cast<long double>(values[j]) * static_cast<long double>(values[j]);
     const auto bound = static_cast<long double>(norm_bound(std::span(values).first(n), 1));
     EXPECT_GE(bound * bound, sum);
     EXPECT_LE(bound, std::sqrt(sum) * 1.0000002L);
