@@ -47,10 +47,20 @@ bool has_number(const std::vector<std::string>& fields) {
   return std::any_of(fields.begin(), fields.end(), [&](const auto& f) { return to_number(f, x); });
 }
 
-bool starts_with_header(const FirstLines& first, const DataOptions& options, char delimiter) {
-  if (options.header != "auto") return options.header == "yes";
-  return first.records.size() == 2 && !has_number(split_fields(first.records[0], delimiter)) &&
-         has_number(split_fields(first.records[1], delimiter));
+std::vector<std::string> fields_of(const FirstLines& first, std::size_t i, char delimiter,
+                                   const std::string& file) {
+  try {
+    return split_fields(first.records[i], delimiter);
+  } catch (const Malformed& problem) {
+    throw DataError(fmt::format("{}:{}: {}", file, first.line_after[i] - 1, problem.what()));
+  }
+}
+
+bool starts_with_header(const FirstLines& first, const std::string& setting, char delimiter,
+                        const std::string& file) {
+  if (setting != "auto") return setting == "yes";
+  return first.records.size() == 2 && !has_number(fields_of(first, 0, delimiter, file)) &&
+         has_number(fields_of(first, 1, delimiter, file));
 }
 
 /// Position of the column called `name`, else number `name` (from 1). Throws ConfigError.
@@ -140,16 +150,12 @@ TableLayout table_layout(std::string_view head, const DataOptions& options, char
   if (schema.fill_missing) schema.missing = option_number(options.missing, "data.missing");
   const FirstLines first = first_lines(head, options, schema.comment);
   if (first.records.empty()) throw DataError(fmt::format("{}: holds no records", file));
-  try {
-    const bool header = starts_with_header(first, options, delimiter);
-    const auto fields = split_fields(first.records[0], delimiter);
-    for (std::size_t c = 0; c < fields.size(); ++c)
-      schema.columns.push_back({.name = header ? fields[c] : std::to_string(c + 1)});
-    layout.begin = header ? first.after[0] : first.begin;
-    layout.line = header ? first.line_after[0] : first.line;
-  } catch (const Malformed& problem) {
-    throw DataError(fmt::format("{}: first lines: {}", file, problem.what()));
-  }
+  const bool header = starts_with_header(first, options.header, delimiter, file);
+  const auto fields = fields_of(first, 0, delimiter, file);
+  for (std::size_t c = 0; c < fields.size(); ++c)
+    schema.columns.push_back({.name = header ? fields[c] : std::to_string(c + 1)});
+  layout.begin = header ? first.after[0] : first.begin;
+  layout.line = header ? first.line_after[0] : first.line;
   assign_uses(schema.columns, options);
   schema.features = number_features(schema.columns);
   return layout;

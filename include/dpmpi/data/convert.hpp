@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "dpmpi/data/options.hpp"
+
+namespace dpmpi {
+
+struct ConvertOptions {
+  std::string input, output;
+  void declare(Options& options);
+};
+
+/// Reads a file as section [data] says (format, columns, vocabularies, label names, missing values) and writes it
+/// in the native format, which loads by byte ranges without parsing. Values that depend on the run stay out of the
+/// file: scale, mean, std, normalize, records and keep_one_in are refused with ConfigError, bias is ignored. Local;
+/// returns the number of records.
+std::uint64_t convert(const ConvertOptions& options, DataOptions data);
+
+}  // namespace dpmpi

@@ -1,0 +1,126 @@
+#include "dpmpi/data/write.hpp"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// A file that appears under its name only when close() has succeeded.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".part") {
+    file_ = std::fopen(temporary_.c_str(), "wb");
+    if (file_ == nullptr) fail();
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(temporary_.c_str());
+  }
+  void write(std::string_view bytes) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
+  }
+  template <class T>
+  void write_array(std::span<const T> values) {
+    write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
+  void close() {
+    if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0)
+      fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw DataError(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  }
+  std::string path_, temporary_;
+  std::FILE* file_;
+};
+
+/// Calls visit(column, value) for the features of one row; zeros of sparse rows are left out.
+template <class Visit>
+void for_each_feature(const Records& r, std::size_t i, Visit&& visit) {
+  if (r.storage == Storage::sparse_f32) {
+    for (std::uint64_t e = r.row_begin[i]; e < r.row_begin[i + 1]; ++e) visit(r.column[e], r.value[e]);
+    return;
+  }
+  for (std::size_t j = 0; j < r.features; ++j)
+    visit(j, r.storage == Storage::dense_f32 ? r.row_f32(i)[j] : static_cast<float>(r.row_u8(i)[j]));
+}
+
+void write_csv(OutputFile& out, const Records& r) {
+  std::string line = "label";
+  for (std::size_t j = 1; j <= r.features; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j);
+  out.write(line + "\n");
+  std::vector<float> row(r.features);
+  for (std::size_t i = 0; i < r.count; ++i) {
+    row.assign(r.features, 0);
+    for_each_feature(r, i, [&](std::size_t j, float x) { row[j] = x; });
+    line = fmt::format("{}", r.label[i]);
+    for (const float x : row) fmt::format_to(std::back_inserter(line), ",{}", x);
+    out.write(line += '\n');
+  }
+}
+
+void write_libsvm(OutputFile& out, const Records& r) {
+  std::string line;
+  for (std::size_t i = 0; i < r.count; ++i) {
+    line = fmt::format("{}", r.label[i]);
+    for_each_feature(r, i, [&](std::size_t j, float x) {
+      if (x != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + 1, x);
+    });
+    out.write(line += '\n');
+  }
+}
+
+void write_native(OutputFile& out, const Records& r) {
+  const NativeHeader header{r.storage, r.count, r.features, r.column.size()};
+  out.write(header.encode());
+  out.write_array(std::span(r.label));
+  if (r.storage == Storage::sparse_f32) {
+    out.write_array(std::span(r.row_begin));
+    out.write_array(std::span(r.column));
+    out.write_array(std::span(r.value));
+    return;
+  }
+  for (std::size_t i = 0; i < r.count; ++i) {
+    if (r.storage == Storage::dense_f32)
+      out.write_array(std::span(r.row_f32(i), r.features));
+    else
+      out.write_array(std::span(r.row_u8(i), r.features));
+  }
+}
+
+}  // namespace
+
+void write_records(const std::string& path, Format format, const Records& records) {
+  for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
+  OutputFile out(path);
+  switch (format) {
+    case Format::csv:
+      write_csv(out, records);
+      break;
+    case Format::libsvm:
+      write_libsvm(out, records);
+      break;
+    case Format::native:
+      write_native(out, records);
+      break;
+    default:
+      throw ConfigError(fmt::format("records cannot be written as {}: csv, libsvm or native", format_name(format)));
+  }
+  out.close();
+}
+
+}  // namespace dpmpi
