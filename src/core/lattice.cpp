@@ -37,7 +37,8 @@ LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double 
     : lattice_(lattice),
       scale_(static_cast<float>(lattice.scale())),
       capacity_(static_cast<std::size_t>(std::min(1e9, int32_limit / (bound * lattice.scale() + 1.0)))),
-      hot_(dim, 0),
+      dim_(dim),
+      hot_(round_up(dim, 16), 0),
       total_(dim + extra, 0) {
   verify(capacity_ > 0, "one record does not fit the int32 accumulator");
 }
@@ -73,9 +74,9 @@ void LatticeAccumulator::spill() {
   std::int32_t* hot = hot_.data();
   std::int64_t* total = total_.data();
   if (fresh_) {
-    for (std::size_t j = 0; j < hot_.size(); ++j) total[j] = hot[j], hot[j] = 0;
+    for (std::size_t j = 0; j < dim_; ++j) total[j] = hot[j], hot[j] = 0;
   } else if (pending_ > 0) {
-    for (std::size_t j = 0; j < hot_.size(); ++j) total[j] += hot[j], hot[j] = 0;
+    for (std::size_t j = 0; j < dim_; ++j) total[j] += hot[j], hot[j] = 0;
   }
   pending_ = 0;
   fresh_ = false;

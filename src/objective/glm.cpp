@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "dpmpi/core/errors.hpp"
 #include "glm_clip.hpp"
@@ -119,34 +120,48 @@ void Glm::add_clipped_differences(const Rows& rows, const L2Bound& bound, Lattic
   });
 }
 
-/// Adds clip(slope[r] (x_r, bias)) for the real rows of the tile at hand; nothing for an empty slot or where slope,
-/// margin or record is not finite (N7: `min(1, C / NaN)` would be 1).
+/// Factors of clip(slope[r] (x_r, bias)) on the lattice for the real rows of the tile; 0 for an empty slot or where
+/// slope, margin or record is not finite (N7: `min(1, C / NaN)` would be 1). Branch-free, so that a tile is one
+/// vector.
+RowFactors Glm::clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                                double clip, double scale) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  TileOf norm, row_scale, label;
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    const std::size_t i = tile.row[r];
+    norm[r] = records.norm[i];
+    label[r] = records.label[i];
+    row_scale[r] = storage_ == Storage::dense_u8 ? records.row_scale[i] : 1.0F;
+  }
+  RowFactors factors;
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    const double limit = clip / norm[r];  // infinite for a record of zeros
+    const bool counts = (std::abs(margin[r]) < infinity) & (std::abs(slope[r]) < infinity) & (norm[r] >= 0) &
+                        (norm[r] < infinity) & (std::abs(row_scale[r]) < infinity) & (label[r] == label[r]);
+    const double above = slope[r] < -limit ? -limit : slope[r];
+    const double clipped = (above > limit ? limit : above) * scale;
+    factors.raw[r] = towards_zero(counts ? clipped * row_scale[r] : 0.0);
+    factors.bias[r] = towards_zero(counts ? clipped : 0.0);
+  }
+  for (std::size_t r = tile.count; r < tile_rows; ++r) factors.raw[r] = factors.bias[r] = 0;
+  return factors;
+}
+
 void Glm::add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,
                      const L2Bound& bound, LatticeAccumulator& sum) {
-  RowFactors factors;
-  const double scale = sum.lattice().scale();
-  for (std::size_t r = 0; r < tile.count; ++r) {
-    const std::size_t i = tile.row[r];
-    const double norm = records.norm[i];
-    const bool counts = !std::isnan(records.label[i]) && std::isfinite(margin[r]) && std::isfinite(slope[r]) &&
-                        norm >= 0 && std::isfinite(norm);
-    if (!counts) continue;
-    const double limit = bound.clip / norm;  // infinite for a record of zeros
-    const double c = std::clamp(slope[r], -limit, limit) * scale;
-    factors.raw[r] = towards_zero(storage_ == Storage::dense_u8 ? c * records.row_scale[i] : c);
-    factors.bias[r] = towards_zero(c);
+  const RowFactors factors = clipped_factors(records, tile, margin, slope, bound.clip, sum.lattice().scale());
+  if (sum.rows_at_once() >= tile.count) {
+    sum.begin(tile.count);
+    kernel_->accumulate(factors, sum.hot());
+    return;
   }
-  // As many rows at once as the int32 accumulator surely holds: all of them but on very fine lattices.
-  const std::size_t step = std::min(tile.count, sum.rows_at_once());
-  for (std::size_t first = 0; first < tile.count; first += step) {
-    RowFactors some;
-    const std::size_t end = std::min(first + step, tile.count);
-    for (std::size_t r = first; r < end; ++r) {
-      some.raw[r] = factors.raw[r];
-      some.bias[r] = factors.bias[r];
-    }
-    sum.begin(end - first);
-    kernel_->accumulate(some, sum.hot());
+  // A very fine lattice, on which the int32 accumulator surely holds a few records only.
+  for (std::size_t r = 0; r < tile.count; ++r) {
+    RowFactors one;
+    one.raw[r] = factors.raw[r];
+    one.bias[r] = factors.bias[r];
+    sum.begin(1);
+    kernel_->accumulate(one, sum.hot());
   }
 }
 

@@ -51,10 +51,14 @@ class Ahead {
   void rest() { r_ = tile_rows; }
   void step() {
     if (r_ == tile_rows) return;
+    // Four lines at each of the steps of the two sweeps fetch just one tile of floats, at the pace of the
+    // arithmetic. Into the second level: the first one is full of the present tile, and has too few fill buffers
+    // for the latency of memory.
+    constexpr std::size_t lines = 4;
     const char* from = row_[r_] + byte_;
-#pragma GCC unroll 8
-    for (std::size_t line = 0; line < 8; ++line) __builtin_prefetch(from + line * cache_line);
-    byte_ += 8 * cache_line;
+#pragma GCC unroll 4
+    for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(from + line * cache_line, 0, 2);
+    byte_ += lines * cache_line;
     if (byte_ < bytes_) return;
     byte_ = 0;
     ++r_;
@@ -65,9 +69,25 @@ class Ahead {
   std::size_t bytes_ = 0, r_ = tile_rows, byte_ = 0;
 };
 
+/// Where a sweep gets its rows from.
+struct FloatRows {
+  const RowPointers& row;
+  Floats operator()(std::size_t r, std::size_t j) const { return lanes::load(row[r] + j); }
+};
+/// Bytes, which are left behind as floats for the sweeps to come.
+struct ByteRows {
+  const std::array<const std::uint8_t*, tile_rows>& row;
+  const std::array<float*, tile_rows>& wide;
+  Floats operator()(std::size_t r, std::size_t j) const {
+    const Floats x = lanes::widen(row[r] + j);
+    lanes::store(wide[r] + j, x);
+    return x;
+  }
+};
+
 /// out[k * tile_rows + r] = <row r, point k> for the rows of a tile and `points` points that are `padded` apart.
-template <std::size_t points>
-void tile_dots(const RowPointers& rows, const float* point, std::size_t padded, Ahead& ahead, double* out) {
+template <std::size_t points, class Rows>
+void tile_dots(const Rows& rows, const float* point, std::size_t padded, Ahead& ahead, double* out) {
   constexpr std::size_t group = std::min(tile_rows, 16 / parts / points);  // rows whose sums fit the registers
   for (std::size_t first = 0; first < tile_rows; first += group) {
     Floats sum[group][points][parts] = {};
@@ -80,7 +100,7 @@ void tile_dots(const RowPointers& rows, const float* point, std::size_t padded, 
         for (std::size_t k = 0; k < points; ++k) p[k] = lanes::load(point + k * padded + j + i * native);
 #pragma GCC unroll 8
         for (std::size_t r = 0; r < group; ++r) {
-          const Floats x = lanes::load(rows[first + r] + j + i * native);
+          const Floats x = rows(first + r, j + i * native);
 #pragma GCC unroll 2
           for (std::size_t k = 0; k < points; ++k) sum[r][k][i] += x * p[k];
         }
@@ -120,10 +140,7 @@ class DenseKernel : public GlmKernel {
   }
 
   void margins(const Points& points, double* out) override {
-    std::size_t k = 0;
-    for (; k + 2 <= points.count(); k += 2)
-      tile_dots<2>(rows_, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
-    if (k < points.count()) tile_dots<1>(rows_, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
+    dots(FloatRows{rows_}, points, 0, points.count(), out);
   }
 
   void accumulate(const RowFactors& factors, std::int32_t* hot) override {
@@ -134,15 +151,9 @@ class DenseKernel : public GlmKernel {
       factor[r] = lanes::splat(factors.raw[r]);
     }
     Ahead ahead = ahead_;
-    const std::size_t whole = features_ / lanes::width * lanes::width;
-    for (std::size_t j = 0; j < whole; j += lanes::width) {
+    for (std::size_t j = 0; j < padded_; j += lanes::width) {  // where it reaches past the features it adds 0
       ahead.step();
       add_rounded(rows, factor, j, hot + j);
-    }
-    if (whole < features_) {  // hot ends with the bias, not with a full vector
-      alignas(cache_line) std::int32_t tail[lanes::width] = {};
-      add_rounded(rows, factor, whole, tail);
-      for (std::size_t j = whole; j < features_; ++j) hot[j] += tail[j - whole];
     }
     ahead_.rest();
     if (bias_ == 0) return;
@@ -150,6 +161,15 @@ class DenseKernel : public GlmKernel {
   }
 
  protected:
+  /// Margins of points [first, end), two at a time.
+  template <class Rows>
+  void dots(const Rows& rows, const Points& points, std::size_t first, std::size_t end, double* out) {
+    std::size_t k = first;
+    for (; k + 2 <= end; k += 2)
+      tile_dots<2>(rows, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
+    if (k < end) tile_dots<1>(rows, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
+  }
+
   void look_ahead(const std::array<const void*, tile_rows>& rows, std::size_t count, std::size_t row_bytes) {
     count == tile_rows ? ahead_.aim(rows, row_bytes) : ahead_.rest();
   }
@@ -163,19 +183,19 @@ class DenseKernel : public GlmKernel {
   Ahead ahead_;
 };
 
-/// Bytes are widened once a tile, into scratch that stays in the first-level cache; the rest is as for floats.
+/// Bytes are widened in the first sweep over a tile, into scratch that stays in the first-level cache for the
+/// others.
 class ByteKernel final : public DenseKernel {
  public:
-  explicit ByteKernel(std::size_t features) : DenseKernel(features), wide_(tile_rows * padded_, 0.0F) {
-    for (std::size_t r = 0; r < tile_rows; ++r) rows_[r] = wide_.data() + r * padded_;
+  explicit ByteKernel(std::size_t features) : DenseKernel(features), scratch_(tile_rows * padded_, 0.0F) {
+    for (std::size_t r = 0; r < tile_rows; ++r) rows_[r] = wide_[r] = scratch_.data() + r * padded_;
   }
 
   void load(const Records& records, const Tile& tile, const Tile& next) override {
     bias_ = records.bias;
+    widened_ = false;
     for (std::size_t r = 0; r < tile_rows; ++r) {
-      const std::uint8_t* from = records.row_u8(tile.row[r]);
-      float* to = wide_.data() + r * padded_;
-      for (std::size_t j = 0; j < padded_; j += native) lanes::store(to + j, lanes::widen(from + j));
+      bytes_[r] = records.row_u8(tile.row[r]);
       scale_[r] = records.row_scale[tile.row[r]];
     }
     std::array<const void*, tile_rows> wanted{};
@@ -184,14 +204,20 @@ class ByteKernel final : public DenseKernel {
   }
 
   void margins(const Points& points, double* out) override {
-    DenseKernel::margins(points, out);
+    const std::size_t first = widened_ ? 0 : std::min<std::size_t>(2, points.count());
+    dots(ByteRows{bytes_, wide_}, points, 0, first, out);
+    dots(FloatRows{rows_}, points, first, points.count(), out);
+    widened_ = widened_ || first > 0;
     for (std::size_t p = 0; p < points.count(); ++p)
       for (std::size_t r = 0; r < tile_rows; ++r) out[p * tile_rows + r] *= scale_[r];
   }
 
  private:
-  AlignedVector<float> wide_;
+  AlignedVector<float> scratch_;
+  std::array<float*, tile_rows> wide_{};
+  std::array<const std::uint8_t*, tile_rows> bytes_{};
   std::array<double, tile_rows> scale_{};
+  bool widened_ = false;
 };
 
 class SparseKernel final : public GlmKernel {

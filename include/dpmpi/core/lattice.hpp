@@ -34,7 +34,7 @@ class LatticeAccumulator {
   /// `extra` words follow the sum in message(): small integers that travel in the same reduction.
   LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra = 0);
 
-  std::size_t dim() const { return hot_.size(); }
+  std::size_t dim() const { return dim_; }
   Lattice lattice() const { return lattice_; }
   float scale() const { return scale_; }
 
@@ -51,7 +51,8 @@ class LatticeAccumulator {
   void add(std::size_t offset, std::span<const double> values);
 
   /// The int32 accumulator (dim() entries, 64-byte-aligned), for kernels that round and add in their own sweep:
-  /// hot()[j] += lrintf(coefficient * scale() * x[j]).
+  /// hot()[j] += lrintf(coefficient * scale() * x[j]). Whole vectors: it is padded to a multiple of 16, where only 0
+  /// may be added.
   std::int32_t* hot() { return hot_.data(); }
 
   /// The exact sum so far, in units of 2^-k. Local.
@@ -67,6 +68,7 @@ class LatticeAccumulator {
   std::size_t capacity_;     // records whose sum surely fits int32
   std::size_t pending_ = 0;  // records announced since the last spill
   bool fresh_ = true;        // nothing spilled since clear(): the next spill overwrites
+  std::size_t dim_;
   AlignedVector<std::int32_t> hot_;
   AlignedVector<std::int64_t> total_;
 };

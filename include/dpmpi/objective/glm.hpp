@@ -57,6 +57,8 @@ class Glm final : public Objective {
   void for_each_tile(const Rows& rows, Body&& body);
   /// out[p * tile_rows + r] for all points, bias included.
   void margins(const BiasedPoints& at, double* out);
+  RowFactors clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                             double clip, double scale) const;
   void add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,
                   const L2Bound& bound, LatticeAccumulator& sum);
 

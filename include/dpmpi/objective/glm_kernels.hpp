@@ -53,7 +53,8 @@ struct RowFactors {
   std::array<float, tile_rows> raw{}, bias{};
 };
 
-/// Works on one tile at a time: load(), then margins() and accumulate() as often as wanted.
+/// Works on one tile at a time: load(), then margins(), then more of margins() and
+/// accumulate().
 class GlmKernel {
  public:
   virtual ~GlmKernel() = default;

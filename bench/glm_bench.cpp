@@ -1,0 +1,158 @@
+// Full passes of generalised linear models over records in memory, beside the read bandwidth of the same session:
+// the limit of float rows. "share" is the bandwidth reached over that of the plain sum of the same bytes just
+// before.
+//
+//   glm_bench --benchmark_filter=dense     one process; for two cores run two at once, pinned: taskset -c 0 ... &
+//   taskset -c 1 ...
+
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <numeric>
+#include <random>
+
+#include "dpmpi/objective/glm.hpp"
+
+namespace {
+
+using namespace dpmpi;
+
+/// `count` records of unit scale; 60,000 x 784 floats are 188 MB, beyond every cache.
+Records make_records(Storage storage, std::size_t count, std::size_t features, double density = 0.11) {
+  std::mt19937 bits(1);
+  Records r;
+  r.storage = storage;
+  r.count = count;
+  r.features = features;
+  r.bias = 1;
+  r.stride = round_up(features, storage == Storage::dense_u8 ? 64 : 16);
+  r.row_begin.push_back(0);
+  if (storage == Storage::dense_f32) r.f32.assign(count * r.stride, 0.0F);
+  if (storage == Storage::dense_u8) r.u8.assign(count * r.stride, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < features; ++j) {
+      const auto word = bits();
+      if (storage == Storage::dense_f32) r.f32[i * r.stride + j] = static_cast<float>(word) * 0x1p-31F - 1;
+      if (storage == Storage::dense_u8) r.u8[i * r.stride + j] = static_cast<std::uint8_t>(word);
+      if (storage == Storage::sparse_f32 && static_cast<double>(word) < density * 0x1p32) {
+        r.column.push_back(static_cast<std::uint32_t>(j));
+        r.value.push_back(1);
+      }
+    }
+    r.row_begin.push_back(r.column.size());
+    r.label.push_back(i % 2 == 0 ? -1.0F : 1.0F);
+    r.norm.push_back(static_cast<float>(std::sqrt(static_cast<double>(features) + 1)));
+    if (storage == Storage::dense_u8) r.row_scale.push_back(1.0F / 255);
+  }
+  return r;
+}
+
+/// Row lists of micro-batches, all rows or every `step`-th.
+std::vector<std::uint32_t> row_list(const Records& r, std::uint32_t step = 1) {
+  std::vector<std::uint32_t> index(r.count / step);
+  for (std::uint32_t i = 0; i < index.size(); ++i) index[i] = i * step;
+  return index;
+}
+
+std::size_t bytes_per_row(const Records& r) {
+  if (r.storage == Storage::dense_f32) return r.features * sizeof(float);
+  if (r.storage == Storage::dense_u8) return r.features;
+  return 8 * r.column.size() / r.count;
+}
+
+/// Bytes a second of summing the float rows once, best of three: what memory can deliver now.
+double read_bandwidth(const Records& r) {
+  using Lanes = float __attribute__((vector_size(64), aligned(64), may_alias));
+  double best = 0;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const auto start = std::chrono::steady_clock::now();
+    Lanes sum[8] = {};
+    const auto* p = reinterpret_cast<const Lanes*>(r.f32.data());
+    for (std::size_t i = 0; i + 8 <= r.f32.size() / 16; i += 8)
+      for (std::size_t l = 0; l < 8; ++l) sum[l] += p[i + l];
+    for (std::size_t l = 1; l < 8; ++l) sum[0] += sum[l];
+    benchmark::DoNotOptimize(sum[0]);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    best = std::max(best, static_cast<double>(r.f32.size() * sizeof(float)) / seconds.count());
+  }
+  return best;
+}
+
+void report(benchmark::State& state, const Records& r, std::size_t rows) {
+  const double total = static_cast<double>(state.iterations()) * static_cast<double>(rows);
+  state.counters["rows/s"] = benchmark::Counter(total, benchmark::Counter::kIsRate);
+  state.counters["bytes/s"] =
+      benchmark::Counter(total * static_cast<double>(bytes_per_row(r)), benchmark::Counter::kIsRate);
+}
+
+void read_baseline(benchmark::State& state) {
+  const Records r = make_records(Storage::dense_f32, 60000, 784);
+  double best = 0;
+  for (auto _ : state) best = std::max(best, read_bandwidth(r));
+  state.counters["best bytes/s"] = best;
+}
+
+enum class Pass { gradients, differences, losses, directions };
+
+void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count, std::size_t features,
+          std::uint32_t step, std::size_t K = 0) {
+  const Records r = make_records(storage, count, features);
+  const auto index = row_list(r, step);
+  Glm objective({features, storage, 1}, logistic_loss());
+  std::vector<float> w(objective.dim(), 0.01F), v(objective.dim(), 0.011F);
+  AlignedVector<float> directions(K * objective.dim(), 0.05F);
+  const Lattice lattice = Lattice::choose(objective.dim(), 1.0, 0.0, count);
+  LatticeAccumulator sum(objective.dim(), lattice, 1.01);
+  std::vector<double> out(objective.micro_batch_rows() * std::max<std::size_t>(K, 1));
+  const double limit = storage == Storage::dense_f32 ? read_bandwidth(r) : 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (auto _ : state) {
+    sum.clear();
+    objective.prepare_pair(w, v);
+    for (std::size_t i = 0; i < index.size(); i += objective.micro_batch_rows()) {
+      const Rows rows{r, std::span(index).subspan(i, std::min(objective.micro_batch_rows(), index.size() - i))};
+      switch (kind) {
+        case Pass::gradients:
+          objective.add_clipped_gradients(rows, {.clip = 1}, sum);
+          break;
+        case Pass::differences:
+          objective.add_clipped_differences(rows, {.clip = 1}, sum);
+          break;
+        case Pass::losses:
+          objective.losses(rows, std::span(out).first(rows.size()));
+          break;
+        case Pass::directions:
+          objective.directional_differences(1e-2, directions, K, rows, std::span(out).first(K * rows.size()));
+          break;
+      }
+    }
+    benchmark::DoNotOptimize(sum.totals().data());
+    benchmark::DoNotOptimize(out.data());
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  report(state, r, index.size());
+  if (limit > 0 && features >= 784)
+    state.counters["share"] =
+        static_cast<double>(state.iterations() * index.size() * bytes_per_row(r)) / seconds.count() / limit;
+}
+
+constexpr Storage floats = Storage::dense_f32, bytes = Storage::dense_u8, sparse = Storage::sparse_f32;
+constexpr auto unit = benchmark::kMillisecond;
+
+BENCHMARK(read_baseline)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_784_gradients, Pass::gradients, floats, 60000, 784, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_784_gradients_every_7th, Pass::gradients, floats, 60000, 784, 7)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_784_differences, Pass::differences, floats, 60000, 784, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_784_losses, Pass::losses, floats, 60000, 784, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_784_K1, Pass::directions, floats, 60000, 784, 1, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_784_K16, Pass::directions, floats, 60000, 784, 1, 16)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_f32_123_gradients, Pass::gradients, floats, 32561, 123, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_u8_784_gradients, Pass::gradients, bytes, 60000, 784, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_u8_784_differences, Pass::differences, bytes, 60000, 784, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, dense_u8_784_K16, Pass::directions, bytes, 60000, 784, 1, 16)->Unit(unit);
+BENCHMARK_CAPTURE(pass, sparse_123_gradients, Pass::gradients, sparse, 32561, 123, 1)->Unit(unit);
+BENCHMARK_CAPTURE(pass, sparse_123_K16, Pass::directions, sparse, 32561, 123, 1, 16)->Unit(unit);
+
+}  // namespace
+
+BENCHMARK_MAIN();
