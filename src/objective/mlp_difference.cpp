@@ -32,7 +32,7 @@ MlpDifference::MlpDifference(const MlpShape& shape)
       input_(rows_at_once(), shape.width(0)),
       at_w_(shape, rows_at_once()),
       at_v_(shape, rows_at_once()),
-      gradient_(shape),
+      gradient_(shape, 2 * rows_at_once()),
       factors_(shape.layers()) {}
 
 void MlpDifference::prepare(std::span<const float> w, std::span<const float> v) {

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "dpmpi/objective/mlp_gradient.hpp"
 #include "dpmpi/objective/mlp_head.hpp"
 #include "dpmpi/objective/mlp_network.hpp"
 #include "dpmpi/objective/objective.hpp"
