@@ -14,6 +14,7 @@
 
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mlp.hpp"
+#include "dpmpi/objective/mlp_gradient.hpp"
 #include "dpmpi/objective/mlp_network.hpp"
 
 namespace {
@@ -142,7 +143,7 @@ void weight_gradients(benchmark::State& state) {
   Scratch<float> input(rows, shape.width(0)), delta(rows, shape.width(1));
   std::fill(input.values.begin(), input.values.end(), 0.1F);
   std::fill(delta.values.begin(), delta.values.end(), 0.001F);
-  LayerGradient<float> gradient(shape);
+  LayerGradient<float> gradient(shape, rows);
   LatticeAccumulator sum(shape.dim(), {20}, 1.01);
   const OuterProducts<float> term{delta, input};
   for (auto _ : state) {

@@ -10,6 +10,7 @@
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mlp_clip.hpp"
 #include "dpmpi/objective/mlp_difference.hpp"
+#include "dpmpi/objective/mlp_gradient.hpp"
 #include "dpmpi/objective/mlp_head.hpp"
 #include "dpmpi/objective/mlp_network.hpp"
 
@@ -40,10 +41,11 @@ class Mlp final : public Objective {
         head_(shape_.head, shape_.units.back()),
         input_(micro_rows, shape_.width(0)),
         network_(shape_, micro_rows),
-        first_layer_(shape_),
-        gradient_(shape_),
+        gradient_(shape_, micro_rows),
+        direction_(shape_.width(0), shape_.width(1)),
         base_(micro_rows, shape_.width(1)),
         slope_(micro_rows, shape_.width(1)),
+        point_(shape_.dim()),
         factors_(shape_.layers()) {}
 
   std::size_t dim() const override { return shape_.dim(); }
@@ -78,9 +80,10 @@ class Mlp final : public Objective {
   MlpHead head_;
   Scratch<float> input_;
   MlpNetwork<float> network_;
-  FirstLayer first_layer_;
   LayerGradient<float> gradient_;
-  Scratch<float> base_, slope_;  ///< sums of the first layer at w, and along a direction
+  PackedMatrix<float> direction_;  ///< first layer of a direction
+  Scratch<float> base_, slope_;    ///< sums of the first layer at w, and along a direction
+  std::vector<float> point_;       ///< deeper layers of w + step * direction
   std::vector<double> factors_;
   std::unique_ptr<MlpDifference> difference_;
   std::span<const float> w_;
@@ -230,11 +233,12 @@ void Mlp::directional_differences(double xi, std::span<const float> directions, 
   for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
     const std::size_t padded = load_input(part);
     const Scratch<float>& logits = network_.level(shape_.layers());
-    first_layer_.sums(input_, w_, padded, base_);
+    network_.first_sums(input_, padded, base_);
     for (std::size_t k = 0; k < K; ++k) {
       const auto direction = directions.subspan(k * dim(), dim());
       double* difference = out.data() + first * K + k;
-      first_layer_.sums(input_, direction, padded, slope_);
+      pack_layer(shape_, 0, direction, direction_);
+      direction_.multiply(input_.row(0), input_.width, padded, slope_.row(0), slope_.width);
       move_to(step, direction, padded);
       for (std::size_t r = 0; r < part.size(); ++r) difference[r * K] = head_.loss(logits.row(r), label(part, r));
       move_to(-step, direction, padded);
@@ -249,7 +253,8 @@ void Mlp::directional_differences(double xi, std::span<const float> directions, 
 
 /// Evaluates the network at w + step * direction from base_ and slope_.
 void Mlp::move_to(float step, std::span<const float> direction, std::size_t rows) {
-  network_.load(w_, step, direction, 1);
+  for (std::size_t j = shape_.weight_offset(1); j < dim(); ++j) point_[j] = w_[j] + step * direction[j];
+  network_.load(point_, 1);
   float* sums = network_.level(1).row(0);
   const float* base = base_.row(0);
   const float* slope = slope_.row(0);

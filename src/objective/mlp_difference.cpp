@@ -9,13 +9,30 @@
 
 namespace dpmpi {
 
+double squared_norm(const LayerDifference& layer) {
+  const std::size_t out = layer.delta_change.size(), in = layer.level.size();
+  const double delta_change2 = squared_norm(layer.delta_change.data(), out);
+  const double level2 = squared_norm(layer.level.data(), in);
+  if (!usable_square(delta_change2) || !usable_square(level2)) return std::numeric_limits<double>::quiet_NaN();
+  if (layer.delta.empty()) return delta_change2 * level2;
+
+  const double delta2 = squared_norm(layer.delta.data(), out);
+  const double level_change2 = squared_norm(layer.level_change.data(), in);
+  if (!usable_square(delta2) || !usable_square(level_change2)) return std::numeric_limits<double>::quiet_NaN();
+  const double square = delta_change2 * level2 + delta2 * level_change2 +
+                        2 * dot(layer.delta_change.data(), layer.delta.data(), out) *
+                            dot(layer.level.data(), layer.level_change.data(), in);
+  const double upper = std::sqrt(delta_change2 * level2) + std::sqrt(delta2 * level_change2);
+  return std::max(0.0, square + 0x1p-46 * static_cast<double>(in + out) * upper * upper);
+}
+
 MlpDifference::MlpDifference(const MlpShape& shape)
     : shape_(shape),
       head_(shape.head, shape.units.back()),
       input_(rows_at_once(), shape.width(0)),
       at_w_(shape, rows_at_once()),
       at_v_(shape, rows_at_once()),
-      gradient_(shape),
+      gradient_(shape, 2 * rows_at_once()),
       factors_(shape.layers()) {}
 
 void MlpDifference::prepare(std::span<const float> w, std::span<const float> v) {
@@ -65,26 +82,15 @@ void MlpDifference::subtract(std::size_t rows) {
   }
 }
 
-double MlpDifference::squared_norm_of(std::size_t layer, std::size_t row) const {
-  const std::size_t in = shape_.width(layer), out = shape_.width(layer + 1);
-  const double* delta_change = at_w_.delta(layer + 1).row(row);
-  const double* level = layer == 0 ? input_.row(row) : at_w_.level(layer).row(row);
-  const double delta_change2 = squared_norm(delta_change, out), level2 = squared_norm(level, in);
-  if (!usable_square(delta_change2) || !usable_square(level2)) return std::numeric_limits<double>::quiet_NaN();
-  if (layer == 0) return delta_change2 * level2;
-
-  const double* delta = at_v_.delta(layer + 1).row(row);
-  const double* level_change = at_v_.level(layer).row(row);
-  const double delta2 = squared_norm(delta, out), level_change2 = squared_norm(level_change, in);
-  if (!usable_square(delta2) || !usable_square(level_change2)) return std::numeric_limits<double>::quiet_NaN();
-  const double square = delta_change2 * level2 + delta2 * level_change2 +
-                        2 * dot(delta_change, delta, out) * dot(level, level_change, in);
-  const double upper = std::sqrt(delta_change2 * level2) + std::sqrt(delta2 * level_change2);
-  return std::max(0.0, square + 0x1p-46 * static_cast<double>(in + out) * upper * upper);
+LayerDifference MlpDifference::layer_difference(std::size_t layer, std::size_t row) const {
+  const auto values = [row](const Scratch<double>& scratch) { return std::span(scratch.row(row), scratch.width); };
+  if (layer == 0) return {values(at_w_.delta(1)), values(input_), {}, {}};
+  return {values(at_w_.delta(layer + 1)), values(at_w_.level(layer)), values(at_v_.delta(layer + 1)),
+          values(at_v_.level(layer))};
 }
 
 void MlpDifference::clip_row(std::size_t row, const L2Bound& bound) {
-  for (std::size_t l = 0; l < shape_.layers(); ++l) factors_[l] = squared_norm_of(l, row);
+  for (std::size_t l = 0; l < shape_.layers(); ++l) factors_[l] = squared_norm(layer_difference(l, row));
   if (!squares_to_factors(bound, factors_)) {
     zero_row(row);
     return;

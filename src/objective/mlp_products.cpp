@@ -1,78 +1,56 @@
-// Why rows are invariant (N2). Eigen computes the transposed column-major product in groups of 4 of our rows. How
-// it sums over the inner dimension depends on that dimension and on the column's place, but not on the row or the
-// number of rows: the inner block length follows from the inner dimension and the cache sizes set below, and column
-// blocks start at multiples of the register tile. Its other code paths, for vectors and tiny products, are never
-// met with sizes that are multiples of 16.
 #include "dpmpi/objective/mlp_products.hpp"
 
 #include <algorithm>
 
-// GCC 12 takes its own _mm512_undefined_pd() for an uninitialised variable (GCC bug 105593).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <Eigen/Core>
+#include "mlp_microkernel.hpp"
 
 namespace dpmpi {
 namespace {
 
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
-
-template <class T>
-Eigen::Map<const RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>> eigen(MatrixView<const T> m) {
-  return {m.data, index(m.rows), index(m.cols), Eigen::OuterStride<>(index(m.stride))};
-}
-template <class T>
-Eigen::Map<RowMajor<T>, Eigen::Unaligned, Eigen::OuterStride<>> eigen(MatrixView<T> m) {
-  return {m.data, index(m.rows), index(m.cols), Eigen::OuterStride<>(index(m.stride))};
-}
-
-/// Block sizes fix the order of summation, so they must not depend on the machine.
-void fix_block_sizes() {
-  static const bool once = (Eigen::setCpuCacheSizes(32 << 10, 1 << 20, 16 << 20), true);
-  static_cast<void>(once);
+/// Calls visit(first column, columns, offset of the panel's values) for every panel of an inner x cols matrix.
+template <class T, class Visit>
+void for_each_panel(std::size_t inner, std::size_t cols, Visit visit) {
+  for (std::size_t j = 0; j < cols; j += panel_columns<T>)
+    visit(j, std::min(panel_columns<T>, cols - j), inner * j);
 }
 
 }  // namespace
 
 template <class T>
-void multiply_transposed(MatrixView<const T> from, MatrixView<const T> matrix, MatrixView<T> to) {
-  fix_block_sizes();
-  const Eigen::Index step = index(columns_at_once<T>), cols = index(to.cols);
-  for (Eigen::Index j = 0; j < cols; j += step) {
-    const Eigen::Index n = std::min(step, cols - j);
-    eigen(to).middleCols(j, n).noalias() = eigen(from) * eigen(matrix).middleRows(j, n).transpose();
-  }
+void PackedMatrix<T>::set_transposed(const float* source, std::size_t inner, std::size_t cols) {
+  constexpr std::size_t block = 16;  // inner indices at a time: one cache line of every source row
+  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+    T* panel = values_.data() + offset;
+    const std::size_t filled = std::min(n, cols - std::min(j, cols));
+    for (std::size_t k = 0; k < inner; k += block)
+      for (std::size_t c = 0; c < filled; ++c)
+        for (std::size_t b = k; b < std::min(k + block, inner); ++b) panel[b * n + c] = source[(j + c) * inner + b];
+  });
 }
 
 template <class T>
-void multiply(MatrixView<const T> from, MatrixView<const T> matrix, MatrixView<T> to) {
-  fix_block_sizes();
-  const Eigen::Index step = index(columns_at_once<T>), cols = index(to.cols);
-  for (Eigen::Index j = 0; j < cols; j += step) {
-    const Eigen::Index n = std::min(step, cols - j);
-    eigen(to).middleCols(j, n).noalias() = eigen(from) * eigen(matrix).middleCols(j, n);
-  }
+void PackedMatrix<T>::set(const float* source, std::size_t inner, std::size_t cols) {
+  for (std::size_t k = 0; k < inner; ++k) set_row(k, source + k * cols, cols);
 }
 
 template <class T>
-void multiply_outer(MatrixView<const T> left, MatrixView<const T> right, bool accumulate, MatrixView<T> to) {
-  fix_block_sizes();
-  if (accumulate)
-    eigen(to).noalias() += eigen(left).transpose() * eigen(right);
-  else
-    eigen(to).noalias() = eigen(left).transpose() * eigen(right);
+void PackedMatrix<T>::set_row(std::size_t k, const float* source, std::size_t cols) {
+  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+    if (j < cols) std::copy(source + j, source + std::min(j + n, cols), values_.data() + offset + k * n);
+  });
 }
 
-template void multiply_transposed(MatrixView<const float>, MatrixView<const float>, MatrixView<float>);
-template void multiply_transposed(MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
-template void multiply(MatrixView<const float>, MatrixView<const float>, MatrixView<float>);
-template void multiply(MatrixView<const double>, MatrixView<const double>, MatrixView<double>);
-template void multiply_outer(MatrixView<const float>, MatrixView<const float>, bool, MatrixView<float>);
-template void multiply_outer(MatrixView<const double>, MatrixView<const double>, bool, MatrixView<double>);
+template <class T>
+void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to,
+                               std::size_t to_stride) const {
+  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+    for (std::size_t r = 0; r < rows; r += tile_rows)
+      multiply_tile(n, a + r * a_stride, a_stride, 1, values_.data() + offset, inner_, to + r * to_stride + j,
+                    to_stride);
+  });
+}
+
+template class PackedMatrix<float>;
+template class PackedMatrix<double>;
 
 }  // namespace dpmpi

@@ -1,32 +1,39 @@
 #pragma once
-// The matrix products of a multilayer perceptron, on zero-padded row-major scratch.
+// Matrix products whose rows do not know of one another (numerics contract N2), for the networks' micro-batches.
+//
+// Every entry of a product is one chain of fused multiply-adds in the order of the inner index. So its bits depend
+// on one row and one column alone, and are the same with AVX2 and AVX-512. (Eigen's own products have the first
+// property as long as their choice of kernels does not change; they pack the weights again for every micro-batch
+// and allocate for it.)
 
 #include <cstddef>
 
+#include "dpmpi/core/aligned.hpp"
+
 namespace dpmpi {
 
-/// A row-major matrix inside scratch memory.
+/// The right operand B of products A B, stored in panels of a few columns, each panel row after row. Starts as
+/// zero.
 template <class T>
-struct MatrixView {
-  T* data;
-  std::size_t rows, cols, stride;
+class PackedMatrix {
+ public:
+  /// `cols`: a multiple of 16.
+  PackedMatrix(std::size_t inner, std::size_t cols) : inner_(inner), cols_(cols), values_(inner * cols, T{0}) {}
+
+  std::size_t cols() const { return cols_; }
+  /// B(k, j) = source[j * inner + k] for k < inner, j < cols: the transpose of a row-major cols x inner matrix.
+  void set_transposed(const float* source, std::size_t inner, std::size_t cols);
+  /// B(k, j) = source[k * cols + j] for k < inner, j < cols.
+  void set(const float* source, std::size_t inner, std::size_t cols);
+  /// B(k, j) = source[j] for j < cols.
+  void set_row(std::size_t k, const float* source, std::size_t cols);
+
+  /// to = A B for `rows` rows (a multiple of 16) of A, `a_stride` apart. `to`: rows x cols(), `to_stride` apart.
+  void multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to, std::size_t to_stride) const;
+
+ private:
+  std::size_t inner_, cols_;
+  AlignedVector<T> values_;
 };
-
-/// Columns of a product at once, so that Eigen's packed operands stay below its 128 KB limit for the stack (above
-/// it every product calls malloc). A multiple of every register tile (48, 24, 12, 6 columns).
-template <class T>
-inline constexpr std::size_t columns_at_once = 768 / sizeof(T);
-
-/// to = from * matrix^T. Rows and columns of all operands: multiples of 16.
-template <class T>
-void multiply_transposed(MatrixView<const T> from, MatrixView<const T> matrix, MatrixView<T> to);
-
-/// to = from * matrix.
-template <class T>
-void multiply(MatrixView<const T> from, MatrixView<const T> matrix, MatrixView<T> to);
-
-/// to = left^T * right, or to += left^T * right. `to` has at most columns_at_once columns.
-template <class T>
-void multiply_outer(MatrixView<const T> left, MatrixView<const T> right, bool accumulate, MatrixView<T> to);
 
 }  // namespace dpmpi

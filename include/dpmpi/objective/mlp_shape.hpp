@@ -8,6 +8,16 @@
 
 namespace dpmpi {
 
+/// Scratch for `rows` x `width` values; rows are 64-byte-aligned for widths that are multiples of 16.
+template <class T>
+struct Scratch {
+  std::size_t width = 0;
+  AlignedVector<T> values;
+  Scratch(std::size_t rows, std::size_t row_width) : width(row_width), values(rows * row_width, T{0}) {}
+  T* row(std::size_t r) { return values.data() + r * width; }
+  const T* row(std::size_t r) const { return values.data() + r * width; }
+};
+
 enum class Activation { relu, tanh, softplus };
 
 /// What turns the outputs s into a loss.

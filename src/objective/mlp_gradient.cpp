@@ -1,0 +1,68 @@
+#include "dpmpi/objective/mlp_gradient.hpp"
+
+#include <algorithm>
+
+#include "mlp_microkernel.hpp"
+
+namespace dpmpi {
+
+template <class T>
+LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
+    : shape_(shape), levels_(rows * panel_columns<T>), tile_(tile_rows * panel_columns<T>) {
+  std::size_t widest = 0;
+  for (std::size_t l = 1; l <= shape.layers(); ++l) widest = std::max(widest, shape.width(l));
+  deltas_.resize(rows * widest);
+}
+
+template <class T>
+void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows,
+                           LatticeAccumulator& sum) {
+  const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), inner = rows * terms.size();
+  pack_deltas(terms, rows, height);
+  for (std::size_t j = 0; j < width; j += panel_columns<T>) {
+    const std::size_t cols = std::min(panel_columns<T>, width - j);
+    pack_levels(terms, rows, j, cols);
+    for (std::size_t u = 0; u < shape_.outputs(layer); u += tile_rows) {
+      multiply_tile(cols, deltas_.data() + u * inner, 1, tile_rows, levels_.data(), inner, tile_.data(), cols);
+      round_tile(layer, u, j, cols, sum);
+    }
+  }
+}
+
+template <class T>
+void LayerGradient<T>::pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height) {
+  const std::size_t inner = rows * terms.size();
+  for (std::size_t t = 0; t < terms.size(); ++t)
+    for (std::size_t r = 0; r < rows; ++r)
+      for (std::size_t u = 0; u < height; u += tile_rows)
+        std::copy_n(terms[t].delta.row(r) + u, tile_rows, deltas_.data() + u * inner + (t * rows + r) * tile_rows);
+}
+
+template <class T>
+void LayerGradient<T>::pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first,
+                                   std::size_t cols) {
+  for (std::size_t t = 0; t < terms.size(); ++t)
+    for (std::size_t r = 0; r < rows; ++r)
+      std::copy_n(terms[t].level.row(r) + first, cols, levels_.data() + (t * rows + r) * cols);
+}
+
+/// Adds the tile of units `unit`.. and columns `first`..; the column after the weights is the bias, then come
+/// zeros.
+template <class T>
+void LayerGradient<T>::round_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols,
+                                  LatticeAccumulator& sum) {
+  const std::size_t inputs = shape_.inputs(layer);
+  const std::size_t weights = std::min(first + cols, inputs) - std::min(first, inputs);
+  const bool bias = shape_.has_bias(layer) && first <= inputs && inputs < first + cols;
+  const std::size_t weight_offset = shape_.weight_offset(layer), bias_offset = shape_.bias_offset(layer);
+  for (std::size_t u = unit; u < std::min(unit + tile_rows, shape_.outputs(layer)); ++u) {
+    const std::span<const T> row(tile_.data() + (u - unit) * cols, cols);
+    sum.add(weight_offset + u * inputs + first, row.first(weights));
+    if (bias) sum.add(bias_offset + u, row.subspan(inputs - first, 1));
+  }
+}
+
+template class LayerGradient<float>;
+template class LayerGradient<double>;
+
+}  // namespace dpmpi
