@@ -1,11 +1,7 @@
-#include <cmath>
-#include <cstdio>
-#include <iostream>
-
 #include <fmt/format.h>
 
-#include "dpmpi/cli/account.hpp"
 #include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/cli/tools.hpp"
 #include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/run/plan.hpp"
@@ -46,6 +42,9 @@ std::optional<int> run_alone(const CommandLine& line) {
     return 0;
   }
   if (line.command == "plan") return show_plan(line);
+  if (line.command == "generate") return run_generate(line.rest);
+  if (line.command == "convert") return run_convert(line.rest);
+  if (line.command == "account") return run_account(line.rest);
   return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 #include "dpmpi/cli/account.hpp"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

@@ -1,5 +1,6 @@
 #include "dpmpi/privacy/calibrate.hpp"
 
+#include <cmath>
 #include <chrono>
 #include <numeric>
 

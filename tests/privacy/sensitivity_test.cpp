@@ -109,11 +109,12 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
   EXPECT_GT(largest_replacement, 0.5 * clip);
 }
 
-INSTANTIATE_TEST_SUITE_P(Objectives, Sensitivity, ::testing::ValuesIn(cases()), [](const auto& info) {
+std::string case_name(const ::testing::TestParamInfo<Case>& param) {
   const char* storage[] = {"f32", "u8", "sparse"};
-  return info.param.objective + "_" + storage[static_cast<int>(info.param.shape.storage)] +
-         (info.param.clipping == Clipping::per_layer ? "_per_layer" : "");
-});
+  return param.param.objective + "_" + storage[static_cast<int>(param.param.shape.storage)] +
+         (param.param.clipping == Clipping::per_layer ? "_per_layer" : "");
+}
+INSTANTIATE_TEST_SUITE_P(Objectives, Sensitivity, ::testing::ValuesIn(cases()), case_name);
 
 TEST(Query, EventsFollowTheSamplingRule) {
   const auto declared = [](SamplingRule rule, Adjacency adjacency = Adjacency::add_remove) {

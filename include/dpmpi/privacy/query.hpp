@@ -18,9 +18,9 @@ namespace dpmpi {
 struct QuerySpec {
   std::string name;     ///< for plans and ledgers, e.g. "gradient"
   std::size_t dim = 0;  ///< coordinates of the sum
-  SamplingRule sampling;
-  L2Bound bound;                ///< per record
-  NumericSlack slack;           ///< of the kernel that will be summed
+  SamplingRule sampling = {};
+  L2Bound bound = {};           ///< per record
+  NumericSlack slack = {};      ///< of the kernel that will be summed
   double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
   std::uint64_t steps = 0;      ///< released at steps 0 .. steps-1, once each
 };

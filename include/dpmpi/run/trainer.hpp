@@ -11,7 +11,7 @@
 namespace dpmpi {
 
 struct TrainOptions {
-  std::optional<std::string> resume;  ///< run directory to go on with, instead of starting a new one
+  std::optional<std::string> resume = {};  ///< run directory to go on with, instead of starting a new one
   bool quiet = false;                 ///< no settings table, no summary
 };
 

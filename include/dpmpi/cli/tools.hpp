@@ -1,0 +1,12 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace dpmpi {
+
+/// The commands of the same names; `words` is what follows the command. Return the exit code; throw Error.
+int run_generate(const std::vector<std::string>& words);
+int run_convert(const std::vector<std::string>& words);
+int run_account(const std::vector<std::string>& words);
+
+}  // namespace dpmpi

@@ -1,0 +1,134 @@
+// P1: model, ledger, metrics, plan and certificate are byte-identical at 1, 2, 3, 4, 5 and 8 ranks, for every
+// registered method and objective, every storage, every sampling rule and both adjacencies.
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/digest.hpp"
+#include "dpmpi/data/generate.hpp"
+#include "dpmpi/run/files.hpp"
+#include "dpmpi/run/trainer.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using Settings = std::vector<std::string>;
+
+const std::string& folder() {
+  static const std::string path = ::testing::TempDir() + "dpmpi_invariance";
+  return path;
+}
+
+// Options without which an objective does not run. A new objective must be named here or need none.
+Settings needs(const std::string& objective, Storage storage) {
+  const std::map<std::string, Settings> special{
+      {"mlp", {"objective.hidden=9,5", "objective.classes=5", "objective.activation=softplus"}},
+      {"softmax", {"objective.classes=5"}},
+  };
+  Settings settings;
+  if (const auto found = special.find(objective); found != special.end()) settings = found->second;
+  const bool classes = objective == "mlp" || objective == "softmax";
+  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "ramp";
+  const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : "regression";
+  const char* extension = storage == Storage::sparse_f32 ? "libsvm" : storage == Storage::dense_f32 ? "csv" : "idx";
+  settings.push_back(fmt::format("data.train={}/{}.{}", folder(), kind, extension));
+  settings.push_back(fmt::format("data.eval={}/{}-eval.{}", folder(), kind, extension));
+  settings.emplace_back("data.features=12");
+  return settings;
+}
+
+void make_data() {
+  fs::remove_all(folder());
+  fs::create_directories(folder());
+  for (const char* kind : {"blobs", "heavy-tailed", "regression"})
+    for (const char* extension : {"csv", "libsvm"}) {
+      GenerateOptions options;
+      options.kind = kind;
+      options.records = 611, options.eval_records = 203, options.features = 12;
+      options.output = fmt::format("{}/{}.{}", folder(), kind, extension);
+      generate(options);
+    }
+  std::ofstream(folder() + "/base.ini")
+      << "[data]\nblocks = 11\n[method]\nbatch = 150\nsteps = 7\nclip = 0.3\n[privacy]\n"
+         "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
+}
+
+// Digests of everything a run leaves that must not depend on ranks.
+std::map<std::string, std::string> run(const Communicator& comm, Settings settings) {
+  const std::string dir = folder() + "/run";
+  if (comm.is_root()) fs::remove_all(dir);
+  comm.barrier();
+  settings.emplace_back("run.dir=" + dir);
+  const RunConfig config(folder() + "/base.ini", settings);
+  EXPECT_EQ(train(comm, config, {.quiet = true}), ExitCode::done);
+  std::map<std::string, std::string> digests;
+  if (comm.is_root())
+    for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "plan.json", "certificate.json"})
+      digests[file] = sha256(read_file(dir + "/" + file));
+  return digests;
+}
+
+void expect_same_at_all_sizes(const Settings& settings, const std::string& what) {
+  std::map<std::string, std::string> reference;
+  testing::for_each_size({1, 2, 3, 4, 5, 8}, [&](const Communicator& comm) {
+    const auto digests = run(comm, settings);
+    if (comm.size() == 1) reference = digests;
+    EXPECT_EQ(digests, comm.is_root() ? reference : digests) << what << " at " << comm.size() << " ranks";
+  });
+  if (testing::world().is_root()) {
+    EXPECT_EQ(reference.size(), 5u);
+  }
+}
+
+class Invariance : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (testing::world().is_root()) make_data();
+    testing::world().barrier();
+  }
+};
+
+TEST_F(Invariance, EveryObjectiveAndMethod) {
+  for (const auto& method : methods())
+    for (const auto& objective : objectives()) {
+      if (objective.name == "plugin") continue;  // no gradients: see the zeroth-order methods
+      for (const Storage storage : {Storage::dense_f32, Storage::sparse_f32}) {
+        Settings settings = needs(objective.name, storage);
+        settings.emplace_back("method.name=" + method.name);
+        settings.emplace_back("objective.name=" + objective.name);
+        expect_same_at_all_sizes(settings, method.name + " " + objective.name);
+      }
+    }
+}
+
+TEST_F(Invariance, EverySamplingRuleAndAdjacency) {
+  for (const char* adjacency : {"add_remove", "replace_one"})
+    for (const char* sampling : {"poisson", "full", "cyclic", "wor"}) {
+      if (std::string(sampling) == "wor" && std::string(adjacency) == "add_remove")
+        continue;  // refused: no analysis
+      for (const char* objective : {"logistic", "mlp"}) {
+        Settings settings = needs(objective, Storage::dense_f32);
+        settings.push_back(fmt::format("objective.name={}", objective));
+        settings.push_back(fmt::format("method.sampling={}", sampling));
+        settings.push_back(fmt::format("privacy.adjacency={}", adjacency));
+        expect_same_at_all_sizes(settings, fmt::format("{} {} {}", objective, sampling, adjacency));
+      }
+    }
+}
+
+TEST_F(Invariance, EveryUpdateRule) {
+  for (const char* update : {"method.momentum=0.9", "method.optimizer=adam", "method.average=0.9",
+                             "method.schedule=cosine", "method.clipping=per_layer", "objective.l2=0.1"}) {
+    Settings settings = needs("mlp", Storage::dense_f32);
+    settings.emplace_back("objective.name=mlp");
+    settings.push_back(update);
+    expect_same_at_all_sizes(settings, update);
+  }
+}
+
+}  // namespace
+}  // namespace dpmpi
