@@ -21,6 +21,9 @@ void* counted(void* memory) {
   return memory;
 }
 
+// Out of line, or g++ sees memory of operator new in free() and warns.
+[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
+
 }  // namespace
 
 std::size_t allocation_count() { return allocations; }
@@ -43,11 +46,11 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
   return dpmpi::test::counted(std::aligned_alloc(step, dpmpi::round_up(size == 0 ? 1 : size, step)));
 }
 void* operator new[](std::size_t size, std::align_val_t alignment) { return operator new(size, alignment); }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete[](void* p) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p) noexcept { dpmpi::test::release(p); }
+void operator delete[](void* p) noexcept { dpmpi::test::release(p); }
+void operator delete(void* p, std::size_t) noexcept { dpmpi::test::release(p); }
+void operator delete[](void* p, std::size_t) noexcept { dpmpi::test::release(p); }
+void operator delete(void* p, std::align_val_t) noexcept { dpmpi::test::release(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { dpmpi::test::release(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { dpmpi::test::release(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { dpmpi::test::release(p); }

@@ -209,10 +209,15 @@ inline void check_finite_differences(const PropertyCase& c) {
 __extension__ using Square = unsigned __int128;
 
 /// Sum of squares, exact.
-inline Square square_norm(const std::vector<std::int64_t>& v) {
+inline Square square_norm(std::span<const std::int64_t> v) {
   Square sum = 0;
   for (std::int64_t x : v) sum += static_cast<Square>(x < 0 ? -x : x) * static_cast<Square>(x < 0 ? -x : x);
   return sum;
+}
+
+/// The same of coordinates [begin, end): of one layer.
+inline Square square_norm(std::span<const std::int64_t> v, std::size_t begin, std::size_t end) {
+  return square_norm(v.subspan(begin, end - begin));
 }
 
 /// (2^k clip (1 + eta) + sqrt(coordinates) / 2)^2, rounded down: what the squared integer norm may not exceed.

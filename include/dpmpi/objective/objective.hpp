@@ -6,7 +6,7 @@
 //  - row-invariant: a record's loss, difference or contribution has the same bits whatever rows share its
 //  micro-batch;
 //  - a contribution's norm is at most clip * (1 + slack().clip) before it is rounded to the lattice;
-//  - a non-finite per-record result contributes the zero vector;
+//  - a non-finite per-record result contributes the zero vector (directional differences of a record: all K are 0);
 //  - a kernel announces its rows to the accumulator (begin) before it adds them;
 //  - nothing is allocated per call after the first one; an objective serves one thread.
 
@@ -45,7 +45,8 @@ struct ObjectiveFacts {
   float bias = 1;
 };
 
-/// One parameter group (a layer's matrix, a bias) for per-layer clipping, initialisation and export.
+/// One parameter group (a layer's matrix, a bias) for per-layer clipping, initialisation and export. Groups named
+/// "bias" or "*.bias" are not regularised.
 struct ParameterGroup {
   std::string name;
   std::size_t offset = 0, rows = 0, cols = 0;  ///< rows x cols, row-major at offset
