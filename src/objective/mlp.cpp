@@ -97,10 +97,9 @@ LabelKind Mlp::label_kind() const {
 std::vector<ParameterGroup> Mlp::groups() const {
   std::vector<ParameterGroup> all;
   for (std::size_t l = 0; l < shape_.layers(); ++l) {
-    all.push_back(
-        {fmt::format("layer{}.weight", l + 1), shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l)});
-    if (shape_.has_bias(l))
-      all.push_back({fmt::format("layer{}.bias", l + 1), shape_.bias_offset(l), shape_.outputs(l), 1});
+    const std::string prefix = shape_.layers() == 1 ? "" : fmt::format("layer{}.", l + 1);
+    all.push_back({prefix + "weight", shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l)});
+    if (shape_.has_bias(l)) all.push_back({prefix + "bias", shape_.bias_offset(l), shape_.outputs(l), 1});
   }
   return all;
 }
