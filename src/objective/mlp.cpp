@@ -42,7 +42,7 @@ class Mlp final : public Objective {
         input_(micro_rows, shape_.width(0)),
         network_(shape_, micro_rows),
         gradient_(shape_, micro_rows),
-        direction_(shape_.width(0), shape_.width(1)),
+        direction_(packed_layer<float>(shape_, 0)),
         base_(micro_rows, shape_.width(1)),
         slope_(micro_rows, shape_.width(1)),
         point_(shape_.dim()),
