@@ -42,7 +42,7 @@ class Mlp final : public Objective {
         input_(micro_rows, shape_.width(0)),
         network_(shape_, micro_rows),
         gradient_(shape_, micro_rows),
-        direction_(shape_.width(0), shape_.width(1)),
+        direction_(packed_layer<float>(shape_, 0)),
         base_(micro_rows, shape_.width(1)),
         slope_(micro_rows, shape_.width(1)),
         point_(shape_.dim()),
@@ -97,10 +97,9 @@ LabelKind Mlp::label_kind() const {
 std::vector<ParameterGroup> Mlp::groups() const {
   std::vector<ParameterGroup> all;
   for (std::size_t l = 0; l < shape_.layers(); ++l) {
-    all.push_back(
-        {fmt::format("layer{}.weight", l + 1), shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l)});
-    if (shape_.has_bias(l))
-      all.push_back({fmt::format("layer{}.bias", l + 1), shape_.bias_offset(l), shape_.outputs(l), 1});
+    const std::string prefix = shape_.layers() == 1 ? "" : fmt::format("layer{}.", l + 1);
+    all.push_back({prefix + "weight", shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l)});
+    if (shape_.has_bias(l)) all.push_back({prefix + "bias", shape_.bias_offset(l), shape_.outputs(l), 1});
   }
   return all;
 }

@@ -41,9 +41,10 @@ void LayerGradient<T>::pack_deltas(std::span<const OuterProducts<T>> terms, std:
 template <class T>
 void LayerGradient<T>::pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first,
                                    std::size_t cols) {
-  for (std::size_t t = 0; t < terms.size(); ++t)
-    for (std::size_t r = 0; r < rows; ++r)
-      std::copy_n(terms[t].level.row(r) + first, cols, levels_.data() + (t * rows + r) * cols);
+  T* to = levels_.data();
+  for (const OuterProducts<T>& term : terms)
+    for (std::size_t r = 0; r < rows; ++r, to += cols)
+      for (std::size_t j = 0; j < cols; j += lanes<T>) std::copy_n(term.level.row(r) + first + j, lanes<T>, to + j);
 }
 
 /// Adds the tile of units `unit`.. and columns `first`..; the column after the weights is the bias, then come

@@ -41,14 +41,8 @@ void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n
 }  // namespace
 
 template <class T>
-MlpNetwork<T>::MlpNetwork(const MlpShape& shape, std::size_t rows) : shape_(shape) {
-  for (std::size_t l = 0; l <= shape.layers(); ++l) {
-    levels_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
-    deltas_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
-    if (l == shape.layers()) break;
-    forward_.emplace_back(shape.width(l), shape.width(l + 1));
-    backward_.emplace_back(l == 0 ? 0 : shape.width(l + 1), shape.width(l));
-  }
+PackedMatrix<T> packed_layer(const MlpShape& shape, std::size_t layer) {
+  return {shape.inputs(layer) + (shape.has_bias(layer) ? 1 : 0), round_up(shape.outputs(layer), 16)};
 }
 
 template <class T>
@@ -56,6 +50,17 @@ void pack_layer(const MlpShape& shape, std::size_t layer, std::span<const float>
   const std::size_t inputs = shape.inputs(layer), outputs = shape.outputs(layer);
   to.set_transposed(parameters.data() + shape.weight_offset(layer), inputs, outputs);
   if (shape.has_bias(layer)) to.set_row(inputs, parameters.data() + shape.bias_offset(layer), outputs);
+}
+
+template <class T>
+MlpNetwork<T>::MlpNetwork(const MlpShape& shape, std::size_t rows) : shape_(shape) {
+  for (std::size_t l = 0; l <= shape.layers(); ++l) {
+    levels_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
+    deltas_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
+    if (l == shape.layers()) break;
+    forward_.emplace_back(packed_layer<T>(shape, l));
+    backward_.emplace_back(l == 0 ? 0 : shape.outputs(l), round_up(shape.inputs(l), 16));
+  }
 }
 
 template <class T>
@@ -130,6 +135,7 @@ double dot(const T* a, const T* b, std::size_t width) {
   return sums[0];
 }
 
+template PackedMatrix<float> packed_layer(const MlpShape&, std::size_t);
 template void pack_layer(const MlpShape&, std::size_t, std::span<const float>, PackedMatrix<float>&);
 template class MlpNetwork<float>;
 template class MlpNetwork<double>;

@@ -1,6 +1,7 @@
 #include "dpmpi/objective/mlp_products.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "mlp_microkernel.hpp"
 
@@ -14,17 +15,33 @@ void for_each_panel(std::size_t inner, std::size_t cols, Visit visit) {
     visit(j, std::min(panel_columns<T>, cols - j), inner * j);
 }
 
+/// to[k * stride + c] = from[c * inner + k] for k < inner and c < count <= lanes.
+template <class T>
+void transpose_strip(const float* from, std::size_t inner, std::size_t count, T* to, std::size_t stride) {
+  std::size_t k = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    using namespace Eigen::internal;
+    PacketBlock<Vector<T>, static_cast<int>(lanes<T>)> block;
+    for (; count == lanes<T> && k + lanes<T> <= inner; k += lanes<T>) {
+#pragma GCC unroll 16
+      for (std::size_t c = 0; c < lanes<T>; ++c) block.packet[c] = ploadu<Vector<T>>(from + c * inner + k);
+      ptranspose(block);
+#pragma GCC unroll 16
+      for (std::size_t c = 0; c < lanes<T>; ++c) pstoreu(to + (k + c) * stride, block.packet[c]);
+    }
+  }
+  for (; k < inner; ++k)
+    for (std::size_t c = 0; c < count; ++c) to[k * stride + c] = from[c * inner + k];
+}
+
 }  // namespace
 
 template <class T>
 void PackedMatrix<T>::set_transposed(const float* source, std::size_t inner, std::size_t cols) {
-  constexpr std::size_t block = 16;  // inner indices at a time: one cache line of every source row
   for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
-    T* panel = values_.data() + offset;
-    const std::size_t filled = std::min(n, cols - std::min(j, cols));
-    for (std::size_t k = 0; k < inner; k += block)
-      for (std::size_t c = 0; c < filled; ++c)
-        for (std::size_t b = k; b < std::min(k + block, inner); ++b) panel[b * n + c] = source[(j + c) * inner + b];
+    for (std::size_t c = 0; c < n && j + c < cols; c += lanes<T>)
+      transpose_strip(source + (j + c) * inner, inner, std::min(lanes<T>, cols - j - c),
+                      values_.data() + offset + c, n);
   });
 }
 

@@ -1,10 +1,6 @@
 // The objectives `mlp` and `softmax` (the same without hidden layers) and their options.
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/glm_softmax.hpp"
 #include "dpmpi/objective/mlp.hpp"
 
 namespace dpmpi {
@@ -16,6 +12,7 @@ class SoftmaxBuilder : public ObjectiveEntry::Builder {
     options.add("classes", classes_, "number of classes", Range::at_least(2));
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    if (facts.storage == Storage::sparse_f32) return std::make_unique<SparseSoftmax>(facts, classes());
     return make_mlp({.units = {facts.features, classes()}, .input_bias = facts.bias, .head = Head::softmax});
   }
   LabelKind label_kind() const override { return LabelKind::class_; }

@@ -130,7 +130,8 @@ TEST(MlpClipping, PerLayerBoundsEachLayerByItsShare) {
       const auto sum = contribution(*objective, records, i, {clip, Clipping::per_layer}, lattice, kernel);
       for (std::size_t l = 0; l < 3; ++l) {
         const auto [begin, end] = layer_range(shape, l);
-        const auto square = square_norm(sum, begin, end);
+        const Square square = square_norm(
+            {sum.begin() + static_cast<std::ptrdiff_t>(begin), sum.begin() + static_cast<std::ptrdiff_t>(end)});
         EXPECT_TRUE(square <= largest_square(clip / std::sqrt(3.0), 1e-6, lattice, end - begin)) << "layer " << l;
         largest[l] = std::max(largest[l], sqrtl(static_cast<long double>(square)));
       }
@@ -175,8 +176,7 @@ TEST(MlpRows, AreInvariantForWideAndDeepShapes) {
   }
 }
 
-// ---- differences: norms that do not cancel
-// -----------------------------------------------------------------------------
+// ---- differences: norms that do not cancel ----
 
 std::vector<double> padded(std::vector<double> values) {
   values.resize(round_up(values.size(), 16), 0.0);
@@ -308,8 +308,7 @@ TEST(MlpDifferences, KnownNetwork) {
   EXPECT_NEAR(difference + (by_a[0] - by_a[1]) * (by_a[0] - by_a[1]), 3.253407519288e-04, 1e-9);
 }
 
-// ---- parameters and options
-// ---------------------------------------------------------------------------------------------
+// ---- parameters and options ----
 
 TEST(MlpParameters, GroupsCoverTheVectorInOrder) {
   const auto objective = make_mlp({{7, 5, 3}});
@@ -326,6 +325,7 @@ TEST(MlpParameters, GroupsCoverTheVectorInOrder) {
   EXPECT_EQ(groups[0].cols, 7U);
   EXPECT_EQ(groups[3].name, "layer2.bias");
   EXPECT_EQ(make_mlp({{7, 5, 3}, 0})->groups().size(), 3U);
+  EXPECT_EQ(make_mlp({{7, 3}})->groups()[1].name, "bias");
 }
 
 TEST(MlpParameters, StartAtTheRightScaleOrAtZero) {
@@ -362,6 +362,9 @@ TEST(MlpOptions, SizeTheNetwork) {
   const ObjectiveFacts facts{784, Storage::dense_u8, 1};
   EXPECT_EQ(builder_of("mlp", {}, problems)->make(facts)->dim(), 785U * 256 + 257 * 128 + 129 * 10);
   EXPECT_EQ(builder_of("softmax", {{"objective.classes", {"3", ""}}}, problems)->make(facts)->dim(), 785U * 3);
+  const auto sparse = builder_of("softmax", {}, problems)->make({784, Storage::sparse_f32, 1});
+  EXPECT_EQ(sparse->dim(), 785U * 10);
+  EXPECT_EQ(sparse->gradient_slack().summed_rows, 1U);  // the kernel for sparse rows
   const Settings sign = {{"objective.hidden", {"", ""}}, {"objective.head", {"logistic", ""}}};
   const auto builder = builder_of("mlp", sign, problems);
   EXPECT_EQ(builder->label_kind(), LabelKind::sign);

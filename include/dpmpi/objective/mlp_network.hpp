@@ -9,7 +9,10 @@
 
 namespace dpmpi {
 
-/// [W b]^T of one layer of `parameters` (dim() values), as the right operand of products with the layer's input.
+/// [W b]^T of one layer of `parameters` (dim() values), as the right operand of products with the layer's input:
+/// room for it (its columns padded to a multiple of 16), and its values.
+template <class T>
+PackedMatrix<T> packed_layer(const MlpShape& shape, std::size_t layer);
 template <class T>
 void pack_layer(const MlpShape& shape, std::size_t layer, std::span<const float> parameters, PackedMatrix<T>& to);
 
