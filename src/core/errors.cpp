@@ -4,8 +4,8 @@
 
 namespace dpmpi {
 
-void verify(bool condition, const char* what, const std::source_location& where) {
-  if (!condition) throw BugError(fmt::format("{} ({}:{})", what, where.file_name(), where.line()));
+void verify(bool condition, const char* what, const char* file, int line) {
+  if (!condition) throw BugError(fmt::format("{} ({}:{})", what, file, line));
 }
 
 }  // namespace dpmpi

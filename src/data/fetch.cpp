@@ -14,11 +14,12 @@ namespace {
 
 using Consume = std::function<void(std::uint32_t, std::string_view)>;
 
-std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t bytes) {
+/// `announced` is where the file should end.
+std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t announced) {
   std::string out = file.read(begin, bytes);
   if (out.size() < bytes)
     throw DataError(fmt::format("{}: truncated: it ends at byte {} where byte {} is expected", file.path(),
-                                begin + out.size(), begin + bytes));
+                                begin + out.size(), announced));
   return out;
 }
 
@@ -30,7 +31,7 @@ void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint
   const std::uint64_t end = std::min(extent.end, file.size());
   std::uint64_t piece = usual;
   for (std::uint64_t at = extent.begin; at < end;) {
-    const std::string bytes = read_exactly(file, at, std::min(piece, end - at));
+    const std::string bytes = read_exactly(file, at, std::min(piece, end - at), end);
     std::size_t whole = bytes.size();
     if (unit == 0 && at + whole < end) {
       const std::size_t newline = bytes.rfind('\n');
@@ -69,10 +70,10 @@ class Deferred {
 };
 
 /// All bytes of an extent; to the end of the file if it is open-ended.
-std::string read_extent(InputFile& file, const Extent& extent) {
+std::string read_extent(InputFile& file, const Extent& extent, std::uint64_t announced) {
   if (extent.end != ~std::uint64_t{0}) {
     check_memory(extent.end - extent.begin, available_memory(), file.path());
-    return read_exactly(file, extent.begin, extent.end - extent.begin);
+    return read_exactly(file, extent.begin, extent.end - extent.begin, announced);
   }
   constexpr std::size_t chunk = std::size_t{16} << 20;
   std::string bytes;
@@ -100,7 +101,7 @@ void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Ex
   for (std::uint32_t block = range.ownership.first.front(); block < range.ownership.first.back(); ++block) {
     const Extent& extent = extents[block - range.first];
     std::string bytes;
-    if (extent.begin < extent.end) reading.run([&] { bytes = read_extent(file, extent); });
+    if (extent.begin < extent.end) reading.run([&] { bytes = read_extent(file, extent, extents.back().end); });
     const int owner = range.ownership.owner(block);
     if (owner != comm.rank())
       comm.send(reading.failed() ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);

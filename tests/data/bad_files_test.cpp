@@ -66,9 +66,13 @@ TEST_F(BadFile, NoPermission) {
   options_.train = folder_.write("a.csv", "x,y\n1,2\n");
   chmod(options_.train.c_str(), 0);
   const uid_t user = geteuid(), nobody = 65534;
-  if (user == 0) ASSERT_EQ(seteuid(nobody), 0);  // root may read everything
+  if (user == 0) {
+    ASSERT_EQ(seteuid(nobody), 0);  // root may read everything
+  }
   expect_message({options_.train}, {"cannot be opened: Permission denied"});
-  if (user == 0) ASSERT_EQ(seteuid(user), 0);
+  if (user == 0) {
+    ASSERT_EQ(seteuid(user), 0);
+  }
 }
 
 TEST_F(BadFile, UnknownFormat) { expect("a", "hello world\n", {"'hello world", "set data.format"}); }

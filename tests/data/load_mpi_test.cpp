@@ -252,7 +252,7 @@ TEST(LoadErrorsOnRanks, TruncatedGzipAndIdx) {
         f.write_gzip("x", idx_file(8, {100, 8}, bytes.substr(0, 500)));
         f.write("y", idx_file(8, {100}, bytes.substr(0, 100)));
       },
-      [](DataOptions& o) { o.train = "x,y"; }, "truncated: it ends at byte 512 where byte 612");
+      [](DataOptions& o) { o.train = "x,y"; }, "truncated: it ends at byte 512 where byte 812");
   expect_same_error(
       [&](const Folder& f) {
         f.write_gzip("x", idx_file(8, {100, 8}, bytes + "z"));

@@ -134,7 +134,10 @@ std::string message_of(Work&& work) {
   return "";
 }
 
-#define EXPECT_MENTIONS(text, part) \
-  EXPECT_NE((text).find(part), std::string::npos) << "message: " << (text) << "\nlacks: " << (part)
+inline void expect_mentions(const std::string& message, const std::string& part, const char* file, int line) {
+  if (message.find(part) == std::string::npos)
+    ADD_FAILURE_AT(file, line) << "message: " << message << "\nlacks: " << part;
+}
+#define EXPECT_MENTIONS(message, part) expect_mentions(message, part, __FILE__, __LINE__)
 
 }  // namespace dpmpi::testing

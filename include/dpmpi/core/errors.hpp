@@ -1,7 +1,6 @@
 #pragma once
 // Errors carry the exit code of the command line (design: 2 config, 3 data, 4 privacy, 5 MPI, 6 stopped, 70 bug).
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -45,6 +44,7 @@ struct BugError : Error {
 
 /// Always-on invariant check: throws BugError with the call's location. Not for bad input, which has its own
 /// errors.
-void verify(bool condition, const char* what, const std::source_location& where = std::source_location::current());
+/// (The builtins stand in for std::source_location, which clang 14 cannot use with libstdc++.)
+void verify(bool condition, const char* what, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 }  // namespace dpmpi

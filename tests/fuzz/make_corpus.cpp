@@ -1,0 +1,44 @@
+// Writes a small seed corpus: make_corpus FOLDER makes FOLDER/libsvm, FOLDER/table and FOLDER/binary.
+#include <filesystem>
+#include <fstream>
+
+#include "data/binary_files.hpp"
+#include "dpmpi/data/arrays.hpp"
+
+namespace {
+
+void write(const std::filesystem::path& folder, std::initializer_list<std::string> seeds) {
+  std::filesystem::create_directories(folder);
+  int number = 0;
+  for (const std::string& seed : seeds) std::ofstream(folder / std::to_string(number++), std::ios::binary) << seed;
+}
+
+std::string sparse_file() {
+  const dpmpi::NativeHeader header{dpmpi::Storage::sparse_f32, 2, 3, 2};
+  std::string out = header.encode();
+  const auto put = [&](auto value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  for (const float label : {1.0F, -1.0F}) put(label);
+  for (const std::uint64_t begin : {0U, 1U, 2U}) put(begin);
+  for (const std::uint32_t column : {0U, 2U}) put(column);
+  for (const float value : {0.5F, 1.5F}) put(value);
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace dpmpi::testing;
+  const std::filesystem::path folder = argc > 1 ? argv[1] : "corpus";
+  write(folder / "libsvm", {"\x7c+1 1:0.5 3:-2e1 # note\n-1\n",
+                            "\x79"
+                            "0 0:1 1:1\r\n\n# c\n2 2:7",
+                            "\xff 1 2:1e-40 9:1e38\n"});
+  write(folder / "table", {std::string("\0a,label,b\n1,2,3\n4,5,6\n", 22),
+                           "\x1d"
+                           "1,a,?,NA\n2,\"b\",3,4\r\n|c\n",
+                           "\x41"
+                           "1\t2\t3\n4\t5\t-6.5e-3\n",
+                           "\x81junk\n1,2\n\"3\"\"\",4\n"});
+  write(folder / "binary", {idx_file(8, {2, 2}, "abcd"), idx_file(0x0d, {1}, "abcd"),
+                            npy_file("<f4", "(1, 1)", "abcd"), npy_file("|u1", "(4,)", "abcd"), sparse_file()});
+}
