@@ -24,8 +24,6 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-std::uint64_t largest_block(const BlockLayout& layout) { return layout.size(0); }
-
 template <class Container>
 std::string_view bytes_of(const Container& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])};
@@ -59,7 +57,7 @@ struct Curator::Site {
 
   Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks, bool root)
       : query(q),
-        batching(MicroBatching::plan(micro_batch_rows, largest_block(layout),
+        batching(MicroBatching::plan(micro_batch_rows, layout.largest(),
                                      expected_share(q.sampling, layout.records))),
         sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta), flag_words),
         selected(own_blocks),

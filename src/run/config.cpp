@@ -64,7 +64,8 @@ void PrivacyOptions::declare(Options& options) {
 
 void PrivacyOptions::validate(std::vector<std::string>& problems) const {
   if (epsilon > 0 && noise_multiplier > 0)
-    problems.emplace_back("privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");
+    problems.emplace_back(
+        "privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");
 }
 
 void ReportOptions::declare(Options& options) {
@@ -120,7 +121,8 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   if (method) {
     method->validate(problems);
     if (method->is_private() && privacy.epsilon == 0 && privacy.noise_multiplier == 0)
-      problems.emplace_back("a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
+      problems.emplace_back(
+          "a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
   }
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
@@ -145,7 +147,10 @@ std::string RunConfig::resolved() const {
       if (!declaration.given && declaration.text() == declaration.initial &&
           !declaration.parse(declaration.initial))
         continue;
-      text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1), declaration.text());
+      // The copy in the run directory must find the data that the original found beside itself.
+      const bool here = declaration.name == "data.root" && data.root.empty();
+      text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
+                          here ? data.config_folder : declaration.text());
     }
     text += "\n";
   }

@@ -53,7 +53,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   std::vector<float> score, label;       // for the ROC curve
   std::vector<double> loss;
   std::vector<float> scores;
-  const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.size(0), 1.0);
+  const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.largest(), 1.0);
   for (const auto& block : shard.blocks) {
     std::vector<std::uint32_t> all;
     for (std::uint32_t i = 0; i < block.records.count; ++i)

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include <mpi.h>
 
@@ -13,12 +14,15 @@ const Communicator* the_world = nullptr;
 
 // The root prints as usual; the other ranks print only what fails, with their number.
 class FailurePrinter : public ::testing::EmptyTestEventListener {
-  void OnTestPartResult(const ::testing::TestPartResult& result) override {
-    if (!result.failed()) return;
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::fprintf(stderr, "rank %d: %s.%s failed at %s:%d\n%s\n", world().rank(), test->test_suite_name(),
-                 test->name(), result.file_name(), result.line_number(), result.message());
+  void OnTestStart(const ::testing::TestInfo& test) override {
+    name_ = std::string(test.test_suite_name()) + "." + test.name();  // asking later would wait for a lock that the caller holds
   }
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (result.failed())
+      std::fprintf(stderr, "rank %d: %s failed at %s:%d\n%s\n", world().rank(), name_.c_str(),
+                   result.file_name() ? result.file_name() : "?", result.line_number(), result.message());
+  }
+  std::string name_;
 };
 
 }  // namespace

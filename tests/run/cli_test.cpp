@@ -1,0 +1,210 @@
+// The program as its users meet it: commands, messages, exit codes, files.
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/run/files.hpp"
+#include "support/process.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::Outcome;
+
+Outcome dpmpi(const std::string& arguments) {
+  return testing::run_command(fmt::format("{} {}", DPMPI_PROGRAM, arguments));
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+class Cli : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fs::remove_all(folder());
+    fs::create_directories(folder());
+    ASSERT_EQ(dpmpi("generate --output " + folder() + "/t.csv --records 2000 --eval-records 500").code, 0);
+    std::ofstream(folder() + "/base.ini")
+        << "[data]\ntrain = t.csv\neval = t-eval.csv\nblocks = 4\n[method]\nbatch = 100\nepochs = 5\nrate = 2\n"
+           "[privacy]\nepsilon = 2\ndelta = 1e-5\n";
+  }
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_cli"; }
+  static std::string config() { return "--config " + folder() + "/base.ini"; }
+  static json file(const std::string& path) { return json::parse(read_file(path)); }
+};
+
+TEST_F(Cli, HelpListAndVersionNeedNothing) {
+  EXPECT_TRUE(contains(dpmpi("help").output, "mpirun -n N dpmpi --config FILE"));
+  EXPECT_TRUE(contains(dpmpi("--help").output, "Exit codes: 0 done"));
+  EXPECT_TRUE(contains(dpmpi("help dp-sgd").output, "method.clip"));
+  EXPECT_TRUE(contains(dpmpi("help privacy").output, "privacy.noise_multiplier"));
+  EXPECT_TRUE(contains(dpmpi("help logistic").output, "objective.name = logistic"));
+  EXPECT_TRUE(contains(dpmpi("list").output, "dp-sgd"));
+  EXPECT_TRUE(contains(dpmpi("list objectives").output, "phase_retrieval"));
+  EXPECT_TRUE(contains(dpmpi("--version").output, "dpmpi "));
+}
+
+TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"trian " + config(), "did you mean train?"},
+      {"train", "needs --config FILE"},
+      {"--config /nonexistent.ini", "cannot read the config file /nonexistent.ini"},
+      {"--config " + folder(), "is a directory"},
+      {"--confg x", "unrecognised option"},
+      {config() + " --set rate=1", "expected section.key=value"},
+      {"help dpsgd", "did you mean dp-sgd?"},
+      {"list nothing", "one of methods"},
+      {"generate --rows 5", "unknown key generate.rows"},
+      {"resume /nonexistent", "cannot read the config file"},
+  };
+  for (const auto& [arguments, message] : wrong) {
+    const Outcome outcome = dpmpi(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, message)) << arguments << "\n" << outcome.output;
+  }
+}
+
+TEST_F(Cli, AllConfigProblemsAreReportedAtOnce) {
+  std::ofstream(folder() + "/bad.ini")
+      << "[data]\ntrain = t.csv\nblocks = -3\n[objective]\nname = logistc\n[method]\nrate = fast\nclip = nan\n"
+         "[privacy]\ndelta = 2\nadjacency = both\n";
+  const Outcome outcome = dpmpi("--config " + folder() + "/bad.ini");
+  EXPECT_EQ(outcome.code, 2);
+  for (const char* part :
+       {"bad.ini:3: data.blocks = -3", "bad.ini:5: objective.name = logistc is not known (did you mean logistic?)",
+        "bad.ini:7: method.rate = fast", "bad.ini:8: method.clip = nan", "bad.ini:10: privacy.delta = 2",
+        "bad.ini:11: privacy.adjacency = both", "needs privacy.epsilon"})
+    EXPECT_TRUE(contains(outcome.output, part)) << part << "\n" << outcome.output;
+  std::ofstream(folder() + "/typo.ini")
+      << read_file(folder() + "/base.ini") << "[method]\nlearning_rate = 3\nmomentun = 1\n";
+  EXPECT_TRUE(contains(dpmpi("--config " + folder() + "/typo.ini").output,
+                       "unknown key method.momentun; did you mean method.momentum?"));
+}
+
+TEST_F(Cli, RefusalsOfPrivacyExitWith4) {
+  EXPECT_EQ(dpmpi(config() + " --set privacy.delta=0.01").code, 4);
+  EXPECT_EQ(dpmpi(config() + " --set method.sampling=wor").code, 4);
+  EXPECT_EQ(dpmpi(config() + " --set data.normalize=standard").code, 2);
+}
+
+TEST_F(Cli, PlanLedgerAccountAndCertificateAgree) {
+  const std::string run = folder() + "/agree";
+  const json plan = json::parse(dpmpi("plan --json " + config()).output);
+  EXPECT_LE(plan["epsilon"].get<double>(), 2.0);
+  EXPECT_GT(plan["epsilon"].get<double>(), 1.999);
+  EXPECT_EQ(plan["events"].size(), 1u);
+  ASSERT_EQ(dpmpi("-q " + config() + " --set run.dir=" + run).code, 0);
+  const json certificate = file(run + "/certificate.json");
+  EXPECT_EQ(certificate["epsilon"], plan["epsilon"]);
+  EXPECT_EQ(certificate["delta"], 1e-5);
+  const json account = json::parse(dpmpi("account " + run + "/ledger.jsonl --delta 1e-5 --json").output);
+  EXPECT_EQ(account["epsilon"], certificate["epsilon"]);
+  EXPECT_EQ(account["adjacency"], "add_remove");
+  EXPECT_FALSE(fs::exists(run + "/checkpoint/key")) << "the noise key is wiped at the end";
+
+  std::ifstream metrics(run + "/metrics.jsonl");
+  std::string line, last;
+  while (std::getline(metrics, line)) last = line;
+  const json end = json::parse(last);
+  EXPECT_EQ(end["step"], plan["steps"]);
+  EXPECT_EQ(end["epsilon"], certificate["epsilon"]);
+  for (const char* key : {"eval.loss", "eval.accuracy", "eval.auc"}) EXPECT_TRUE(end.contains(key)) << key;
+  EXPECT_GT(end["eval.auc"].get<double>(), 0.7);
+  EXPECT_EQ(dpmpi("-q " + config() + " --set run.dir=" + run).code, 2) << "a run directory is never overwritten";
+}
+
+TEST_F(Cli, RunsWithoutPrivacySaySo) {
+  const std::string seeded = folder() + "/seeded", plain = folder() + "/plain";
+  const Outcome outcome = dpmpi(config() + " --set privacy.seed=1 --set run.dir=" + seeded);
+  ASSERT_EQ(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.output, "NOT PRIVATE"));
+  EXPECT_EQ(file(seeded + "/certificate.json")["epsilon"], "infinity");
+  const Outcome sgd = dpmpi(config() + " --set method.name=sgd --set run.dir=" + plain);
+  ASSERT_EQ(sgd.code, 0) << sgd.output;
+  EXPECT_TRUE(contains(sgd.output, "NOT PRIVATE"));
+  EXPECT_EQ(file(plain + "/certificate.json")["epsilon"], "infinity");
+  EXPECT_TRUE(contains(file(plain + "/certificate.json")["statement"], "NOT PRIVATE"));
+}
+
+TEST_F(Cli, NoiseIsFreshInEveryRunAndTheSameForASeed) {
+  const auto model = [&](const char* name, const std::string& extra) {
+    const std::string run = folder() + "/" + name;
+    EXPECT_EQ(dpmpi("-q " + config() + extra + " --set run.dir=" + run).code, 0);
+    const std::string text = read_file(run + "/model.safetensors");
+    return text.substr(text.size() - 41 * 4);
+  };
+  EXPECT_NE(model("a", ""), model("b", ""));
+  EXPECT_EQ(model("c", " --set privacy.seed=3"), model("d", " --set privacy.seed=3"));
+}
+
+TEST_F(Cli, ConvertedDataTrainToTheSameModel) {
+  ASSERT_EQ(dpmpi(fmt::format("convert {0}/t.csv {0}/t.bin", folder())).code, 0);
+  const auto ledger_tail = [&](const char* name, const std::string& extra) {
+    const std::string run = folder() + "/" + name;
+    EXPECT_EQ(dpmpi("-q " + config() + " --set privacy.seed=3 --set run.dir=" + run + extra).code, 0);
+    const std::string text = read_file(run + "/model.safetensors");
+    return text.substr(text.size() - 41 * 4);
+  };
+  EXPECT_EQ(ledger_tail("text", ""), ledger_tail("binary", " --set data.train=t.bin --set data.eval="));
+}
+
+// Stopped after every step (a time limit of zero), gone on with: the same bytes as the run that was left alone.
+TEST_F(Cli, StoppedAndResumedRunsEndWithTheSameBytes) {
+  const std::string whole = folder() + "/whole", parts = folder() + "/parts";
+  const std::string common =
+      config() + " --set privacy.seed=9 --set method.steps=7 --set method.momentum=0.5 --set report.eval_every=2";
+  ASSERT_EQ(dpmpi("-q " + common + " --set run.dir=" + whole).code, 0);
+  Outcome outcome = dpmpi("-q " + common + " --set run.max_hours=1e-12 --set run.dir=" + parts);
+  EXPECT_EQ(outcome.code, 6) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "go on with: dpmpi resume " + parts)) << outcome.output;
+  EXPECT_FALSE(fs::exists(parts + "/model.safetensors"));
+  EXPECT_EQ(fs::status(parts + "/checkpoint/key").permissions() & fs::perms::all,
+            fs::perms::owner_read | fs::perms::owner_write);
+  for (int i = 0; i < 10 && outcome.code == 6; ++i) {
+    const std::string ranks = i % 2 ? "mpirun -n 2 " : "";
+    outcome = testing::run_command(fmt::format("{}{} resume -q {}", ranks, DPMPI_PROGRAM, parts));
+  }
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
+    EXPECT_EQ(read_file(whole + "/" + name), read_file(parts + "/" + name)) << name;
+}
+
+TEST_F(Cli, ResumeRefusesOtherDataOtherConfigAndAnEditedLedger) {
+  const std::string run = folder() + "/guard";
+  fs::copy_file(folder() + "/t.csv", folder() + "/guard.csv");
+  const auto fresh = [&] {
+    fs::remove_all(run);
+    ASSERT_EQ(
+        dpmpi("-q " + config() + " --set data.train=guard.csv --set run.max_hours=1e-12 --set run.dir=" + run).code,
+        6);
+  };
+  fresh();
+  Outcome outcome = dpmpi("resume -q " + run + " --set method.rate=3");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "belongs to another config")) << outcome.output;
+
+  std::string text = read_file(folder() + "/guard.csv");
+  text[text.find("\n1,") + 1] = '0';
+  std::ofstream(folder() + "/guard.csv") << text;
+  outcome = dpmpi("resume -q " + run);
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "not those that the run")) << outcome.output;
+
+  fresh();
+  const std::string ledger = read_file(run + "/ledger.jsonl");
+  std::ofstream(run + "/ledger.jsonl") << ledger.substr(0, ledger.find('\n') + 1);
+  outcome = dpmpi("resume -q " + run);
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "not the ledger of the checkpoint")) << outcome.output;
+  std::string edited = ledger;
+  edited.replace(edited.find("\"count\":"), 9, "\"count\":0");
+  std::ofstream(run + "/ledger.jsonl") << edited;
+  EXPECT_EQ(dpmpi("resume -q " + run).code, 4);
+}
+
+}  // namespace
+}  // namespace dpmpi
