@@ -63,32 +63,43 @@ inline double cos_series(double t) {
 
 constexpr std::size_t lanes = 128;
 
-// One chunk of pairs, staged through small arrays so that each loop is plain vector code.
+// One chunk of pairs, staged through small arrays so that each loop is plain vector code; no branch, no choice but
+// by bits.
 void box_muller_chunk(const std::uint64_t* words, double* out, std::size_t pairs) {
-  double radius[lanes], turn[lanes];
+  alignas(64) double radius[lanes], sine[lanes], cosine[lanes];
+  alignas(64) std::int64_t quarter[lanes];
   for (std::size_t i = 0; i < pairs; ++i) {
     // (w + 1/2) 2^-64 keeps the full resolution of small values: the radius reaches sqrt(2 * 65 ln 2) = 9.49.
-    const double u = (static_cast<double>(words[2 * i]) + 0.5) * 0x1p-64;
-    radius[i] = std::sqrt(-2.0 * log_series(u));
-    turn[i] = static_cast<double>(static_cast<std::int64_t>(words[2 * i + 1] >> 11)) *
-              0x1p-51;  // quarter turns in [0, 4)
+    radius[i] = (static_cast<double>(words[2 * i]) + 0.5) * 0x1p-64;
+    const auto position = static_cast<std::int64_t>(words[2 * i + 1] >> 11);  // of 2^53 on the circle
+    quarter[i] = (position + (std::int64_t{1} << 50)) >> 51;                  // nearest quarter turn, 0 .. 4
+    cosine[i] = static_cast<double>(position - (quarter[i] << 51)) * (0x1p-51 * 1.57079632679489661923);
+  }
+  for (std::size_t i = 0; i < pairs; ++i) radius[i] = std::sqrt(-2.0 * log_series(radius[i]));
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double t = cosine[i];
+    sine[i] = sin_series(t), cosine[i] = cos_series(t);
   }
   for (std::size_t i = 0; i < pairs; ++i) {
-    const double quarter = std::floor(turn[i] + 0.5);  // 0 .. 4
-    const double t = (turn[i] - quarter) * 1.57079632679489661923;
-    const double s = sin_series(t), c = cos_series(t);
-    const bool odd = quarter == 1.0 || quarter == 3.0;
-    const double cos_value = odd ? s : c, sin_value = odd ? c : s;
-    const double cos_sign = (quarter == 1.0 || quarter == 2.0) ? -1.0 : 1.0;
-    const double sin_sign = (quarter == 2.0 || quarter == 3.0) ? -1.0 : 1.0;
-    out[2 * i] = radius[i] * (cos_sign * cos_value);
-    out[2 * i + 1] = radius[i] * (sin_sign * sin_value);
+    // Odd quarters swap sine and cosine; the signs follow the quadrant.
+    const auto k = static_cast<std::uint64_t>(quarter[i]);
+    const std::uint64_t swap = std::uint64_t{0} - (k & 1);
+    const auto s = std::bit_cast<std::uint64_t>(sine[i]), c = std::bit_cast<std::uint64_t>(cosine[i]);
+    const std::uint64_t first = ((c & ~swap) | (s & swap)) ^ (((k + 1) & 2) << 62);
+    const std::uint64_t second = ((s & ~swap) | (c & swap)) ^ ((k & 2) << 62);
+    out[2 * i] = radius[i] * std::bit_cast<double>(first);
+    out[2 * i + 1] = radius[i] * std::bit_cast<double>(second);
   }
 }
 
 }  // namespace
 
 double portable_log(double x) { return log_series(x); }
+
+void log_uniform(std::span<const std::uint64_t> words, std::span<double> out) {
+  for (std::size_t i = 0; i < words.size(); ++i)
+    out[i] = log_series((static_cast<double>(words[i]) + 0.5) * 0x1p-64);
+}
 
 double portable_cos_pi(double x) {
   const double quarter = std::floor(2 * x + 0.5);  // 0, 1 or 2 quarter turns

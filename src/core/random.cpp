@@ -95,7 +95,7 @@ void SecretStream::words(std::uint64_t step, std::uint32_t site, std::uint64_t f
 }
 
 void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t first, std::span<double> out) {
-  std::array<std::uint64_t, 1024> bits;
+  std::array<std::uint64_t, 2048> bits;
   for (std::size_t i = 0; i < out.size(); i += bits.size()) {
     const std::size_t count = std::min(bits.size(), out.size() - i), even = round_up_even(count);
     const std::span<std::uint64_t> chunk(bits.data(), even);
@@ -103,7 +103,7 @@ void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t
     if (even == count) {
       box_muller(chunk, out.subspan(i, count));
     } else {  // an odd tail: the last pair gives one normal
-      std::array<double, 1024> normal;
+      std::array<double, 2048> normal;
       box_muller(chunk, std::span(normal.data(), even));
       std::copy_n(normal.begin(), count, out.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -116,6 +116,13 @@ std::uint64_t SecretReader::next() {
   if (slot == 0) stream_.words(step_, site_, position_, buffer_);
   ++position_;
   return buffer_[slot];
+}
+
+std::span<const std::uint64_t, 64> SecretReader::next_block() {
+  verify(position_ % buffer_.size() == 0, "a block of words begins where the last one ended");
+  stream_.words(step_, site_, position_, buffer_);
+  position_ += buffer_.size();
+  return buffer_;
 }
 
 std::uint64_t SecretReader::below(std::uint64_t n) {

@@ -33,12 +33,15 @@ void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::ui
   }
   SecretReader reader(stream, step, site);
   const double scale = 1.0 / log_of_complement(q);
-  double position = -1;
-  for (;;) {
-    const double u = (static_cast<double>(reader.next()) + 0.5) * 0x1p-64;
-    position += 1 + std::floor(portable_log(u) * scale);
-    if (position >= static_cast<double>(count)) return;
-    out.push_back(static_cast<std::uint32_t>(position));
+  std::array<double, 64> gap;
+  for (double position = -1;;) {
+    log_uniform(reader.next_block(), gap);
+    for (double& g : gap) g = std::floor(g * scale);
+    for (const double g : gap) {
+      position += 1 + g;
+      if (position >= static_cast<double>(count)) return;
+      out.push_back(static_cast<std::uint32_t>(position));
+    }
   }
 }
 

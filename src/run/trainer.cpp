@@ -65,7 +65,7 @@ class Run {
 // How much less the root computes, because it also draws the noise: in blocks' worth of work (who owns what changes
 // no bit).
 double root_burden(const Plan& plan, const Objective& objective, const BlockLayout& layout) {
-  constexpr double noise_seconds = 2.1e-9, flops_per_second = 1.2e11;  // per coordinate; one core's products
+  constexpr double noise_seconds = 4e-9, flops_per_second = 1.3e11;  // per coordinate; one core's products
   double noise = 0, block = 0;
   for (const auto& query : plan.queries) {
     noise += query.is_private() ? noise_seconds * static_cast<double>(query.dim) : 0;

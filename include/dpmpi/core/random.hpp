@@ -77,6 +77,8 @@ class SecretReader {
       : stream_(stream), step_(step), site_(site) {}
   std::uint64_t next();
   std::uint64_t below(std::uint64_t n);  ///< exactly uniform on 0..n-1 (rejection)
+  /// The next 64 words at once (only where all words before were read by this function).
+  std::span<const std::uint64_t, 64> next_block();
 
  private:
   SecretStream& stream_;
@@ -92,6 +94,8 @@ void box_muller(std::span<const std::uint64_t> words, std::span<double> out);
 /// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C
 /// library.
 double portable_log(double x);
+/// out[i] = ln((words[i] + 1/2) 2^-64): the logarithm of a uniform number, many at a time.
+void log_uniform(std::span<const std::uint64_t> words, std::span<double> out);
 /// cos(pi x) for x in [0, 1], likewise.
 double portable_cos_pi(double x);
 

@@ -1,0 +1,54 @@
+// Secret normals, keystream words and lattice rounding: the serial work of the root.
+
+#include <benchmark/benchmark.h>
+
+#include "dpmpi/core/lattice.hpp"
+#include "dpmpi/core/random.hpp"
+
+namespace {
+
+using namespace dpmpi;
+constexpr std::size_t count = 203530;
+
+void secret_words(benchmark::State& state) {
+  SecretStream stream(SecretKey::from_seed(1));
+  std::vector<std::uint64_t> words(count);
+  std::uint64_t step = 0;
+  for (auto _ : state) stream.words(step++, 0, 0, words), benchmark::DoNotOptimize(words.data());
+  state.SetBytesProcessed(static_cast<std::int64_t>(8 * count) * state.iterations());
+}
+BENCHMARK(secret_words);
+
+void normals_from_words(benchmark::State& state) {
+  std::vector<std::uint64_t> words(count);
+  PublicStream(1, "bench").words(0, words);
+  std::vector<double> out(count);
+  for (auto _ : state) box_muller(words, out), benchmark::DoNotOptimize(out.data());
+  state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
+}
+BENCHMARK(normals_from_words);
+
+void secret_normals(benchmark::State& state) {
+  SecretStream stream(SecretKey::from_seed(1));
+  std::vector<double> out(count);
+  std::uint64_t step = 0;
+  for (auto _ : state) stream.normals(step++, 0, 0, out), benchmark::DoNotOptimize(out.data());
+  state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
+}
+BENCHMARK(secret_normals);
+
+void lattice_add(benchmark::State& state) {
+  LatticeAccumulator sum(count, Lattice{20}, 1.0);
+  const AlignedVector<float> values(count, 0.25f);
+  for (auto _ : state) {
+    sum.clear();
+    for (int i = 0; i < 8; ++i) sum.begin(64), sum.add(0, std::span<const float>(values));
+    benchmark::DoNotOptimize(sum.totals().data());
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(8 * count) * state.iterations());
+}
+BENCHMARK(lattice_add);
+
+}  // namespace
+
+BENCHMARK_MAIN();
