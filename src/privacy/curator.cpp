@@ -57,8 +57,8 @@ struct Curator::Site {
 
   Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks, bool root)
       : query(q),
-        batching(MicroBatching::plan(micro_batch_rows, layout.largest(),
-                                     expected_share(q.sampling, layout.records))),
+        batching(
+            MicroBatching::plan(micro_batch_rows, layout.largest(), expected_share(q.sampling, layout.records))),
         sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta), flag_words),
         selected(own_blocks),
         noise(root && q.is_private() ? q.dim : 0),
