@@ -1,7 +1,7 @@
 #include "dpmpi/privacy/calibrate.hpp"
 
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 
 #include <gtest/gtest.h>

@@ -15,7 +15,8 @@ const Communicator* the_world = nullptr;
 // The root prints as usual; the other ranks print only what fails, with their number.
 class FailurePrinter : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo& test) override {
-    name_ = std::string(test.test_suite_name()) + "." + test.name();  // asking later would wait for a lock that the caller holds
+    name_ = std::string(test.test_suite_name()) + "." +
+            test.name();  // asking later would wait for a lock that the caller holds
   }
   void OnTestPartResult(const ::testing::TestPartResult& result) override {
     if (result.failed())

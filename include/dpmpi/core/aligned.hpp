@@ -19,7 +19,7 @@ struct AlignedAllocator {
   T* allocate(std::size_t n) {
     return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{cache_line}));
   }
-  void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{cache_line}); }
+  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{cache_line}); }
   template <class U>
   bool operator==(const AlignedAllocator<U>&) const {
     return true;

@@ -51,8 +51,8 @@ class LatticeAccumulator {
   void add(std::size_t offset, std::span<const double> values);
 
   /// The int32 accumulator (dim() entries, 64-byte-aligned), for kernels that round and add in their own sweep:
-  /// hot()[j] += lrintf(coefficient * scale() * x[j]). Whole vectors: it is padded to a multiple of 16, where only 0
-  /// may be added.
+  /// hot()[j] += lrintf(coefficient * scale() * x[j]). Whole vectors: it is padded to a multiple of 16, where only
+  /// 0 may be added.
   std::int32_t* hot() { return hot_.data(); }
 
   /// The exact sum so far, in units of 2^-k. Local.

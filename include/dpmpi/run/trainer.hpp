@@ -12,7 +12,7 @@ namespace dpmpi {
 
 struct TrainOptions {
   std::optional<std::string> resume = {};  ///< run directory to go on with, instead of starting a new one
-  bool quiet = false;                 ///< no settings table, no summary
+  bool quiet = false;                      ///< no settings table, no summary
 };
 
 /// Runs `config` on all ranks of `comm`. Collective. Returns ExitCode::done or ExitCode::stopped; throws on errors.

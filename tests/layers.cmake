@@ -1,0 +1,62 @@
+# The layer rule, read off the #include lines (cmake -P tests/layers.cmake):
+#   a file includes "dpmpi/LAYER/..." of its own layer or of one to its left only, and <mpi.h> stays in src/comm.
+cmake_minimum_required(VERSION 3.25)
+set(layers core comm data objective privacy method run cli)
+get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}" DIRECTORY)
+set(problems "")
+
+# Lines of the form #include <...> or #include "...", without the brackets.
+function(read_includes file result)
+  file(STRINGS "${root}/${file}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  list(TRANSFORM lines REPLACE "^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]*)[>\"].*$" "\\1")
+  set(${result} "${lines}" PARENT_SCOPE)
+endfunction()
+
+# 1. Includes go leftwards.
+file(GLOB_RECURSE sources RELATIVE "${root}" "${root}/include/dpmpi/*.hpp" "${root}/src/*.hpp" "${root}/src/*.cpp")
+set(checked 0)
+foreach(file IN LISTS sources)
+  if(file MATCHES "^src/main\\.cpp$")
+    continue()  # main may include every layer
+  endif()
+  string(REGEX REPLACE "^(include/dpmpi|src)/([^/]+)/.*$" "\\2" own "${file}")
+  list(FIND layers "${own}" own_place)
+  if(own_place EQUAL -1)
+    list(APPEND problems "${file}: is in none of the layers")
+    continue()
+  endif()
+  read_includes("${file}" includes)
+  foreach(included IN LISTS includes)
+    if(included MATCHES "(^|/)\\.\\./")
+      list(APPEND problems "${file}: includes ${included}: name the header from the include folder")
+    elseif(included MATCHES "^dpmpi/([^/]+)/")
+      math(EXPR checked "${checked} + 1")
+      list(FIND layers "${CMAKE_MATCH_1}" place)
+      if(place EQUAL -1 OR place GREATER own_place)
+        list(APPEND problems "${file}: ${own} must not include ${included}")
+      endif()
+    endif()
+  endforeach()
+endforeach()
+
+# 2. MPI is behind the communicator.
+file(GLOB_RECURSE all RELATIVE "${root}" "${root}/include/*.h*" "${root}/src/*.?pp" "${root}/tests/*.?pp"
+     "${root}/bench/*.?pp" "${root}/examples/*.*")
+foreach(file IN LISTS all)
+  if(file MATCHES "^(src/comm|tests/support)/")
+    continue()
+  endif()
+  read_includes("${file}" includes)
+  if("mpi.h" IN_LIST includes)
+    list(APPEND problems "${file}: includes <mpi.h>, which is for src/comm and tests/support")
+  endif()
+endforeach()
+
+if(checked LESS 100)
+  list(APPEND problems "only ${checked} includes between layers were found: does this script still read the sources?")
+endif()
+if(problems)
+  list(JOIN problems "\n  " text)
+  message(FATAL_ERROR "the layer rule is broken:\n  ${text}")
+endif()
+message(STATUS "${checked} includes between layers go the right way")
