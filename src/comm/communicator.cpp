@@ -11,6 +11,7 @@
 namespace dpmpi {
 namespace {
 
+// Sums are formed modulo 2^64 (as unsigned), where overflow is defined: masks that cancel rely on it.
 std::size_t chunk_limit = std::size_t{1} << 30;  // MPI 3.1 counts are int
 
 void check(int code, const char* what) {
@@ -62,7 +63,7 @@ void Communicator::sum_to_root(std::span<std::int64_t> values) const {
   if (size_ <= 1) return;
   in_chunks(values.size(), [&](std::size_t offset, int count) {
     std::int64_t* data = values.data() + offset;
-    check(MPI_Reduce(is_root() ? MPI_IN_PLACE : data, is_root() ? data : nullptr, count, MPI_INT64_T, MPI_SUM, 0,
+    check(MPI_Reduce(is_root() ? MPI_IN_PLACE : data, is_root() ? data : nullptr, count, MPI_UINT64_T, MPI_SUM, 0,
                      handle_->comm),
           "sum to root");
   });
@@ -71,7 +72,7 @@ void Communicator::sum_to_root(std::span<std::int64_t> values) const {
 void Communicator::sum(std::span<std::int64_t> values) const {
   if (size_ <= 1) return;
   in_chunks(values.size(), [&](std::size_t offset, int count) {
-    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_INT64_T, MPI_SUM, handle_->comm), "sum");
+    check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_UINT64_T, MPI_SUM, handle_->comm), "sum");
   });
 }
 

@@ -73,7 +73,7 @@ struct Curator::Site {
 };
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
-                 std::size_t micro_batch_rows, const std::optional<SecretKey>& key)
+                 std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
     : comm_(comm), shard_(shard) {
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
@@ -108,6 +108,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     selection_.emplace_back(block_key.derive("bits"));
     tags += block_key.derive("commitment").authenticate(content_digest(shard.blocks[i].records));
   }
+  if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);
   const auto all_tags = comm.gather(tags);
   if (comm.is_root())
     commitment_ = key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, "")));
@@ -208,6 +209,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   const Stopwatch watch(timing_.reduce);
   const auto message = s.sum.message();
   message.back() = stop_requested_ ? 1 : 0;
+  if (mask_) mask_->apply(message, batch.step_, query.site);
   comm_.sum_to_root(message);
   s.summed = batch.step_ + 1;
   return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});

@@ -55,7 +55,9 @@ void PrivacyOptions::declare(Options& options) {
            "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
       .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare",
            {"add_remove", "replace_one"})
-      .add("trust", trust, "who may see un-noised sums: the root process only, or every rank of the job",
+      .add("trust", trust,
+           "who may see un-noised sums: the root process only (partial sums are masked on their way), or every "
+           "rank of the job (faster)",
            {"root", "cluster"})
       .add("seed", seed,
            "FOR TESTS: secret randomness from this seed; the certificate then says epsilon = infinity",

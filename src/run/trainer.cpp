@@ -131,7 +131,8 @@ void Run::open_directory() {
            : config_.privacy.seeded() ? SecretKey::from_seed(static_cast<std::uint64_t>(config_.privacy.seed))
                                       : SecretKey::from_system();
   }
-  curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key_);
+  curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key_,
+                                       config_.privacy.trust == "root");
   if (!root_) return;
   if (options_.resume) {
     ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));

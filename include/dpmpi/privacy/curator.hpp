@@ -19,6 +19,7 @@
 #include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/privacy/query.hpp"
 #include "dpmpi/privacy/secret.hpp"
+#include "dpmpi/privacy/sum_mask.hpp"
 
 namespace dpmpi {
 
@@ -49,8 +50,9 @@ class Curator {
 
   /// Collective. `key` is read on the root only. `queries` is the plan; `comm` and `shard` must outlive the
   /// curator.
+  /// `mask_sums`: hide partial sums from the ranks that a reduction passes them through (trust = root).
   Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries, std::size_t micro_batch_rows,
-          const std::optional<SecretKey>& key);
+          const std::optional<SecretKey>& key, bool mask_sums = true);
   ~Curator();
 
   const Query& query(std::uint32_t site) const;
@@ -97,9 +99,10 @@ class Curator {
   Ledger* ledger_ = nullptr;
   std::string commitment_;
   std::vector<std::unique_ptr<Site>> sites_;
-  std::unique_ptr<SecretStream> noise_;     // root only
-  std::unique_ptr<SecretStream> quota_;     // root only: block sizes of batches without replacement
-  std::vector<SecretStream> selection_;     // one for each own block
+  std::unique_ptr<SecretStream> noise_;  // root only
+  std::unique_ptr<SecretStream> quota_;  // root only: block sizes of batches without replacement
+  std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly
+  std::vector<SecretStream> selection_;  // one for each own block
   std::uint64_t steps_ = 0, reserved_ = 0;  // steps of the plan; steps covered by ledger lines
   bool stop_requested_ = false, stop_agreed_ = false;
   Timing timing_;

@@ -1,0 +1,28 @@
+#pragma once
+// A reduction passes partial sums through the memory of other ranks on their way to the root. Under trust = root no
+// worker may see them, so every rank adds a mask that looks uniform to all but its two neighbours and the root, and
+// that cancels exactly in the full sum: m_r = K_r - K_(r-1) modulo 2^64, K_r a keystream that ranks r and r + 1
+// (cyclically) share. A partial sum over any proper subset of ranks keeps at least two keystreams, which no single
+// worker knows both of.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/random.hpp"
+
+namespace dpmpi {
+
+class SumMask {
+ public:
+  /// Collective: the root derives the shared keys and sends each rank its two. `key` is read on the root only.
+  SumMask(const Communicator& comm, const std::optional<SecretKey>& key);
+  /// Adds this rank's mask of (step, site). Local.
+  void apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t site);
+
+ private:
+  std::optional<SecretStream> plus_, minus_;
+};
+
+}  // namespace dpmpi
