@@ -130,8 +130,9 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
   Shard shard;
   shard.facts = {records, features, chosen.storage};
   shard.layout = BlockLayout::of(shard.facts, blocks);
-  const double burden = 4e-9 * static_cast<double>(objective->dim()) /
-                        (static_cast<double>(batch) / blocks * objective->flops_per_record() / 1.3e11);
+  const double burden =
+      4e-9 * static_cast<double>(objective->dim()) /
+      (static_cast<double>(batch) / blocks * std::max(0.7e-6, objective->flops_per_record() / 1.3e11));
   const Ownership ownership = Ownership::balanced(blocks, comm.size(), burden);
   for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b)
     shard.blocks.push_back(

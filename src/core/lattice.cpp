@@ -70,16 +70,24 @@ void LatticeAccumulator::add(std::size_t offset, std::span<const double> values)
     to[j] += static_cast<std::int32_t>(__builtin_rint(scale * values[j]));
 }
 
-void LatticeAccumulator::spill() {
+void LatticeAccumulator::spill(std::size_t first, std::size_t last) {
   std::int32_t* hot = hot_.data();
   std::int64_t* total = total_.data();
   if (fresh_) {
-    for (std::size_t j = 0; j < dim_; ++j) total[j] = hot[j], hot[j] = 0;
+    for (std::size_t j = first; j < last; ++j) total[j] = hot[j], hot[j] = 0;
   } else if (pending_ > 0) {
-    for (std::size_t j = 0; j < dim_; ++j) total[j] += hot[j], hot[j] = 0;
+    for (std::size_t j = first; j < last; ++j) total[j] += hot[j], hot[j] = 0;
   }
-  pending_ = 0;
-  fresh_ = false;
+}
+
+void LatticeAccumulator::finish(const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk) {
+  constexpr std::size_t chunk = 1024;  // with its random words and normals within the first-level cache
+  for (std::size_t first = 0; first < dim_; first += chunk) {
+    const std::size_t last = std::min(dim_, first + chunk);
+    spill(first, last);
+    on_chunk(first, std::span(total_).subspan(first, last - first));
+  }
+  spilled();
 }
 
 std::span<std::int64_t> LatticeAccumulator::totals() { return message().first(dim()); }

@@ -12,8 +12,8 @@
 namespace dpmpi {
 namespace {
 
-// ln x = e ln 2 + ln m with m in [sqrt(1/2), sqrt(2)); ln m = 2 artanh((m-1)/(m+1)), a series in s^2 <= 0.0295
-// whose terms from s^25 on are below 2^-66.
+// ln x = e ln 2 + ln m with m in [sqrt(1/2), sqrt(2)); ln m = 2 s + 2 s^3 p(s^2), s = (m-1)/(m+1), p the minimax
+// polynomial of degree 6 (absolute error of the logarithm below 2e-18).
 inline double log_series(double x) {
   constexpr std::uint64_t sqrt_half = 0x3FE6A09E667F3BCDULL;
   const auto bits = std::bit_cast<std::uint64_t>(x);
@@ -21,43 +21,37 @@ inline double log_series(double x) {
   const auto exponent = static_cast<std::int64_t>(shifted) >> 52;
   const double m = std::bit_cast<double>(bits - (static_cast<std::uint64_t>(exponent) << 52));
   const double s = (m - 1.0) / (m + 1.0), z = s * s;
-  double p = 1.0 / 23;
-  p = p * z + 1.0 / 21;
-  p = p * z + 1.0 / 19;
-  p = p * z + 1.0 / 17;
-  p = p * z + 1.0 / 15;
-  p = p * z + 1.0 / 13;
-  p = p * z + 1.0 / 11;
-  p = p * z + 1.0 / 9;
-  p = p * z + 1.0 / 7;
-  p = p * z + 1.0 / 5;
-  p = p * z + 1.0 / 3;
+  double p = 0.073082420991833015785;
+  p = p * z + 0.076658594041400354306;
+  p = p * z + 0.090914446046332980504;
+  p = p * z + 0.11111105566821042194;
+  p = p * z + 0.14285714312991274103;
+  p = p * z + 0.19999999999949744459;
+  p = p * z + 0.33333333333333348434;
   constexpr double ln2_high = 0x1.62e42fefa3800p-1, ln2_low = 0x1.ef35793c76730p-45;
   const auto e = static_cast<double>(exponent);
   return e * ln2_high + (2.0 * s + (2.0 * s * z * p + e * ln2_low));
 }
 
-// sin and cos of (pi/2) r, |r| <= 1/2, by Taylor series in t = (pi/2) r; the first dropped terms are below 2^-54.
+// sin and cos on [-pi/4, pi/4]: minimax polynomials in t^2, absolute error below 1e-17.
 inline double sin_series(double t) {
   const double z = t * t;
-  double p = -1.0 / 1307674368000;
-  p = p * z + 1.0 / 6227020800;
-  p = p * z - 1.0 / 39916800;
-  p = p * z + 1.0 / 362880;
-  p = p * z - 1.0 / 5040;
-  p = p * z + 1.0 / 120;
-  p = p * z - 1.0 / 6;
+  double p = 1.5918129294866608667e-10;
+  p = p * z - 2.5051131845003624417e-8;
+  p = p * z + 2.7557316102552440119e-6;
+  p = p * z - 1.9841269836758574323e-4;
+  p = p * z + 8.3333333333309484855e-3;
+  p = p * z - 0.16666666666666664624;
   return t + t * z * p;
 }
 inline double cos_series(double t) {
   const double z = t * t;
-  double p = 1.0 / 20922789888000;
-  p = p * z - 1.0 / 87178291200;
-  p = p * z + 1.0 / 479001600;
-  p = p * z - 1.0 / 3628800;
-  p = p * z + 1.0 / 40320;
-  p = p * z - 1.0 / 720;
-  p = p * z + 1.0 / 24;
+  double p = -1.1382632425521718005e-11;
+  p = p * z + 2.0876146268403197893e-9;
+  p = p * z - 2.7557317271729792882e-7;
+  p = p * z + 2.4801587298765687927e-5;
+  p = p * z - 1.3888888888887397237e-3;
+  p = p * z + 4.1666666666666665389e-2;
   return 1.0 - 0.5 * z + z * z * p;
 }
 

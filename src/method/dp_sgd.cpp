@@ -63,9 +63,13 @@ class DpSgd : public Method {
     const auto noisy = curator.release(std::move(total));
 
     const auto per_record = static_cast<float>(1 / expected_batch_);
-    for (std::size_t j = 0; j < x_.size(); ++j) mean_[j] = per_record * noisy[j];
-    objective_->add_regularizer_gradient(x_, mean_);
-    optimizer_.update(x_, mean_, t);
+    if (objective_->l2 > 0) {  // the public part of the objective joins after the release
+      for (std::size_t j = 0; j < x_.size(); ++j) mean_[j] = per_record * noisy[j];
+      objective_->add_regularizer_gradient(x_, mean_);
+      optimizer_.update(x_, mean_, 1, t);
+    } else {
+      optimizer_.update(x_, noisy, per_record, t);
+    }
   }
 
   std::span<const float> iterate() const override { return optimizer_.published(x_); }

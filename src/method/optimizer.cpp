@@ -46,7 +46,7 @@ double Optimizer::rate_at(std::uint64_t t) const {
   return rate_;
 }
 
-void Optimizer::update(std::span<float> x, std::span<const float> gradient, std::uint64_t t) {
+void Optimizer::update(std::span<float> x, std::span<const float> gradient, float scale, std::uint64_t t) {
   const std::size_t dim = x.size();
   const auto rate = static_cast<float>(rate_at(t));
   if (kind_ == "adam") {
@@ -55,18 +55,19 @@ void Optimizer::update(std::span<float> x, std::span<const float> gradient, std:
                tiny = static_cast<float>(stability_);
     const auto unbias1 = static_cast<float>(1 / (1 - power1_)), unbias2 = static_cast<float>(1 / (1 - power2_));
     for (std::size_t j = 0; j < dim; ++j) {
-      first_[j] = b1 * first_[j] + (1 - b1) * gradient[j];
-      second_[j] = b2 * second_[j] + (1 - b2) * gradient[j] * gradient[j];
+      const float g = scale * gradient[j];
+      first_[j] = b1 * first_[j] + (1 - b1) * g;
+      second_[j] = b2 * second_[j] + (1 - b2) * g * g;
       x[j] -= rate * (unbias1 * first_[j]) / (std::sqrt(unbias2 * second_[j]) + tiny);
     }
   } else if (momentum_ > 0) {
     const auto m = static_cast<float>(momentum_);
     for (std::size_t j = 0; j < dim; ++j) {
-      first_[j] = m * first_[j] + gradient[j];
+      first_[j] = m * first_[j] + scale * gradient[j];
       x[j] -= rate * first_[j];
     }
   } else {
-    for (std::size_t j = 0; j < dim; ++j) x[j] -= rate * gradient[j];
+    for (std::size_t j = 0; j < dim; ++j) x[j] -= rate * (scale * gradient[j]);
   }
   if (average_ > 0) {
     // The decay grows with t, so that the start point does not linger in the average.

@@ -51,22 +51,15 @@ struct Curator::Site {
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
   std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
   std::uint64_t quotas_from = 0;                  // first step of that window + 1
-  AlignedVector<std::int32_t> narrow_noise;       // root, where the noise surely fits: half the traffic
-  AlignedVector<std::int64_t> noise;              // root, else
   AlignedVector<float> released;                  // values, then the stop flag
   std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
 
-  // Box-Muller stays below 9.5 standard deviations.
-  static bool narrow(const Query& q) { return 9.5 * q.noise_std * q.lattice.scale() < 2147483647.0; }
-
-  Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks, bool root)
+  Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks)
       : query(q),
         batching(
             MicroBatching::plan(micro_batch_rows, layout.largest(), expected_share(q.sampling, layout.records))),
         sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta), flag_words),
         selected(own_blocks),
-        narrow_noise(root && q.is_private() && narrow(q) ? q.dim : 0),
-        noise(root && q.is_private() && !narrow(q) ? q.dim : 0),
         released(q.dim + flag_words) {
     batching.capacity = std::min(batching.capacity, sum.rows_at_once());
   }
@@ -78,8 +71,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
     steps_ = std::max(steps_, query.steps);
-    sites_.push_back(
-        std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size(), comm.is_root()));
+    sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
   }
 
   // A rank gets the selection keys of its own blocks only: it must not know which records of other ranks take part.
@@ -204,8 +196,9 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
       s.batching.for_each(shard_.blocks[i].records, s.selected[i],
                           [&](const Rows& rows) { kernel(rows, s.query.bound, s.sum); });
   }
-  // The noise does not depend on the data: the root draws it before it waits for the others.
-  if (comm_.is_root() && s.query.is_private()) draw_noise(s, batch.step_);
+  // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
+  // integer addition has no order, and so no un-noised total ever exists.
+  if (comm_.is_root() && s.query.is_private()) add_noise(s, batch.step_);
   const Stopwatch watch(timing_.reduce);
   const auto message = s.sum.message();
   message.back() = stop_requested_ ? 1 : 0;
@@ -217,31 +210,16 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
 
 // Gaussian noise on the lattice: rounding is post-processing of the continuous draw, because the sum is on the
 // lattice too.
-void Curator::draw_noise(Site& s, std::uint64_t step) {
+void Curator::add_noise(Site& s, std::uint64_t step) {
   const Stopwatch watch(timing_.noise);
   const double scale = s.query.noise_std * s.query.lattice.scale();
-  alignas(64) double chunk[2048];
-  const auto draw = [&](auto& noise) {
-    using Integer = typename std::decay_t<decltype(noise)>::value_type;
-    for (std::size_t j = 0; j < noise.size(); j += std::size(chunk)) {
-      const std::size_t count = std::min(std::size(chunk), noise.size() - j);
-      noise_->normals(step, s.query.site, j, std::span(chunk, count));
-      Integer* to = noise.data() + j;
-      for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<Integer>(__builtin_rint(scale * chunk[i]));
-    }
-  };
-  draw(s.narrow_noise), draw(s.noise);
+  alignas(64) double normal[1024];
+  s.sum.finish([&](std::size_t first, std::span<std::int64_t> total) {
+    noise_->normals(step, s.query.site, first, std::span(normal, total.size()));
+    for (std::size_t i = 0; i < total.size(); ++i)
+      total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));
+  });
 }
-
-// sum + noise, scaled once: no float between the sum and the release.
-namespace {
-template <class Noise>
-void scale_release(std::span<const std::int64_t> total, const Noise& noise, double quantum, float* out) {
-  for (std::size_t j = 0; j < noise.size(); ++j)
-    out[j] = static_cast<float>(static_cast<double>(total[j] + noise[j]) * quantum);
-}
-
-}  // namespace
 
 std::span<const float> Curator::release(Secret<LatticeSum> total) {
   Site& s = site(total.value_.site);
@@ -256,11 +234,9 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
     const auto message = s.sum.message();
     const double quantum = s.query.lattice.quantum();
     float* out = s.released.data();
-    scale_release(message, s.narrow_noise, quantum, out);
-    scale_release(message, s.noise, quantum, out);
-    if (!s.query.is_private())
-      for (std::size_t j = 0; j < s.query.dim; ++j)
-        out[j] = static_cast<float>(static_cast<double>(message[j]) * quantum);
+    // One scaling, no float between the sum and the release.
+    for (std::size_t j = 0; j < s.query.dim; ++j)
+      out[j] = static_cast<float>(static_cast<double>(message[j]) * quantum);
     s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
   }
   const Stopwatch watch(timing_.broadcast);

@@ -65,12 +65,13 @@ class Run {
 // How much less the root computes, because it also draws the noise: in blocks' worth of work (who owns what changes
 // no bit).
 double root_burden(const Plan& plan, const Objective& objective, const BlockLayout& layout) {
-  constexpr double noise_seconds = 4e-9, flops_per_second = 1.3e11;  // per coordinate; one core's products
+  // Per coordinate; one core's products; what a record costs at least, whatever its flops.
+  constexpr double noise_seconds = 4e-9, flops_per_second = 1.3e11, least_seconds = 0.7e-6;
+  const double record_seconds = std::max(least_seconds, objective.flops_per_record() / flops_per_second);
   double noise = 0, block = 0;
   for (const auto& query : plan.queries) {
     noise += query.is_private() ? noise_seconds * static_cast<double>(query.dim) : 0;
-    block += expected_batch(query.sampling, query.records) / layout.blocks * objective.flops_per_record() /
-             flops_per_second;
+    block += expected_batch(query.sampling, query.records) / layout.blocks * record_seconds;
   }
   return block > 0 ? noise / block : 0;
 }

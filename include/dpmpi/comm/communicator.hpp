@@ -68,6 +68,7 @@ class Communicator {
   Communicator() = default;
   explicit Communicator(std::shared_ptr<Handle> handle);
   void broadcast_bytes(void* data, std::size_t bytes) const;
+  void sum_pair(std::span<std::int64_t> values) const;
   std::shared_ptr<Handle> handle_;  // null: alone
   int rank_ = 0, size_ = 1;
 };

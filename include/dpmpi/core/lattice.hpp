@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "dpmpi/core/aligned.hpp"
@@ -57,11 +58,17 @@ class LatticeAccumulator {
 
   /// The exact sum so far, in units of 2^-k. Local.
   std::span<std::int64_t> totals();
+  /// As totals(), and calls on_chunk(first coordinate, exact sums) for pieces of the sum while they are in the
+  /// cache, to change them in place: adding noise in a pass of its own would cost as much memory traffic as the sum
+  /// itself.
+  void finish(const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk);
   /// totals() followed by the extra words (which clear() zeroes): what is summed over ranks.
   std::span<std::int64_t> message();
 
  private:
-  void spill();
+  void spill() { spill(0, dim_), spilled(); }
+  void spill(std::size_t first, std::size_t last);
+  void spilled() { pending_ = 0, fresh_ = false; }
 
   Lattice lattice_;
   float scale_;

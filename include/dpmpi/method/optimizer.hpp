@@ -19,8 +19,8 @@ class Optimizer {
   void validate(std::vector<std::string>& problems) const;
 
   void start(std::size_t dim, std::uint64_t steps);
-  /// x <- x - rate(t) * direction(gradient).
-  void update(std::span<float> x, std::span<const float> gradient, std::uint64_t t);
+  /// x <- x - rate(t) * direction(scale * gradient).
+  void update(std::span<float> x, std::span<const float> gradient, float scale, std::uint64_t t);
   /// The iterate to publish: x, or its running average.
   std::span<const float> published(std::span<const float> x) const {
     return average_ > 0 ? std::span<const float>(mean_) : x;

@@ -92,7 +92,7 @@ class Curator {
   Site& site(std::uint32_t index);
   void reserve(std::uint64_t step);
   void share_quotas(Site& site, std::uint64_t first, std::uint64_t last);
-  void draw_noise(Site& site, std::uint64_t step);
+  void add_noise(Site& site, std::uint64_t step);
 
   const Communicator& comm_;
   const Shard& shard_;
