@@ -32,6 +32,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.command = "version";
     return line;
   }
+  if (words.size() > 1 && (words[0] == "-q" || words[0] == "--quiet"))  // before the command as well as after it
+    std::rotate(words.begin(), words.begin() + 1, words.end());
   if (words[0].starts_with("-")) {
     line.command = "train";
   } else {
@@ -44,7 +46,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     }
   }
   line.rest = words;
-  if (parses_itself(line.command)) return line;
+  if (parses_itself(line.command)) {
+    for (const auto& word : words)
+      if (word == "--help" || word == "-h") line.arguments = {line.command}, line.command = "help";
+    return line;
+  }
 
   namespace po = boost::program_options;
   po::options_description options;
@@ -83,10 +89,10 @@ std::string usage() {
   mpirun -n N dpmpi resume RUN            go on with a stopped or killed run, on any number of ranks
   dpmpi plan --config FILE [--json]       the privacy promise and the settings, before any record is read
   dpmpi account FILE.jsonl --delta D      epsilon of a ledger or of any list of events
-  dpmpi generate --out FOLDER             a synthetic dataset
+  dpmpi generate --output FILE            a synthetic dataset (dpmpi help generate)
   dpmpi convert IN OUT                    a text file to the native binary format
   dpmpi list [methods|objectives|formats]
-  dpmpi help [METHOD|OBJECTIVE|SECTION]   options with their meaning, range and default
+  dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
 
 Options: --config FILE (-c), --set section.key=value (-s, repeatable), --json, --quiet (-q), --help, --version
 Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error

@@ -92,25 +92,48 @@ int run_convert(const std::vector<std::string>& words) {
   return 0;
 }
 
-int run_account(const std::vector<std::string>& words) {
+namespace {
+
+// The options of `account`, as text: empty means not asked for.
+struct AccountWords {
   AccountRequest request;
-  Options options("account");
   std::string delta, epsilon, adjacency;
   std::vector<std::string> orders;
-  options.add("file", request.path, "JSON lines, a ledger or any list of events; - is standard input")
-      .add("delta", delta, "asks for epsilon at this delta")
-      .add("epsilon", epsilon, "asks for delta at this epsilon")
-      .add("accountant", request.accountant, "which bound; best is the smallest that applies")
-      .add("orders", orders, "also print the composed Renyi curve at these orders")
-      .add("adjacency", adjacency, "of a file without header", {"", "add_remove", "replace_one"})
-      .add("json", request.json, "print JSON");
+  void declare(Options& options) {
+    options.add("file", request.path, "JSON lines, a ledger or any list of events; - is standard input")
+        .add("delta", delta, "asks for epsilon at this delta")
+        .add("epsilon", epsilon, "asks for delta at this epsilon")
+        .add("accountant", request.accountant, "which bound; best is the smallest that applies")
+        .add("orders", orders, "also print the composed Renyi curve at these orders")
+        .add("adjacency", adjacency, "of a file without header", {"", "add_remove", "replace_one"})
+        .add("json", request.json, "print JSON");
+  }
+};
+
+}  // namespace
+
+std::string account_help() {
+  AccountWords words;
+  Options options("account");
+  words.declare(options);
+  std::string text = "dpmpi account FILE.jsonl --delta D [--option value]...\n\n";
+  for (const auto& d : options.declarations())
+    text += fmt::format("  --{:<14} {}\n", d.name.substr(d.name.find('.') + 1), d.help);
+  return text;
+}
+
+int run_account(const std::vector<std::string>& words) {
+  AccountWords asked;
+  Options options("account");
+  asked.declare(options);
   std::vector<std::string> flags;
   for (const auto& word : words) flags.push_back(word == "--json" ? "--json=true" : word);
   read_flags(flags, options, {"file"}, "account");
-  if (!delta.empty()) request.delta = number(delta, "delta");
-  if (!epsilon.empty()) request.epsilon = number(epsilon, "epsilon");
-  for (const auto& order : orders) request.orders.push_back(number(order, "orders"));
-  if (!adjacency.empty()) request.adjacency = parse_adjacency(adjacency);
+  AccountRequest& request = asked.request;
+  if (!asked.delta.empty()) request.delta = number(asked.delta, "delta");
+  if (!asked.epsilon.empty()) request.epsilon = number(asked.epsilon, "epsilon");
+  for (const auto& order : asked.orders) request.orders.push_back(number(order, "orders"));
+  if (!asked.adjacency.empty()) request.adjacency = parse_adjacency(asked.adjacency);
   return account(request, std::cout);
 }
 

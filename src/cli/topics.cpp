@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/cli/tools.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/convert.hpp"
+#include "dpmpi/data/generate.hpp"
 #include "dpmpi/run/config.hpp"
 
 namespace dpmpi {
@@ -25,13 +28,35 @@ std::string section_help(const char* name, Declarer&& declarer) {
   return fmt::format("[{}]\n{}", name, option_lines(options));
 }
 
-const std::vector<std::string> sections{"run", "data", "privacy", "report"};
+const std::vector<std::string> sections{"run",    "data",     "objective", "method", "privacy",
+                                        "report", "generate", "convert",   "account"};
+
+// What every objective and every method has.
+struct CommonObjective {
+  std::string name = "logistic";
+  double l2 = 0;
+  void declare(Options& o) { declare_objective(o, name, l2); }
+};
+struct CommonMethod {
+  std::string name = "dp-sgd";
+  void declare(Options& o) { declare_method(o, name); }
+};
 
 }  // namespace
 
 std::string help_topic(const std::string& topic) {
   if (topic == "run") return section_help("run", RunOptions());
   if (topic == "data") return section_help("data", DataOptions());
+  if (topic == "objective")
+    return section_help("objective", CommonObjective()) + "\nand the options of the chosen one: dpmpi help NAME\n";
+  if (topic == "method")
+    return section_help("method", CommonMethod()) + "\nand the options of the chosen one: dpmpi help NAME\n";
+  if (topic == "generate")
+    return "dpmpi generate --output FILE [--option value]...\n\n" + section_help("generate", GenerateOptions());
+  if (topic == "convert")
+    return "dpmpi convert IN OUT [--set data.key=value]...   how IN is read: dpmpi help data\n\n" +
+           section_help("convert", ConvertOptions());
+  if (topic == "account") return account_help();
   if (topic == "privacy") return section_help("privacy", PrivacyOptions());
   if (topic == "report") return section_help("report", ReportOptions());
   std::vector<std::string> known = sections;
@@ -47,7 +72,8 @@ std::string help_topic(const std::string& topic) {
     if (entry.name != topic) continue;
     const auto builder = entry.builder();
     return fmt::format("objective.name = {}: {}\n\n{}", entry.name, entry.summary,
-                       section_help("objective", *builder));
+                       section_help("objective", *builder)) +
+           "  and objective.name, objective.l2 (dpmpi help objective)\n";
   }
   const auto nearest = nearest_name(topic, known);
   throw ConfigError(fmt::format("no help on '{}'{}; topics: {}", topic,

@@ -56,9 +56,9 @@ Ownership Ownership::even(std::uint32_t blocks, int ranks) {
   const auto size = static_cast<std::uint32_t>(ranks);
   if (size > blocks)
     throw ConfigError(
-        fmt::format("{} ranks but only {} blocks: every rank needs a block. Set data.blocks = {} or more "
+        fmt::format("{} ranks but only {} block{}: every rank needs a block. Set data.blocks = {} or more "
                     "(a constant of the config: results depend on it, but never on the number of ranks)",
-                    ranks, blocks, ranks));
+                    ranks, blocks, blocks == 1 ? "" : "s", ranks));
   Ownership o;
   for (std::uint32_t r = 0; r <= size; ++r) o.first.push_back(blocks / size * r + std::min(r, blocks % size));
   return o;

@@ -11,18 +11,24 @@
 namespace dpmpi {
 namespace {
 
+// Six digits, rounded up: a promise in words must not be smaller than the number.
+std::string rounded_up(double x) {
+  const double unit = std::pow(10.0, std::floor(std::log10(x)) - 5);
+  return fmt::format("{:.6g}", std::ceil(x / unit) * unit);
+}
+
 std::string statement(const RunConfig& config, const PublicFacts& facts, double epsilon, double delta) {
   if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
   if (std::isinf(epsilon)) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
   const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record"
                                                                 : "replacing one record by another";
   return fmt::format(
-      "Everything released by this run, the model and every iterate, is ({:.6g}, {:.3g})-differentially private: "
+      "Everything released by this run, the model and every iterate, is ({}, {})-differentially private: "
       "{} among "
-      "{} changes the probability of any outcome by at most a factor e^{:.6g}, except with probability {:.3g}. It "
+      "{} changes the probability of any outcome by at most a factor e^{}, except with probability {}. It "
       "says "
       "nothing about data.eval, which is treated as public, nor about how the settings were chosen.",
-      epsilon, delta, change, facts.data.records, epsilon, delta);
+      rounded_up(epsilon), rounded_up(delta), change, facts.data.records, rounded_up(epsilon), rounded_up(delta));
 }
 
 }  // namespace

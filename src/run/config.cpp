@@ -78,6 +78,15 @@ void ReportOptions::declare(Options& options) {
            {"auto", "lines", "none"});
 }
 
+void declare_objective(Options& options, std::string& name, double& l2) {
+  options.add("name", name, "per-record loss (dpmpi list objectives)")
+      .add("l2", l2, "weight of the public regulariser (l2 / 2) |w|^2, biases excepted", Range::non_negative());
+}
+
+void declare_method(Options& options, std::string& name) {
+  options.add("name", name, "training method (dpmpi list methods)");
+}
+
 RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides) : path_(path) {
   Settings settings = read_ini(path);
   for (const auto& assignment : overrides) apply_override(settings, assignment);
@@ -92,10 +101,9 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   Options& data_section = section("data");
   data.declare(data_section);
   Options& objective_section = section("objective");
-  objective_section.add("name", objective_name, "per-record loss (dpmpi list objectives)")
-      .add("l2", l2, "weight of the public regulariser (l2 / 2) |w|^2, biases excepted", Range::non_negative());
+  declare_objective(objective_section, objective_name, l2);
   Options& method_section = section("method");
-  method_section.add("name", method_name, "training method (dpmpi list methods)");
+  declare_method(method_section, method_name);
   Options& privacy_section = section("privacy");
   privacy.declare(privacy_section);
   Options& report_section = section("report");
@@ -122,7 +130,7 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   privacy.validate(problems);
   if (method) {
     method->validate(problems);
-    if (method->is_private() && privacy.epsilon == 0 && privacy.noise_multiplier == 0)
+    if (method->is_private() && !given("privacy.epsilon") && !given("privacy.noise_multiplier"))
       problems.emplace_back(
           "a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
   }

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace dpmpi {
 namespace {
@@ -31,7 +32,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                     int ranks) {
   rule();
   row("config", config.path());
-  row("data", config.data.train);
+  row("data",
+      config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
   row("records",
       fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
                   storage_text(facts.data.storage), layout.blocks, ranks, ranks == 1 ? "" : "s"));

@@ -41,7 +41,8 @@ class Run {
   void go_on_from_checkpoint();
   void save_checkpoint();
   void evaluate_and_log();
-  std::string note() const;
+  double spent_so_far();
+  std::string note();
 
   const Communicator& comm_;
   const RunConfig& config_;
@@ -194,12 +195,15 @@ void Run::save_checkpoint() {
                                 ledger_->head(), metrics_.size(), archive.bytes()});
 }
 
-std::string Run::note() const {
-  std::string text;
-  if (config_.method->is_private() && spent_)
-    text = fmt::format("epsilon {:.4g}", spent_->epsilon(plan_.delta));
-  else
-    text = "NOT PRIVATE";
+// Epsilon of the steps done. Root only.
+double Run::spent_so_far() {
+  spent_->compose(plan_.events(accounted_, next_));
+  accounted_ = next_;
+  return spent_->epsilon(plan_.delta);
+}
+
+std::string Run::note() {
+  std::string text = config_.method->is_private() ? fmt::format("epsilon {:.4g}", spent_so_far()) : "NOT PRIVATE";
   if (last_.records > 0) {
     text += fmt::format("  eval.loss {:.4f}", last_.loss);
     if (last_.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *last_.accuracy);
@@ -214,9 +218,7 @@ void Run::evaluate_and_log() {
   nlohmann::ordered_json line;
   line["step"] = next_;
   if (config_.method->is_private()) {
-    spent_->compose(plan_.events(accounted_, next_));
-    accounted_ = next_;
-    line["epsilon"] = spent_->epsilon(plan_.delta);
+    line["epsilon"] = spent_so_far();
   } else {
     line["epsilon"] = "infinity";
   }

@@ -9,4 +9,7 @@ int run_generate(const std::vector<std::string>& words);
 int run_convert(const std::vector<std::string>& words);
 int run_account(const std::vector<std::string>& words);
 
+/// `dpmpi help account`.
+std::string account_help();
+
 }  // namespace dpmpi

@@ -35,6 +35,10 @@ struct ReportOptions {
   void declare(Options& options);
 };
 
+/// What every objective and every method has in its section, beside its own options.
+void declare_objective(Options& options, std::string& name, double& l2);
+void declare_method(Options& options, std::string& name);
+
 class RunConfig {
  public:
   /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at
