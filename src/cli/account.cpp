@@ -48,8 +48,8 @@ Adjacency adjacency_of(const EventList& list, const AccountRequest& request) {
   return list.header->adjacency;
 }
 
-// JSON has no infinity; "inf" reads as one in every language that has a conversion from text.
-std::string json_number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : "\"inf\""; }
+// JSON has no infinity; "infinity" reads as one in every language that has a conversion from text.
+std::string json_number(double x) { return std::isfinite(x) ? fmt::format("{}", x) : "\"infinity\""; }
 
 using NamedValue = std::pair<std::string, double>;
 
@@ -71,6 +71,7 @@ int account(const AccountRequest& request, std::ostream& out) {
        request.accountant == "best" ? std::vector<std::string>{"rdp"} : std::vector{request.accountant}) {
     const auto accountant = make_accountant(accountant_name, adjacency);
     accountant->compose(list.events);
+    if (list.header && list.header->seeded) accountant->compose(Event{NonPrivate{}, 1});
     by.emplace_back(accountant_name,
                     request.delta ? accountant->epsilon(*request.delta) : accountant->delta(*request.epsilon));
   }
@@ -94,6 +95,7 @@ int account(const AccountRequest& request, std::ostream& out) {
   } else {
     out << fmt::format("({}, {})-differential privacy under {} (accountant {})\n", epsilon, delta, name(adjacency),
                        best.first);
+    if (list.header && list.header->seeded) out << "the noise came from privacy.seed: NOT PRIVATE\n";
     for (const auto& [order, value] : curve) out << fmt::format("  Renyi order {:>6}: {}\n", order, value);
   }
   return static_cast<int>(ExitCode::done);

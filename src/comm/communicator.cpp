@@ -61,7 +61,6 @@ void Communicator::set_chunk_limit(std::size_t elements) { chunk_limit = std::ma
 
 void Communicator::sum_to_root(std::span<std::int64_t> values) const {
   if (size_ <= 1) return;
-  if (size_ == 2) return sum_pair(values);
   in_chunks(values.size(), [&](std::size_t offset, int count) {
     std::int64_t* data = values.data() + offset;
     check(MPI_Reduce(is_root() ? MPI_IN_PLACE : data, is_root() ? data : nullptr, count, MPI_UINT64_T, MPI_SUM, 0,
@@ -70,22 +69,54 @@ void Communicator::sum_to_root(std::span<std::int64_t> values) const {
   });
 }
 
-// Two ranks: pieces that are added while they are in the cache; the library's reduction moves the message through
-// memory twice.
-void Communicator::sum_pair(std::span<std::int64_t> values) const {
-  static thread_local std::vector<std::uint64_t> buffer(16384);
-  const std::size_t piece = std::min(chunk_limit, buffer.size());
+namespace {
+
+// In pieces that are added while they are in the cache.
+constexpr std::size_t piece_bytes = 1 << 17;
+constexpr int sum_tag = 1;
+
+template <class T>
+void send_pieces(std::span<const T> values, MPI_Datatype type, MPI_Comm comm) {
+  constexpr std::size_t piece = piece_bytes / sizeof(T);
   for (std::size_t offset = 0; offset < values.size(); offset += piece) {
-    const std::size_t count = std::min(piece, values.size() - offset);
-    std::int64_t* data = values.data() + offset;
-    if (!is_root()) {
-      check(MPI_Send(data, static_cast<int>(count), MPI_UINT64_T, 0, 1, handle_->comm), "sum to root");
-      continue;
-    }
-    check(MPI_Recv(buffer.data(), static_cast<int>(count), MPI_UINT64_T, 1, 1, handle_->comm, MPI_STATUS_IGNORE),
+    const auto count = static_cast<int>(std::min(piece, values.size() - offset));
+    check(MPI_Send(values.data() + offset, count, type, 0, sum_tag, comm), "sum to root");
+  }
+}
+
+template <class T>
+void add_pieces(std::span<std::int64_t> total, MPI_Datatype type, MPI_Comm comm) {
+  constexpr std::size_t piece = piece_bytes / sizeof(T);
+  static thread_local AlignedVector<T> buffer(piece);
+  for (std::size_t offset = 0; offset < total.size(); offset += piece) {
+    const std::size_t count = std::min(piece, total.size() - offset);
+    check(MPI_Recv(buffer.data(), static_cast<int>(count), type, 1, sum_tag, comm, MPI_STATUS_IGNORE),
           "sum to root");
-    for (std::size_t j = 0; j < count; ++j)
-      data[j] = static_cast<std::int64_t>(static_cast<std::uint64_t>(data[j]) + buffer[j]);
+    for (std::size_t j = 0; j < count; ++j) total[offset + j] += buffer[j];
+  }
+}
+
+}  // namespace
+
+// Two ranks have no one between them: the worker's sum goes straight to the root, as int32 where it fits (half the
+// bytes), and is added piece by piece; the library's reduction moves twice as much through memory.
+void Communicator::sum_to_root(LatticeAccumulator& sum) const {
+  if (size_ != 2) return sum_to_root(sum.message());
+  MPI_Comm comm = handle_->comm;
+  if (is_root()) {
+    const auto total = sum.message();
+    std::int64_t wide = 0;
+    check(MPI_Recv(&wide, 1, MPI_INT64_T, 1, sum_tag, comm, MPI_STATUS_IGNORE), "sum to root");
+    if (wide != 0) return add_pieces<std::int64_t>(total, MPI_INT64_T, comm);
+    add_pieces<std::int32_t>(total.first(sum.dim()), MPI_INT32_T, comm);
+    add_pieces<std::int64_t>(sum.extra(), MPI_INT64_T, comm);
+  } else {
+    const auto narrow = sum.narrow();
+    const std::int64_t wide = narrow.empty() ? 1 : 0;
+    check(MPI_Send(&wide, 1, MPI_INT64_T, 0, sum_tag, comm), "sum to root");
+    if (wide != 0) return send_pieces<std::int64_t>(sum.message(), MPI_INT64_T, comm);
+    send_pieces<std::int32_t>(narrow, MPI_INT32_T, comm);
+    send_pieces<std::int64_t>(sum.extra(), MPI_INT64_T, comm);
   }
 }
 

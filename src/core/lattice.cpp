@@ -26,6 +26,9 @@ Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::ui
   const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
   const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
   const Lattice lattice{static_cast<int>(std::min({fine, fits, fills}))};
+  if (std::abs(lattice.k) > 100)
+    throw ConfigError(fmt::format(
+        "a bound of {} is out of the range of float32 arithmetic: scale clip and data to order 1", bound));
   const double largest = static_cast<double>(largest_batch) * (bound * lattice.scale() + 1.0);
   if (largest >= std::ldexp(1.0, 62))
     throw ConfigError(fmt::format("a sum of {} records bounded by {} does not fit the integer lattice (2^62)",

@@ -41,12 +41,13 @@ LabelRule::LabelRule(const DataOptions& options, LabelKind kind, std::size_t cla
 
 float LabelRule::decode(std::string_view raw, std::uint64_t global_index) const {
   const std::string_view text = trim(raw);
-  if (is_missing(text)) throw Malformed(fmt::format("label is missing ({})", show(text)));
+  if (is_missing(text)) throw Malformed(fmt::format("label is missing ({})", show_field(text)));
   return decode(name_of(text), global_index);
 }
 
 float LabelRule::decode(double raw, std::uint64_t global_index) const {
-  if (!std::isfinite(raw)) throw Malformed(fmt::format("label {} is not finite", raw));
+  if (!std::isfinite(raw))
+    throw Malformed(fmt::format("label {} is not finite", show_field(fmt::format("{}", raw))));
   return decode(Name{fmt::format("{}", raw), raw}, global_index);
 }
 
@@ -56,13 +57,14 @@ float LabelRule::decode(const Name& raw, std::uint64_t global_index) const {
     value = std::find(positive_.begin(), positive_.end(), raw) != positive_.end() ? 1 : -1;
   } else if (!map_.empty()) {
     const auto entry = std::find_if(map_.begin(), map_.end(), [&](const auto& e) { return e.first == raw; });
-    if (entry == map_.end()) throw Malformed(fmt::format("label {} is not in data.label_map", show(raw.text)));
+    if (entry == map_.end())
+      throw Malformed(fmt::format("label {} is not in data.label_map", show_field(raw.text)));
     value = entry->second;
   } else if (!raw.number) {
     throw Malformed(
         fmt::format("label {} is not a finite number: set data.positive (one group against the rest) or "
                     "data.label_map (name:number)",
-                    show(raw.text)));
+                    show_field(raw.text)));
   }
   const float label = check(value, raw);
   for (const Thinning& t : thinning_)
@@ -79,13 +81,13 @@ float LabelRule::check(double value, const Name& raw) const {
       throw Malformed(
           fmt::format("label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels "
                       "that become +1",
-                      show(raw.text)));
+                      show_field(raw.text)));
     case LabelKind::class_:
       if (value >= 0 && value < static_cast<double>(classes_) && value == std::floor(value))
         return static_cast<float>(value);
       throw Malformed(
           fmt::format("label {} is not allowed: whole numbers 0 to {} are; data.label_map renames labels",
-                      show(raw.text), classes_ - 1));
+                      show_field(raw.text), classes_ - 1));
     case LabelKind::real:
       break;
   }

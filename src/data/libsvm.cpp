@@ -24,7 +24,7 @@ const char* parse_entry(const char* p, const char* end, const LibsvmRule& rule, 
   std::int64_t index = 0;
   const auto [colon, error] = std::from_chars(p, end, index);
   if (error != std::errc{} || colon == end || *colon != ':')
-    throw Malformed(fmt::format("{} is not index:value", show(token_at(p, end))));
+    throw Malformed(fmt::format("{} is not index:value", show_field(token_at(p, end))));
   const std::int64_t last = static_cast<std::int64_t>(out.features()) + rule.index_base - 1;
   if (index < rule.index_base || index > last)
     throw Malformed(fmt::format("feature index {} is not in {}..{} (data.features = {}, data.index_base = {})",
@@ -35,7 +35,8 @@ const char* parse_entry(const char* p, const char* end, const LibsvmRule& rule, 
   double x = 0;
   const char* const stop = scan_number(colon + 1, end, x);
   if (stop == nullptr || (stop != end && !is_space(*stop)))
-    throw Malformed(fmt::format("value {} of feature {} is not a number", show(token_at(colon + 1, end)), index));
+    throw Malformed(
+        fmt::format("value {} of feature {} is not a number", show_field(token_at(colon + 1, end)), index));
   const auto column = static_cast<std::uint32_t>(index - rule.index_base);
   const float value = map(column, x);
   if (out.storage() == Storage::dense_f32)
@@ -54,7 +55,7 @@ void parse_row(std::string_view line, std::uint64_t global_index, const LibsvmRu
   while (p != end && is_space(*p)) ++p;
   const std::string_view label = token_at(p, end);
   if (label.find(':') != label.npos)
-    throw Malformed(fmt::format("label is missing: the line starts with {}", show(label)));
+    throw Malformed(fmt::format("label is missing: the line starts with {}", show_field(label)));
   const float y = labels.decode(label, global_index);
   p += label.size();
   if (map.moves_zero())  // densified rows only: entries that are not written are zeros of the file

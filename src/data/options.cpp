@@ -66,6 +66,9 @@ void declare_tables(DataOptions& d, Options& o) {
         {"error", "zero"});
   o.add("drop", d.drop, "Columns of CSV and TSV (names, or numbers from 1) that are not used");
   o.add("index_base", d.index_base, "Number of the first feature in LIBSVM files", Range::closed(0, 1));
+  o.add("show_values", d.show_values,
+        "Quote the offending field of a private record in an error message (it reaches every rank and the job's "
+        "log)");
   o.add("densify", d.densify, "Store LIBSVM rows as dense rows");
 }
 

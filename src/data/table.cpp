@@ -85,13 +85,13 @@ class RowParser {
       if (schema_.fill_missing) return map_(column.feature, x);
       throw Malformed(
           fmt::format("column {}: missing value {}: set data.missing to a public number that replaces it",
-                      show(column.name), show(field)));
+                      show(column.name), show_field(field)));
     }
     if (!to_number(field, x))
       throw Malformed(
           fmt::format("column {}: {} is not a finite number (data.one_hot takes text columns, data.drop leaves "
                       "columns out)",
-                      show(column.name), show(field)));
+                      show(column.name), show_field(field)));
     return map_(column.feature, x);
   }
 
@@ -101,7 +101,7 @@ class RowParser {
       throw Malformed(
           fmt::format("column {}: {} is not in its vocabulary in data.one_hot: add it, or set data.unknown = "
                       "zero",
-                      show(column.name), show(field)));
+                      show(column.name), show_field(field)));
     const auto chosen = static_cast<std::size_t>(word - column.words.begin());
     for (std::size_t w = 0; w < column.words.size(); ++w)
       out_.dense_row()[column.feature + w] = map_(column.feature + w, w == chosen ? 1 : 0);

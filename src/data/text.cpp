@@ -34,6 +34,16 @@ std::string show(std::string_view value) {
   return out + (value.size() > longest ? "...'" : "'");
 }
 
+namespace {
+bool fields_hidden = false;
+}
+
+void hide_fields(bool hide) { fields_hidden = hide; }
+
+std::string show_field(std::string_view value) {
+  return fields_hidden ? "(private, not shown; see data.show_values)" : show(value);
+}
+
 const char* scan_number(const char* p, const char* end, double& x) {
   if (p != end && *p == '+') {
     ++p;

@@ -200,10 +200,9 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   // integer addition has no order, and so no un-noised total ever exists.
   if (comm_.is_root() && s.query.is_private()) add_noise(s, batch.step_);
   const Stopwatch watch(timing_.reduce);
-  const auto message = s.sum.message();
-  message.back() = stop_requested_ ? 1 : 0;
-  if (mask_) mask_->apply(message, batch.step_, query.site);
-  comm_.sum_to_root(message);
+  s.sum.extra().front() = stop_requested_ ? 1 : 0;
+  if (mask_) mask_->apply(s.sum.message(), batch.step_, query.site);
+  comm_.sum_to_root(s.sum);
   s.summed = batch.step_ + 1;
   return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
 }

@@ -68,6 +68,12 @@ class Members {
     return static_cast<std::uint64_t>(x);
   }
 
+  bool flag(const char* member) const {
+    const Json& value = at(member, "true or false");
+    if (!value.is_boolean()) refuse(where_, member, shown(value), "true or false");
+    return value.get<bool>();
+  }
+
   std::string text(const char* member, std::string_view allowed) const {
     const Json& value = at(member, allowed);
     if (!value.is_string()) refuse(where_, member, shown(value), allowed);
@@ -125,6 +131,7 @@ EventHeader parse_header(const Members& members, std::string_view where) {
   else
     refuse(where, "adjacency", fmt::format("\"{}\"", text), allowed);
   if (members.has("n")) header.n = members.whole("n");
+  header.seeded = members.has("seeded") && members.flag("seeded");
   return header;
 }
 

@@ -140,6 +140,7 @@ Ledger::~Ledger() {
 Ledger Ledger::create(const std::string& path, const EventHeader& header, const std::string& extra) {
   std::string line = fmt::format("{{\"ledger\":1,\"adjacency\":\"{}\"", name(header.adjacency));
   if (header.n) line += fmt::format(",\"n\":{}", *header.n);
+  if (header.seeded) line += ",\"seeded\":true";
   line += (extra.empty() ? "" : "," + extra) + "}";
   ChainReader reader(path, true);
   reader.take(line);  // what cannot be read back is not written

@@ -22,13 +22,15 @@ std::string statement(const RunConfig& config, const PublicFacts& facts, double 
   if (std::isinf(epsilon)) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
   const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record"
                                                                 : "replacing one record by another";
+  const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
       "Everything released by this run, the model and every iterate, is ({}, {})-differentially private: "
       "{} among "
       "{} changes the probability of any outcome by at most a factor e^{}, except with probability {}. It "
       "says "
-      "nothing about data.eval, which is treated as public, nor about how the settings were chosen.",
-      rounded_up(epsilon), rounded_up(delta), change, facts.data.records, rounded_up(epsilon), rounded_up(delta));
+      "nothing about data.eval, which is treated as public, nor about how the settings were chosen.{}",
+      rounded_up(epsilon), rounded_up(delta), change, facts.data.records, rounded_up(epsilon), rounded_up(delta),
+      whom);
 }
 
 }  // namespace

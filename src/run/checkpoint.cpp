@@ -1,9 +1,11 @@
 #include "dpmpi/run/checkpoint.hpp"
 
-#include <cstdio>
+#include <array>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "dpmpi/core/archive.hpp"
 #include "dpmpi/core/digest.hpp"
@@ -24,6 +26,7 @@ void describe(Archive& archive, Checkpoint& c) {
   archive.field("step", c.step);
   archive.field("config_digest", c.config_digest);
   archive.field("commitment", c.commitment);
+  archive.field("program", c.program);
   archive.field("ledger_lines", c.ledger_lines);
   archive.field("ledger_line_hash", c.ledger_line_hash);
   archive.field("metrics_bytes", c.metrics_bytes);
@@ -80,9 +83,14 @@ SecretKey read_key(const std::string& run) {
 }
 
 void wipe_key(const std::string& run) {
-  if (!std::filesystem::exists(key_path(run))) return;
-  write_file(key_path(run), std::string(32, '\0'), 0600);
-  std::filesystem::remove(key_path(run));
+  const std::string path = key_path(run);
+  const int file = ::open(path.c_str(), O_WRONLY);  // in place: a new file would leave the old blocks as they are
+  if (file < 0) return;
+  const std::array<char, 32> zeros{};
+  const bool wiped = ::pwrite(file, zeros.data(), zeros.size(), 0) == 32 && ::fsync(file) == 0;
+  ::close(file);
+  if (!wiped) throw DataError(fmt::format("cannot overwrite {}: remove it by hand", path));
+  std::filesystem::remove(path);
 }
 
 }  // namespace dpmpi

@@ -74,8 +74,8 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-LineFile::LineFile(const std::string& path, std::uint64_t offset) : path_(path), size_(offset) {
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+LineFile::LineFile(const std::string& path, std::uint64_t offset, int permissions) : path_(path), size_(offset) {
+  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, permissions);
   if (file_ < 0) fail(path, "open");
   if (::ftruncate(file_, static_cast<off_t>(offset)) != 0) fail(path, "truncate");
 }
@@ -105,8 +105,21 @@ std::string make_run_directory(const std::string& wanted, const std::string& ste
   };
   fs::path folder = wanted;
   if (wanted.empty()) {
+    std::error_code ignored;
+    fs::create_directories("runs", ignored);
     folder = fs::path("runs") / stem;
-    for (int i = 2; fs::exists(folder); ++i) folder = fs::path("runs") / fmt::format("{}-{}", stem, i);
+    // create_directory is exclusive: two runs that start together get two folders.
+    for (int i = 2; fs::exists(folder) || !fs::create_directory(folder, ignored); ++i) {
+      if (ignored)
+        throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), ignored.message()));
+      folder = fs::path("runs") / fmt::format("{}-{}", stem, i);
+    }
+  } else if (holds_run(folder) && !fs::exists(folder / "checkpoint/latest") &&
+             !fs::exists(folder / "certificate.json")) {
+    throw ConfigError(fmt::format(
+        "run.dir = {} holds a run that was killed before its first step; nothing was released: remove the "
+        "folder, or choose another",
+        wanted));
   } else if (holds_run(folder)) {
     throw ConfigError(
         fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",

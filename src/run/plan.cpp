@@ -36,6 +36,22 @@ std::map<Mechanism, std::uint64_t> counts(const std::vector<Event>& events) {
   return total;
 }
 
+// Box-Muller on 64-bit words reaches this many standard deviations, and not further.
+constexpr double largest_normal = 9.4;
+
+// Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
+// the shift of one sensitivity in one coordinate (the worst place for it), the others unshifted.
+double sampler_delta(const std::vector<Query>& queries) {
+  const auto tail = [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); };
+  double total = 0;
+  for (const auto& q : queries) {
+    const double share = expected_share(q.sampling, q.records);
+    const double shifted = share * tail(largest_normal - 1 / q.noise_multiplier);
+    total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
+  }
+  return total;
+}
+
 }  // namespace
 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
@@ -55,6 +71,9 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
         fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
                     "keep that promise; choose a smaller delta",
                     config.privacy.delta, 1 / static_cast<double>(facts.data.records)));
+  if (plan.delta >= 1)
+    throw PrivacyError(
+        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.records));
   if (!config.method->is_private()) {
     plan.queries = declare_queries(config, facts, 0);
     plan.epsilon = std::numeric_limits<double>::infinity();
@@ -75,6 +94,11 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
   RdpAccountant accountant(plan.adjacency);
   accountant.compose(plan.events());
   plan.epsilon = accountant.epsilon(plan.delta);
+  if (const double lost = sampler_delta(plan.queries); lost > 0.01 * plan.delta)
+    throw PrivacyError(fmt::format(
+        "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
+        "{:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
+        plan.delta, largest_normal, lost));
   if (config.privacy.epsilon > 0 && plan.epsilon > config.privacy.epsilon)
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon,
                                    config.privacy.epsilon));

@@ -9,7 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/data/file.hpp"
 #include "dpmpi/data/load.hpp"
+#include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
@@ -26,6 +28,42 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Metrics on private records would be releases that nobody accounts for.
+void refuse_private_evaluation(const DataOptions& data) {
+  namespace fs = std::filesystem;
+  const auto files = [&](const std::string& list) {
+    std::vector<std::string> paths;
+    for (std::size_t from = 0; from <= list.size();) {
+      const std::size_t comma = std::min(list.find(',', from), list.size());
+      paths.push_back(find_file(data, list.substr(from, comma - from)));
+      from = comma + 1;
+    }
+    return paths;
+  };
+  std::vector<std::string> training = data.shards;
+  if (training.empty()) training = files(data.train);
+  for (const auto& eval : files(data.eval))
+    for (const auto& train : training) {
+      std::error_code absent;  // another site's file
+      if (fs::equivalent(eval, train, absent))
+        throw PrivacyError(
+            fmt::format("data.eval = {} is also a training file: metrics on private records would be un-noised "
+                        "releases; use a public held-out file, or none",
+                        eval));
+    }
+}
+
+/// The program that this process runs: its bytes and the processor features that choose its arithmetic. A step that
+/// is replayed by another program could round differently, and the same noise on two different sums gives their
+/// difference away.
+std::string program_digest() {
+  Sha256 digest;
+  digest.update(read_file("/proc/self/exe"));
+  digest.update(fmt::format("{}{}{}", __builtin_cpu_supports("fma"), __builtin_cpu_supports("avx2"),
+                            __builtin_cpu_supports("avx512f")));
+  return digest.hex();
 }
 
 /// Everything that lives as long as the run. Members are in the order in which they come to be.
@@ -52,7 +90,8 @@ class Run {
   std::unique_ptr<Objective> objective_;
   Plan plan_;
   Shard training_, evaluation_;
-  std::string directory_;         // root
+  std::string directory_;  // root
+  std::string program_;
   std::optional<SecretKey> key_;  // root
   std::unique_ptr<Curator> curator_;
   std::optional<Ledger> ledger_;        // root
@@ -80,6 +119,8 @@ double root_burden(const Plan& plan, const Objective& objective, const BlockLayo
 Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& options)
     : comm_(comm), config_(config), options_(options), root_(comm.is_root()) {
   const auto start = Clock::now();
+  program_ = program_digest();
+  comm.agree(program_, "the program");
   // 1. What is public: size and shape of the data, the objective, and from them the promise.
   facts_.data = inspect(comm, config.data, DataRole::training);
   objective_ =
@@ -98,7 +139,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   if (root_) {
     spent_.emplace(plan_.adjacency);
     metrics_ = LineFile(directory_ + "/metrics.jsonl", options.resume ? metrics_.size() : 0);
-    timing_ = LineFile(directory_ + "/timing.jsonl", 0);
+    timing_ = LineFile(directory_ + "/timing.jsonl", 0, 0600);  // times follow the secret batch sizes
     timing_.append(
         fmt::format(R"({{"phase":"load","seconds":{:.3f},"ranks":{}}})", seconds_since(start), comm.size()));
   }
@@ -107,12 +148,19 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
 
 void Run::open_records(Clock::time_point start) {
   const BlockLayout layout = BlockLayout::of(facts_.data, resolve_blocks(config_, facts_));
+  // A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
+  // rank.
   const Ownership ownership =
-      Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout));
+      config_.data.shards.empty()
+          ? Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout))
+          : Ownership::even(layout.blocks, comm_.size());
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
+  hide_fields(!config_.data.show_values);
   training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
                    objective_->classes());
+  hide_fields(false);
   if (!config_.data.eval.empty()) {
+    if (root_ && config_.method->is_private()) refuse_private_evaluation(config_.data);
     const DatasetFacts facts = inspect(comm_, config_.data, DataRole::evaluation);
     if (facts.features != facts_.data.features)
       throw DataError(
@@ -139,12 +187,13 @@ void Run::open_directory() {
   if (options_.resume) {
     ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
   } else {
+    // The ledger first: it is created exclusively, so that of two runs that start on one folder one fails here.
+    ledger_.emplace(Ledger::create(
+        directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
+        fmt::format(R"("config":"{}","data":"{}")", config_.digest(), curator_->commitment())));
     write_file(directory_ + "/config.ini", config_.resolved());
     write_file(directory_ + "/plan.json", plan_json(plan_, config_, facts_));
     write_key(directory_, *key_);
-    ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records},
-                                   fmt::format(R"("config":"{}","data":"{}","seeded":{})", config_.digest(),
-                                               curator_->commitment(), config_.privacy.seeded())));
   }
   curator_->record_in(*ledger_);
 }
@@ -159,6 +208,12 @@ void Run::go_on_from_checkpoint() {
           "{} belongs to another config: the config.ini there was changed since the run began", directory_));
     if (c.commitment != curator_->commitment())
       throw DataError(fmt::format("the training data are not those that the run in {} began with", directory_));
+    if (c.program != program_)
+      throw PrivacyError(fmt::format(
+          "the run in {} was begun by another build of dpmpi or on another kind of processor: replayed "
+          "steps could round differently under the same noise, which would give data away. Go on with the "
+          "program that began it, or start a new run",
+          directory_));
     const auto& lines = ledger_->lines();
     if (lines.size() < c.ledger_lines || sha256(lines[c.ledger_lines - 1]) != c.ledger_line_hash)
       throw PrivacyError(fmt::format(
@@ -191,7 +246,7 @@ void Run::save_checkpoint() {
   Archive archive;
   config_.method->archive(archive);
   metrics_.sync();
-  write_checkpoint(directory_, {next_, config_.digest(), curator_->commitment(), ledger_->lines().size(),
+  write_checkpoint(directory_, {next_, config_.digest(), curator_->commitment(), program_, ledger_->lines().size(),
                                 ledger_->head(), metrics_.size(), archive.bytes()});
 }
 

@@ -1,5 +1,6 @@
 #include "dpmpi/comm/communicator.hpp"
 
+#include <cmath>
 #include <numeric>
 
 #include "dpmpi/core/errors.hpp"
@@ -31,6 +32,29 @@ TEST(Communicator, SumsAreExactWithAnySplitting) {
     });
   }
   Communicator::set_chunk_limit(std::size_t{1} << 30);
+}
+
+// A lattice sum is the same whether it travels narrow or wide, and whatever its length.
+TEST(Communicator, LatticeSumsAreExactNarrowAndWide) {
+  for_each_size({1, 2, 3, 5, 8}, [](const Communicator& comm) {
+    for (const std::size_t dim : {std::size_t{1}, std::size_t{17}, std::size_t{40000}})
+      for (const int spills : {0, 3}) {
+        LatticeAccumulator sum(dim, Lattice{20}, 8.5, 2);
+        sum.clear();
+        const auto rows = static_cast<std::size_t>(spills) * sum.rows_at_once() + 5;
+        const std::vector<float> one(dim, 0.5f + static_cast<float>(comm.rank()));
+        for (std::size_t i = 0; i < rows; ++i) sum.begin(1), sum.add(0, std::span<const float>(one));
+        EXPECT_EQ(sum.narrow().empty(), spills > 0);
+        sum.extra()[0] = comm.rank(), sum.extra()[1] = 1;
+        comm.sum_to_root(sum);
+        if (!comm.is_root()) continue;
+        double halves = 0;  // 0.5 + rank, summed
+        for (int r = 0; r < comm.size(); ++r) halves += 0.5 + r;
+        for (const auto v : sum.totals()) ASSERT_EQ(v, std::llrint(static_cast<double>(rows) * halves * 0x1p20));
+        EXPECT_EQ(sum.extra()[0], comm.size() * (comm.size() - 1) / 2);
+        EXPECT_EQ(sum.extra()[1], comm.size());
+      }
+  });
 }
 
 TEST(Communicator, MovesBytesInOrder) {

@@ -206,5 +206,44 @@ TEST_F(Cli, ResumeRefusesOtherDataOtherConfigAndAnEditedLedger) {
   EXPECT_EQ(dpmpi("resume -q " + run).code, 4);
 }
 
+TEST_F(Cli, TrainingRecordsAreNoEvaluationSet) {
+  const Outcome outcome = dpmpi(config() + " --set data.eval=t.csv --set run.dir=" + folder() + "/same");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "is also a training file")) << outcome.output;
+}
+
+TEST_F(Cli, DeltaBelowWhatTheSamplerCanKeepIsRefused) {
+  const Outcome outcome = dpmpi("plan " + config() + " --set privacy.delta=1e-300");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "too small for noise that ends at 9.4")) << outcome.output;
+  EXPECT_EQ(dpmpi("plan " + config() + " --set privacy.delta=1e-12").code, 0);
+}
+
+TEST_F(Cli, AccountOfASeededLedgerIsInfinite) {
+  const std::string run = folder() + "/seeded-account";
+  ASSERT_EQ(dpmpi("-q " + config() + " --set privacy.seed=1 --set run.dir=" + run).code, 0);
+  EXPECT_EQ(json::parse(dpmpi("account " + run + "/ledger.jsonl --delta 1e-5 --json").output)["epsilon"],
+            "infinity");
+}
+
+TEST_F(Cli, AnotherProgramMayNotReplayTheNoise) {
+  const std::string run = folder() + "/program", copy = folder() + "/other_dpmpi";
+  fs::copy_file(DPMPI_PROGRAM, copy);
+  std::ofstream(copy, std::ios::app | std::ios::binary) << "x";  // same behaviour, other bytes
+  ASSERT_EQ(dpmpi("-q " + config() + " --set run.max_hours=1e-12 --set run.dir=" + run).code, 6);
+  const Outcome outcome = testing::run_command(copy + " resume -q " + run);
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "another build of dpmpi")) << outcome.output;
+}
+
+TEST_F(Cli, OfTwoRunsOnOneFolderOneIsRefused) {
+  const std::string run = folder() + "/race";
+  const Outcome outcome = testing::run_command(
+      fmt::format("{0} -q {1} --set run.dir={2} & {0} -q {1} --set run.dir={2}; a=$?; wait $!; echo codes $a $?",
+                  DPMPI_PROGRAM, config(), run));
+  EXPECT_TRUE(contains(outcome.output, "codes 0 ") != contains(outcome.output, " 0\n")) << outcome.output;
+  EXPECT_EQ(file(run + "/certificate.json")["config_digest"], file(run + "/plan.json")["config_digest"]);
+}
+
 }  // namespace
 }  // namespace dpmpi

@@ -63,6 +63,9 @@ TEST_F(Failure, WhatAllRanksSeeIsPrintedOnce) {
   outcome = run_command(fmt::format("mpirun -n 3 {} --config {}", DPMPI_PROGRAM, config_));
   EXPECT_EQ(outcome.code, 3) << outcome.output;
   EXPECT_EQ(count(outcome.output, "train.csv:402"), 1) << outcome.output;
+  EXPECT_EQ(count(outcome.output, "oops"), 0) << "a private value must not reach the log\n" << outcome.output;
+  outcome =
+      run_command(fmt::format("mpirun -n 3 {} --config {} --set data.show_values=true", DPMPI_PROGRAM, config_));
   EXPECT_EQ(count(outcome.output, "oops"), 1) << outcome.output;
   // More ranks than blocks.
   outcome = run_command(fmt::format("mpirun -n 5 {} --config {}", DPMPI_PROGRAM, config_));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/random.hpp"
 #include "dpmpi/data/generate.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/trainer.hpp"
@@ -34,11 +35,31 @@ Settings needs(const std::string& objective, Storage storage) {
   const bool classes = objective == "mlp" || objective == "softmax";
   const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "ramp";
   const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : "regression";
-  const char* extension = storage == Storage::sparse_f32 ? "libsvm" : storage == Storage::dense_f32 ? "csv" : "idx";
-  settings.push_back(fmt::format("data.train={}/{}.{}", folder(), kind, extension));
-  settings.push_back(fmt::format("data.eval={}/{}-eval.{}", folder(), kind, extension));
-  settings.emplace_back("data.features=12");
+  const auto file = [&](const char* part) {
+    const std::string name = fmt::format("{}/{}{}", folder(), kind, part);
+    if (storage == Storage::dense_u8) return name + ".images," + name + ".labels";
+    return name + (storage == Storage::sparse_f32 ? ".libsvm" : ".csv");
+  };
+  settings.push_back("data.train=" + file(""));
+  settings.push_back("data.eval=" + file("-eval"));
+  if (storage == Storage::dense_u8) settings.emplace_back("data.scale=0.004");
+  if (storage != Storage::dense_u8) settings.emplace_back("data.features=12");
   return settings;
+}
+
+// An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
+void write_idx(const std::string& path, unsigned count, unsigned columns, unsigned classes) {
+  const PublicStream stream(count + columns, "idx test");
+  const auto big_endian = [](unsigned x) {
+    return std::string{static_cast<char>(x >> 24), static_cast<char>(x >> 16), static_cast<char>(x >> 8),
+                       static_cast<char>(x)};
+  };
+  std::string bytes{0, 0, 8, static_cast<char>(columns ? 3 : 1)};
+  bytes += big_endian(count);
+  if (columns) bytes += big_endian(3) + big_endian(columns / 3);
+  for (unsigned i = 0; i < count * std::max(1u, columns); ++i)
+    bytes += static_cast<char>(columns ? stream.word(i) : stream.word(i) % classes);
+  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 void make_data() {
@@ -51,6 +72,12 @@ void make_data() {
       options.records = 611, options.eval_records = 203, options.features = 12;
       options.output = fmt::format("{}/{}.{}", folder(), kind, extension);
       generate(options);
+    }
+  for (const char* kind : {"blobs", "heavy-tailed", "regression"})
+    for (const auto& [part, count] : {std::pair{"", 611u}, std::pair{"-eval", 203u}}) {
+      write_idx(fmt::format("{}/{}{}.images", folder(), kind, part), count, 12, 1);
+      write_idx(fmt::format("{}/{}{}.labels", folder(), kind, part), count, 0,
+                std::string(kind) == "heavy-tailed" ? 2 : 5);
     }
   std::ofstream(folder() + "/base.ini")
       << "[data]\nblocks = 11\n[method]\nbatch = 150\nsteps = 7\nclip = 0.3\n[privacy]\n"
@@ -96,7 +123,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
   for (const auto& method : methods())
     for (const auto& objective : objectives()) {
       if (objective.name == "plugin") continue;  // no gradients: see the zeroth-order methods
-      for (const Storage storage : {Storage::dense_f32, Storage::sparse_f32}) {
+      for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
         settings.emplace_back("method.name=" + method.name);
         settings.emplace_back("objective.name=" + objective.name);

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "dpmpi/core/lattice.hpp"
+
 namespace dpmpi {
 
 /// A group of ranks. Every operation is collective unless it says "local". Errors throw CommError.
@@ -26,6 +28,8 @@ class Communicator {
   /// Exact sum over ranks, left in `values` on the root; other ranks' `values` are unspecified afterwards.
   /// Lengths must agree. Messages are split below 2^31 elements.
   void sum_to_root(std::span<std::int64_t> values) const;
+  /// The same for a lattice sum: leaves the total in sum.message() on the root.
+  void sum_to_root(LatticeAccumulator& sum) const;
   /// Exact sum over ranks on all of them.
   void sum(std::span<std::int64_t> values) const;
 
@@ -68,7 +72,6 @@ class Communicator {
   Communicator() = default;
   explicit Communicator(std::shared_ptr<Handle> handle);
   void broadcast_bytes(void* data, std::size_t bytes) const;
-  void sum_pair(std::span<std::int64_t> values) const;
   std::shared_ptr<Handle> handle_;  // null: alone
   int rank_ = 0, size_ = 1;
 };

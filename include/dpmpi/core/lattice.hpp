@@ -64,6 +64,11 @@ class LatticeAccumulator {
   void finish(const std::function<void(std::size_t, std::span<std::int64_t>)>& on_chunk);
   /// totals() followed by the extra words (which clear() zeroes): what is summed over ranks.
   std::span<std::int64_t> message();
+  std::span<std::int64_t> extra() { return std::span(total_).subspan(dim_); }
+  /// The exact sum as int32, half as long, if all of it still fits; else empty.
+  std::span<const std::int32_t> narrow() const {
+    return fresh_ ? std::span(hot_).first(dim_) : std::span<const std::int32_t>();
+  }
 
  private:
   void spill() { spill(0, dim_), spilled(); }

@@ -23,7 +23,7 @@ struct DataOptions {
   std::string header = "auto", label = "auto", comment, missing, unknown = "error";
   std::int64_t skip_lines = 0, index_base = 1;
   std::vector<std::string> one_hot, drop;
-  bool densify = false;
+  bool densify = false, show_values = false;
 
   // Features.
   double scale = 1, bias = 1;

@@ -69,7 +69,8 @@ std::string to_json(const Event& event, std::string_view extra = {});
 /// The first line of a ledger or of an event list: {"ledger":1,"adjacency":"add_remove","n":60000,...}.
 struct EventHeader {
   Adjacency adjacency = Adjacency::add_remove;
-  std::optional<std::uint64_t> n;  ///< number of records, a public constant
+  std::optional<std::uint64_t> n = {};  ///< number of records, a public constant
+  bool seeded = false;                  ///< the noise came from a known seed: no guarantee, whatever the events
 };
 
 /// One parsed line, and its link to the line above if it has one.

@@ -13,6 +13,7 @@ namespace dpmpi {
 struct Checkpoint {
   std::uint64_t step = 0;  ///< steps done
   std::string config_digest, commitment;
+  std::string program;             ///< digest of the program and processor kind that began the run
   std::uint64_t ledger_lines = 0;  ///< the ledger may be longer (reserved since), never shorter
   std::string ledger_line_hash;    ///< SHA-256 of the last of them
   std::uint64_t metrics_bytes = 0;

@@ -18,7 +18,7 @@ std::string read_file(const std::string& path);
 class LineFile {
  public:
   LineFile() = default;
-  LineFile(const std::string& path, std::uint64_t offset);
+  LineFile(const std::string& path, std::uint64_t offset, int permissions = 0644);
   ~LineFile();
   LineFile(LineFile&& other) noexcept;
   LineFile& operator=(LineFile&& other) noexcept;
