@@ -33,13 +33,19 @@ int main(int argc, char** argv) {
 
     // 2. What needs no other rank is answered by the first process, before MPI starts.
     if (launcher_rank() == 0 || line.command == "train" || line.command == "resume") {
-      if (const auto code = run_alone(line)) return *code;
+      if (const auto code = run_alone(line)) {
+        if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw DataError("cannot write to standard output");
+        return *code;
+      }
     } else {
       return 0;
     }
 
     // 3. The configuration, checked as a whole.
     if (line.command == "resume") options.resume = line.arguments[0];
+    if (options.resume && std::filesystem::exists(*options.resume + "/certificate.json"))
+      throw ConfigError(fmt::format("{} is finished: its model and certificate are there, nothing is left to do",
+                                    *options.resume));
     const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
     config = std::make_unique<RunConfig>(path, line.overrides);
     options.quiet = line.quiet;

@@ -65,6 +65,9 @@ int account(const AccountRequest& request, std::ostream& out) {
   check_request(request);
   const EventList list = read(request.path);
   const Adjacency adjacency = adjacency_of(list, request);
+  if (list.events.empty() && !list.header)
+    throw PrivacyError(
+        fmt::format("{} holds no events: there is nothing to account for (is it a ledger?)", request.path));
 
   std::vector<NamedValue> by;
   for (const std::string& accountant_name :

@@ -77,6 +77,13 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   }
   if ((line.command == "train" || line.command == "plan") && !line.config)
     throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
+  const std::size_t wanted = line.command == "list" || line.command == "help" || line.command == "resume" ? 1 : 0;
+  if (line.arguments.size() > wanted) {
+    const std::string& word = line.arguments[wanted];
+    const bool assignment = word.find('=') != word.npos;
+    throw ConfigError(fmt::format("unexpected argument '{}'{}", word,
+                                  assignment ? fmt::format(" (did you mean --set {}?)", word) : ""));
+  }
   if (line.command == "resume" && line.arguments.size() != 1)
     throw ConfigError("dpmpi resume needs one run directory");
   return line;

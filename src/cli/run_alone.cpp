@@ -15,8 +15,7 @@ int show_plan(const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
   PublicFacts facts;
   facts.data = inspect(Communicator::alone(), config.data, DataRole::training);
-  const auto objective =
-      config.objective->make({facts.data.features, facts.data.storage, static_cast<float>(config.data.bias)});
+  const auto objective = make_objective(config, facts.data);
   facts.objective = objective.get();
   facts.adjacency = config.privacy.which();
   const Plan plan = make_plan(config, facts);

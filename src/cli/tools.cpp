@@ -134,7 +134,9 @@ int run_account(const std::vector<std::string>& words) {
   if (!asked.epsilon.empty()) request.epsilon = number(asked.epsilon, "epsilon");
   for (const auto& order : asked.orders) request.orders.push_back(number(order, "orders"));
   if (!asked.adjacency.empty()) request.adjacency = parse_adjacency(asked.adjacency);
-  return account(request, std::cout);
+  const int code = account(request, std::cout);
+  if (!std::cout.flush()) throw DataError("cannot write to standard output");
+  return code;
 }
 
 }  // namespace dpmpi

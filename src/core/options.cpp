@@ -206,7 +206,11 @@ Settings read_ini(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw ConfigError(fmt::format("the config file {} is a directory", path));
   if (!file) throw ConfigError(fmt::format("cannot read the config file {}: {}", path, std::strerror(errno)));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  if (const auto odd = text.find_first_of(std::string_view("\0\x01\x02\x03\x04\x05\x06\x07\x08\x1b", 10));
+      odd != text.npos)
+    throw ConfigError(fmt::format("{}: byte {} is a control character: not a text file", path, odd));
   std::vector<std::string> problems;
   const auto where = positions(text, problems, path);
   if (!problems.empty()) throw ConfigError(join_problems(problems));

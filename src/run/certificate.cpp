@@ -19,7 +19,8 @@ std::string rounded_up(double x) {
 
 std::string statement(const RunConfig& config, const PublicFacts& facts, double epsilon, double delta) {
   if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
-  if (std::isinf(epsilon)) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
+  if (!config.method->is_private()) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
+  if (std::isinf(epsilon)) return "NOT PRIVATE: the noise is too small for any bound.";
   const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record"
                                                                 : "replacing one record by another";
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";

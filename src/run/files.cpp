@@ -120,6 +120,8 @@ std::string make_run_directory(const std::string& wanted, const std::string& ste
         "run.dir = {} holds a run that was killed before its first step; nothing was released: remove the "
         "folder, or choose another",
         wanted));
+  } else if (fs::exists(folder / "certificate.json")) {
+    throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
   } else if (holds_run(folder)) {
     throw ConfigError(
         fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",

@@ -5,9 +5,12 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
 
@@ -103,6 +106,25 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon,
                                    config.privacy.epsilon));
   return plan;
+}
+
+std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data) {
+  try {
+    auto objective = config.objective->make({data.features, data.storage, static_cast<float>(config.data.bias)});
+    objective->l2 = config.l2;
+    // float32 iterate, gradient and release, the lattice's int32 and int64, the kernels' copy of the weights.
+    const double bytes = 32.0 * static_cast<double>(objective->dim());
+    if (bytes > static_cast<double>(available_memory()))
+      throw ConfigError(fmt::format(
+          "objective.{} has {} parameters: about {:.1f} GB a rank, and {:.1f} GB are free", config.objective_name,
+          objective->dim(), bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
+    return objective;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw ConfigError(
+      fmt::format("objective.{} does not fit in memory: make its layers, classes or data.features smaller",
+                  config.objective_name));
 }
 
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) {

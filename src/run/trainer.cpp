@@ -123,9 +123,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   comm.agree(program_, "the program");
   // 1. What is public: size and shape of the data, the objective, and from them the promise.
   facts_.data = inspect(comm, config.data, DataRole::training);
-  objective_ =
-      config.objective->make({facts_.data.features, facts_.data.storage, static_cast<float>(config.data.bias)});
-  objective_->l2 = config.l2;
+  objective_ = make_objective(config, facts_.data);
   facts_.objective = objective_.get();
   facts_.adjacency = config.privacy.which();
   plan_ = make_plan(config, facts_);
@@ -204,8 +202,11 @@ void Run::go_on_from_checkpoint() {
   if (root_) {
     const Checkpoint c = read_checkpoint(directory_);
     if (c.config_digest != config_.digest())
-      throw ConfigError(fmt::format(
-          "{} belongs to another config: the config.ini there was changed since the run began", directory_));
+      throw ConfigError(
+          fmt::format("{} belongs to another config: the config.ini there was changed since the run began, or a "
+                      "--set changes what the "
+                      "numbers depend on",
+                      directory_));
     if (c.commitment != curator_->commitment())
       throw DataError(fmt::format("the training data are not those that the run in {} began with", directory_));
     if (c.program != program_)

@@ -220,7 +220,7 @@ TEST_F(BadFile, NpyValues) {
   expect_pair(npy_file("<f4", "(2, 1)", bytes), npy_file("|u1", "(2,)", "\1\1"),
               {"x: record 2 (byte 132): value nan"});
   expect_pair(npy_file("|u1", "(2, 1)", "\1\1"), npy_file("<f4", "(2,)", bytes),
-              {"y: record 2 (byte 132): label nan is not finite"});
+              {"y: record 2 (byte 132): label 'nan' is not finite"});
 }
 
 TEST_F(BadFile, NativeFiles) {

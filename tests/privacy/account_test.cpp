@@ -78,10 +78,12 @@ TEST_F(Account, AdjacencyOfTheFile) {
 }
 
 TEST_F(Account, NothingAndEverything) {
-  write("");
+  write("");  // a truncated or wrong file must not get the strongest claim
+  EXPECT_THROW(text(), PrivacyError);
+  write("{\"ledger\":1,\"adjacency\":\"add_remove\",\"n\":100}\n");
   EXPECT_EQ(json()["epsilon"], 0);
   write(events_ + "{\"event\":\"non_private\"}\n");
-  EXPECT_EQ(json()["epsilon"], "inf");
+  EXPECT_EQ(json()["epsilon"], "infinity");
   request_.json = false;
   EXPECT_NE(text().find("(inf, 1e-05)"), std::string::npos);
 }

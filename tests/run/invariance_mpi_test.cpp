@@ -157,5 +157,32 @@ TEST_F(Invariance, EveryUpdateRule) {
   }
 }
 
+// Data that may not leave its site: each of two ranks sees a folder with its own file and no other, however the
+// root's noise weighs on the balance of blocks; and the result is that of the same sites on one machine.
+TEST_F(Invariance, SitesKeepTheirFiles) {
+  if (testing::world().is_root())
+    for (const auto& [site, kind] : {std::pair{"site0", "heavy-tailed"}, std::pair{"site1", "heavy-tailed-eval"}}) {
+      fs::create_directories(folder() + "/" + site);
+      fs::create_directories(folder() + "/together");
+      const std::string name = std::string(site) == "site0" ? "a.csv" : "b.csv";
+      fs::copy_file(fmt::format("{}/{}.csv", folder(), kind), fmt::format("{}/{}/{}", folder(), site, name));
+      fs::copy_file(fmt::format("{}/{}.csv", folder(), kind), fmt::format("{}/together/{}", folder(), name));
+    }
+  testing::world().barrier();
+  const auto sites = [](const std::string& root) {
+    return Settings{"data.root=" + root, "data.shards=a.csv,b.csv", "data.blocks=8", "method.batch=40",
+                    "method.steps=3"};
+  };
+  std::map<std::string, std::string> together;
+  testing::for_each_size({1},
+                         [&](const Communicator& comm) { together = run(comm, sites(folder() + "/together")); });
+  testing::for_each_size({2}, [&](const Communicator& comm) {
+    const auto apart = run(comm, sites(fmt::format("{}/site{}", folder(), comm.rank())));
+    if (comm.is_root()) {
+      EXPECT_EQ(apart, together);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace dpmpi

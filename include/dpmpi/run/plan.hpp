@@ -29,6 +29,9 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 /// plan.json: deterministic text, ends with a newline.
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);
 
+/// The objective of the config for this data. Throws ConfigError if its parameters would not fit in memory.
+std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data);
+
 /// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves 64 expected rows a block and step
 /// (N1).
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
