@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <cstring>
@@ -15,6 +14,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/options.hpp"
+#include "gzip.hpp"
 
 namespace dpmpi {
 namespace {
@@ -27,9 +27,21 @@ std::uint64_t size_of_regular_file(int descriptor, const std::string& path) {
   struct stat info {};
   if (fstat(descriptor, &info) != 0) fail(path, std::strerror(errno));
   if (S_ISDIR(info.st_mode)) fail(path, "is a directory; a file is expected");
-  if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file");
+  if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file (a pipe or device): copy its data to a file first");
   if (info.st_size == 0) fail(path, "is empty");
   return static_cast<std::uint64_t>(info.st_size);
+}
+
+std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offset, std::span<char> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = pread(descriptor, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path, fmt::format("cannot be read at byte {}: {}", offset + done, std::strerror(errno)));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
 }
 
 }  // namespace
@@ -56,19 +68,17 @@ std::string find_file(const DataOptions& options, const std::string& name) {
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
-  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer before its kind can be checked.
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) fail(path_, fmt::format("cannot be opened: {}", std::strerror(errno)));
   try {
     size_ = size_of_regular_file(descriptor_, path_);
     char magic[2] = {};
-    if (read_plain(0, magic) != 2 || magic[0] != '\x1f' || magic[1] != '\x8b') return;
-    const int copy = dup(descriptor_);
-    stream_ = gzdopen(copy, "rb");
-    if (stream_ == nullptr) {
-      if (copy >= 0) close(copy);
-      fail(path_, "cannot be opened as gzip: out of memory");
-    }
-    gzbuffer(static_cast<gzFile>(stream_), 1 << 18);
+    if (read_at(descriptor_, path_, 0, magic) != 2 || magic[0] != '\x1f' || magic[1] != '\x8b') return;
+    gzip_ = std::make_unique<GzipReader>(
+        path_, [descriptor = descriptor_, name = path_](std::uint64_t offset, std::span<char> out) {
+          return read_at(descriptor, name, offset, out);
+        });
     size_ = 0;
   } catch (...) {
     close(descriptor_);
@@ -80,56 +90,20 @@ InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       size_(other.size_),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      stream_(std::exchange(other.stream_, nullptr)) {}
+      gzip_(std::move(other.gzip_)) {}
 
 InputFile::~InputFile() {
-  if (stream_ != nullptr) gzclose_r(static_cast<gzFile>(stream_));
   if (descriptor_ >= 0) close(descriptor_);
 }
 
 std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
-  return gzip() ? read_gzip(offset, out) : read_plain(offset, out);
+  return gzip() ? gzip_->read(offset, out) : read_at(descriptor_, path_, offset, out);
 }
 
 std::string InputFile::read(std::uint64_t offset, std::size_t bytes) {
   std::string out(bytes, '\0');
   out.resize(read(offset, std::span<char>(out)));
   return out;
-}
-
-std::size_t InputFile::read_plain(std::uint64_t offset, std::span<char> out) {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t got = pread(descriptor_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path_, fmt::format("cannot be read at byte {}: {}", offset + done, std::strerror(errno)));
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
-std::size_t InputFile::read_gzip(std::uint64_t offset, std::span<char> out) {
-  const auto stream = static_cast<gzFile>(stream_);
-  const auto check = [&](bool ok, std::uint64_t at) {
-    int code = Z_OK;
-    const char* const message = gzerror(stream, &code);
-    if (ok && (code == Z_OK || code == Z_STREAM_END)) return;
-    const bool cut = code == Z_BUF_ERROR;
-    fail(path_, fmt::format("gzip data are {} near uncompressed byte {}{}", cut ? "truncated" : "corrupt", at,
-                            cut ? "" : fmt::format(" ({})", message)));
-  };
-  if (static_cast<std::uint64_t>(gztell(stream)) != offset)
-    check(gzseek(stream, static_cast<z_off_t>(offset), SEEK_SET) >= 0, offset);
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const auto piece = static_cast<unsigned>(std::min<std::size_t>(out.size() - done, 1U << 30));
-    const int got = gzread(stream, out.data() + done, piece);
-    check(got >= 0, offset + done);
-    done += static_cast<std::size_t>(got);
-    if (static_cast<unsigned>(got) < piece) break;
-  }
-  return done;
 }
 
 void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,

@@ -152,9 +152,12 @@ void generate(const GenerateOptions& options) {
   const auto records = static_cast<std::uint64_t>(options.records),
              eval = static_cast<std::uint64_t>(options.eval_records);
   const Format format = output_format(options, options.output);
+  const std::string path = options.eval_output.empty() ? default_eval_output(options.output) : options.eval_output;
+  const std::string target = output_target(options.output);  // both are checked before the work begins
+  if (eval > 0 && output_target(path) == target)
+    throw ConfigError(fmt::format("generate: output and eval_output are the same file {}", target));
   write_records(options.output, format, generate_records(options, 0, records));
   if (eval == 0) return;
-  const std::string path = options.eval_output.empty() ? default_eval_output(options.output) : options.eval_output;
   write_records(path, output_format(options, path), generate_records(options, records, eval));
 }
 

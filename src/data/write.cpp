@@ -1,9 +1,12 @@
 #include "dpmpi/data/write.hpp"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -17,7 +20,7 @@ namespace {
 /// A file that appears under its name only when close() has succeeded.
 class OutputFile {
  public:
-  explicit OutputFile(std::string path) : path_(std::move(path)), temporary_(path_ + ".part") {
+  explicit OutputFile(const std::string& path) : path_(output_target(path)), temporary_(path_ + ".part") {
     file_ = std::fopen(temporary_.c_str(), "wb");
     if (file_ == nullptr) fail();
   }
@@ -103,6 +106,20 @@ void write_native(OutputFile& out, const Records& r) {
 }
 
 }  // namespace
+
+std::string output_target(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) {
+    if (!S_ISREG(info.st_mode))
+      throw DataError(fmt::format("{}: is a {}, which is not replaced: give a new name or a regular file", path,
+                                  S_ISDIR(info.st_mode) ? "directory" : "pipe or device"));
+    return std::filesystem::canonical(path).string();
+  }
+  if (lstat(path.c_str(), &info) == 0)
+    throw DataError(
+        fmt::format("{}: is a link to a file that is not there: give a new name or a regular file", path));
+  return path;
+}
 
 void write_records(const std::string& path, Format format, const Records& records) {
   for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");

@@ -139,5 +139,19 @@ TEST(Native, ConvertTakesLabelNamesButNoRunSettings) {
   EXPECT_MENTIONS(message_of<ConfigError>([&] { convert(c, o); }), "in the config that trains");
 }
 
+TEST(Native, ConvertNeverReplacesItsInput) {
+  const Folder folder;
+  const std::string csv = "x,y\n1,2\n", source = folder.write("a.csv", csv), linked = folder.file("hard.csv");
+  std::filesystem::create_hard_link(source, linked);
+  for (const auto& output : {source, linked, folder.path() + "/./a.csv"})
+    EXPECT_MENTIONS(message_of<ConfigError>([&] { convert({source, output}, {}); }), "would replace its input");
+  EXPECT_EQ(read_file(source), csv);
+  const std::string part = folder.write("b.bin.part", csv);
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { convert({part, folder.file("b.bin")}, {}); }), "its input");
+  const std::string x = folder.write("x", idx_file(8, {1, 2}, "ab")), y = folder.write("y", idx_file(8, {1}, "\1"));
+  for (const auto& output : {x, y})
+    EXPECT_MENTIONS(message_of<ConfigError>([&] { convert({x + "," + y, output}, {}); }), "its input " + output);
+}
+
 }  // namespace
 }  // namespace dpmpi::testing

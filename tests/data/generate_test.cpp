@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include "dpmpi/data/generate.hpp"
 
 #include "data/support.hpp"
@@ -103,6 +105,40 @@ TEST(Generate, UnwritableOutput) {
   g.records = 1;
   g.output = "/no/such/folder/a.csv";
   EXPECT_MENTIONS(message_of([&] { generate(g); }), "/no/such/folder/a.csv: cannot be written: No such file");
+}
+
+TEST(Generate, ReplacesOnlyRegularFiles) {
+  const Folder folder;
+  GenerateOptions o;
+  o.records = o.eval_records = 3;
+  for (const bool eval : {false, true}) {
+    o.output = folder.file("new.csv");
+    std::string& path = eval ? o.eval_output : o.output;
+    path = folder.path();
+    EXPECT_MENTIONS(message_of([&] { generate(o); }), folder.path() + ": is a directory");
+    path = folder.file("pipe");
+    mkfifo(path.c_str(), 0600);
+    EXPECT_MENTIONS(message_of([&] { generate(o); }), path + ": is a pipe or device");
+    path = "/dev/null";
+    EXPECT_MENTIONS(message_of([&] { generate(o); }), "/dev/null: is a pipe or device");
+    EXPECT_FALSE(std::filesystem::exists(folder.file("new.csv"))) << "checked before anything is written";
+  }
+  o.eval_output = o.output;
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { generate(o); }), "are the same file");
+}
+
+TEST(Generate, WritesThroughLinks) {
+  const Folder folder;
+  GenerateOptions o;
+  o.records = 3;
+  o.eval_records = 0;
+  o.output = folder.file("link.csv");
+  std::filesystem::create_symlink("real.csv", o.output);
+  EXPECT_MENTIONS(message_of([&] { generate(o); }), "link.csv: is a link to a file that is not there");
+  folder.write("real.csv", "old");
+  generate(o);
+  EXPECT_TRUE(std::filesystem::is_symlink(o.output));
+  EXPECT_TRUE(read_file(folder.file("real.csv")).starts_with("label,x1"));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 namespace dpmpi {
 
 struct DataOptions;
+class GzipReader;
 
 /// The path of `name`: itself if absolute, else the first that exists of data.root, $DPMPI_DATA and the config
 /// file's folder (the working directory if there is none) joined with it. Throws DataError listing all places
@@ -26,23 +27,21 @@ class InputFile {
   InputFile& operator=(InputFile&&) = delete;
 
   const std::string& path() const { return path_; }
-  bool gzip() const { return stream_ != nullptr; }
+  bool gzip() const { return gzip_ != nullptr; }
   /// Bytes in the file; of a gzip file unknown until it is read: 0.
   std::uint64_t size() const { return size_; }
 
   /// Bytes from `offset` on; fewer than out.size() only at the end. A gzip file is read forward: an earlier offset
-  /// starts it again. Corrupt or truncated gzip data throws.
+  /// starts it again. Corrupt or truncated gzip data and bytes behind its last member throw.
   std::size_t read(std::uint64_t offset, std::span<char> out);
   /// The same as a string of up to `bytes` bytes.
   std::string read(std::uint64_t offset, std::size_t bytes);
 
  private:
-  std::size_t read_plain(std::uint64_t offset, std::span<char> out);
-  std::size_t read_gzip(std::uint64_t offset, std::span<char> out);
   std::string path_;
   std::uint64_t size_ = 0;
   int descriptor_ = -1;
-  void* stream_ = nullptr;  // gzFile
+  std::unique_ptr<GzipReader> gzip_;
 };
 
 /// Calls visit(offset, line without line end) for each line whose first byte lies in [from, to), reading on beyond

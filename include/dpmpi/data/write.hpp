@@ -6,10 +6,14 @@
 
 namespace dpmpi {
 
-/// Writes records to a file, under a temporary name until it is complete. Features and labels are written such that
-/// they read back to the same bits; norms, bias and row_scale are not (they come from the config that loads the
-/// file). libsvm: indices from 1; csv: header `label,x1,...`; native: any storage. Local. Throws DataError if it
-/// cannot be written, ConfigError for another format, BugError for empty slots.
+/// The file that writing to `path` creates or replaces: links are followed. Local. Throws DataError if that is no
+/// regular file (a directory, pipe or device) or the link leads nowhere.
+std::string output_target(const std::string& path);
+
+/// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
+/// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config
+/// that loads the file). libsvm: indices from 1; csv: header `label,x1,...`; native: any storage. Local. Throws
+/// DataError if it cannot be written, ConfigError for another format, BugError for empty slots.
 void write_records(const std::string& path, Format format, const Records& records);
 
 }  // namespace dpmpi
