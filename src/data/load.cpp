@@ -1,6 +1,7 @@
 #include "dpmpi/data/load.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -38,10 +39,29 @@ DatasetFacts inspect_file(const Communicator& comm, const DataOptions& options, 
   return facts;
 }
 
+/// Where this rank sees the files of two sites, they must not be one file under two names.
+void check_distinct_files(const DataOptions& options) {
+  std::vector<std::string> paths;
+  for (const auto& shard : options.shards) {
+    try {
+      paths.push_back(find_file(options, shard));
+    } catch (const DataError&) {
+      continue;  // another site's file, on a disk that this rank does not see
+    }
+    for (std::size_t i = 0; i + 1 < paths.size(); ++i) {
+      std::error_code not_seen;
+      if (std::filesystem::equivalent(paths[i], paths.back(), not_seen))
+        throw ConfigError(fmt::format("data.shards: {} and {} are the same file: a record would fill two slots",
+                                      paths[i], paths.back()));
+    }
+  }
+}
+
 DatasetFacts inspect_shards(const Communicator& comm, const DataOptions& options) {
   const std::size_t shards = options.shards.size();
   std::vector<std::int64_t> seen(3 * shards);  // records, features, storage of each
   all_or_none(comm, [&] {
+    check_distinct_files(options);
     for (std::size_t s = 0; s < shards; ++s) {
       if (first_reader(static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(shards), comm.size()) !=
           comm.rank())

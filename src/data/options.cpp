@@ -1,6 +1,8 @@
 #include "dpmpi/data/options.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -40,7 +42,8 @@ void declare_files(DataOptions& d, Options& o) {
   o.add("features", d.features,
         "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked "
         "for the "
-        "other formats; 0 takes the file's width",
+        "other formats; 0 takes the file's width. Refused if the vectors of a model of that length do not fit into "
+        "memory",
         Range::closed(0, 4294967295.0));
 }
 
@@ -94,6 +97,51 @@ void declare_values(DataOptions& d, Options& o) {
         "random rule on the record's index; the others become empty slots");
 }
 
+/// Labels, columns and words are the same if their texts are equal or both are numbers of equal value.
+bool same_name(const std::string& a, const std::string& b) {
+  double x = 0, y = 0;
+  return a == b || (to_number(a, x) && to_number(b, y) && x == y);
+}
+
+/// Throws ConfigError if a name stands twice in `names`, which belong to option `key`.
+void check_distinct(const std::vector<std::string>& names, const std::string& key) {
+  for (auto later = names.begin(); later != names.end(); ++later)
+    for (auto earlier = names.begin(); earlier != later; ++earlier)
+      if (same_name(*earlier, *later))
+        throw ConfigError(fmt::format("{} names {} twice{}: give every name once", key, show(*later),
+                                      *earlier == *later ? "" : fmt::format(" (also as {})", show(*earlier))));
+}
+
+/// The names of a list of name:value entries; malformed entries are reported elsewhere.
+std::vector<std::string> entry_names(const std::vector<std::string>& list) {
+  std::vector<std::string> names;
+  for (const auto& entry : list)
+    if (const std::size_t colon = entry.rfind(':'); colon != std::string::npos)
+      names.emplace_back(trim(std::string_view(entry).substr(0, colon)));
+  return names;
+}
+
+/// Words are compared as texts, as in the file's fields.
+void check_vocabulary(const std::string& entry) {
+  const std::size_t colon = std::min(entry.find(':'), entry.size() - 1);
+  const auto words = split_words(std::string_view(entry).substr(colon + 1));
+  for (auto word = words.begin(); word != words.end(); ++word)
+    if (std::find(words.begin(), word, *word) != word)
+      throw ConfigError(
+          fmt::format("data.one_hot = {} has the word {} twice: give every word once", entry, show(*word)));
+}
+
+/// The same path twice is refused whatever it leads to: on different machines nobody could tell the files apart.
+void check_shard_paths(const std::vector<std::string>& shards) {
+  std::vector<std::string> paths;
+  for (const auto& shard : shards) {
+    const std::string path = std::filesystem::path(shard).lexically_normal().string();
+    if (std::find(paths.begin(), paths.end(), path) != paths.end())
+      throw ConfigError(fmt::format("data.shards has {} twice: a record would fill two slots", shard));
+    paths.push_back(path);
+  }
+}
+
 bool needs_private_statistics(const std::string& normalize) { return normalize != "none" && normalize != "l2"; }
 
 }  // namespace
@@ -130,6 +178,12 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
   if (!positive.empty() && !label_map.empty())
     problems.emplace_back("data.positive and data.label_map are both set: give one of them");
   if (!missing.empty()) attempt([&] { option_number(missing, "data.missing"); });
+  attempt([&] { check_shard_paths(shards); });
+  attempt([&] { check_distinct(entry_names(label_map), "data.label_map"); });
+  attempt([&] { check_distinct(entry_names(keep_one_in), "data.keep_one_in"); });
+  attempt([&] { check_distinct(entry_names(mean), "data.mean"); });
+  attempt([&] { check_distinct(entry_names(deviation), "data.std"); });
+  for (const auto& e : one_hot) attempt([&] { check_vocabulary(e); });
   for (const auto& e : label_map)
     attempt([&] { option_number(split_entry(e, "data.label_map").value, "data.label_map"); });
   for (const auto& e : keep_one_in)

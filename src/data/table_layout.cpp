@@ -94,16 +94,6 @@ std::size_t find_label(const std::vector<TableColumn>& columns, const std::strin
       "column is called label, target, class or y");
 }
 
-std::vector<std::string> split_words(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t bar = std::min(text.find('|', at), text.size());
-    words.emplace_back(trim(std::string_view(text).substr(at, bar - at)));
-    at = bar + 1;
-  }
-  return words;
-}
-
 void set_use(TableColumn& column, Use use, const std::string& key) {
   if (column.use != Use::number)
     throw ConfigError(
@@ -137,6 +127,24 @@ std::size_t number_features(std::vector<TableColumn>& columns) {
   return next;
 }
 
+/// What a first line that was not understood looks like, for messages; "" if nothing is odd about it.
+std::string oddity(std::string_view line, char delimiter) {
+  const std::string_view text = trim(line);
+  if (line.find('\0') != line.npos) return "; it holds zero bytes: UTF-8 text is expected (not UTF-16)";
+  if (text.find('\r') != text.npos) return "; it holds carriage returns: lines must end with a line feed";
+  for (const char other : {';', '\t', ','})
+    if (text.find(delimiter) == text.npos && text.find(other) != text.npos)
+      return fmt::format("; it holds {} where fields are separated by {}", show({&other, 1}),
+                         show({&delimiter, 1}));
+  return "";
+}
+
+/// The only line of a file, if no field is a number: a header, unless words or missing fields can be features.
+bool is_lone_header(const std::vector<std::string>& fields, const DataOptions& options) {
+  return options.header == "yes" ||
+         (options.header == "auto" && !has_number(fields) && options.one_hot.empty() && options.missing.empty());
+}
+
 }  // namespace
 
 TableLayout table_layout(std::string_view head, const DataOptions& options, char delimiter,
@@ -152,12 +160,23 @@ TableLayout table_layout(std::string_view head, const DataOptions& options, char
   if (first.records.empty()) throw DataError(fmt::format("{}: holds no records", file));
   const bool header = starts_with_header(first, options.header, delimiter, file);
   const auto fields = fields_of(first, 0, delimiter, file);
+  const std::string odd = oddity(first.records[0], delimiter);
+  if (first.records.size() == 1 && is_lone_header(fields, options))
+    throw DataError(fmt::format("{}: holds no records: its only line {} is taken as the header (data.header){}",
+                                file, show_field(first.records[0]), odd));
   for (std::size_t c = 0; c < fields.size(); ++c)
     schema.columns.push_back({.name = header ? fields[c] : std::to_string(c + 1)});
   layout.begin = header ? first.after[0] : first.begin;
   layout.line = header ? first.line_after[0] : first.line;
-  assign_uses(schema.columns, options);
-  schema.features = number_features(schema.columns);
+  try {
+    assign_uses(schema.columns, options);
+    schema.features = number_features(schema.columns);
+  } catch (const ConfigError& problem) {
+    // Without a header, the first line is a private record.
+    throw ConfigError(fmt::format("{}: {}\n  {} columns were found in the first line, {}{}", file, problem.what(),
+                                  fields.size(), header ? show(first.records[0]) : show_field(first.records[0]),
+                                  odd));
+  }
   return layout;
 }
 

@@ -1,5 +1,6 @@
 #include "dpmpi/data/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -26,7 +27,7 @@ std::string show(std::string_view value) {
   std::string out = "'";
   for (const char c : value.substr(0, longest)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
+    if (byte < 0x20 || byte >= 0x7f)
       out += fmt::format("\\x{:02x}", byte);
     else
       out += c;
@@ -74,5 +75,15 @@ float to_feature(double x) {
 }
 
 bool is_missing(std::string_view field) { return field.empty() || field == "?" || field == "NA"; }
+
+std::vector<std::string> split_words(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t bar = std::min(text.find('|', at), text.size());
+    words.emplace_back(trim(text.substr(at, bar - at)));
+    at = bar + 1;
+  }
+  return words;
+}
 
 }  // namespace dpmpi

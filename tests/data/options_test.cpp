@@ -62,6 +62,38 @@ TEST(DataOptions, ContradictionsAreReportedTogether) {
   EXPECT_MENTIONS(all, "give data.shard_records");
 }
 
+TEST(DataOptions, RepeatedNamesAreContradictions) {
+  DataOptions d;
+  d.label_map = {"1:1", "+1.0:2"};
+  d.keep_one_in = {"a:2", "a:3"};
+  d.one_hot = {"c:x|y", "d:u|v|u"};
+  d.mean = {"p:1", "p:2"};
+  d.shards = {"s/a.csv", "b.csv", "s/./a.csv"};
+  const std::string all = problems_of(d);
+  EXPECT_MENTIONS(all, "data.label_map names '+1.0' twice (also as '1')");
+  EXPECT_MENTIONS(all, "data.keep_one_in names 'a' twice");
+  EXPECT_MENTIONS(all, "data.one_hot = d:u|v|u has the word 'u' twice");
+  EXPECT_MENTIONS(all, "data.mean names 'p' twice");
+  EXPECT_MENTIONS(all, "data.shards has s/./a.csv twice: a record would fill two slots");
+  d = {};
+  d.label_map = {"1:1", "01x:1"};
+  d.mean = {"1", "1"};
+  d.one_hot = {"c:1|1.0", "d:1|2"};
+  EXPECT_EQ(problems_of(d), "");
+}
+
+TEST(DataOptions, OneFileUnderTwoNamesIsOneShard) {
+  const Folder folder;
+  DataOptions d;
+  d.shards = {folder.write("a.csv", "x,y\n1,2\n"), folder.file("link.csv")};
+  std::filesystem::create_hard_link(d.shards[0], d.shards[1]);
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { load_all(Communicator::alone(), d); }),
+                  "link.csv are the same file: a record would fill two slots");
+  std::filesystem::remove(d.shards[1]);
+  folder.write("link.csv", "x,y\n1,2\n");
+  EXPECT_EQ(load_all(Communicator::alone(), d).layout.records, 2U);
+}
+
 TEST(DataOptions, RelativePathsAreFoundInOrder) {
   const Folder root, environment, config;
   const char* const before = std::getenv("DPMPI_DATA");

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dpmpi {
 
@@ -36,5 +37,8 @@ float to_feature(double x);
 
 /// True for the ways to write a missing field: empty, ?, NA.
 bool is_missing(std::string_view field);
+
+/// The words of a vocabulary `a|b|...`, without surrounding blanks. Local.
+std::vector<std::string> split_words(std::string_view text);
 
 }  // namespace dpmpi
