@@ -121,16 +121,12 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
 }
 
 std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots) {
-  constexpr std::uint64_t label_and_norm = 2 * sizeof(float);
-  switch (storage) {
-    case Storage::dense_f32:
-      return slots * (dpmpi::round_up(features, 16) * sizeof(float) + label_and_norm);
-    case Storage::dense_u8:
-      return slots * (dpmpi::round_up(features, 64) + sizeof(float) + label_and_norm);
-    case Storage::sparse_f32:
-      break;
-  }
-  return slots * (sizeof(std::uint64_t) + label_and_norm);
+  std::uint64_t row = 2 * sizeof(float);  // label and norm
+  if (storage == Storage::dense_f32) row += dpmpi::round_up(features, 16) * sizeof(float);
+  if (storage == Storage::dense_u8) row += dpmpi::round_up(features, 64) + sizeof(float);
+  if (storage == Storage::sparse_f32) row += sizeof(std::uint64_t);
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // no machine has it: a product beyond it must not wrap
+  return slots > most / row ? most : slots * row;
 }
 
 void RecordsBuilder::entry(std::uint32_t column, float value) {

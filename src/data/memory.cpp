@@ -50,7 +50,7 @@ void check_memory(std::uint64_t needed, std::uint64_t available, const std::stri
   if (needed <= available) return;
   throw DataError(
       fmt::format("{} needs {} of memory, but only {} are available: use more ranks on more machines, or fewer "
-                  "records",
+                  "records or features",
                   what, gibibytes(needed), gibibytes(available)));
 }
 

@@ -26,6 +26,16 @@ Head share_head(const Communicator& comm, const DataOptions& options, const std:
   return head;
 }
 
+/// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
+/// noise, of doubles, must fit before anything of that length is allocated.
+void check_dimension(const Communicator& comm, const DataOptions& options, const std::string& path) {
+  all_or_none(comm, [&] {
+    const auto features = static_cast<std::uint64_t>(std::max<std::int64_t>(options.features, 0));
+    check_memory(4 * sizeof(double) * features, available_memory(),
+                 fmt::format("{}: data.features = {}: a model of that many parameters", path, features));
+  });
+}
+
 SourceFile open_file(const Communicator& comm, const DataOptions& options, const std::string& name,
                      const Head& head) {
   SourceFile source{nullptr, head.path, head.gzip};
@@ -97,6 +107,7 @@ Source open_source(const Communicator& comm, const DataOptions& options, const s
   const std::size_t comma = name.find(',');
   const std::string first(trim(name.substr(0, comma)));
   const Head head = share_head(comm, options, first);
+  check_dimension(comm, options, head.path);
   std::optional<Head> label_head;
   Source source;
   if (comma != std::string::npos) {

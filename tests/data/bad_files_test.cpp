@@ -3,8 +3,10 @@
 
 #include "data/binary_files.hpp"
 #include "data/support.hpp"
+#include "dpmpi/data/builder.hpp"
 #include "dpmpi/data/convert.hpp"
 #include "dpmpi/data/file.hpp"
+#include "dpmpi/data/text.hpp"
 
 namespace dpmpi::testing {
 namespace {
@@ -55,6 +57,42 @@ TEST_F(BadFile, OnlyBlankLines) {
 TEST_F(BadFile, OnlyAHeader) {
   options_.header = "yes";
   expect("a.csv", "x,y\n", {"holds no records"});
+}
+
+TEST_F(BadFile, OnlyAHeaderThatNobodyAnnounced) {
+  expect("a.csv", "x,y\n", {"holds no records", "'x,y'"});
+  expect("a.csv", "alpha,beta", {"holds no records"});
+  expect("a.csv", "x,y\rfoo,bar\r", {"holds no records", "carriage returns"});
+  options_.label = "last";
+  expect("a.csv", "alpha,beta\n", {"holds no records"});
+}
+
+TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
+  const auto expect_columns = [&](std::string_view bytes, std::initializer_list<std::string> parts) {
+    options_.train = folder_.write("odd.csv", bytes);
+    const auto message = message_of<ConfigError>([&] { load_one(options_); });
+    EXPECT_MENTIONS(message, options_.train + ": data.label must be set");
+    for (const auto& part : parts) EXPECT_MENTIONS(message, part);
+  };
+  expect_columns("a,b\n1,2\n", {"2 columns were found in the first line, 'a,b'"});
+  expect_columns("x;y\n1;2\n", {"1 columns were found", "'x;y'; it holds ';' where fields are separated by ','"});
+  expect_columns("x,y\r1,2\r3,4", {"'x,y\\x0d1,2\\x0d3,4'", "lines must end with a line feed"});
+  expect_columns(std::string("\xff\xfe"
+                             "x\0,\0y\0\n\0"
+                             "1\0,\0"
+                             "2\0\n\0",
+                             18),
+                 {"'\\xff\\xfex\\x00,", "UTF-16"});
+  expect_columns("\x8a\x01\xc3,\n\x07\n" + std::string(100, '\x90'), {"'\\x8a\\x01\\xc3,'"});
+  options_.label = "last";
+  options_.drop = {"1"};
+  options_.header = "no";
+  options_.train = folder_.write("odd.csv", "7,8\n");
+  hide_fields(true);
+  const auto message = message_of<ConfigError>([&] { load_one(options_); });
+  hide_fields(false);
+  EXPECT_MENTIONS(message, "odd.csv: the table has no feature column");
+  EXPECT_EQ(message.find("7,8"), message.npos) << "a record is private";
 }
 
 TEST_F(BadFile, Directory) {
@@ -161,6 +199,30 @@ TEST_F(BadFile, CorruptGzip) {
   expect("a.csv.gz", checksum, {"gzip data are corrupt"});
   for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i) bytes[i] = '\x55';
   expect("a.csv.gz", bytes, {"gzip data are corrupt"});
+}
+
+TEST_F(BadFile, BytesAfterTheLastGzipMember) {
+  const std::string one = read_file(folder_.write_gzip("1.gz", "x,y\n1,2\n"));
+  const std::string two = read_file(folder_.write_gzip("2.gz", "3,4\n"));
+  options_.train = folder_.write("a.csv.gz", one + two);
+  EXPECT_EQ(load_one(options_).label, (std::vector<float>{2, 4}));
+  for (const std::string junk : {"junk\n", "j", "\x1f"})
+    expect("a.csv.gz", one + two + junk,
+           {fmt::format("byte {} follows the end of the gzip", one.size() + two.size())});
+  expect("a.csv.gz", one + std::string(512, '\0'), {fmt::format("byte {} follows", one.size())});
+  expect("a.csv.gz", one + two.substr(0, 9), {"gzip data are truncated"});
+  const std::string labels = folder_.write("y", idx_file(8, {2}, "\1\1"));
+  folder_.write_gzip("x.gz", idx_file(8, {2, 2}, "abcd"));
+  options_.train = folder_.write("x.gz", read_file(folder_.file("x.gz")) + "junk") + "," + labels;
+  expect_message({}, {"x.gz: byte", "follows the end of the gzip data"});
+}
+
+TEST_F(BadFile, PipesAndDevicesDoNotHang) {
+  options_.train = folder_.file("pipe.csv");
+  ASSERT_EQ(mkfifo(options_.train.c_str(), 0600), 0);
+  expect_message({options_.train}, {"is not a regular file"});
+  options_.train = "/dev/zero";
+  expect_message({}, {"/dev/zero: is not a regular file"});
 }
 
 TEST_F(BadFile, IdxHeaders) {
@@ -278,6 +340,19 @@ TEST(Memory, ImpossibleTablesAreRefusedBeforeAllocation) {
   o.train = folder.write("a.csv", "x,y\n1,2\n");
   o.records = 1'000'000'000'000;
   EXPECT_MENTIONS(message_of([&] { load_one(o); }), "1000000000000 records of 1 features on this rank needs");
+}
+
+TEST(Memory, HugeDimensionsAreRefusedBeforeAllocation) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("a.svm", "1 1:1\n");
+  o.features = 4294967295;
+  o.mean = {"0"};
+  if (available_memory() < (std::uint64_t{1} << 37))
+    EXPECT_MENTIONS(message_of([&] { load_one(o); }), "a.svm: data.features = 4294967295");
+  const std::uint64_t wide = std::uint64_t{1} << 32;
+  EXPECT_EQ(RecordsBuilder::bytes(Storage::dense_f32, wide, wide), std::uint64_t{1} << 62) << "and does not wrap";
+  EXPECT_EQ(RecordsBuilder::bytes(Storage::dense_f32, 16, 10), 10U * 72);
 }
 
 }  // namespace
