@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
-#include "dpmpi/data/file.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
@@ -17,6 +16,7 @@
 #include "dpmpi/run/checkpoint.hpp"
 #include "dpmpi/run/evaluate.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/progress.hpp"
 #include "dpmpi/run/settings_table.hpp"
@@ -28,42 +28,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Metrics on private records would be releases that nobody accounts for.
-void refuse_private_evaluation(const DataOptions& data) {
-  namespace fs = std::filesystem;
-  const auto files = [&](const std::string& list) {
-    std::vector<std::string> paths;
-    for (std::size_t from = 0; from <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', from), list.size());
-      paths.push_back(find_file(data, list.substr(from, comma - from)));
-      from = comma + 1;
-    }
-    return paths;
-  };
-  std::vector<std::string> training = data.shards;
-  if (training.empty()) training = files(data.train);
-  for (const auto& eval : files(data.eval))
-    for (const auto& train : training) {
-      std::error_code absent;  // another site's file
-      if (fs::equivalent(eval, train, absent))
-        throw PrivacyError(
-            fmt::format("data.eval = {} is also a training file: metrics on private records would be un-noised "
-                        "releases; use a public held-out file, or none",
-                        eval));
-    }
-}
-
-/// The program that this process runs: its bytes and the processor features that choose its arithmetic. A step that
-/// is replayed by another program could round differently, and the same noise on two different sums gives their
-/// difference away.
-std::string program_digest() {
-  Sha256 digest;
-  digest.update(read_file("/proc/self/exe"));
-  digest.update(fmt::format("{}{}{}", __builtin_cpu_supports("fma"), __builtin_cpu_supports("avx2"),
-                            __builtin_cpu_supports("avx512f")));
-  return digest.hex();
 }
 
 /// Everything that lives as long as the run. Members are in the order in which they come to be.

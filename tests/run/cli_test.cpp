@@ -210,6 +210,9 @@ TEST_F(Cli, TrainingRecordsAreNoEvaluationSet) {
   const Outcome outcome = dpmpi(config() + " --set data.eval=t.csv --set run.dir=" + folder() + "/same");
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome.output, "is also a training file")) << outcome.output;
+  fs::create_symlink(folder() + "/t.csv", folder() + "/link.csv");
+  EXPECT_EQ(dpmpi(config() + " --set data.train= --set data.shards=t.csv,t-eval.csv --set data.eval=link.csv").code,
+            4);
 }
 
 TEST_F(Cli, DeltaBelowWhatTheSamplerCanKeepIsRefused) {
