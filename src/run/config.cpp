@@ -74,8 +74,10 @@ void ReportOptions::declare(Options& options) {
   options
       .add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)",
            Range::at_least(0))
-      .add("progress", progress, "bar on a terminal and sparse lines elsewhere, always lines, or nothing",
-           {"auto", "lines", "none"});
+      .add("progress", progress,
+           "auto: redraws on a terminal, sparse lines elsewhere (mpirun hides the terminal from ranks: bar redraws "
+           "there too)",
+           {"auto", "bar", "lines", "none"});
 }
 
 void declare_objective(Options& options, std::string& name, double& l2) {

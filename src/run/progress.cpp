@@ -16,7 +16,7 @@ std::string duration_text(double seconds) {
 }
 
 Progress::Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps)
-    : terminal_(mode == "auto" && isatty(STDERR_FILENO) != 0),
+    : terminal_(mode == "bar" || (mode == "auto" && isatty(STDERR_FILENO) != 0)),
       silent_(mode == "none"),
       first_(first),
       steps_(steps) {}

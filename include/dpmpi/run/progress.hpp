@@ -10,7 +10,7 @@ namespace dpmpi {
 
 class Progress {
  public:
-  /// `mode`: auto (bar on a terminal, lines elsewhere), lines, none.
+  /// `mode`: auto (redraws on a terminal, lines elsewhere), bar (redraws), lines, none.
   Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps);
   /// True when the next update would be shown; lets the caller skip the work of composing a note.
   bool due(std::uint64_t done) const;
