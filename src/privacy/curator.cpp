@@ -189,6 +189,10 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   Site& s = site(query.site);
   verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
+  // A second sum would carry the same noise: what leaves the ranks of the two would differ by un-noised values.
+  if (s.summed == batch.step_ + 1 || batch.step_ < s.next)
+    throw PrivacyError(
+        fmt::format("query {}: step {} was summed before; noise is added once", query.name, batch.step_));
   s.sum.clear();
   {
     const Stopwatch watch(timing_.kernels);
@@ -223,9 +227,7 @@ void Curator::add_noise(Site& s, std::uint64_t step) {
 std::span<const float> Curator::release(Secret<LatticeSum> total) {
   Site& s = site(total.value_.site);
   const std::uint64_t step = total.value_.step;
-  if (s.summed != step + 1 || step < s.next)
-    throw PrivacyError(
-        fmt::format("query {}: step {} was released before; noise is added once", s.query.name, step));
+  verify(s.summed == step + 1 && step >= s.next, "a sum is released once, before the query's next sum");
   s.next = step + 1;
   verify(s.next <= reserved_, "a release without its ledger line");
   if (comm_.is_root()) {

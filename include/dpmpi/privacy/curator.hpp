@@ -66,11 +66,13 @@ class Curator {
   /// The batch of step t, drawn by the query's rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);
 
-  /// The exact sum of the kernel's contributions over the batch. Collective.
+  /// The exact sum of the kernel's contributions over the batch, with the root's noise already in it. Collective.
+  /// Once per step: throws PrivacyError if this (query, step) was summed before, here or in the run that this one
+  /// goes on with.
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel);
 
   /// The sum plus N(0, noise_std^2) per coordinate, the same on all ranks, valid until the query's next release.
-  /// Collective. Throws PrivacyError if this (query, step) was released before or does not follow the plan.
+  /// Collective.
   std::span<const float> release(Secret<LatticeSum> total);
 
   /// Asks all ranks to stop; the request travels with the next sum, the answer with its release. Local.
