@@ -1,8 +1,10 @@
 // dpmpi: the program. A recipe in five steps; each is one call.
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -15,9 +17,13 @@
 
 namespace {
 
-// Before MPI starts every process meets the same error; the first one prints it.
+// Before MPI starts every process meets the same error; the first one prints it, and its exit ends the others while
+// they wait here: a process that left at once could have the launcher end the first before it spoke. One that is
+// alone with its error speaks after the wait.
 int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
-  if (dpmpi::launcher_rank() == 0) fmt::print(stderr, "dpmpi: {}: {}\n", kind, message);
+  if (dpmpi::launcher_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  fmt::print(stderr, "dpmpi: {}: {}\n", kind, message);
+  std::fflush(stderr);
   return static_cast<int>(code);
 }
 

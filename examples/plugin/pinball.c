@@ -1,5 +1,6 @@
-/* Quantile regression as a dpmpi plugin. With residual r = label - <w, record> and quantile q the pinball loss is q r for
-   r >= 0 and (q - 1) r below: its minimiser is the q-quantile of the labels given the record (Koenker and Bassett, 1978). */
+/* Quantile regression as a dpmpi plugin. With residual r = label - <w, record> and quantile q the pinball loss is q
+   r for r >= 0 and (q - 1) r below: its minimiser is the q-quantile of the labels given the record (Koenker and
+   Bassett, 1978). */
 #include <dpmpi/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 #include "dpmpi/cli/tools.hpp"
 #include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/data/load.hpp"
+#include "dpmpi/data/text.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/settings_table.hpp"
 
@@ -14,6 +15,7 @@ namespace {
 int show_plan(const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
   PublicFacts facts;
+  const HideFields hide(!config.data.show_values);
   facts.data = inspect(Communicator::alone(), config.data, DataRole::training);
   const auto objective = make_objective(config, facts.data);
   facts.objective = objective.get();

@@ -39,7 +39,8 @@ namespace {
 bool fields_hidden = false;
 }
 
-void hide_fields(bool hide) { fields_hidden = hide; }
+HideFields::HideFields(bool hide) : before_(fields_hidden) { fields_hidden = hide; }
+HideFields::~HideFields() { fields_hidden = before_; }
 
 std::string show_field(std::string_view value) {
   return fields_hidden ? "(private, not shown; see data.show_values)" : show(value);

@@ -86,7 +86,10 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   program_ = program_digest();
   comm.agree(program_, "the program");
   // 1. What is public: size and shape of the data, the objective, and from them the promise.
-  facts_.data = inspect(comm, config.data, DataRole::training);
+  {
+    const HideFields hide(!config.data.show_values);
+    facts_.data = inspect(comm, config.data, DataRole::training);
+  }
   objective_ = make_objective(config, facts_.data);
   facts_.objective = objective_.get();
   facts_.adjacency = config.privacy.which();
@@ -117,10 +120,11 @@ void Run::open_records(Clock::time_point start) {
           ? Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout))
           : Ownership::even(layout.blocks, comm_.size());
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
-  hide_fields(!config_.data.show_values);
-  training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
-                   objective_->classes());
-  hide_fields(false);
+  {
+    const HideFields hide(!config_.data.show_values);
+    training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
+                     objective_->classes());
+  }
   if (!config_.data.eval.empty()) {
     if (root_ && config_.method->is_private()) refuse_private_evaluation(config_.data);
     const DatasetFacts facts = inspect(comm_, config_.data, DataRole::evaluation);

@@ -88,9 +88,8 @@ TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
   options_.drop = {"1"};
   options_.header = "no";
   options_.train = folder_.write("odd.csv", "7,8\n");
-  hide_fields(true);
+  const HideFields hide(true);
   const auto message = message_of<ConfigError>([&] { load_one(options_); });
-  hide_fields(false);
   EXPECT_MENTIONS(message, "odd.csv: the table has no feature column");
   EXPECT_EQ(message.find("7,8"), message.npos) << "a record is private";
 }

@@ -215,6 +215,20 @@ TEST_F(Cli, TrainingRecordsAreNoEvaluationSet) {
             4);
 }
 
+// A table that is not understood: its first line may be a private record.
+TEST_F(Cli, NoMessageQuotesAPrivateRecord) {
+  std::ofstream(folder() + "/odd.csv") << "SECRET;1;2\n3;4;5\n";
+  for (const char* command : {"", "plan "}) {
+    const Outcome outcome = dpmpi(command + config() + " --set data.train=odd.csv --set data.header=no");
+    EXPECT_TRUE(outcome.code == 2 || outcome.code == 3) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "odd.csv")) << outcome.output;
+    EXPECT_FALSE(contains(outcome.output, "SECRET")) << outcome.output;
+  }
+  EXPECT_TRUE(contains(
+      dpmpi(config() + " --set data.train=odd.csv --set data.header=no --set data.show_values=true").output,
+      "SECRET"));
+}
+
 TEST_F(Cli, DeltaBelowWhatTheSamplerCanKeepIsRefused) {
   const Outcome outcome = dpmpi("plan " + config() + " --set privacy.delta=1e-300");
   EXPECT_EQ(outcome.code, 4) << outcome.output;

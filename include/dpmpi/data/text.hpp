@@ -19,10 +19,19 @@ std::string_view trim(std::string_view text);
 /// The value for a message: quoted, control characters escaped, cut after 40 characters.
 std::string show(std::string_view value);
 
-/// As show, for a field of a record: while hide_fields(true) holds, the value itself is left out, because messages
+/// As show, for a field of a record: while a HideFields(true) lives, the value itself is left out, because messages
 /// reach every rank and the job's log.
 std::string show_field(std::string_view value);
-void hide_fields(bool hide);
+class HideFields {
+ public:
+  explicit HideFields(bool hide);
+  ~HideFields();
+  HideFields(const HideFields&) = delete;
+  HideFields& operator=(const HideFields&) = delete;
+
+ private:
+  bool before_;
+};
 
 /// Reads a number at the start of [p, end): decimal or scientific, an optional sign, correctly rounded. Returns the
 /// first character after it, or nullptr if there is none. May yield an infinity or NaN ("inf", "nan", "1e999"):

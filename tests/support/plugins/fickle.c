@@ -1,4 +1,5 @@
-/* A plugin whose losses depend on the size of the batch, and are finite for anything: what the host must not fall for. */
+/* A plugin whose losses depend on the size of the batch, and are finite for anything: what the host must not fall
+ * for. */
 #include <dpmpi/plugin.h>
 #include <stddef.h>
 
