@@ -1,9 +1,14 @@
 #include "dpmpi/privacy/event.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
+#include <span>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
@@ -17,18 +22,73 @@ using Json = nlohmann::json;
 // Whole numbers above 2^53 do not survive programs that read JSON numbers as doubles.
 constexpr std::uint64_t largest_whole = 1ULL << 53;
 
-template <class... Cases>
-struct Overload : Cases... {
-  using Cases::operator()...;
-};
-
 [[noreturn]] void refuse(std::string_view where, std::string_view member, std::string_view value,
                          std::string_view allowed) {
   throw PrivacyError(fmt::format("{}: {} is {}, allowed: {}", where, member, value, allowed));
 }
 
-void check_multiplier(double z, std::string_view where) {
-  if (!(std::isfinite(z) && z > 0)) refuse(where, "noise_multiplier", fmt::format("{}", z), "a finite number > 0");
+// A range, in words and as a test.
+template <class T>
+struct Allowed {
+  std::string_view text;
+  bool (*holds)(T);
+};
+constexpr Allowed<double> positive{"a finite number > 0", [](double x) { return std::isfinite(x) && x > 0; }};
+constexpr Allowed<double> not_negative{"a finite number >= 0", [](double x) { return std::isfinite(x) && x >= 0; }};
+constexpr Allowed<double> rate{"a number in (0, 1]", [](double x) { return x > 0 && x <= 1; }};
+constexpr Allowed<double> failure{"a number in [0, 1)", [](double x) { return x >= 0 && x < 1; }};
+constexpr Allowed<std::uint64_t> natural{"a whole number from 1 to 2^53",
+                                         [](std::uint64_t x) { return x >= 1 && x <= largest_whole; }};
+constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
+                                            [](std::uint64_t x) { return x >= 1 && x <= 1ULL << 40; }};
+constexpr std::uint64_t most_explicit_leaves = 2048;
+
+constexpr std::string_view mechanism_names[] = {"gaussian",
+                                                "poisson_gaussian",
+                                                "wor_gaussian",
+                                                "discrete_gaussian",
+                                                "poisson_discrete_gaussian",
+                                                "wor_discrete_gaussian",
+                                                "laplace",
+                                                "poisson_laplace",
+                                                "tree",
+                                                "zcdp",
+                                                "gdp",
+                                                "exponential",
+                                                "approx_dp",
+                                                "non_private"};
+static_assert(std::size(mechanism_names) == std::variant_size_v<Mechanism>);
+
+constexpr std::string_view strategy_names[] = {"fenwick",       "full",   "full_honaker",
+                                               "sqrt_toeplitz", "banded", "explicit"};
+constexpr std::string_view strategies_allowed = "fenwick, full, full_honaker, sqrt_toeplitz, banded or explicit";
+
+// The members of a mechanism in the order of the file, described once for reading, checking and writing:
+// visit(name, value, allowed), or with a default in place of a missing member.
+template <class M, class Visit>
+void for_each_member(M& m, Visit&& visit) {
+  if constexpr (requires { m.population; }) {
+    visit("population", m.population, natural);
+    visit("batch", m.batch, natural);
+  }
+  if constexpr (requires { m.sampling_rate; }) visit("sampling_rate", m.sampling_rate, rate);
+  if constexpr (requires { m.strategy; }) {
+    visit("strategy", m.strategy);
+    visit("leaves", m.leaves, leaf_count);
+  }
+  if constexpr (requires { m.noise_multiplier; }) visit("noise_multiplier", m.noise_multiplier, positive);
+  if constexpr (requires { m.strategy; }) {
+    if (m.strategy == Strategy::banded) visit("band", m.band, natural);
+    visit("first_leaf", m.first_leaf, positive, 1.0);
+    if (m.strategy == Strategy::explicit_matrix) visit("matrix", m.matrix, m.leaves);
+  }
+  if constexpr (requires { m.scale; }) visit("scale", m.scale, positive);
+  if constexpr (requires { m.rho; }) visit("rho", m.rho, positive);
+  if constexpr (requires { m.mu; }) visit("mu", m.mu, positive);
+  if constexpr (requires { m.epsilon; })
+    visit(
+        "epsilon", m.epsilon, requires { m.delta; } ? not_negative : positive);
+  if constexpr (requires { m.delta; }) visit("delta", m.delta, failure);
 }
 
 // Members of one line's object, read with errors that name the line, the member, its value and what is allowed.
@@ -74,6 +134,12 @@ class Members {
     return value.get<bool>();
   }
 
+  const Json& array(const char* member, std::string_view allowed) const {
+    const Json& value = at(member, allowed);
+    if (!value.is_array()) refuse(where_, member, shown(value), allowed);
+    return value;
+  }
+
   std::string text(const char* member, std::string_view allowed) const {
     const Json& value = at(member, allowed);
     if (!value.is_string()) refuse(where_, member, shown(value), allowed);
@@ -96,26 +162,103 @@ class Members {
   Json object_;
 };
 
-constexpr std::string_view multiplier_allowed = "a finite number > 0";
+struct Reader {
+  const Members& line;
+  std::string_view where;
 
-Event parse_event(const Members& members, std::string_view where) {
-  const std::string kind = members.text("event", "the name of an event");
-  Event event;
-  if (kind == "gaussian") {
-    event.mechanism = Gaussian{members.number("noise_multiplier", multiplier_allowed)};
-  } else if (kind == "poisson_gaussian") {
-    event.mechanism = PoissonGaussian{members.number("sampling_rate", "a number in (0, 1]"),
-                                      members.number("noise_multiplier", multiplier_allowed)};
-  } else if (kind == "wor_gaussian") {
-    event.mechanism = WorGaussian{members.whole("population"), members.whole("batch"),
-                                  members.number("noise_multiplier", multiplier_allowed)};
-  } else if (kind == "non_private") {
-    event.mechanism = NonPrivate{};
-  } else {
-    refuse(where, "event", fmt::format("\"{}\"", kind),
-           "gaussian, poisson_gaussian, wor_gaussian, non_private (others are unknown to this version)");
+  void operator()(const char* member, double& x, Allowed<double> allowed) const {
+    x = line.number(member, allowed.text);
   }
-  if (kind != "non_private" || members.has("count")) event.count = members.whole("count");
+  void operator()(const char* member, double& x, Allowed<double> allowed, double absent) const {
+    x = line.has(member) ? line.number(member, allowed.text) : absent;
+  }
+  void operator()(const char* member, std::uint64_t& x, Allowed<std::uint64_t>) const { x = line.whole(member); }
+  void operator()(const char* member, Strategy& strategy) const {
+    const std::string text = line.text(member, strategies_allowed);
+    const auto* found = std::find(std::begin(strategy_names), std::end(strategy_names), text);
+    if (found == std::end(strategy_names)) refuse(where, member, fmt::format("\"{}\"", text), strategies_allowed);
+    strategy = static_cast<Strategy>(found - std::begin(strategy_names));
+  }
+  // Rows of a lower-triangular matrix, each up to its diagonal or padded with zeros.
+  void operator()(const char* member, std::vector<double>& triangle, std::uint64_t leaves) const {
+    const std::string allowed = fmt::format("{} rows of finite numbers, row i with i of them", leaves);
+    const Json& rows = line.array(member, allowed);
+    if (rows.size() != leaves) refuse(where, member, fmt::format("an array of {} rows", rows.size()), allowed);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto fail = [&] { refuse(where, member, fmt::format("wrong in row {}", i + 1), allowed); };
+      if (!rows[i].is_array() || rows[i].size() < i + 1 || rows[i].size() > leaves) fail();
+      for (std::size_t j = 0; j < rows[i].size(); ++j) {
+        if (!rows[i][j].is_number() || (j > i && rows[i][j].get<double>() != 0)) fail();
+        if (j <= i) triangle.push_back(rows[i][j].get<double>());
+      }
+    }
+  }
+};
+
+struct Checker {
+  std::string_view where;
+
+  void operator()(const char* member, auto x, auto allowed) const {
+    if (!allowed.holds(x)) refuse(where, member, fmt::format("{}", x), allowed.text);
+  }
+  void operator()(const char* member, double x, Allowed<double> allowed, double) const {
+    (*this)(member, x, allowed);
+  }
+  void operator()(const char*, Strategy) const {}
+  void operator()(const char* member, const std::vector<double>& triangle, std::uint64_t leaves) const {
+    if (leaves > most_explicit_leaves)
+      refuse(where, "leaves", fmt::format("{}", leaves), "1 to 2048 for an explicit matrix");
+    if (triangle.size() != leaves * (leaves + 1) / 2 ||
+        !std::all_of(triangle.begin(), triangle.end(), [](double x) { return std::isfinite(x); }))
+      refuse(where, member, "malformed", "a lower triangle of finite numbers");
+  }
+};
+
+struct Writer {
+  std::string& out;
+
+  void operator()(const char* member, auto x, auto) const { out += fmt::format(",\"{}\":{}", member, x); }
+  void operator()(const char* member, double x, Allowed<double> allowed, double absent) const {
+    if (x != absent) (*this)(member, x, allowed);
+  }
+  void operator()(const char* member, Strategy strategy) const {
+    out += fmt::format(",\"{}\":\"{}\"", member, name(strategy));
+  }
+  void operator()(const char* member, const std::vector<double>& triangle, std::uint64_t leaves) const {
+    out += fmt::format(",\"{}\":[", member);
+    for (std::size_t i = 0, begin = 0; i < leaves; begin += ++i)
+      out += fmt::format("{}[{}]", i ? "," : "", fmt::join(std::span(triangle).subspan(begin, i + 1), ","));
+    out += "]";
+  }
+};
+
+Mechanism mechanism_called(std::string_view kind, std::string_view where) {
+  static const auto prototypes = []<std::size_t... i>(std::index_sequence<i...>) {
+    return std::vector<Mechanism>{std::variant_alternative_t<i, Mechanism>{}...};
+  }
+  (std::make_index_sequence<std::variant_size_v<Mechanism>>{});
+  for (const Mechanism& prototype : prototypes)
+    if (name(prototype) == kind) return prototype;
+  refuse(where, "event", fmt::format("\"{}\"", kind),
+         fmt::format("{} (others are unknown to this version)", fmt::join(mechanism_names, ", ")));
+}
+
+// How often: "count"; a tree's "restarts" is the same thing, and may stand alone or be absent (one run).
+std::uint64_t uses(const Members& line, const Mechanism& mechanism, std::string_view where) {
+  const bool tree = std::holds_alternative<Tree>(mechanism);
+  const bool one_is_understood = tree || std::holds_alternative<NonPrivate>(mechanism);
+  const std::uint64_t count = one_is_understood && !line.has("count") ? 1 : line.whole("count");
+  const std::uint64_t restarts = tree && line.has("restarts") ? line.whole("restarts") : 1;
+  if (count > largest_whole / restarts)
+    refuse(where, "restarts", fmt::format("{}", restarts), "restarts times count up to 2^53");
+  return count * restarts;
+}
+
+Event parse_event(const Members& line, std::string_view where) {
+  Event event;
+  event.mechanism = mechanism_called(line.text("event", "the name of an event"), where);
+  std::visit([&](auto& m) { for_each_member(m, Reader{line, where}); }, event.mechanism);
+  event.count = uses(line, event.mechanism, where);
   check(event, where);
   return event;
 }
@@ -147,42 +290,32 @@ std::optional<Adjacency> parse_adjacency(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view name(Strategy strategy) { return strategy_names[static_cast<std::size_t>(strategy)]; }
+std::string_view name(const Mechanism& mechanism) { return mechanism_names[mechanism.index()]; }
+
 void check(const Event& event, std::string_view where) {
-  std::visit(Overload{[&](const Gaussian& g) { check_multiplier(g.noise_multiplier, where); },
-                      [&](const PoissonGaussian& g) {
-                        if (!(g.sampling_rate > 0 && g.sampling_rate <= 1))
-                          refuse(where, "sampling_rate", fmt::format("{}", g.sampling_rate), "a number in (0, 1]");
-                        check_multiplier(g.noise_multiplier, where);
-                      },
-                      [&](const WorGaussian& g) {
-                        if (!(g.batch >= 1 && g.batch <= g.population))
-                          refuse(where, "batch", fmt::format("{}", g.batch),
-                                 fmt::format("a whole number from 1 to the population, {}", g.population));
-                        check_multiplier(g.noise_multiplier, where);
-                      },
-                      [](const NonPrivate&) {}},
-             event.mechanism);
-  if (!(event.count >= 1 && event.count <= largest_whole))
-    refuse(where, "count", fmt::format("{}", event.count), "a whole number from 1 to 2^53");
+  std::visit(
+      [&](const auto& m) {
+        for_each_member(m, Checker{where});
+        if constexpr (requires { m.population; })
+          if (m.batch > m.population)
+            refuse(where, "batch", fmt::format("{}", m.batch),
+                   fmt::format("a whole number from 1 to the population, {}", m.population));
+        if constexpr (requires { m.strategy; })
+          if (m.strategy == Strategy::banded && m.band > m.leaves)
+            refuse(where, "band", fmt::format("{}", m.band),
+                   fmt::format("a whole number from 1 to the number of leaves, {}", m.leaves));
+      },
+      event.mechanism);
+  if (!natural.holds(event.count)) refuse(where, "count", fmt::format("{}", event.count), natural.text);
 }
 
 std::string to_json(const Event& event, std::string_view extra) {
-  const std::string parameters = std::visit(
-      Overload{[](const Gaussian& g) {
-                 return fmt::format("\"event\":\"gaussian\",\"noise_multiplier\":{}", g.noise_multiplier);
-               },
-               [](const PoissonGaussian& g) {
-                 return fmt::format("\"event\":\"poisson_gaussian\",\"sampling_rate\":{},\"noise_multiplier\":{}",
-                                    g.sampling_rate, g.noise_multiplier);
-               },
-               [](const WorGaussian& g) {
-                 return fmt::format(
-                     "\"event\":\"wor_gaussian\",\"population\":{},\"batch\":{},\"noise_multiplier\":{}",
-                     g.population, g.batch, g.noise_multiplier);
-               },
-               [](const NonPrivate&) { return std::string("\"event\":\"non_private\""); }},
-      event.mechanism);
-  return fmt::format("{{{},\"count\":{}{}{}}}", parameters, event.count, extra.empty() ? "" : ",", extra);
+  std::string text = fmt::format("{{\"event\":\"{}\"", name(event.mechanism));
+  std::visit([&](const auto& m) { for_each_member(m, Writer{text}); }, event.mechanism);
+  text +=
+      fmt::format(",\"{}\":{}", std::holds_alternative<Tree>(event.mechanism) ? "restarts" : "count", event.count);
+  return text + (extra.empty() ? "" : ",") + std::string(extra) + "}";
 }
 
 EventLine parse_event_line(std::string_view line, std::string_view where) {

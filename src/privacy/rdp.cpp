@@ -170,7 +170,8 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, s
           "only (n and the batch size are the same in both datasets)");
     return wor_curve(*m, orders);
   }
-  return std::vector<double>(orders.size(), infinity);
+  if (std::holds_alternative<NonPrivate>(mechanism)) return std::vector<double>(orders.size(), infinity);
+  throw PrivacyError("event " + std::string(name(mechanism)) + ": accountant rdp has no bound for it");
 }
 
 double gaussian_rdp(double noise_multiplier, double order) {

@@ -90,7 +90,6 @@ TEST(RdpAccountant, RefusesWhatItHasNoBoundFor) {
   EXPECT_THROW(accountant.compose({WorGaussian{100, 10, 1}, 1}), PrivacyError);
   EXPECT_THROW(accountant.compose({Gaussian{-1}, 1}), PrivacyError);
   EXPECT_EQ(accountant.epsilon(1e-6), 0);  // nothing was added
-  EXPECT_THROW(make_accountant("pld", Adjacency::add_remove), PrivacyError);
   EXPECT_THROW(make_accountant("moments", Adjacency::add_remove), ConfigError);
 }
 

@@ -28,6 +28,22 @@ TEST(Event, ReadsTheSchema) {
   EXPECT_EQ(parsed(R"({"count":1e3,"noise_multiplier":1,"event":"gaussian"})"), (Event{Gaussian{1}, 1000}));
 }
 
+TEST(Event, ReadsTrees) {
+  const Event one{Tree{Strategy::fenwick, 1024, 3}, 1};
+  EXPECT_EQ(parsed(R"({"event":"tree","strategy":"fenwick","leaves":1024,"noise_multiplier":3})"), one);
+  EXPECT_EQ(parsed(R"({"event":"tree","strategy":"fenwick","leaves":1024,"noise_multiplier":3,"band":64})"), one);
+  EXPECT_EQ(
+      parsed(
+          R"({"event":"tree","strategy":"banded","leaves":9,"noise_multiplier":3,"band":4,"restarts":2,"count":3})"),
+      (Event{Tree{Strategy::banded, 9, 3, 4}, 6}));
+  const Event matrix{Tree{Strategy::explicit_matrix, 2, 3, 0, 1, {1, 0.5, 2}}, 1};
+  for (const char* rows : {"[[1],[0.5,2]]", "[[1,0],[0.5,2]]"})
+    EXPECT_EQ(
+        parsed(std::string(R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":)") +
+               rows + "}"),
+        matrix);
+}
+
 TEST(Event, IgnoresMembersThatAccountingDoesNotKnow) {
   const auto line = parse_event_line(
       R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,99],"site":{"a":1,"count":5},"prev":"ab"})",
@@ -42,6 +58,22 @@ TEST(Event, ReadsBackWhatItWrites) {
                           {PoissonGaussian{1e-6, 1e22}, 3},
                           {PoissonGaussian{2048.0 / 60000, 5e-324}, 3},
                           {WorGaussian{9007199254740992, 1, 1.1}, 7},
+                          {DiscreteGaussian{3}, 4},
+                          {PoissonDiscreteGaussian{0.125, 2}, 9},
+                          {WorDiscreteGaussian{100, 7, 2}, 1},
+                          {Laplace{0.1}, 3},
+                          {PoissonLaplace{1.0 / 3, 0.1}, 3},
+                          {Tree{Strategy::fenwick, 1ULL << 40, 3}, 1},
+                          {Tree{Strategy::full, 3, 3}, 2},
+                          {Tree{Strategy::full_honaker, 1024, 3, 0, 0.5}, 2},
+                          {Tree{Strategy::sqrt_toeplitz, 1024, 3}, 5},
+                          {Tree{Strategy::banded, 1024, 3, 64, 2}, 5},
+                          {Tree{Strategy::explicit_matrix, 2, 3, 0, 1, {1, 1.0 / 3, -2}}, 5},
+                          {Zcdp{0.1}, 1},
+                          {Gdp{0.5}, 2},
+                          {Exponential{1}, 10},
+                          {ApproxDp{0, 0}, 1},
+                          {ApproxDp{0.5, 1e-6}, 3},
                           {NonPrivate{}, 2}};
   for (const Event& event : events) {
     EXPECT_EQ(parsed(to_json(event)), event) << to_json(event);
@@ -89,7 +121,29 @@ TEST(Event, RefusesEverythingOutOfRange) {
       R"({"event":"wor_gaussian","population":10,"batch":11,"noise_multiplier":1,"count":1})",
       R"({"event":"wor_gaussian","population":10,"batch":0,"noise_multiplier":1,"count":1})",
       R"({"event":"wor_gaussian","population":10.5,"batch":1,"noise_multiplier":1,"count":1})",
-      R"({"event":"tree","strategy":"full","leaves":8,"noise_multiplier":3})",
+      R"({"event":"tree","strategy":"tall","leaves":8,"noise_multiplier":3})",
+      R"({"event":"tree","strategy":"full","leaves":0,"noise_multiplier":3})",
+      R"({"event":"tree","strategy":"full","leaves":2e12,"noise_multiplier":3})",
+      R"({"event":"tree","strategy":"full","leaves":8,"noise_multiplier":3,"restarts":0})",
+      R"({"event":"tree","strategy":"full","leaves":8,"noise_multiplier":3,"restarts":1e15,"count":1e15})",
+      R"({"event":"tree","strategy":"full","leaves":8,"noise_multiplier":3,"first_leaf":0})",
+      R"({"event":"tree","strategy":"banded","leaves":8,"noise_multiplier":3})",
+      R"({"event":"tree","strategy":"banded","leaves":8,"noise_multiplier":3,"band":9})",
+      R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3})",
+      R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1]]})",
+      R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1,1],[1,1]]})",
+      R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1],[1]]})",
+      R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1],[1,"a"]]})",
+      R"({"event":"laplace","scale":0,"count":1})",
+      R"({"event":"laplace","scale":1})",
+      R"({"event":"poisson_laplace","scale":1,"sampling_rate":0,"count":1})",
+      R"({"event":"zcdp","rho":0,"count":1})",
+      R"({"event":"gdp","mu":-1,"count":1})",
+      R"({"event":"exponential","epsilon":0,"count":1})",
+      R"({"event":"approx_dp","epsilon":-1,"delta":0,"count":1})",
+      R"({"event":"approx_dp","epsilon":1,"delta":1,"count":1})",
+      R"({"event":"approx_dp","epsilon":1,"count":1})",
+      R"({"event":"wor_discrete_gaussian","population":10,"batch":11,"noise_multiplier":1,"count":1})",
       R"({"event":7,"count":1})",
       R"({"noise_multiplier":1,"count":1})",
       R"({"event":"non_private","count":0})",

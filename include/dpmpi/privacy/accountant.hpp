@@ -21,7 +21,8 @@ class Accountant {
 
   virtual std::string_view name() const = 0;
 
-  /// Adds an event. Throws PrivacyError for a mechanism that this accountant has no bound for under this adjacency.
+  /// Adds an event. Throws PrivacyError, and stays as it was, for a mechanism that this accountant has no bound for
+  /// under this adjacency.
   virtual void compose(const Event& event) = 0;
   void compose(const std::vector<Event>& events);
 
@@ -29,6 +30,11 @@ class Accountant {
   virtual double epsilon(double delta) const = 0;
   /// Smallest proven delta for epsilon >= 0, rounded up; at most 1.
   virtual double delta(double epsilon) const = 0;
+
+  /// No valid accountant could claim less for these events: proven lower bounds, rounded down, on epsilon and delta
+  /// of the worst mechanisms that they describe. 0 where the accountant has upper bounds only.
+  virtual double least_epsilon(double /*delta*/) const { return 0; }
+  virtual double least_delta(double /*epsilon*/) const { return 0; }
 
   Adjacency adjacency() const { return adjacency_; }
 
@@ -64,8 +70,34 @@ class RdpAccountant final : public Accountant {
   mutable bool stale_ = true;
 };
 
-/// The accountant of that name: "rdp". PrivacyError for pld and gdp (not available in this version), ConfigError
-/// otherwise.
+/// All accountants that have a bound for every event so far; the smallest of their results. Throws PrivacyError
+/// once none is left, with each one's reason.
+class BestAccountant final : public Accountant {
+ public:
+  explicit BestAccountant(Adjacency adjacency);
+
+  std::string_view name() const override { return "best"; }
+  using Accountant::compose;
+  void compose(const Event& event) override;
+  /// These throw BugError if one accountant's lower bound lies above another's upper bound.
+  double epsilon(double delta) const override;
+  double delta(double epsilon) const override;
+  double least_epsilon(double delta) const override;
+  double least_delta(double epsilon) const override;
+
+  /// Those that are left, in a fixed order, and why the others are not.
+  const std::vector<std::unique_ptr<Accountant>>& parts() const { return parts_; }
+  const std::map<std::string, std::string>& refusals() const { return refusals_; }
+
+ private:
+  std::vector<std::unique_ptr<Accountant>> parts_;
+  std::map<std::string, std::string> refusals_;
+};
+
+/// The names that make_accountant knows, in order: best, then the others.
+const std::vector<std::string>& accountant_names();
+
+/// The accountant of that name. ConfigError if there is none.
 std::unique_ptr<Accountant> make_accountant(std::string_view name, Adjacency adjacency);
 
 }  // namespace dpmpi

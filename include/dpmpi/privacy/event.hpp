@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace dpmpi {
 
@@ -43,13 +44,91 @@ struct WorGaussian {
   double noise_multiplier = 0;
   auto operator<=>(const WorGaussian&) const = default;
 };
+/// The same three with the exact discrete Gaussian on the integer lattice of the query (Canonne, Kamath and Steinke
+/// 2020). Bounds of the continuous Gaussian hold for its Renyi divergence, not for its privacy loss distribution.
+struct DiscreteGaussian {
+  double noise_multiplier = 0;
+  auto operator<=>(const DiscreteGaussian&) const = default;
+};
+struct PoissonDiscreteGaussian {
+  double sampling_rate = 0;
+  double noise_multiplier = 0;
+  auto operator<=>(const PoissonDiscreteGaussian&) const = default;
+};
+struct WorDiscreteGaussian {
+  std::uint64_t population = 0;
+  std::uint64_t batch = 0;
+  double noise_multiplier = 0;
+  auto operator<=>(const WorDiscreteGaussian&) const = default;
+};
+/// Laplace noise on a query of all records, and of a Poisson sample.
+struct Laplace {
+  double scale = 0;  ///< of the noise, over the L1 sensitivity; > 0, finite
+  auto operator<=>(const Laplace&) const = default;
+};
+struct PoissonLaplace {
+  double sampling_rate = 0;  ///< in (0, 1]
+  double scale = 0;
+  auto operator<=>(const PoissonLaplace&) const = default;
+};
+
+/// How the noise of running sums over the leaves 1..T is correlated: the rows of a strategy matrix are the noised
+/// queries.
+enum class Strategy {
+  fenwick,          ///< node b sums the leaves (b - lowbit(b), b]
+  full,             ///< all complete nodes of the binary tree
+  full_honaker,     ///< the same nodes, prefixes by Honaker's (2015) variance-optimal estimate
+  sqrt_toeplitz,    ///< the square root of the prefix-sum matrix (Henzinger et al. 2022, Fichtenberger et al. 2023)
+  banded,           ///< its first `band` diagonals
+  explicit_matrix,  ///< a lower-triangular matrix written out; "explicit" in files
+};
+std::string_view name(Strategy strategy);
+/// One run of a tree or matrix mechanism in which a record is part of at most one leaf; adaptive queries. `count`
+/// of the event (in files: "restarts") is the number of runs, each with fresh noise, that a record takes part in.
+struct Tree {
+  Strategy strategy = Strategy::fenwick;
+  std::uint64_t leaves = 0;      ///< T, 1..2^40 (explicit: up to 2048)
+  double noise_multiplier = 0;   ///< noise std of a node over the L2 sensitivity of a leaf
+  std::uint64_t band = 0;        ///< banded only: 1..leaves
+  double first_leaf = 1;         ///< sensitivity of leaf 1 over that of the others; > 0, finite
+  std::vector<double> matrix{};  ///< explicit only: the lower triangle row by row, T (T + 1) / 2 finite numbers
+  auto operator<=>(const Tree&) const = default;
+};
+
+/// Mechanisms known only by the guarantee that a proof gives them.
+struct Zcdp {
+  double rho = 0;  ///< rho-zCDP (Bun and Steinke 2016); > 0, finite
+  auto operator<=>(const Zcdp&) const = default;
+};
+struct Gdp {
+  double mu = 0;  ///< mu-GDP (Dong, Roth and Su 2022); > 0, finite
+  auto operator<=>(const Gdp&) const = default;
+};
+/// The exponential mechanism (or report-noisy-max with Gumbel or exponential noise): epsilon-DP with the privacy
+/// loss in an interval of length epsilon (bounded range, Durfee and Rogers 2019).
+struct Exponential {
+  double epsilon = 0;  ///< > 0, finite
+  auto operator<=>(const Exponential&) const = default;
+};
+/// (epsilon, delta)-DP by a theorem; the line's member "theorem" names it.
+struct ApproxDp {
+  double epsilon = 0;  ///< >= 0, finite
+  double delta = 0;    ///< in [0, 1)
+  auto operator<=>(const ApproxDp&) const = default;
+};
+
 /// A release without any guarantee (seeded noise, unsafe diagnostics, noise switched off): epsilon is infinite.
 struct NonPrivate {
   auto operator<=>(const NonPrivate&) const = default;
 };
 
 /// One mechanism. Ordered, so that it can be the key of a map of counts.
-using Mechanism = std::variant<Gaussian, PoissonGaussian, WorGaussian, NonPrivate>;
+using Mechanism =
+    std::variant<Gaussian, PoissonGaussian, WorGaussian, DiscreteGaussian, PoissonDiscreteGaussian,
+                 WorDiscreteGaussian, Laplace, PoissonLaplace, Tree, Zcdp, Gdp, Exponential, ApproxDp, NonPrivate>;
+
+/// Its name in files: "gaussian", "poisson_gaussian", ...
+std::string_view name(const Mechanism& mechanism);
 
 /// `count` adaptive uses of one mechanism, each with fresh noise and a fresh sample.
 struct Event {

@@ -1,0 +1,39 @@
+#pragma once
+// Gaussian differential privacy (Dong, Roth and Su 2022): everything made of Gaussian noise on whole-data queries
+// composes exactly into one number mu, the distance of two unit normals that are as hard to tell apart as the
+// outputs.
+
+#include "dpmpi/privacy/accountant.hpp"
+
+namespace dpmpi {
+
+/// delta(epsilon) = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2), for mu >= 0 and epsilon >= 0
+/// (Balle and Wang 2018, Thm. 8). In logarithms: small values keep their relative precision down to the smallest
+/// double.
+double gdp_delta(double mu, double epsilon);
+/// Smallest epsilon >= 0 with gdp_delta(mu, epsilon) <= delta. delta in (0, 1).
+double gdp_epsilon(double mu, double delta);
+/// Largest mu with gdp_delta(mu, epsilon) <= delta.
+double gdp_mu(double epsilon, double delta);
+
+/// Exact for gaussian, tree, gdp and Poisson sampling with rate 1, under both adjacencies; refuses everything else.
+/// mu^2 adds up: uses of one mechanism are counted, so grouping and order of the events do not matter.
+class GdpAccountant final : public Accountant {
+ public:
+  explicit GdpAccountant(Adjacency adjacency) : Accountant(adjacency) {}
+
+  std::string_view name() const override { return "gdp"; }
+  using Accountant::compose;
+  void compose(const Event& event) override;
+  double epsilon(double delta) const override;
+  double delta(double epsilon) const override;
+  double least_epsilon(double delta) const override;
+  double least_delta(double epsilon) const override;
+
+  double mu() const;  ///< of everything composed; infinity after a non_private event
+
+ private:
+  std::map<Mechanism, std::uint64_t> uses_;
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,30 @@
+#pragma once
+// Privacy loss distributions: the law of log P(x)/Q(x) under P, for a pair (P, Q) that is at least as easy to tell
+// apart as the outputs of any two neighbours (a dominating pair, Zhu, Dong and Wang 2022). Losses of independent
+// uses add, so their laws convolve.
+
+#include "dpmpi/privacy/accountant.hpp"
+
+namespace dpmpi {
+
+/// Numerical composition on a grid of losses (Koskela et al. 2020; Gopi et al. 2021; Doroshenko et al. 2022), in
+/// both directions. A pessimistic and an optimistic grid enclose the exact value; truncation, wrap-around and
+/// rounding of the transform are charged to delta. Refuses mechanisms without a known dominating pair.
+class PldAccountant final : public Accountant {
+ public:
+  explicit PldAccountant(Adjacency adjacency);
+  ~PldAccountant() override;
+
+  std::string_view name() const override { return "pld"; }
+  using Accountant::compose;
+  void compose(const Event& event) override;
+  double epsilon(double delta) const override;
+  double delta(double epsilon) const override;
+  double least_epsilon(double delta) const override;
+  double least_delta(double epsilon) const override;
+
+ private:
+  std::map<Mechanism, std::uint64_t> uses_;
+};
+
+}  // namespace dpmpi
