@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
@@ -60,7 +61,7 @@ struct Entry {
   const char* name;
   std::unique_ptr<Accountant> (*make)(Adjacency);
 };
-constexpr Entry accountants[] = {{"rdp", make<RdpAccountant>}};
+constexpr Entry accountants[] = {{"rdp", make<RdpAccountant>}, {"gdp", make<GdpAccountant>}};
 
 }  // namespace
 

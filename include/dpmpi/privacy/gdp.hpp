@@ -3,6 +3,10 @@
 // composes exactly into one number mu, the distance of two unit normals that are as hard to tell apart as the
 // outputs.
 
+#include <cstdint>
+#include <map>
+#include <string_view>
+
 #include "dpmpi/privacy/accountant.hpp"
 
 namespace dpmpi {
@@ -30,10 +34,17 @@ class GdpAccountant final : public Accountant {
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
 
-  double mu() const;  ///< of everything composed; infinity after a non_private event
+  double mu() const;  ///< of everything composed, rounded up; infinity after a non_private event
 
  private:
-  std::map<Mechanism, std::uint64_t> uses_;
+  struct Use {
+    long double squared_mu;  // of one use
+    std::uint64_t count = 0;
+  };
+  long double sum_of_squares() const;
+  double least_mu() const;  // mu, rounded down
+
+  std::map<Mechanism, Use> uses_;
 };
 
 }  // namespace dpmpi
