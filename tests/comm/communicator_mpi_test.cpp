@@ -2,6 +2,9 @@
 
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "dpmpi/core/errors.hpp"
 #include "support/mpi_harness.hpp"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include <gtest/gtest.h>
 

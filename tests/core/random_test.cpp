@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <type_traits>
+#include <vector>
 
 #include <Random123/philox.h>
 #include <gtest/gtest.h>

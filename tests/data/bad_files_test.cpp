@@ -1,5 +1,10 @@
 // Every way in which a file can be bad: one message with file, line or byte, the value, and what is allowed.
 #include <sys/stat.h>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "data/binary_files.hpp"
 #include "data/support.hpp"

@@ -1,5 +1,11 @@
 // IDX, NumPy and native files: what is read, bit by bit.
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include "data/binary_files.hpp"
+
+#include <gtest/gtest.h>
 #include "data/support.hpp"
 #include "dpmpi/data/convert.hpp"
 

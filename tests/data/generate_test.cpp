@@ -1,4 +1,9 @@
 #include <sys/stat.h>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dpmpi/data/generate.hpp"
 

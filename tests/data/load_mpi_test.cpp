@@ -1,5 +1,9 @@
 // The same records on any number of ranks, and the same error on all of them.
+#include <string>
+
 #include "data/binary_files.hpp"
+
+#include <fmt/format.h>
 #include "data/support.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/convert.hpp"

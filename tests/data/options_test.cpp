@@ -1,6 +1,11 @@
 #include "dpmpi/data/options.hpp"
 
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gtest/gtest.h>
 
 #include "data/support.hpp"
 #include "dpmpi/data/file.hpp"

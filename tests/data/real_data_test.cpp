@@ -1,5 +1,9 @@
 // Real files: counts and sums that are known of them. Skipped where DPMPI_DATA is not set.
+#include <string>
+
 #include "data/support.hpp"
+
+#include <gtest/gtest.h>
 
 namespace dpmpi::testing {
 namespace {

@@ -1,5 +1,12 @@
 // Text formats: what is read, bit by bit.
 #include "dpmpi/data/text.hpp"
+
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
 #include "data/support.hpp"
 #include "dpmpi/data/table.hpp"
 

@@ -1,6 +1,10 @@
 // dp-sgd against its formula: x <- x - rate / B * (sum of clipped gradients + noise), on one rank, step by step.
 #include <cmath>
 #include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/method.hpp"

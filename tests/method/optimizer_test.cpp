@@ -1,6 +1,8 @@
 #include "dpmpi/method/optimizer.hpp"
 
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 

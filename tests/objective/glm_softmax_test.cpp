@@ -1,5 +1,11 @@
 #include "dpmpi/objective/glm_softmax.hpp"
 
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 #include "objective/objective_property.hpp"
 

@@ -1,5 +1,12 @@
 #include "dpmpi/objective/glm.hpp"
 
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 #include "objective/objective_property.hpp"
 

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <random>
+#include <vector>
 
 #include "dpmpi/objective/mlp_activation.hpp"
 #include "dpmpi/objective/mlp_gradient.hpp"

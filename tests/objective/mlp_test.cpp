@@ -1,5 +1,10 @@
 #include "dpmpi/objective/mlp.hpp"
 
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dpmpi/objective/mlp_difference.hpp"

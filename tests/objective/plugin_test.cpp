@@ -1,5 +1,10 @@
 #include "dpmpi/plugin.h"
 
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"

@@ -1,6 +1,8 @@
 #include "dpmpi/privacy/accountant.hpp"
 
 #include <chrono>
+#include <cmath>
+#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,12 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <span>
+#include <string>
 #include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "support/shards.hpp"

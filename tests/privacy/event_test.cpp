@@ -1,5 +1,7 @@
 #include "dpmpi/privacy/event.hpp"
 
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"

@@ -4,9 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <sys/resource.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/digest.hpp"

@@ -1,9 +1,14 @@
 #include "dpmpi/privacy/rdp.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
+#include <span>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"

@@ -3,6 +3,11 @@
 // is within the sensitivity that the ledger's noise multiplier refers to.
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/query.hpp"

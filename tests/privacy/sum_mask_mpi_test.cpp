@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include "support/mpi_harness.hpp"
 

@@ -1,6 +1,8 @@
 // The program as its users meet it: commands, messages, exit codes, files.
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // An exception on one rank ends the whole job within seconds, with the right exit code and that rank's message.
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
