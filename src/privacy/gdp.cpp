@@ -1,10 +1,13 @@
 #include "dpmpi/privacy/gdp.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -30,20 +33,35 @@ double round_down(Real x) { return -round_up(-x); }
 // Which side of the true value a result must lie on.
 enum class Side { above = 1, below = -1 };
 
-// Integral over s > 0 of exp(-x s - s^2/2) weight(s), x >= -1, by the double exponential rule for half lines
-// (Takahasi and Mori 1974): s = exp(u - exp(-u)) / max(x, 1). The integrand is positive and analytic, so the
-// trapezoidal rule in u is exact to rounding at this step, and no digits cancel.
-template <class Weight>
-Real laplace_integral(Real x, Weight weight) {
-  constexpr int steps = 64;
-  constexpr Real step = 1.0L / 16;
+// The double exponential rule for half lines (Takahasi and Mori 1974): s = exp(u - exp(-u)), trapezoids in u. For
+// positive analytic integrands that fall like exp(-s) it is exact to rounding at this step, and no digits cancel.
+struct Node {
+  Real s, weight;
+};
+constexpr int half_of_nodes = 64;
+const std::array<Node, 2 * half_of_nodes + 1>& half_line() {
+  static const auto nodes = [] {
+    constexpr Real step = 1.0L / 16;
+    std::array<Node, 2 * half_of_nodes + 1> list;
+    for (int i = -half_of_nodes; i <= half_of_nodes; ++i) {
+      const Real u = step * static_cast<Real>(i), inverse = std::exp(-u), s = std::exp(u - inverse);
+      list[static_cast<std::size_t>(i + half_of_nodes)] = {s, step * s * (1 + inverse)};
+    }
+    return list;
+  }();
+  return nodes;
+}
+
+// Integral over s > 0 of exp(-x s - s^2/2) f(s) for x >= -1 and a bounded f, on the scale of 1/x.
+template <class F>
+Real laplace_integral(Real x, F f) {
   const Real scale = std::max(x, 1.0L);
   Real sum = 0;
-  for (int i = -steps; i <= steps; ++i) {
-    const Real u = step * static_cast<Real>(i), inverse = std::exp(-u), s = std::exp(u - inverse) / scale;
-    sum += std::exp(-x * s - s * s / 2) * weight(s) * s * (1 + inverse);
+  for (const Node& node : half_line()) {
+    const Real s = node.s / scale;
+    sum += node.weight * std::exp(-x * s - s * s / 2) * f(s);
   }
-  return sum * step;
+  return sum / scale;
 }
 
 Real log_density(Real x) { return -x * x / 2 - std::log(2 * std::numbers::pi_v<Real>) / 2; }
