@@ -130,7 +130,8 @@ LossLaw operator+(const LossLaw& x, const LossLaw& y) {
     for (const auto& b : y.atoms_) atoms.push_back({a.loss + b.loss, a.mass * b.mass});
   LossLaw law = LossLaw::of(std::move(atoms));
   law.left_out_ = x.left_out_ + y.left_out_;
-  law.mass_error_ = x.mass_error_ + y.mass_error_ + 2 * unit * static_cast<double>(LossLaw::most_atoms);
+  law.mass_error_ =
+      x.mass_error_ + y.mass_error_ + 2 * unit * static_cast<double>(1 + smaller);  // most atoms that merge
   law.loss_error_ += x.loss_error_ + y.loss_error_;
   law.exact_ = x.exact_ && y.exact_;
   return law;
@@ -145,13 +146,15 @@ double LossLaw::hockey_stick(double epsilon) const {
   return sum;
 }
 
-// The sum itself rounds as often as it has terms, which mass_error_ counts twice over.
+// A sum of positive terms rounds as often as it has terms.
+double LossLaw::error() const { return mass_error_ + 4 * unit * static_cast<double>(atoms_.size() + 4); }
+
 double LossLaw::delta(double epsilon) const {
-  return std::min(1.0, left_out_ + hockey_stick(epsilon - loss_error_) * (1 + 2 * mass_error_));
+  return std::min(1.0, left_out_ + hockey_stick(epsilon - loss_error_) * (1 + error()));
 }
 
 double LossLaw::least_delta(double epsilon) const {
-  return exact_ ? hockey_stick(epsilon + loss_error_) * (1 - 2 * mass_error_) : 0;
+  return exact_ ? hockey_stick(epsilon + loss_error_) * (1 - error()) : 0;
 }
 
 double LossLaw::epsilon(double delta) const {

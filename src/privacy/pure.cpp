@@ -31,7 +31,7 @@ std::optional<ApproxDp> guarantee(const Mechanism& mechanism) {
   return {};
 }
 
-// 1 - prod (1 - delta_i), the probability that some guarantee fails.
+// 1 - prod (1 - delta_i), the probability that some guarantee fails, and its relative rounding error.
 double failure(const std::map<Mechanism, std::uint64_t>& uses) {
   double log_success = 0;
   for (const auto& [mechanism, count] : uses)
@@ -39,8 +39,9 @@ double failure(const std::map<Mechanism, std::uint64_t>& uses) {
   return -std::expm1(log_success);
 }
 
-// Relative rounding of failure().
-constexpr double failure_error = 0x1p-40;
+double failure_error(const std::map<Mechanism, std::uint64_t>& uses) {
+  return 0x1p-51 * static_cast<double>(uses.size() + 8);
+}
 
 std::map<double, std::uint64_t> uses_by_epsilon(const std::map<Mechanism, std::uint64_t>& uses) {
   std::map<double, std::uint64_t> counts;
@@ -92,25 +93,25 @@ const LossLaw& OptimalCompositionAccountant::law() const {
 // is randomized response. So delta(epsilon) = failure + (1 - failure) H(epsilon), with H that of the responses.
 double OptimalCompositionAccountant::delta(double epsilon) const {
   verify(epsilon >= 0, "epsilon >= 0");
-  const double fail = std::min(1.0, failure(uses_) * (1 + failure_error));
+  const double fail = std::min(1.0, failure(uses_) * (1 + failure_error(uses_)));
   return fail == 1 ? 1 : std::min(1.0, (fail + (1 - fail) * law().delta(epsilon)) * above);
 }
 
 double OptimalCompositionAccountant::epsilon(double delta) const {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  const double fail = std::min(1.0, failure(uses_) * (1 + failure_error));
+  const double fail = std::min(1.0, failure(uses_) * (1 + failure_error(uses_)));
   return fail > delta ? infinity : law().epsilon((delta - fail) / (1 - fail) * below);
 }
 
 double OptimalCompositionAccountant::least_delta(double epsilon) const {
   if (!all_are_worst_cases(uses_) || !law().exact()) return 0;
-  const double fail = failure(uses_) * (1 - failure_error);
+  const double fail = failure(uses_) * (1 - failure_error(uses_));
   return (fail + (1 - fail) * law().least_delta(epsilon)) * below;
 }
 
 double OptimalCompositionAccountant::least_epsilon(double delta) const {
   if (!all_are_worst_cases(uses_) || !law().exact()) return 0;
-  const double fail = failure(uses_) * (1 - failure_error);
+  const double fail = failure(uses_) * (1 - failure_error(uses_));
   return fail >= delta ? law().atoms().front().loss * below
                        : law().least_epsilon((delta - fail) / (1 - fail) * above);
 }

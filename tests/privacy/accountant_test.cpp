@@ -1,6 +1,7 @@
 #include "dpmpi/privacy/accountant.hpp"
 
 #include <chrono>
+#include <cmath>
 
 #include <gtest/gtest.h>
 

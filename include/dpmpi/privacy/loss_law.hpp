@@ -41,6 +41,7 @@ class LossLaw {
   static LossLaw of(std::vector<Atom> atoms);
   LossLaw on_grid(std::size_t most) const;
   double hockey_stick(double epsilon) const;
+  double error() const;  // relative, of hockey_stick
 
   std::vector<Atom> atoms_;
   double left_out_ = 0;    // mass, at most
