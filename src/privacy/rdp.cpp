@@ -5,134 +5,18 @@
 #include <limits>
 #include <string>
 
+#include <fmt/format.h>
+#include <boost/math/tools/minima.hpp>
+
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/renyi_quadrature.hpp"
+#include "dpmpi/privacy/rdp_curves.hpp"
+#include "dpmpi/privacy/strategy.hpp"
 
 namespace dpmpi {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// Above the rounding error of every formula below (log-binomials near 1e4 carry about 4e-12). Never 0: an underflow
-// must not pass for a perfect guarantee.
-double outward(double x) { return std::max(x * (1 + 0x1p-36), std::numeric_limits<double>::min()); }
-
-bool whole(double order) { return order == std::floor(order); }
-
-double log_factorial(std::size_t k) {
-  static const std::vector<double> table = [] {
-    std::vector<double> logs(static_cast<std::size_t>(rdp_largest_order) + 2);
-    long double sum = 0;
-    for (std::size_t i = 1; i < logs.size(); ++i)
-      logs[i] = static_cast<double>(sum += std::log(static_cast<long double>(i)));
-    return logs;
-  }();
-  return table[k];
-}
-
-double log_expm1(double x) { return x > 40 ? x : std::log(std::expm1(x)); }
-double log1p_exp(double x) { return x > 40 ? x : std::log1p(std::exp(x)); }
-
-// log(1 + sum_{k=2}^{a} binom(a, k) exp(u_k + v_{a-k})) for many a: all terms are positive, and terms 0 and 1,
-// which make up the leading 1 in every use below, are left out so that small sums keep their relative precision.
-class BinomialSum {
- public:
-  template <class U, class V>
-  BinomialSum(std::size_t largest, U u, V v) : u_(largest + 1), v_(largest + 1) {
-    for (std::size_t k = 0; k <= largest; ++k) {
-      u_[k] = k < 2 ? -infinity : u(static_cast<double>(k)) - log_factorial(k);
-      v_[k] = v(static_cast<double>(k)) - log_factorial(k);
-    }
-  }
-
-  double log_one_plus(std::size_t a) const {
-    double peak = -infinity;
-    for (std::size_t k = 2; k <= a; ++k) peak = std::max(peak, u_[k] + v_[a - k]);
-    if (!std::isfinite(peak)) return peak > 0 ? infinity : 0;
-    double sum = 0;
-    for (std::size_t k = 2; k <= a; ++k)
-      if (const double below = u_[k] + v_[a - k] - peak; below > -50) sum += std::exp(below);
-    return log1p_exp(peak + std::log(sum) + log_factorial(a));
-  }
-
- private:
-  std::vector<double> u_, v_;
-};
-
-std::size_t largest_whole(std::span<const double> orders) {
-  return static_cast<std::size_t>(std::ceil(*std::max_element(orders.begin(), orders.end())));
-}
-
-std::vector<double> gaussian_curve(double z, std::span<const double> orders) {
-  std::vector<double> curve;
-  for (const double a : orders) curve.push_back(outward(a / (2 * z * z)));
-  return curve;
-}
-
-// Whole orders by the binomial expansion of E (1 - q + q e^w)^a. The factor exp((k^2-k)/(2 z^2)) is entered minus
-// one: the ones sum to (1 - q + q)^a = 1.
-std::vector<double> poisson_add_remove_curve(double q, double z, std::span<const double> orders) {
-  const BinomialSum expansion(
-      largest_whole(orders), [&](double k) { return k * std::log(q) + log_expm1((k * k - k) / (2 * z * z)); },
-      [&](double k) { return k * std::log1p(-q); });
-  std::vector<double> fractional, curve;
-  for (const double a : orders)
-    if (!whole(a)) fractional.push_back(a);
-  const auto by_quadrature = renyi_divergence({.q = q, .s = z, .opposite = false}, fractional);
-  auto next = by_quadrature.begin();
-  for (const double a : orders)
-    curve.push_back(outward(whole(a) ? expansion.log_one_plus(static_cast<std::size_t>(a)) / (a - 1) : *next++));
-  return curve;
-}
-
-std::vector<double> poisson_curve(const PoissonGaussian& m, Adjacency adjacency, std::span<const double> orders) {
-  if (m.sampling_rate == 1) return gaussian_curve(m.noise_multiplier, orders);
-  if (adjacency == Adjacency::add_remove)
-    return poisson_add_remove_curve(m.sampling_rate, m.noise_multiplier, orders);
-  auto curve = renyi_divergence({.q = m.sampling_rate, .s = 2 * m.noise_multiplier, .opposite = true}, orders);
-  for (double& x : curve) x = outward(x);
-  return curve;
-}
-
-// (a-1) eps(a) at whole a: log(1 + sum_j g^j binom(a,j) c_j) with c_2 = min(4 (e^{eps(2)} - 1), 2 e^{eps(2)}) and
-// c_j = 2 e^{(j-1) eps(j)}, where eps(j) = j / (2 z^2) and eps(infinity) is infinite; or convexity where that is
-// smaller.
-class WorMoments {
- public:
-  WorMoments(const WorGaussian& m, std::size_t largest)
-      : rate_(static_cast<double>(m.batch) / static_cast<double>(m.population)),
-        precision_(1 / (2 * m.noise_multiplier * m.noise_multiplier)),
-        expansion_(
-            largest,
-            [this](double j) {
-              const double moment = (j * j - j) * precision_;
-              const double loose = std::log(2.0) + moment;
-              return j * std::log(rate_) + (j == 2 ? std::min(std::log(4.0) + log_expm1(moment), loose) : loose);
-            },
-            [](double) { return 0.0; }) {}
-
-  double operator()(double a) const {
-    if (a == 1) return 0;
-    const double convex = (a - 1) * sampled_bound(rate_, a * precision_, a);
-    return std::min(expansion_.log_one_plus(static_cast<std::size_t>(a)), convex);
-  }
-
- private:
-  double rate_, precision_;
-  BinomialSum expansion_;
-};
-
-std::vector<double> wor_curve(const WorGaussian& m, std::span<const double> orders) {
-  const WorMoments moments(m, largest_whole(orders));
-  std::vector<double> curve;
-  for (const double a : orders) {
-    const double low = std::floor(a), weight = a - low;
-    const double moment = weight == 0 ? moments(low) : (1 - weight) * moments(low) + weight * moments(low + 1);
-    curve.push_back(outward(moment / (a - 1)));
-  }
-  return curve;
-}
 
 void check_orders(std::span<const double> orders) {
   for (const double a : orders)
@@ -157,21 +41,55 @@ const std::vector<double>& rdp_orders() {
   return orders;
 }
 
-std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, std::span<const double> orders) {
+std::optional<double> zcdp_rho(const Mechanism& mechanism) {
+  const auto of_noise = [](double z) { return 1 / (2 * z * z); };
+  const auto of_gdp = [](double mu) { return mu * mu / 2; };
+  if (const auto* m = std::get_if<Gaussian>(&mechanism)) return of_noise(m->noise_multiplier);
+  if (const auto* m = std::get_if<DiscreteGaussian>(&mechanism)) return of_noise(m->noise_multiplier);
+  if (const auto* m = std::get_if<PoissonGaussian>(&mechanism); m && m->sampling_rate == 1)
+    return of_noise(m->noise_multiplier);
+  if (const auto* m = std::get_if<PoissonDiscreteGaussian>(&mechanism); m && m->sampling_rate == 1)
+    return of_noise(m->noise_multiplier);
+  if (const auto* m = std::get_if<Tree>(&mechanism)) return of_gdp(tree_mu(*m));
+  if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_gdp(m->mu);
+  if (const auto* m = std::get_if<Zcdp>(&mechanism)) return m->rho;
+  return {};
+}
+
+namespace {
+
+// Samples of a fixed size. n and the batch size are the same in both datasets, so there is replace_one only.
+template <class Wor>
+std::vector<double> wor_curve(const Wor& m, Adjacency adjacency, Orders orders) {
+  if (adjacency != Adjacency::replace_one)
+    throw PrivacyError(
+        fmt::format("event {} under add_remove: samples of a fixed size have a bound under replace_one "
+                    "only (n and the batch size are the same in both datasets)",
+                    name(Mechanism(m))));
+  return wor_gaussian_curve(static_cast<double>(m.batch) / static_cast<double>(m.population), m.noise_multiplier,
+                            orders);
+}
+
+}  // namespace
+
+std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, Orders orders) {
   check_orders(orders);
   check({mechanism, 1}, "event");
   if (orders.empty()) return {};
-  if (const auto* m = std::get_if<Gaussian>(&mechanism)) return gaussian_curve(m->noise_multiplier, orders);
-  if (const auto* m = std::get_if<PoissonGaussian>(&mechanism)) return poisson_curve(*m, adjacency, orders);
-  if (const auto* m = std::get_if<WorGaussian>(&mechanism)) {
-    if (adjacency != Adjacency::replace_one)
-      throw PrivacyError(
-          "event wor_gaussian under add_remove: samples of a fixed size have a bound under replace_one "
-          "only (n and the batch size are the same in both datasets)");
-    return wor_curve(*m, orders);
-  }
+  if (const auto rho = zcdp_rho(mechanism)) return linear_curve(*rho, orders);
+  if (const auto* m = std::get_if<PoissonGaussian>(&mechanism))
+    return poisson_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
+  if (const auto* m = std::get_if<PoissonDiscreteGaussian>(&mechanism))
+    return poisson_discrete_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
+  if (const auto* m = std::get_if<WorGaussian>(&mechanism)) return wor_curve(*m, adjacency, orders);
+  if (const auto* m = std::get_if<WorDiscreteGaussian>(&mechanism)) return wor_curve(*m, adjacency, orders);
+  if (const auto* m = std::get_if<Laplace>(&mechanism)) return laplace_curve(m->scale, orders);
+  if (const auto* m = std::get_if<PoissonLaplace>(&mechanism))
+    return poisson_laplace_curve(m->sampling_rate, m->scale, adjacency, orders);
+  if (const auto* m = std::get_if<Exponential>(&mechanism)) return bounded_range_curve(m->epsilon, orders);
+  if (const auto* m = std::get_if<ApproxDp>(&mechanism)) return randomized_response_curve(m->epsilon, orders);
   if (std::holds_alternative<NonPrivate>(mechanism)) return std::vector<double>(orders.size(), infinity);
-  throw PrivacyError("event " + std::string(name(mechanism)) + ": accountant rdp has no bound for it");
+  throw PrivacyError(fmt::format("event {}: accountant rdp has no bound for it", name(mechanism)));
 }
 
 double gaussian_rdp(double noise_multiplier, double order) {
@@ -184,17 +102,42 @@ double wor_gaussian_rdp(std::uint64_t population, std::uint64_t batch, double no
   return single(WorGaussian{population, batch, noise_multiplier}, Adjacency::replace_one, order);
 }
 
+namespace {
+
+double epsilon_at(double a, double divergence, double delta) {
+  return divergence + std::log1p(-1 / a) - (std::log(delta) + std::log(a)) / (a - 1);
+}
+double log_delta_at(double a, double divergence, double epsilon) {
+  return (a - 1) * (divergence - epsilon + std::log1p(-1 / a)) - std::log(a);
+}
+
+double epsilon_outward(double epsilon) { return std::max(0.0, epsilon + 1e-14 + 1e-15 * std::abs(epsilon)); }
+double delta_outward(double log_delta) { return std::min(1.0, outward(std::exp(log_delta))); }
+
+// The smallest value of a bound over all orders. Every order gives a bound, so the search needs no guarantee.
+template <class Bound>
+RdpConversion best_real_order(Bound bound) {
+  const auto at = [&](double log_beta) { return bound(1 + std::exp(log_beta)); };
+  double best = -14;
+  for (double x = best; x <= 40; x += 0.5)
+    if (at(x) < at(best)) best = x;
+  const auto [x, value] =
+      boost::math::tools::brent_find_minima(at, best - 0.5, best + 0.5, std::numeric_limits<double>::digits / 2);
+  return value < at(best) ? RdpConversion{value, 1 + std::exp(x)} : RdpConversion{at(best), 1 + std::exp(best)};
+}
+
+}  // namespace
+
 RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta) {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
   RdpConversion best{infinity, orders.empty() ? 0 : orders.back()};
   for (std::size_t i = 0; i < orders.size(); ++i) {
     const double a = orders[i];
     if (curve[i] == 0) return {0, a};  // a divergence of zero: the outputs have the same law
-    const double epsilon = curve[i] + std::log1p(-1 / a) - (std::log(delta) + std::log(a)) / (a - 1);
+    const double epsilon = epsilon_at(a, curve[i], delta);
     if (epsilon < best.value) best = {epsilon, a};
   }
-  best.value = std::max(0.0, best.value + 1e-14 + 1e-15 * std::abs(best.value));
-  return best;
+  return {epsilon_outward(best.value), best.order};
 }
 
 RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon) {
@@ -203,11 +146,24 @@ RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const doubl
   for (std::size_t i = 0; i < orders.size(); ++i) {
     const double a = orders[i];
     if (curve[i] == 0) return {0, a};
-    const double log_delta = (a - 1) * (curve[i] - epsilon + std::log1p(-1 / a)) - std::log(a);
+    const double log_delta = log_delta_at(a, curve[i], epsilon);
     if (log_delta < best.value) best = {log_delta, a};
   }
-  best.value = std::min(1.0, outward(std::exp(best.value)));
-  return best;
+  return {delta_outward(best.value), best.order};
+}
+
+RdpConversion zcdp_to_epsilon(double rho, double delta) {
+  verify(rho >= 0 && delta > 0 && delta < 1, "rho >= 0 and delta in (0, 1)");
+  if (rho == 0 || !std::isfinite(rho)) return {rho, rdp_largest_order};
+  const auto best = best_real_order([&](double a) { return epsilon_at(a, outward(rho * a), delta); });
+  return {epsilon_outward(best.value), best.order};
+}
+
+RdpConversion zcdp_to_delta(double rho, double epsilon) {
+  verify(rho >= 0 && epsilon >= 0, "rho >= 0 and epsilon >= 0");
+  if (rho == 0 || !std::isfinite(rho)) return {rho == 0 ? 0.0 : 1.0, rdp_largest_order};
+  const auto best = best_real_order([&](double a) { return log_delta_at(a, outward(rho * a), epsilon); });
+  return {delta_outward(best.value), best.order};
 }
 
 }  // namespace dpmpi

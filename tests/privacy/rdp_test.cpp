@@ -122,7 +122,6 @@ TEST(PoissonGaussianRdp, WholeOrdersAgreeWithTheQuadrature) {
   for (const double q : {1e-6, 1e-3, 0.1, 0.5, 0.99})
     for (const double z : {0.3, 0.7, 1.0, 4.0, 100.0, 1e4})
       for (const double a : {2.0, 3.0, 17.0, 256.0, 1024.0}) {
-        if (z == 0.3 && a == 1024) continue;  // needs more points than the quadrature takes
         const double quadrature = renyi_divergence({.q = q, .s = z, .opposite = false}, std::span(&a, 1)).front();
         expect_relative(poisson_gaussian_rdp(q, z, a, add_remove), quadrature, 3e-11, text(q, z, a));
       }

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dpmpi/privacy/event.hpp"
+#include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
 
@@ -43,7 +45,8 @@ class Accountant {
 };
 
 /// Renyi differential privacy (Mironov 2017): curves add per order. Uses of one mechanism are counted, not summed,
-/// so the result depends neither on the order of the events nor on how they are grouped into lines.
+/// so the result depends neither on the order of the events nor on how they are grouped into lines. Where all
+/// curves are linear in the order (zcdp_rho) the conversion takes the best real order, else the best of orders().
 class RdpAccountant final : public Accountant {
  public:
   explicit RdpAccountant(Adjacency adjacency);                     ///< on rdp_orders()
@@ -58,15 +61,24 @@ class RdpAccountant final : public Accountant {
   const std::vector<double>& orders() const { return orders_; }
   const std::vector<double>& curve() const;  ///< composed Renyi divergence bound, one per order
   double best_order(double delta) const;     ///< the order that gives epsilon(delta)
+  /// 1 - prod (1 - delta_i) over the uses of approx_dp, rounded up. curve() holds with the remaining probability:
+  /// an (epsilon, delta)-DP mechanism is, except with probability delta, a post-processing of randomized response
+  /// (Kairouz, Oh and Viswanath 2015).
+  double failure() const;
 
  private:
   struct Use {
     std::vector<double> curve;  // of one use
     std::uint64_t count = 0;
   };
+  void refresh() const;
+  RdpConversion to_epsilon(double delta) const;
+
   std::vector<double> orders_;
   std::map<Mechanism, Use> uses_;
   mutable std::vector<double> total_;
+  mutable std::optional<double> rho_;  // all curves are linear, and this is their sum's slope
+  mutable double failure_ = 0;
   mutable bool stale_ = true;
 };
 

@@ -5,6 +5,7 @@
 // 2017). All functions return upper bounds: computed to about 1e-13 and rounded up by a relative 2^-36.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,7 +30,13 @@ double poisson_gaussian_rdp(double sampling_rate, double noise_multiplier, doubl
 /// Thm. 9; between whole orders by convexity of (a - 1) eps(a).
 double wor_gaussian_rdp(std::uint64_t population, std::uint64_t batch, double noise_multiplier, double order);
 
-/// Curve of one use of a mechanism. Throws PrivacyError if there is no bound for it under this adjacency.
+/// rho if the curve of the mechanism is rho a at all orders, also beyond rdp_largest_order: gaussian,
+/// discrete_gaussian (Canonne, Kamath and Steinke 2020, Prop. 5), either of them at sampling rate 1, tree, gdp
+/// (mu^2 / 2), zcdp.
+std::optional<double> zcdp_rho(const Mechanism& mechanism);
+
+/// Curve of one use of a mechanism. Throws PrivacyError if there is no bound for it under this adjacency. That of
+/// approx_dp holds with probability 1 - delta only, see RdpAccountant::failure().
 std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, std::span<const double> orders);
 
 /// The smallest value over the orders, and the order that attains it.
@@ -42,5 +49,9 @@ struct RdpConversion {
 RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta);
 /// The same bound solved for delta; at most 1. epsilon >= 0.
 RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon);
+
+/// The same two for the curve rho a, at the best real order.
+RdpConversion zcdp_to_epsilon(double rho, double delta);
+RdpConversion zcdp_to_delta(double rho, double epsilon);
 
 }  // namespace dpmpi
