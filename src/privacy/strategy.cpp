@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "dpmpi/core/errors.hpp"
@@ -114,25 +115,22 @@ std::uint64_t bits_set(std::uint64_t n, int level) {
   return (end >> (level + 1)) * half + (rest > half ? rest - half : 0);
 }
 
-// g_0, g_1, ...: the coefficients of 1 / ((1 - x) c(x)) with c(x) = sum_{j < band} c_j x^j, until they stay at
-// their limit 1 / c(1) (the roots of c lie outside the unit circle, because its coefficients fall) or there are t
-// of them. The prefix t has the noise sum_{j < t} g_j xi_{t-j}.
+// g_0, ..., g_{t-1}: the coefficients of 1 / ((1 - x) c(x)) with c(x) = sum_{j < band} c_j x^j. The noise of prefix
+// t is sum_{j < t} g_j xi_{t-j}. They approach 1 / c(1), because the roots of c lie outside the unit circle (its
+// coefficients fall), and with each further band the distance falls to about a quarter (measured up to band 4096):
+// after 24 bands it is below rounding.
 struct BandedWeights {
   std::vector<double> g;
   double limit;
 
-  BandedWeights(std::uint64_t band, std::uint64_t t) : limit(1) {
-    std::vector<double> c{1};
-    for (std::uint64_t j = 1; j < band; ++j)
-      c.push_back(c.back() * (static_cast<double>(j) - 0.5) / static_cast<double>(j));
-    double sum = 0;
-    for (const double x : c) sum += x;
-    limit = 1 / sum;
-    g = c;
-    for (std::size_t settled = 0; g.size() < t && settled < band;) {
+  BandedWeights(std::uint64_t band, std::uint64_t t) {
+    for (std::uint64_t j = 0; j < band; ++j)
+      g.push_back(j == 0 ? 1 : g.back() * (static_cast<double>(j) - 0.5) / static_cast<double>(j));
+    const std::vector<double> c = g;
+    limit = 1 / std::accumulate(c.begin(), c.end(), 0.0);
+    while (g.size() < std::min(t, 24 * band)) {
       double next = 1;
       for (std::size_t i = 1; i < band; ++i) next -= c[i] * g[g.size() - i];
-      settled = std::abs(next - limit) < 1e-13 * limit ? settled + 1 : 0;
       g.push_back(next);
     }
   }

@@ -275,6 +275,14 @@ TEST(PrefixNoiseVariance, OfToeplitzMatricesIsThatOfTheWrittenMatrix) {
   });
 }
 
+TEST(PrefixNoiseVariance, OfABandedMatrixIsExactWhereItsWeightsAreTakenFromTheirLimit) {
+  for (const std::uint64_t band : {2U, 7U, 40U}) {
+    const Tree t = tree(Strategy::banded, 1500, band), written = written_out(t);
+    for (const std::uint64_t leaf : {24 * band - 1, 24 * band + 1, t.leaves})
+      expect_relative(prefix_noise_variance(t, leaf), prefix_noise_variance(written, leaf), 1e-11, text(t));
+  }
+}
+
 TEST(PrefixNoiseVariance, OfALongNarrowBandGrowsLinearly) {
   const Tree t = tree(Strategy::banded, 1ULL << 40, 3);  // c(1) = 1 + 1/2 + 3/8
   const double slope = prefix_noise_variance(t, 1ULL << 40) - prefix_noise_variance(t, (1ULL << 40) - 1000);
