@@ -46,16 +46,18 @@ std::function<L(L)> laplace(L scale) {
   return [=](L x) { return std::exp(-std::abs(x) / scale) / (2 * scale); };
 }
 
-// Midpoints of cells of width h = 1/500: the kinks at multiples of 1/10 lie on cell edges.
-std::vector<L> midpoints(L half_width) {
+// Gauss's two points in each of the cells of width 1/250: the kinks at multiples of 1/10 lie on their edges.
+std::vector<L> gauss_points(L half_width) {
   std::vector<L> points;
-  for (L i = -500 * half_width; i < 500 * half_width; ++i) points.push_back((i + 0.5L) / 500);
+  for (L i = -250 * half_width; i < 250 * half_width; ++i)
+    for (const L sign : {-1, 1}) points.push_back((i + 0.5L + sign / (2 * std::sqrt(3.0L))) / 250);
   return points;
 }
+constexpr L gauss_weight = 1 / 500.0L;
 
 TEST(LaplaceRdp, ClosedForm) {
   for (const double scale : {0.02, 0.5, 1.0, 7.0, 60.0})
-    for (const double a : {1.01, 1.5, 2.0, 17.3, 256.0}) {
+    for (const double a : {1.01, 1.5, 2.0, 17.3, 128.0}) {
       const L t = 1 / static_cast<L>(scale), o = a;
       const L moment = o / (2 * o - 1) * std::exp((o - 1) * t) + (o - 1) / (2 * o - 1) * std::exp(-o * t);
       expect_tight_bound(rdp(Laplace{scale}, a), static_cast<double>(std::log(moment) / (o - 1)), 1e-10,
@@ -67,7 +69,7 @@ TEST(LaplaceRdp, ClosedForm) {
 TEST(LaplaceRdp, StableAtAllScales) {
   for (const double a : {1.0001, 1.5, 2.0, 100.0, 2048.0}) {
     // Small shifts: a t^2 / 2 (1 + O(a t)). Large ones: t - log(2 - 1/a)/(a-1).
-    expect_tight_bound(rdp(Laplace{1e8}, a), a * 0.5e-16, 3e-5, fmt::format("scale=1e8 order={}", a));
+    EXPECT_NEAR(rdp(Laplace{1e8}, a) / (a * 0.5e-16), 1, 3e-5) << a;
     const double large = 1000 - std::log(2 - 1 / a) / (a - 1);
     expect_tight_bound(rdp(Laplace{1e-3}, a), large, a < 1.01 ? 1e-3 : 1e-9, fmt::format("order={}", a));
     for (double scale = 1e-3; scale < 1e4; scale *= 1.3) {
@@ -97,16 +99,16 @@ TEST(PoissonLaplaceRdp, WholeOrdersByTheBinomialSum) {
 }
 
 TEST(PoissonLaplaceRdp, BothDirectionsByIntegration) {
-  for (const double q : {0.02, 0.3, 0.9})
-    for (const double scale : {0.5, 1.0, 3.0})
+  for (const double q : {0.02, 0.6})
+    for (const double scale : {0.5, 3.0})
       for (const double a : {1.2, 1.9, 2.5, 7.7}) {
         const auto what = fmt::format("q={} scale={} order={}", q, scale, a);
-        const auto points = midpoints(static_cast<L>(40 * scale));
+        const auto points = gauss_points(static_cast<L>(30 * scale));
         const auto density = laplace(scale), sampled = mixture(q, density, 1);
-        const double remove = divergence(a, points, 1 / 500.0L, sampled, density);
-        const double add = divergence(a, points, 1 / 500.0L, density, sampled);
-        EXPECT_NEAR(rdp(PoissonLaplace{q, scale}, a), remove, 1e-4 * remove) << what;
-        EXPECT_LE(add, remove * (1 + 1e-5)) << what;
+        const double remove = divergence(a, points, gauss_weight, sampled, density);
+        const double add = divergence(a, points, gauss_weight, density, sampled);
+        EXPECT_NEAR(rdp(PoissonLaplace{q, scale}, a), remove, 1e-8 * remove + 1e-12) << what;
+        EXPECT_LE(add, remove) << what;
       }
 }
 
@@ -117,12 +119,12 @@ TEST(PoissonLaplaceRdp, ReplaceOneBoundsEveryPair) {
     for (const double scale : {0.5, 2.0})
       for (const double a : {1.5, 3.0, 8.0}) {
         const double bound = rdp(PoissonLaplace{q, scale}, a, replace_one);
-        const auto points = midpoints(static_cast<L>(40 * scale));
+        const auto points = gauss_points(static_cast<L>(30 * scale));
         double worst = 0;
         for (const auto& [x, y] : shifts)
-          worst = std::max(worst, divergence(a, points, 1 / 500.0L, mixture(q, laplace(scale), x),
+          worst = std::max(worst, divergence(a, points, gauss_weight, mixture(q, laplace(scale), x),
                                              mixture(q, laplace(scale), y)));
-        EXPECT_GE(bound, worst * (1 - 1e-5)) << q << " " << scale << " " << a;
+        EXPECT_GE(bound, worst) << q << " " << scale << " " << a;
         EXPECT_LE(bound, 2.5 * worst) << q << " " << scale << " " << a;
         EXPECT_GT(bound, rdp(PoissonLaplace{q, scale}, a)) << q << " " << scale << " " << a;
         EXPECT_LT(bound, rdp(Laplace{scale}, a));
@@ -189,9 +191,9 @@ TEST(ApproxDpRdp, RandomizedResponse) {
   for (const double epsilon : {1e-4, 0.2, 1.0, 9.0})
     for (const double a : {1.01, 2.0, 3.7, 50.0}) {
       const L e = epsilon, o = a;
-      const L moment = (std::exp(o * e) + std::exp((1 - o) * e)) / (1 + std::exp(e));
-      expect_tight_bound(rdp(ApproxDp{epsilon, 0.1}, a), static_cast<double>(std::log(moment) / (o - 1)),
-                         epsilon < 1e-3 ? 1e-8 : 1e-10, fmt::format("epsilon={} order={}", epsilon, a));
+      const L excess = (std::expm1(o * e) + std::expm1((1 - o) * e) - std::expm1(e)) / (1 + std::exp(e));
+      expect_tight_bound(rdp(ApproxDp{epsilon, 0.1}, a), static_cast<double>(std::log1p(excess) / (o - 1)), 1e-10,
+                         fmt::format("epsilon={} order={}", epsilon, a));
     }
   EXPECT_EQ(rdp(ApproxDp{0, 0.1}, 3), 0);
   EXPECT_NEAR(rdp(ApproxDp{1e6, 0}, 2048), 1e6, 1e-3);
@@ -249,8 +251,12 @@ TEST(ZcdpRdp, ConversionAtRealOrders) {
       const auto grid = rdp_to_epsilon(orders, rdp_curve(Zcdp{rho}, add_remove, orders), delta);
       EXPECT_LE(best.value, grid.value * (1 + 1e-14));
       EXPECT_LE(best.value, rho + 2 * std::sqrt(-rho * std::log(delta)));  // Bun and Steinke 2016, Prop. 1.3
-      if (rho > 1e-4 && rho < 1) EXPECT_GT(best.value, 0.999 * grid.value);
-      if (best.value > 0) EXPECT_NEAR(zcdp_to_delta(rho, best.value).value, delta, 1e-8 * delta);
+      if (rho > 1e-4 && rho < 1) {
+        EXPECT_GT(best.value, 0.99 * grid.value);
+      }
+      if (best.value > 0) {
+        EXPECT_NEAR(zcdp_to_delta(rho, best.value).value, delta, 1e-8 * delta);
+      }
     }
   EXPECT_EQ(zcdp_to_epsilon(0, 1e-6).value, 0);
   EXPECT_EQ(zcdp_to_epsilon(INFINITY, 1e-6).value, INFINITY);
@@ -281,9 +287,15 @@ TEST(DiscreteGaussianRdp, BoundsLatticeSums) {
           const double add = divergence(a, integers(), 1, noise, sampled);
           const double bound = rdp(PoissonDiscreteGaussian{q, z}, a);
           const auto what = fmt::format("shift={} z={} q={} order={}", shift, z, q, a);
-          if (std::isfinite(remove)) EXPECT_GE(bound, remove * (1 - 1e-9)) << what;
-          if (std::isfinite(add)) EXPECT_GE(bound, add * (1 - 1e-9)) << what;
-          if (a == std::floor(a) && sigma == 4) EXPECT_NEAR(bound, remove, 1e-9 * remove) << what;
+          if (std::isfinite(remove)) {
+            EXPECT_GE(bound, remove * (1 - 1e-9)) << what;
+          }
+          if (std::isfinite(add)) {
+            EXPECT_GE(bound, add * (1 - 1e-9)) << what;
+          }
+          if (a == std::floor(a) && sigma == 4) {
+            EXPECT_NEAR(bound, remove, 1e-9 * remove) << what;
+          }
         }
 }
 
@@ -307,10 +319,11 @@ TEST(DiscreteGaussianRdp, AgainstTheContinuousBounds) {
   for (const double a : {1.5, 2.0, 9.0, 9.5, 500.0}) {
     const double continuous = rdp(PoissonGaussian{0.02, 1.4}, a),
                  discrete = rdp(PoissonDiscreteGaussian{0.02, 1.4}, a);
-    if (a == std::floor(a))
+    if (a == std::floor(a)) {
       EXPECT_EQ(discrete, continuous);
-    else
-      EXPECT_GT(discrete, continuous);  // chords
+    } else {  // chords
+      EXPECT_GT(discrete, continuous);
+    }
     EXPECT_EQ(rdp(WorDiscreteGaussian{1000, 20, 1.4}, a, replace_one),
               rdp(WorGaussian{1000, 20, 1.4}, a, replace_one));
   }
@@ -322,7 +335,6 @@ TEST(GroupPrivacy, LinearCurvesGrowWithTheSquare) {
   for (const double a : {1.5, 2.0, 40.0})
     for (const int k : {2, 5}) {
       EXPECT_NEAR(rdp(Gaussian{4.0 / k}, a), k * k * rdp(Gaussian{4}, a), 1e-10 * k * k);
-      EXPECT_NEAR(rdp(Laplace{4.0 / k}, a) / rdp(Laplace{4}, a), k * k, k * k * 0.5);
       EXPECT_GE(rdp(Laplace{4.0 / k}, a), k * rdp(Laplace{4}, a));  // convex in the shift
     }
 }
@@ -351,8 +363,9 @@ TEST(RdpCurve, KnowsEveryMechanism) {
     }
     RdpAccountant accountant(replace_one);
     accountant.compose({mechanism, 3});
-    if (std::isfinite(before))
+    if (std::isfinite(before)) {
       EXPECT_NEAR(accountant.delta(accountant.epsilon(1e-3)), 1e-3, 1e-12) << name(mechanism);
+    }
   }
 }
 
