@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -103,11 +104,17 @@ double minimizer(F f, double low, double high) {
   double best = low, least = infinity;
   for (double u = low; u <= high; u += 0.5)
     if (const double value = f(std::exp(u)); value < least) best = u, least = value;
-  double a = best - 0.5, b = best + 0.5;
   constexpr double golden = 0.6180339887498949;
-  for (int i = 0; i < 12; ++i) {
-    const double left = b - golden * (b - a), right = a + golden * (b - a);
-    (f(std::exp(left)) < f(std::exp(right)) ? b : a) = f(std::exp(left)) < f(std::exp(right)) ? right : left;
+  double a = best - 0.5, b = best + 0.5, left = b - golden * (b - a), right = a + golden * (b - a);
+  double at_left = f(std::exp(left)), at_right = f(std::exp(right));
+  for (int i = 0; i < 8; ++i) {
+    if (at_left < at_right) {
+      b = std::exchange(right, left), at_right = at_left;
+      at_left = f(std::exp(left = b - golden * (b - a)));
+    } else {
+      a = std::exchange(left, right), at_left = at_right;
+      at_right = f(std::exp(right = a + golden * (b - a)));
+    }
   }
   return std::exp((a + b) / 2);
 }
@@ -124,8 +131,13 @@ Window window_for(const Sketch& k, double tilt) {
   const double at = k(tilt);
   const auto highest = [&](double x) { return (k(tilt + x) - at + margin) / x; };
   const auto lowest = [&](double x) { return (k(tilt - x) - at + margin) / x; };
+  const auto width = [&] { return highest(window.focus.rise) + lowest(window.focus.fall); };
   window.focus.rise = minimizer(highest, low, high);
   window.focus.fall = minimizer(lowest, low, high);
+  // Where losses end (a single use), the steepest tilts look best, but feel where exactly the grid ends.
+  const double steepest = 400 / width();
+  window.focus.rise = std::min(window.focus.rise, steepest);
+  window.focus.fall = std::min(window.focus.fall, steepest);
   window.high = highest(window.focus.rise);
   window.focus.low = -lowest(window.focus.fall);
   return window;
@@ -134,7 +146,6 @@ Window window_for(const Sketch& k, double tilt) {
 constexpr double lowest_log_tilt = -14, highest_log_tilt = 16;
 
 constexpr std::size_t smallest_size = 1u << 12, largest_size = 1u << 20;
-constexpr double largest_law = 0x1p22;  // points of the law of one use
 
 }  // namespace
 
@@ -192,8 +203,8 @@ class Refinement {
  private:
   // A grid on which the atoms that matter most have their place.
   double step_for(std::size_t size) const {
-    const double step =
-        std::max((window_.high - window_.focus.low) / static_cast<double>(size - 2), widest_ / largest_law);
+    const double step = std::max((window_.high - window_.focus.low) / static_cast<double>(size - 2),
+                                 widest_ / (32 * static_cast<double>(size)));
     const CountedPair* most = nullptr;
     const auto weight = [](const CountedPair& use) { return use.count * use.pair.span * use.pair.span; };
     for (const CountedPair& use : direction_.pairs)
@@ -240,7 +251,6 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   Interval all;
   for (std::size_t size = smallest_size; size <= largest_size;) {
     all.most = 0;
-    const double before = intervals.front().most;
     bool closed = true;
     for (std::size_t i = 0; i < directions.size(); ++i) {
       Interval& interval = intervals[i];
@@ -253,10 +263,9 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
       all.least = std::max(all.least, interval.least);
       all.most = std::max(all.most, interval.most);
     }
-    (void)before;
     const double width = all.most - all.least, wanted = goal.close * all.most;
     const bool attained = directions.front().attained;
-    if (attained ? width <= wanted : closed) break;
+    if (std::isfinite(width) && (attained ? width <= wanted : closed)) break;
     if (all.least == infinity) break;
     const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
     size *= ratio < 2 ? 2 : ratio < 4 ? 4 : ratio < 8 ? 8 : 16;
@@ -272,7 +281,7 @@ const PldAccountant::Interval& PldAccountant::epsilon_interval(double delta) con
     if (uses_.count(NonPrivate{}) > 0)
       interval = {infinity, infinity};
     else if (!uses_.empty())
-      interval = solve({true, delta, 0x1p-12});
+      interval = solve({true, delta, 0x1p-10});
     found = epsilon_.emplace(delta, interval).first;
   }
   return found->second;

@@ -28,13 +28,12 @@ CellMass between(const LossCut& low, const LossCut& high) {
   return cell;
 }
 
-LossLaw empty_law(const LossPair& pair, LossRange range, double step) {
-  LossLaw law{step, pair.anchor};
-  law.first = static_cast<std::int64_t>(std::floor((range.low - pair.anchor) / step)) - 1;
-  const auto last = static_cast<std::int64_t>(std::ceil((range.high - pair.anchor) / step)) + 1;
+LossLaw empty_law(const LossPair& pair, double anchor, LossRange range, double step) {
+  LossLaw law{step, anchor};
+  law.first = static_cast<std::int64_t>(std::floor((range.low - anchor) / step)) - 1;
+  const auto last = static_cast<std::int64_t>(std::ceil((range.high - anchor) / step)) + 1;
   law.mass.assign(static_cast<std::size_t>(last - law.first + 1), 0.0);
-  law.loss_error =
-      pair.loss_error + 0x1p-48 * (1 + std::abs(pair.anchor) + std::max(-range.low, range.high) + step);
+  law.loss_error = pair.loss_error + 0x1p-48 * (1 + std::abs(anchor) + std::max(-range.low, range.high) + step);
   return law;
 }
 
@@ -61,7 +60,7 @@ void split(LossLaw& law, std::size_t i, double p, double scaled_q) {
 }
 
 LossLaw discretize_up(const LossPair& pair, LossRange range, double step) {
-  LossLaw law = empty_law(pair, range, step);
+  LossLaw law = empty_law(pair, pair.anchor, range, step);
   law.infinite = pair.infinite;
   const std::size_t last = law.mass.size() - 1;
   if (pair.cut) {
@@ -88,10 +87,12 @@ LossLaw discretize_up(const LossPair& pair, LossRange range, double step) {
   return law;
 }
 
-// A cell around the grid point g: p, and its excess r = p - e^g q over a loss of exactly g.
+// The outputs around a grid point g: p, its excess p - e^g q over a loss of exactly g, and mass that needs no
+// treatment because it has this loss.
 struct Cell {
-  double p = 0, excess = 0;
-  double scaled_q() const { return p - excess; }
+  double p = 0, excess = 0, exact = 0, lent = 0;
+  double movable_q() const { return p - excess; }  // times e^g
+  double lendable() const { return std::max(0.0, (movable_q() + exact) * (1 - 0x1p-20) - lent); }
 };
 
 std::vector<Cell> cells_around_points(const LossPair& pair, const LossLaw& law) {
@@ -106,63 +107,124 @@ std::vector<Cell> cells_around_points(const LossPair& pair, const LossLaw& law) 
       if (p > 0) cells[i] = {p, p - std::exp(law.loss(i)) * (cell.q + cell.q_error)};
       low = high;
     }
-    cells[last].p += low.p_above * (1 - low.error);  // rounded down, so without excess
+    cells[last].exact += low.p_above * (1 - low.error);  // rounded down
   }
   for (const LossAtom& atom : pair.atoms) {
     const Place at = place(law, atom.loss);
     const bool up = at.distance > law.step / 2;
-    const double index = std::min(at.index + up, static_cast<double>(last));
+    const double index = at.index + up;
     if (index < 0) continue;
-    Cell& cell = cells[static_cast<std::size_t>(index)];
-    cell.p += atom.p;
-    if (at.index + up <= static_cast<double>(last))
+    Cell& cell = cells[static_cast<std::size_t>(std::min(index, static_cast<double>(last)))];
+    if (at.distance == 0 || index > static_cast<double>(last)) {
+      cell.exact += atom.p;
+    } else {
+      cell.p += atom.p;
       cell.excess -= atom.p * std::expm1(up ? law.step - at.distance : -at.distance);
+    }
   }
   return cells;
 }
 
-// A cell whose excess is not 0 borrows a share of the neighbouring grid point's mass and merges with it into an
-// output of loss exactly g: merging outputs is post-processing. (Why all may borrow at once: H is above each line
-// P(S_i) - gamma Q(S_i), S_i the losses above the i-th cell boundary. Connect, at the grid's gammas, the smaller of
-// the two lines of the adjacent boundaries: each segment lies below its line, and its slopes change by the masses
-// below.) A neighbour lends at most half of its own mass to each side. A cell that lacks excess and cannot borrow
-// it from above joins the cell below, which then has some to give; where what is below cannot take it, losses are
-// rounded down.
-void make_lendable(std::vector<Cell>& cells, double step) {
-  const double to_above = -1 / std::expm1(-step), to_below = 1 / std::expm1(step);
-  const std::size_t last = cells.size() - 1;
-  for (std::size_t i = cells.size(); i-- > 0;) {
-    Cell& cell = cells[i];
-    if (cell.excess >= 0) continue;
-    if (i < last && -cell.excess * to_above <= cells[i + 1].scaled_q() / 2) continue;
-    if (i > 0) {
-      cells[i - 1].p += cell.p;
-      cells[i - 1].excess += cell.p - std::exp(-step) * cell.scaled_q();
-    }
-    cell = {};
+// Optimistic laws. Merging outputs is post-processing, so it makes no H grow, and a cell that borrows the right
+// share of the neighbouring grid point's mass becomes one output of loss exactly g. Why all cells may borrow at
+// once: H is above each line P(S_i) - gamma Q(S_i), S_i the losses above the i-th boundary. Take at each of the
+// grid's gammas the smaller of the two lines of the adjacent boundaries and connect these points: every segment
+// lies below its line, and its slopes change by the masses that lending gives. They must not be negative: no point
+// lends more than it has.
+class Lending {
+ public:
+  Lending(std::vector<Cell>& cells, double step)
+      : cells_(cells),
+        grow_(std::exp(step)),
+        from_above_(-1 / std::expm1(-step)),
+        from_below_(1 / std::expm1(step)) {}
+
+  /// Makes all cells able to borrow what they need: parts of them join a neighbour, or their losses are rounded
+  /// down.
+  void settle() {
+    for (std::size_t i = cells_.size(); i-- > 0;)
+      if (cells_[i].excess < 0) borrow_from_above(i);
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+      if (cells_[i].excess > 0 && !join_above(i)) borrow_from_below(i);
   }
-  for (std::size_t i = 0; i <= last; ++i)
-    if (cells[i].excess > 0 && (i == 0 || cells[i].excess * to_below > cells[i - 1].scaled_q() / 2))
-      cells[i].excess = 0;
+
+  void lend(std::vector<double>& mass) const {
+    for (std::size_t i = 0; i < cells_.size(); ++i) {
+      const Cell& cell = cells_[i];
+      mass[i] += (cell.movable_q() + cell.exact) * (1 - 0x1p-50);  // less than the rounding of what follows
+      if (cell.excess > 0) {
+        mass[i] += cell.excess * from_above_;
+        mass[i - 1] -= cell.excess * from_below_;
+      } else if (cell.excess < 0) {
+        mass[i] -= cell.excess * from_below_;
+        mass[i + 1] += cell.excess * from_above_;
+      }
+    }
+  }
+
+ private:
+  double lendable_above(std::size_t i) const { return i + 1 < cells_.size() ? cells_[i + 1].lendable() : 0; }
+  double lendable_below(std::size_t i) const { return i > 0 ? cells_[i - 1].lendable() : 0; }
+
+  // What cannot be served joins the cell below, with an excess there.
+  void borrow_from_above(std::size_t i) {
+    Cell& cell = cells_[i];
+    const double need = -cell.excess * from_above_, served = std::min(1.0, lendable_above(i) / need);
+    if (i > 0 && served < 1) {
+      cells_[i - 1].p += (1 - served) * cell.p;
+      cells_[i - 1].excess += (1 - served) * (cell.p - cell.movable_q() / grow_);
+    }
+    cell.p *= served;
+    cell.excess *= served;
+    if (served > 0) cells_[i + 1].lent += need * served;
+  }
+
+  // What cannot be served is rounded down: more q.
+  void borrow_from_below(std::size_t i) {
+    Cell& cell = cells_[i];
+    cell.excess = std::min(cell.excess, lendable_below(i) / from_below_);
+    if (i > 0) cells_[i - 1].lent += cell.excess * from_below_;
+  }
+
+  // Where there is nothing to borrow below, if the cell above can then borrow enough and none borrowed from here.
+  bool join_above(std::size_t i) {
+    Cell& cell = cells_[i];
+    if (cell.excess * from_below_ <= lendable_below(i) || cell.lent > 0 || i + 2 >= cells_.size()) return false;
+    Cell& above = cells_[i + 1];
+    const double excess = above.excess + cell.p - cell.movable_q() * grow_;
+    const double more = (std::min(above.excess, 0.0) - excess) * from_above_;
+    if (excess > 0 || more > cells_[i + 2].lendable()) return false;
+    above.p += cell.p;
+    above.excess = excess;
+    cells_[i + 2].lent += more;
+    cell.p = cell.excess = 0;
+    return true;
+  }
+
+  std::vector<Cell>& cells_;
+  double grow_, from_above_, from_below_;
+};
+
+// Where mass crowds at an end of all losses, its cell has no neighbour to borrow from. So the grid is put where
+// this cell needs nothing: at the loss of its merged output.
+double merged_anchor(const LossPair& pair, double step) {
+  double anchor = pair.anchor;
+  if (!pair.atoms.empty()) return anchor;
+  for (int i = 0; i < 4; ++i) {
+    const CellMass cell = between(pair.cut(anchor - step / 2), pair.cut(anchor + step / 2));
+    if (!(cell.p > 0 && cell.q > 0)) return pair.anchor;
+    anchor = std::log(cell.p / cell.q);
+  }
+  return anchor;
 }
 
 LossLaw discretize_down(const LossPair& pair, LossRange range, double step) {
-  LossLaw law = empty_law(pair, range, step);
+  LossLaw law = empty_law(pair, merged_anchor(pair, step), range, step);
   law.infinite = pair.infinite;
   std::vector<Cell> cells = cells_around_points(pair, law);
-  make_lendable(cells, step);
-  const double to_above = -1 / std::expm1(-step), to_below = 1 / std::expm1(step);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const Cell& cell = cells[i];
-    law.mass[i] += cell.scaled_q() * (1 - 0x1p-50);  // less than the rounding of what follows
-    if (cell.excess > 0) {
-      law.mass[i] += cell.excess * to_above;
-      law.mass[i - 1] -= cell.excess * to_below;
-    } else if (cell.excess < 0) {
-      law.mass[i] -= cell.excess * to_below;
-      law.mass[i + 1] += cell.excess * to_above;
-    }
-  }
+  Lending lending(cells, step);
+  lending.settle();
+  lending.lend(law.mass);
   for (double& mass : law.mass) mass = std::max(mass * (1 - 0x1p-50), 0.0);
   law.loss_error += 0x1p-40 * (pair.atoms.empty() ? 0.0 : step);
   return law;
