@@ -70,9 +70,15 @@ std::vector<Direction> directions_of(const std::map<Mechanism, std::uint64_t>& u
     backward.add(dominating.symmetric ? dominating.pair : reversed(dominating.pair), attained, count);
     symmetric = symmetric && dominating.symmetric;
   }
-  if (mu_squared > 0)
-    for (Direction* direction : {&forward, &backward})
-      direction->add(gaussian_pair(std::sqrt(mu_squared)), nullptr, 1);
+  if (mu_squared > 0) {
+    // Above the rounding of the sum; tree_mu() may be high by 2^-39.
+    const double mu = std::sqrt(mu_squared);
+    const CountedPair merged{gaussian_pair(mu * (1 + 0x1p-48)), gaussian_pair(mu * (1 - 0x1p-37)), 1};
+    for (Direction* direction : {&forward, &backward}) {
+      direction->pairs.push_back(merged);
+      direction->uses += 1;
+    }
+  }
   if (symmetric) return {forward};
   return {forward, backward};
 }
