@@ -8,6 +8,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/pld.hpp"
 #include "dpmpi/privacy/pure.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 
@@ -29,8 +30,10 @@ struct Entry {
   const char* name;
   std::unique_ptr<Accountant> (*make)(Adjacency);
 };
-constexpr Entry accountants[] = {
-    {"rdp", make<RdpAccountant>}, {"gdp", make<GdpAccountant>}, {"optimal", make<OptimalCompositionAccountant>}};
+constexpr Entry accountants[] = {{"rdp", make<RdpAccountant>},
+                                 {"pld", make<PldAccountant>},
+                                 {"gdp", make<GdpAccountant>},
+                                 {"optimal", make<OptimalCompositionAccountant>}};
 
 }  // namespace
 

@@ -24,7 +24,16 @@ class PldAccountant final : public Accountant {
   double least_delta(double epsilon) const override;
 
  private:
+  struct Interval {
+    double least = 0, most = 0;
+  };
+  struct Goal;
+  Interval solve(const Goal& goal) const;
+  const Interval& epsilon_interval(double delta) const;
+  const Interval& delta_interval(double epsilon) const;
+
   std::map<Mechanism, std::uint64_t> uses_;
+  mutable std::map<double, Interval> epsilon_, delta_;  // answers so far
 };
 
 }  // namespace dpmpi
