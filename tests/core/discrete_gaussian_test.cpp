@@ -3,17 +3,17 @@
 #include "dpmpi/core/discrete_gaussian.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstdlib>
 #include <numbers>
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <boost/math/distributions/chi_squared.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "support/discrete_law.hpp"
 
 namespace dpmpi {
 namespace {
@@ -31,49 +31,20 @@ std::vector<std::int64_t> draws(std::uint64_t sigma, std::size_t count, std::uin
   return values;
 }
 
-double chi_square_tail(double statistic, std::size_t cells) {
-  const boost::math::chi_squared law(static_cast<double>(cells - 1));
-  return boost::math::cdf(boost::math::complement(law, statistic));
-}
-
-// Probability of a chi-square statistic at least as large, if the values came from N_Z(0, sigma^2). Cells: runs of
-// `width` integers; those that expect fewer than 20 values are joined with the rest of their tail.
-double fit(const std::vector<std::int64_t>& values, double sigma, std::int64_t width = 1) {
-  const auto reach = static_cast<std::int64_t>(10 * sigma) + 10;
-  std::vector<double> mass(static_cast<std::size_t>(2 * reach + 1));
-  double total = 0;
-  for (std::int64_t y = -reach; y <= reach; ++y) {
-    const double x = static_cast<double>(y) / sigma;
-    total += mass[static_cast<std::size_t>(y + reach)] = std::exp(-x * x / 2);
-  }
-  std::vector<double> seen(mass.size());
-  for (const auto y : values) ++seen[static_cast<std::size_t>(std::clamp(y, -reach, reach) + reach)];
-  struct Cell {
-    double expected = 0, seen = 0;
-  };
-  std::vector<Cell> cells(1);
-  const double per_mass = static_cast<double>(values.size()) / total;
-  double left = static_cast<double>(values.size());
-  for (std::size_t i = 0; i < mass.size(); ++i) {
-    cells.back().expected += per_mass * mass[i], cells.back().seen += seen[i], left -= per_mass * mass[i];
-    const bool full = static_cast<std::int64_t>(i + 1) % width == 0 && cells.back().expected >= 20;
-    if (full && left >= 20) cells.emplace_back();
-  }
-  double statistic = 0;
-  for (const auto& c : cells) statistic += (c.seen - c.expected) * (c.seen - c.expected) / c.expected;
-  return chi_square_tail(statistic, cells.size());
-}
-
 constexpr double alarm = 1e-6;  // of a true null hypothesis, for each test
 
 TEST(DiscreteGaussian, HasTheExactMasses) {
   for (const std::uint64_t sigma : {1, 2, 3, 4, 7, 10, 64, 1000})
-    EXPECT_GT(fit(draws(sigma, 2'000'000), static_cast<double>(sigma), sigma == 1000 ? 10 : 1), alarm) << sigma;
+    EXPECT_GT(
+        testing::fit_discrete_gaussian(draws(sigma, 2'000'000), static_cast<double>(sigma), sigma == 1000 ? 10 : 1),
+        alarm)
+        << sigma;
 }
 
 TEST(DiscreteGaussian, HasTheExactMassesSlow) {
   for (const std::uint64_t sigma : {1, 3, 64})
-    EXPECT_GT(fit(draws(sigma, 100'000'000), static_cast<double>(sigma)), alarm) << sigma;
+    EXPECT_GT(testing::fit_discrete_gaussian(draws(sigma, 100'000'000), static_cast<double>(sigma)), alarm)
+        << sigma;
 }
 
 // What the statistic must catch: a deviation that is off by 2 %, a zero drawn with both signs, a mass off by 1 %.
@@ -81,17 +52,17 @@ TEST(DiscreteGaussian, InjectedFaultsAreCaught) {
   for (const std::uint64_t sigma : {3, 10, 1000}) {
     const auto values = draws(sigma, 2'000'000);
     const std::int64_t width = sigma == 1000 ? 10 : 1;
-    EXPECT_LT(fit(values, 1.02 * static_cast<double>(sigma), width), 1e-12);
-    EXPECT_LT(fit(values, 0.98 * static_cast<double>(sigma), width), 1e-12);
+    EXPECT_LT(testing::fit_discrete_gaussian(values, 1.02 * static_cast<double>(sigma), width), 1e-12);
+    EXPECT_LT(testing::fit_discrete_gaussian(values, 0.98 * static_cast<double>(sigma), width), 1e-12);
   }
   auto two_zeros = draws(10, 2'000'000);
   two_zeros.insert(two_zeros.end(), static_cast<std::size_t>(std::count(two_zeros.begin(), two_zeros.end(), 0)), 0);
-  EXPECT_LT(fit(two_zeros, 10), 1e-12);
+  EXPECT_LT(testing::fit_discrete_gaussian(two_zeros, 10), 1e-12);
   auto shifted = draws(3, 2'000'000);
   std::size_t ones = 0;
   for (auto& y : shifted)
     if (y == 1 && ++ones % 50 == 0) y = 2;
-  EXPECT_LT(fit(shifted, 3), 1e-6);
+  EXPECT_LT(testing::fit_discrete_gaussian(shifted, 3), 1e-6);
 }
 
 // Of deviations far above 1 the discrete law is the normal one up to a relative 1 / sigma^2.
@@ -118,13 +89,13 @@ TEST(DiscreteGaussian, LargeDeviationsLookNormalDownToTheLastBit) {
     EXPECT_TRUE(looks_normal(values, static_cast<double>(sigma))) << sigma;
     EXPECT_FALSE(looks_normal(values, 1.02 * static_cast<double>(sigma)));
     EXPECT_FALSE(looks_normal(values, 0.98 * static_cast<double>(sigma)));
-    // The low byte is uniform; scaled doubles of 2^40 quanta would pass too, but not those with 45 bits or fewer.
+    // The low byte must be uniform: a draw that was scaled up from fewer bits leaves zeros or gaps there.
     std::array<double, 256> low{};
     for (const auto y : values) ++low[static_cast<std::size_t>(y & 255)];
     const double expected = static_cast<double>(values.size()) / 256;
     double statistic = 0;
     for (const double count : low) statistic += (count - expected) * (count - expected) / expected;
-    EXPECT_GT(chi_square_tail(statistic, low.size()), alarm) << sigma;
+    EXPECT_GT(testing::chi_square_tail(statistic, low.size()), alarm) << sigma;
   }
 }
 
