@@ -60,7 +60,7 @@ bool below(std::uint32_t first, const Integer& a, const Integer& b, const Intege
 }
 
 // weight(k) for k = 0..3; the last entry belongs to all k >= 4 together, which share it as 1/2, 1/4, 1/8 ...
-constexpr std::array<std::uint64_t, 5> weights{37350, 22660, 5066, 420, 40};
+constexpr std::array<std::uint64_t, 5> weights{37369, 22667, 5058, 416, 26};
 constexpr std::uint64_t tail = 4;
 constexpr std::array<std::uint64_t, 4> ends{weights[0], weights[0] + weights[1],
                                             weights[0] + weights[1] + weights[2],
