@@ -160,6 +160,17 @@ TEST(BelowExp, AgreesWithHundredDigits) {
   EXPECT_GT(no, 1000u);
 }
 
+// The largest operands that the sampler can hand over: |y| = 2^20 sigma at the largest sigma.
+TEST(BelowExp, HoldsTheLargestExponents) {
+  SecretStream stream(SecretKey::from_seed(11));
+  const Uint128 sigma = DiscreteGaussianSampler::largest_sigma, y = sigma << 20;
+  for (const std::uint32_t first : {0u, 1u, ~0u}) {
+    SecretReader bits(stream, first, 0);
+    EXPECT_FALSE(below_exp(first, 1, 1, y * y, 2 * sigma * sigma, bits));
+    EXPECT_TRUE(below_exp(first, 1, 1, 0, 2 * sigma * sigma, bits)) << "every U is below 1";
+  }
+}
+
 // Exponents chosen so that the bound lies within the cell of the first 96 digits: a second word must decide.
 TEST(BelowExp, ReadsOnWhereTheFirstWordDoesNotDecide) {
   SecretStream stream(SecretKey::from_seed(10));
