@@ -2,6 +2,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/lattice.hpp"
 #include "dpmpi/core/random.hpp"
 
@@ -36,6 +37,21 @@ void secret_normals(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
 }
 BENCHMARK(secret_normals);
+
+// Argument: log2 of the deviation in quanta.
+void discrete_gaussians(benchmark::State& state) {
+  SecretStream stream(SecretKey::from_seed(1));
+  const DiscreteGaussianSampler sampler((std::uint64_t{1} << state.range(0)) - 1);
+  std::vector<std::int64_t> out(count);
+  std::uint64_t step = 0;
+  for (auto _ : state) {
+    SecretReader bits(stream, step++, 0);
+    for (auto& y : out) y = sampler(bits);
+    benchmark::DoNotOptimize(out.data());
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
+}
+BENCHMARK(discrete_gaussians)->Arg(4)->Arg(20)->Arg(36);
 
 void lattice_add(benchmark::State& state) {
   LatticeAccumulator sum(count, Lattice{20}, 1.0);

@@ -111,6 +111,8 @@ void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t
   OPENSSL_cleanse(bits.data(), sizeof bits);
 }
 
+SecretReader::~SecretReader() { OPENSSL_cleanse(buffer_.data(), sizeof buffer_); }
+
 std::uint64_t SecretReader::next() {
   const std::size_t slot = position_ % buffer_.size();
   if (slot == 0) stream_.words(step_, site_, position_, buffer_);

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
@@ -211,10 +212,19 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
 }
 
-// Gaussian noise on the lattice: rounding is post-processing of the continuous draw, because the sum is on the
+// Discrete Gaussian: exact on the lattice, coordinate after coordinate from one reader, because a draw uses a
+// varying number of words. Gaussian: rounding is post-processing of the continuous draw, because the sum is on the
 // lattice too.
 void Curator::add_noise(Site& s, std::uint64_t step) {
   const Stopwatch watch(timing_.noise);
+  if (s.query.noise == Noise::discrete_gaussian) {
+    const DiscreteGaussianSampler sampler(s.query.noise_quanta);
+    SecretReader bits(*noise_, step, s.query.site);
+    s.sum.finish([&](std::size_t, std::span<std::int64_t> total) {
+      for (auto& value : total) value += sampler(bits);
+    });
+    return;
+  }
   const double scale = s.query.noise_std * s.query.lattice.scale();
   alignas(64) double normal[1024];
   s.sum.finish([&](std::size_t first, std::span<std::int64_t> total) {

@@ -1,6 +1,7 @@
 #include "dpmpi/privacy/query.hpp"
 
 #include <cmath>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,32 @@ constexpr double largest_eta = 1e-2;
 
 constexpr std::uint64_t rounds_begun(std::uint64_t step, std::uint64_t parts) { return (step + parts - 1) / parts; }
 
+// A release of a query of all records, or of a round in which every record takes part once.
+Mechanism whole(const Query& q) {
+  if (q.noise == Noise::discrete_gaussian) return DiscreteGaussian{q.noise_multiplier};
+  return Gaussian{q.noise_multiplier};
+}
+
+Mechanism sampled(const Query& q, const Poisson& poisson) {
+  if (poisson.rate == 1) return whole(q);
+  if (q.noise == Noise::discrete_gaussian) return PoissonDiscreteGaussian{poisson.rate, q.noise_multiplier};
+  return PoissonGaussian{poisson.rate, q.noise_multiplier};
+}
+
+Mechanism sampled(const Query& q, const WithoutReplacement& wor) {
+  if (q.noise == Noise::discrete_gaussian) return WorDiscreteGaussian{q.records, wor.batch, q.noise_multiplier};
+  return WorGaussian{q.records, wor.batch, q.noise_multiplier};
+}
+
 }  // namespace
+
+std::string_view name(Noise noise) { return noise == Noise::discrete_gaussian ? "discrete_gaussian" : "gaussian"; }
+
+std::optional<Noise> parse_noise(std::string_view text) {
+  for (const Noise noise : {Noise::gaussian, Noise::discrete_gaussian})
+    if (text == name(noise)) return noise;
+  return {};
+}
 
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
@@ -51,26 +77,28 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
                     spec.name));
   query.sensitivity = change * spec.bound.clip * (1 + query.eta);
   query.noise_std = spec.noise_multiplier * query.sensitivity;
+  if (spec.noise == Noise::discrete_gaussian && query.is_private()) {
+    // 2^-50 covers the rounding of the products: the deviation must not fall below the multiplier's promise.
+    const double quanta = std::ceil(query.noise_std * query.lattice.scale() * (1 + 0x1p-50));
+    verify(quanta <= 0x1p36, "the lattice is too fine for its noise");
+    query.noise_quanta = static_cast<std::uint64_t>(quanta);
+    query.noise_std = quanta * query.lattice.quantum();
+  }
   return query;
 }
 
 std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const {
   if (first >= last) return {};
   if (!is_private()) return {{NonPrivate{}, last - first}};
-  const Gaussian gaussian{noise_multiplier};
   const auto rounds = [&](std::uint64_t begun) -> std::vector<Event> {
-    return begun > 0 ? std::vector<Event>{{gaussian, begun}} : std::vector<Event>{};
+    return begun > 0 ? std::vector<Event>{{whole(*this), begun}} : std::vector<Event>{};
   };
-  if (const auto* poisson = std::get_if<Poisson>(&sampling)) {
-    if (poisson->rate < 1) return {{PoissonGaussian{poisson->rate, noise_multiplier}, last - first}};
-    return {{gaussian, last - first}};
-  }
-  if (const auto* wor = std::get_if<WithoutReplacement>(&sampling))
-    return {{WorGaussian{records, wor->batch, noise_multiplier}, last - first}};
+  if (const auto* poisson = std::get_if<Poisson>(&sampling)) return {{sampled(*this, *poisson), last - first}};
+  if (const auto* wor = std::get_if<WithoutReplacement>(&sampling)) return {{sampled(*this, *wor), last - first}};
   if (const auto* cyclic = std::get_if<Cyclic>(&sampling))
     return rounds(rounds_begun(last, cyclic->parts) - rounds_begun(first, cyclic->parts));
   if (std::holds_alternative<Partition>(sampling)) return rounds(first == 0 ? 1 : 0);
-  return {{gaussian, last - first}};
+  return {{whole(*this), last - first}};
 }
 
 }  // namespace dpmpi

@@ -61,6 +61,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   double slack = 0;
   for (const auto& query : plan.queries) slack = std::max(slack, query.eta);
   out["numerical_slack"] = slack;
+  if (noisy) out["noise"] = config.privacy.noise;
   out["released"] = "every iterate and the final model";
   out["seeded"] = config.privacy.seeded();
   out["config_digest"] = config.digest();

@@ -53,6 +53,11 @@ void PrivacyOptions::declare(Options& options) {
       .add("delta", delta, "probability that the promise may fail; 0: n^-1.1", {0, 1, false, true})
       .add("noise_multiplier", noise_multiplier,
            "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
+      .add("noise", noise,
+           "law of the noise: the Gaussian in double precision, or the exact discrete Gaussian on the integer "
+           "lattice "
+           "of the sums (slower; accounted by Renyi divergence only)",
+           {"gaussian", "discrete_gaussian"})
       .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare",
            {"add_remove", "replace_one"})
       .add("trust", trust,

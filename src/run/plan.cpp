@@ -19,9 +19,11 @@ namespace {
 
 std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& facts, double noise_multiplier) {
   std::vector<Query> queries;
-  for (const auto& spec : config.method->queries(facts, noise_multiplier))
+  for (auto spec : config.method->queries(facts, noise_multiplier)) {
+    spec.noise = config.privacy.law();
     queries.push_back(
         Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
+  }
   return queries;
 }
 
@@ -39,7 +41,8 @@ std::map<Mechanism, std::uint64_t> counts(const std::vector<Event>& events) {
   return total;
 }
 
-// Box-Muller on 64-bit words reaches this many standard deviations, and not further.
+// Box-Muller (not the exact discrete Gaussian) on 64-bit words reaches this many standard deviations, and not
+// further.
 constexpr double largest_normal = 9.4;
 
 // Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
@@ -48,6 +51,7 @@ double sampler_delta(const std::vector<Query>& queries) {
   const auto tail = [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); };
   double total = 0;
   for (const auto& q : queries) {
+    if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
     const double share = expected_share(q.sampling, q.records);
     const double shifted = share * tail(largest_normal - 1 / q.noise_multiplier);
     total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
@@ -156,6 +160,7 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
                             {"sampling", describe(query.sampling)},
                             {"clip", query.bound.clip},
                             {"sensitivity", query.sensitivity},
+                            {"law", name(query.noise)},
                             {"std", query.noise_std},
                             {"count", query.steps},
                             {"lattice", query.lattice.k}});

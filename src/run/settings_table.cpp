@@ -48,7 +48,9 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                         query.noise_std / expected_batch(query.sampling, query.records)));
   }
   if (config.method->is_private()) {
-    row("noise multiplier", fmt::format("{:.6g}", plan.noise_multiplier));
+    const bool exact = config.privacy.law() == Noise::discrete_gaussian;
+    row("noise multiplier", fmt::format("{:.6g}, {}", plan.noise_multiplier,
+                                        exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
     row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon, plan.delta,
                                name(plan.adjacency), config.privacy.trust));
   } else {

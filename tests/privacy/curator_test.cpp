@@ -13,7 +13,9 @@
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "support/discrete_law.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi {
@@ -36,13 +38,13 @@ struct World {
   std::unique_ptr<Curator> curator;
 
   World(SamplingRule rule, double multiplier, std::uint64_t steps, std::size_t dim = 21, std::uint64_t seed = 1,
-        const char* file = "a", Adjacency adjacency = Adjacency::add_remove)
+        const char* file = "a", Adjacency adjacency = Adjacency::add_remove, Noise noise = Noise::gaussian)
       : path(::testing::TempDir() + "curator_" + file + ".jsonl") {
     std::filesystem::remove(path);
     ledger.emplace(Ledger::create(path, {adjacency, shape.count}));
-    queries = {
-        Query::declare({.name = "g", .dim = dim, .sampling = rule, .noise_multiplier = multiplier, .steps = steps},
-                       0, adjacency, shape.count)};
+    queries = {Query::declare(
+        {.name = "g", .dim = dim, .sampling = rule, .noise_multiplier = multiplier, .steps = steps, .noise = noise},
+        0, adjacency, shape.count)};
     curator = std::make_unique<Curator>(comm, shard, queries, 128, SecretKey::from_seed(seed));
     curator->record_in(*ledger);
   }
@@ -95,20 +97,82 @@ TEST(Curator, NoiseHasTheDistributionThatTheLedgerSays) {
   }
 }
 
+// The same with exact noise. Few quanta to a deviation, so that the mass of every integer counts.
+TEST(Curator, DiscreteNoiseHasTheExactLawOnTheLattice) {
+  constexpr std::size_t dim = 10000, steps = 60;
+  World world(FullBatch{}, 0x1p-15, steps, dim, 13, "exact", Adjacency::add_remove, Noise::discrete_gaussian);
+  const Query& query = world.queries[0];
+  EXPECT_GE(query.noise_std, query.noise_multiplier * query.sensitivity);
+  EXPECT_LT(query.noise_std, query.noise_multiplier * query.sensitivity + query.lattice.quantum());
+  ASSERT_EQ(query.noise_std, static_cast<double>(query.noise_quanta) * query.lattice.quantum());
+  ASSERT_LT(query.noise_quanta, 50u);
+  SecretStream stream(SecretKey::from_seed(13).derive("noise"));
+  const DiscreteGaussianSampler sampler(query.noise_quanta);
+  std::vector<std::int64_t> all;
+  for (std::uint64_t t = 0; t < steps; ++t) {
+    SecretReader bits(stream, t, 0);
+    for (const float value : world.release(t, nothing)) {
+      const double quanta = static_cast<double>(value) / query.lattice.quantum();
+      ASSERT_EQ(quanta, static_cast<double>(sampler(bits))) << "noise is added once, and nothing else";
+      all.push_back(static_cast<std::int64_t>(quanta));
+    }
+  }
+  const auto quanta = static_cast<double>(query.noise_quanta);
+  EXPECT_GT(testing::fit_discrete_gaussian(all, quanta), 1e-6);
+  EXPECT_LT(testing::fit_discrete_gaussian(all, 1.02 * quanta), 1e-12);
+  EXPECT_LT(testing::fit_discrete_gaussian(all, 0.98 * quanta), 1e-12);
+}
+
+// Whatever clip, dimension and multiplier: at least the deviation that the ledger states, and never a finer lattice
+// than the proof of the sampler's bits covers.
+TEST(Query, DiscreteNoiseIsNeverBelowItsMultiplier) {
+  for (const double clip : {1e-6, 0.3, 1.0, 1e4})
+    for (const double multiplier : {1e-6, 0.7, 3.0, 1e3, 1e6})
+      for (const std::size_t dim : {1u, 1000u, 1000000u}) {
+        const auto declare = [&](Noise noise) {
+          return Query::declare({.name = "g",
+                                 .dim = dim,
+                                 .sampling = FullBatch{},
+                                 .bound = {clip},
+                                 .noise_multiplier = multiplier,
+                                 .steps = 1,
+                                 .noise = noise},
+                                0, Adjacency::replace_one, 100);
+        };
+        std::optional<Query> q;
+        try {
+          q = declare(Noise::discrete_gaussian);
+        } catch (const PrivacyError&) {  // too much noise for this dimension's lattice, of either law
+          EXPECT_THROW(declare(Noise::gaussian), PrivacyError);
+          EXPECT_GT(multiplier, 1000);
+          continue;
+        }
+        EXPECT_EQ(q->lattice.k, declare(Noise::gaussian).lattice.k);
+        EXPECT_GE(q->noise_quanta, 1u);
+        EXPECT_LE(q->noise_quanta, std::uint64_t{1} << 36);
+        EXPECT_EQ(static_cast<double>(q->noise_quanta) * q->lattice.quantum(), q->noise_std);
+        EXPECT_GE(q->noise_std, multiplier * q->sensitivity);
+        EXPECT_LE(q->noise_std, multiplier * q->sensitivity * (1 + 0x1p-49) + q->lattice.quantum());
+      }
+}
+
 // The third: what the ledger holds after the run is what the plan promised.
 TEST(Curator, LedgerEqualsPlanForEverySamplingRule) {
   const std::vector<SamplingRule> rules{Poisson{0.2}, FullBatch{}, Cyclic{7}, Partition{230},
                                         WithoutReplacement{40}};
-  for (const auto& rule : rules) {
-    const bool wor = std::holds_alternative<WithoutReplacement>(rule);
-    World world(rule, 1.0, 230, 3, 1, "plan", wor ? Adjacency::replace_one : Adjacency::add_remove);
-    for (std::uint64_t t = 0; t < 230; ++t) world.release(t, nothing);
-    std::map<Mechanism, std::uint64_t> ledger, plan;
-    for (const auto& event : world.ledger->events()) ledger[event.mechanism] += event.count;
-    for (const auto& event : world.queries[0].events(0, 230)) plan[event.mechanism] += event.count;
-    EXPECT_EQ(ledger, plan) << describe(rule);
-    EXPECT_EQ(verify_ledger(world.path).bad_line, 0u);
-  }
+  for (const Noise noise : {Noise::gaussian, Noise::discrete_gaussian})
+    for (const auto& rule : rules) {
+      const bool wor = std::holds_alternative<WithoutReplacement>(rule);
+      World world(rule, 1.0, 230, 3, 1, "plan", wor ? Adjacency::replace_one : Adjacency::add_remove, noise);
+      for (std::uint64_t t = 0; t < 230; ++t) world.release(t, nothing);
+      std::map<Mechanism, std::uint64_t> ledger, plan;
+      for (const auto& event : world.ledger->events()) ledger[event.mechanism] += event.count;
+      for (const auto& event : world.queries[0].events(0, 230)) plan[event.mechanism] += event.count;
+      EXPECT_EQ(ledger, plan) << describe(rule);
+      for (const auto& [mechanism, count] : plan)
+        EXPECT_EQ(name(mechanism).find("discrete") != std::string_view::npos, noise == Noise::discrete_gaussian);
+      EXPECT_EQ(verify_ledger(world.path).bad_line, 0u);
+    }
 }
 
 TEST(Curator, LedgerLineIsOnDiskBeforeTheNoiseIsUsed) {

@@ -119,6 +119,28 @@ TEST_F(Cli, PlanLedgerAccountAndCertificateAgree) {
   EXPECT_EQ(dpmpi("-q " + config() + " --set run.dir=" + run).code, 2) << "a run directory is never overwritten";
 }
 
+TEST_F(Cli, ExactNoiseIsPlannedRecordedAndCertified) {
+  const std::string run = folder() + "/exact", exact = config() + " --set privacy.noise=discrete_gaussian";
+  const json plan = json::parse(dpmpi("plan --json " + exact).output);
+  EXPECT_EQ(plan["noise"][0]["law"], "discrete_gaussian");
+  ASSERT_EQ(dpmpi("-q " + exact + " --set run.dir=" + run).code, 0);
+  const json certificate = file(run + "/certificate.json");
+  EXPECT_EQ(certificate["noise"], "discrete_gaussian");
+  EXPECT_EQ(certificate["epsilon"], plan["epsilon"]);
+  EXPECT_LE(certificate["epsilon"].get<double>(), 2.0);
+  const std::string ledger = run + "/ledger.jsonl";
+  EXPECT_TRUE(contains(read_file(ledger), R"("event":"poisson_discrete_gaussian")"));
+  EXPECT_EQ(json::parse(dpmpi("account " + ledger + " --delta 1e-5 --json").output)["epsilon"],
+            certificate["epsilon"]);
+  const Outcome refused = dpmpi("account " + ledger + " --delta 1e-5 --accountant gdp");
+  EXPECT_EQ(refused.code, 4);
+  EXPECT_TRUE(contains(refused.output, "poisson_discrete_gaussian")) << refused.output;
+  // Noise without an end: no delta is too small for it.
+  const std::string tiny = " --set privacy.delta=1e-18";
+  EXPECT_EQ(dpmpi("plan " + exact + tiny).code, 0);
+  EXPECT_EQ(dpmpi("plan " + config() + tiny).code, 4);
+}
+
 TEST_F(Cli, RunsWithoutPrivacySaySo) {
   const std::string seeded = folder() + "/seeded", plain = folder() + "/plain";
   const Outcome outcome = dpmpi(config() + " --set privacy.seed=1 --set run.dir=" + seeded);

@@ -159,6 +159,16 @@ TEST_F(Invariance, EveryUpdateRule) {
   }
 }
 
+TEST_F(Invariance, ExactDiscreteNoise) {
+  for (const char* sampling : {"full", "poisson"}) {
+    Settings settings = needs("mlp", Storage::dense_f32);
+    settings.emplace_back("objective.name=mlp");
+    settings.emplace_back("privacy.noise=discrete_gaussian");
+    settings.push_back(fmt::format("method.sampling={}", sampling));
+    expect_same_at_all_sizes(settings, fmt::format("discrete Gaussian, {}", sampling));
+  }
+}
+
 // Data that may not leave its site: each of two ranks sees a folder with its own file and no other, however the
 // root's noise weighs on the balance of blocks; and the result is that of the same sites on one machine.
 TEST_F(Invariance, SitesKeepTheirFiles) {

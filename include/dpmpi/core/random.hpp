@@ -70,11 +70,16 @@ class PublicStream {
   std::array<std::uint32_t, 2> high_;  // upper half of the counter: purpose and step
 };
 
-/// Sequential reader of secret words: for samplers that use a varying number of them.
+/// Sequential reader of the secret words of (step, site), from the first: for samplers that use a varying number of
+/// them. What it reads is a function of (key, step, site) alone, and readers of different steps or sites never meet:
+/// the pair is the cipher's nonce, and a reader that comes to the end of the block counter (2^35 words) throws.
 class SecretReader {
  public:
   SecretReader(SecretStream& stream, std::uint64_t step, std::uint32_t site)
       : stream_(stream), step_(step), site_(site) {}
+  SecretReader(const SecretReader&) = delete;
+  SecretReader& operator=(const SecretReader&) = delete;
+  ~SecretReader();  ///< wipes the words
   std::uint64_t next();
   std::uint64_t below(std::uint64_t n);  ///< exactly uniform on 0..n-1 (rejection)
   /// The next 64 words at once (only where all words before were read by this function).

@@ -71,8 +71,8 @@ class Curator {
   /// goes on with.
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel);
 
-  /// The sum plus N(0, noise_std^2) per coordinate, the same on all ranks, valid until the query's next release.
-  /// Collective.
+  /// The sum plus noise of deviation noise_std per coordinate, of the law that the query declares, the same on all
+  /// ranks, valid until the query's next release. Collective.
   std::span<const float> release(Secret<LatticeSum> total);
 
   /// Asks all ranks to stop; the request travels with the next sum, the answer with its release. Local.

@@ -4,7 +4,9 @@
 // else.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dpmpi/core/lattice.hpp"
@@ -14,15 +16,24 @@
 
 namespace dpmpi {
 
+/// The law of the noise, per coordinate.
+enum class Noise {
+  gaussian,           ///< N(0, std^2) drawn in double precision and rounded to the lattice
+  discrete_gaussian,  ///< the exact discrete Gaussian on the lattice (Canonne, Kamath and Steinke 2020)
+};
+std::string_view name(Noise noise);                       ///< as in configurations: "gaussian", "discrete_gaussian"
+std::optional<Noise> parse_noise(std::string_view text);  ///< empty if it is neither
+
 /// What a method says about a query.
 struct QuerySpec {
   std::string name;     ///< for plans and ledgers, e.g. "gradient"
   std::size_t dim = 0;  ///< coordinates of the sum
   SamplingRule sampling = {};
-  L2Bound bound = {};           ///< per record
-  NumericSlack slack = {};      ///< of the kernel that will be summed
-  double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
-  std::uint64_t steps = 0;      ///< released at steps 0 .. steps-1, once each
+  L2Bound bound = {};             ///< per record
+  NumericSlack slack = {};        ///< of the kernel that will be summed
+  double noise_multiplier = 0;    ///< noise std over the sensitivity; 0: released without noise (not private)
+  std::uint64_t steps = 0;        ///< released at steps 0 .. steps-1, once each
+  Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
 };
 
 /// A declared query with the values that follow from it.
@@ -33,7 +44,10 @@ struct Query : QuerySpec {
   Lattice lattice;
   double eta = 0;          ///< relative numerical slack (N4)
   double sensitivity = 0;  ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
-  double noise_std = 0;    ///< noise_multiplier * sensitivity
+  /// noise_multiplier * sensitivity; for the discrete Gaussian rounded up to a whole number of quanta, so that its
+  /// events, which state noise_multiplier, never promise more noise than there is.
+  double noise_std = 0;
+  std::uint64_t noise_quanta = 0;  ///< discrete Gaussian: noise_std / lattice.quantum(), at most 2^36
 
   /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, or if the sampling rule has
   /// no analysis under this adjacency; ConfigError if the sum does not fit the lattice.

@@ -21,11 +21,12 @@ struct RunOptions {
 
 struct PrivacyOptions {
   double epsilon = 0, delta = 0, noise_multiplier = 0;  ///< 0: not given
-  std::string adjacency = "add_remove", trust = "root";
+  std::string adjacency = "add_remove", trust = "root", noise = "gaussian";
   std::int64_t seed = -1;  ///< >= 0: tests only, the certificate says infinity
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
   Adjacency which() const { return *parse_adjacency(adjacency); }
+  Noise law() const { return *parse_noise(noise); }
   bool seeded() const { return seed >= 0; }
 };
 
