@@ -190,6 +190,9 @@ class Refinement {
     }
   }
 
+  // Not if almost all losses are beyond what the grids cover.
+  bool possible() const { return std::isfinite(window_.high - window_.focus.low); }
+
   ComposedLoss compose(std::size_t size, Bound bound) const {
     const double step = step_for(size);
     Focus focus = window_.focus;
@@ -252,7 +255,10 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   const std::vector<Direction> directions = directions_of(uses_, adjacency());
   std::vector<Refinement> refinements;
   std::vector<Interval> intervals(directions.size(), {0, infinity});
-  for (const Direction& direction : directions) refinements.emplace_back(direction, goal.epsilon, goal.given);
+  for (const Direction& direction : directions) {
+    refinements.emplace_back(direction, goal.epsilon, goal.given);
+    if (!refinements.back().possible()) return {0, infinity};
+  }
 
   Interval all;
   for (std::size_t size = smallest_size; size <= largest_size;) {
@@ -274,7 +280,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     if (std::isfinite(width) && (attained ? width <= wanted : closed)) break;
     if (all.least == infinity) break;
     const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
-    size *= ratio < 2 ? 2 : ratio < 4 ? 4 : ratio < 8 ? 8 : 16;
+    size *= ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16;
   }
   return {rounded_down(all.least), rounded_up(all.most)};
 }
@@ -301,7 +307,7 @@ const PldAccountant::Interval& PldAccountant::delta_interval(double epsilon) con
     if (uses_.count(NonPrivate{}) > 0)
       interval = {1, 1};
     else if (!uses_.empty())
-      interval = solve({false, epsilon, 0x1p-9});
+      interval = solve({false, epsilon, 0x1p-8});
     found = delta_.emplace(epsilon, interval).first;
   }
   return found->second;

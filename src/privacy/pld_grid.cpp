@@ -206,16 +206,18 @@ class Lending {
 };
 
 // Where mass crowds at an end of all losses, its cell has no neighbour to borrow from. So the grid is put where
-// this cell needs nothing: at the loss of its merged output.
+// this cell needs nothing: at the loss of its merged output, or a trifle below, because too much excess costs a
+// trifle and too little moves the whole cell.
 double merged_anchor(const LossPair& pair, double step) {
   double anchor = pair.anchor;
   if (!pair.atoms.empty()) return anchor;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 40; ++i) {
     const CellMass cell = between(pair.cut(anchor - step / 2), pair.cut(anchor + step / 2));
     if (!(cell.p > 0 && cell.q > 0)) return pair.anchor;
-    anchor = std::log(cell.p / cell.q);
+    const double before = std::exchange(anchor, std::log(cell.p / cell.q));
+    if (std::abs(anchor - before) < 0x1p-24 * step) break;
   }
-  return anchor;
+  return anchor - 0x1p-20 * step;
 }
 
 LossLaw discretize_down(const LossPair& pair, LossRange range, double step) {

@@ -33,8 +33,6 @@ double normal_error(double t) { return 0x1p-51 * (16 + 2 * t * t); }
 
 LossCut join(Sides p, Sides q, double error) { return {p.above, p.below, q.above, q.below, error}; }
 
-constexpr LossCut everything_above{1, 0, 1, 0, 0x1p-50};
-
 }  // namespace
 
 LossPair gaussian_pair(double mu) {
@@ -70,10 +68,10 @@ LossPair laplace_pair(double scale) {
 LossPair sampled_pair(const LossPair& base, double q) {
   const auto loss_of = [q](double l) { return std::log1p(q * std::expm1(l)); };
   LossPair pair;
-  pair.cut = [q, base_cut = base.cut](double loss) {
+  pair.cut = [q, base_cut = base.cut, all = base.cut(-infinity)](double loss) {
     const double ratio = std::expm1(loss) / q;
-    if (ratio <= -1) return everything_above;
-    LossCut cut = base_cut(std::log1p(ratio));
+    if (ratio <= -1) return LossCut{mix(q, {all.q_above, 0}, {all.p_above, 0}).above, 0, all.q_above, 0, 0x1p-49};
+    const LossCut cut = base_cut(std::log1p(ratio));
     const Sides without{cut.q_above, cut.q_below}, with{cut.p_above, cut.p_below};
     return join(mix(q, without, with), without, cut.error + 0x1p-50);
   };
