@@ -292,6 +292,24 @@ TEST(PldAccountant, EndsOfTheRange) {
   EXPECT_LE(endless.least_epsilon(1e-6), endless.epsilon(1e-6));
 }
 
+// BestAccountant stops if one accountant's lower bound lies above another's upper bound.
+TEST(PldAccountant, ContradictsNoOtherAccountant) {
+  const std::vector<Event> all = {{Gaussian{9}, 4},     {PoissonGaussian{.02, 1.1}, 200}, {Laplace{8}, 5},
+                                  {Exponential{.1}, 9}, {ApproxDp{.05, 1e-9}, 6},         {Gdp{.2}, 1}};
+  for (const Adjacency adjacency : {add_remove, replace_one})
+    for (const double delta : {1e-3, 1e-6, 1e-10}) {
+      BestAccountant together(adjacency);
+      together.compose(all);
+      EXPECT_GT(together.epsilon(delta), together.least_epsilon(delta));
+      for (const Event& event : all) {
+        BestAccountant alone(adjacency);
+        alone.compose(event);
+        EXPECT_GE(alone.epsilon(delta), alone.least_epsilon(delta)) << to_json(event);
+        EXPECT_GE(alone.delta(.3), alone.least_delta(.3)) << to_json(event);
+      }
+    }
+}
+
 TEST(PldAccountant, RefusesWithReasons) {
   const auto message = [](const Mechanism& mechanism, Adjacency adjacency) -> std::string {
     PldAccountant accountant(adjacency);

@@ -104,8 +104,9 @@ struct Gdp {
   double mu = 0;  ///< mu-GDP (Dong, Roth and Su 2022); > 0, finite
   auto operator<=>(const Gdp&) const = default;
 };
-/// The exponential mechanism (or report-noisy-max with Gumbel or exponential noise): epsilon-DP with the privacy
-/// loss in an interval of length epsilon (bounded range, Durfee and Rogers 2019).
+/// The exponential mechanism (or report-noisy-max with Gumbel noise): epsilon-DP with the privacy loss in an
+/// interval of length epsilon (bounded range, Durfee and Rogers 2019). Not report-noisy-max with exponential noise
+/// (permute-and-flip), whose losses can spread over more: approx_dp with delta 0.
 struct Exponential {
   double epsilon = 0;  ///< > 0, finite
   auto operator<=>(const Exponential&) const = default;
