@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/cli/plan.hpp"
 #include "dpmpi/comm/session.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/run/config.hpp"
@@ -31,14 +32,15 @@ int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
 
 int main(int argc, char** argv) {
   using namespace dpmpi;
-  dpmpi::TrainOptions options;
+  CommandLine line;
+  TrainOptions options;
   std::unique_ptr<RunConfig> config;
   try {
     // 1. What is asked for?
-    const CommandLine line = parse_command_line(argc, argv);
+    line = parse_command_line(argc, argv);
 
     // 2. What needs no other rank is answered by the first process, before MPI starts.
-    if (launcher_rank() == 0 || line.command == "train" || line.command == "resume") {
+    if (launcher_rank() == 0 || line.parallel()) {
       if (const auto code = run_alone(line)) {
         if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw DataError("cannot write to standard output");
         return *code;
@@ -68,7 +70,9 @@ int main(int argc, char** argv) {
     catch_stop_signals();
 
     // 5. Train. An error on any rank ends the whole job with its exit code.
-    return session.run([&](const Communicator& world) { return static_cast<int>(train(world, *config, options)); });
+    return session.run([&](const Communicator& world) {
+      return line.measure ? show_plan(world, line) : static_cast<int>(train(world, *config, options));
+    });
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());
   }

@@ -1,6 +1,9 @@
 #include "dpmpi/cli/command_line.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <boost/program_options.hpp>
@@ -11,12 +14,29 @@
 namespace dpmpi {
 namespace {
 
-const std::vector<std::string> commands{"train",    "resume",  "plan", "account",
-                                        "generate", "convert", "list", "help"};
+const std::vector<std::string> commands{"train",  "resume",   "plan",    "account", "calibrate",
+                                        "verify", "generate", "convert", "list",    "help"};
 
 // These take options of their own, declared where they are implemented.
 bool parses_itself(const std::string& command) {
-  return command == "account" || command == "generate" || command == "convert";
+  return command == "account" || command == "calibrate" || command == "verify" || command == "generate" ||
+         command == "convert";
+}
+
+// "1,2,4": how many ranks to predict for.
+std::vector<int> rank_counts(const std::string& text) {
+  std::vector<int> counts;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    int count = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
+    if (error != std::errc{} || end != word.data() + word.size() || count < 1 || count > 1 << 20)
+      throw ConfigError(
+          fmt::format("--ranks {}: allowed: whole numbers from 1 to 2^20, separated by commas", text));
+    counts.push_back(count);
+  }
+  if (counts.empty()) throw ConfigError("--ranks needs a number");
+  return counts;
 }
 
 }  // namespace
@@ -56,7 +76,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   po::options_description options;
   options.add_options()("config,c", po::value<std::string>())(
       "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
-      "quiet,q", po::bool_switch(&line.quiet))("help,h", "")("argument", po::value<std::vector<std::string>>());
+      "quiet,q", po::bool_switch(&line.quiet))("measure", po::bool_switch(&line.measure))(
+      "ranks", po::value<std::string>())("help,h", "")("argument", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("argument", -1);
   try {
@@ -71,10 +92,12 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     if (values.count("help")) line.arguments = {line.command}, line.command = "help";
     if (values.count("config")) line.config = values["config"].as<std::string>();
     if (values.count("set")) line.overrides = values["set"].as<std::vector<std::string>>();
+    if (values.count("ranks")) line.ranks = rank_counts(values["ranks"].as<std::string>());
     if (values.count("argument")) line.arguments = values["argument"].as<std::vector<std::string>>();
   } catch (const po::error& e) {
     throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
   }
+  if (line.command != "plan" && line.measure) throw ConfigError("--measure is an option of dpmpi plan");
   if ((line.command == "train" || line.command == "plan") && !line.config)
     throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
   const std::size_t wanted = line.command == "list" || line.command == "help" || line.command == "resume" ? 1 : 0;
@@ -94,8 +117,11 @@ std::string usage() {
 
   mpirun -n N dpmpi --config FILE [--set section.key=value]...   train; same as dpmpi train ...
   mpirun -n N dpmpi resume RUN            go on with a stopped or killed run, on any number of ranks
-  dpmpi plan --config FILE [--json]       the privacy promise and the settings, before any record is read
+  dpmpi plan --config FILE [--ranks 1,2]  the privacy promise, the settings and the cost, before any record is read
+  mpirun -n N dpmpi plan --config FILE --measure     the same with this machine's rates
   dpmpi account FILE.jsonl --delta D      epsilon of a ledger or of any list of events
+  dpmpi calibrate FILE.jsonl --epsilon E --delta D   the noise, rate or number of steps that a promise allows
+  dpmpi verify RUN                        checks a run's ledger, plan, certificate, config and model
   dpmpi generate --output FILE            a synthetic dataset (dpmpi help generate)
   dpmpi convert IN OUT                    a text file to the native binary format
   dpmpi list [methods|objectives|formats]

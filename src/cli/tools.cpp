@@ -1,4 +1,4 @@
-// generate, convert and account: commands with options of their own.
+// generate, convert, account, calibrate and verify: commands with options of their own.
 
 #include "dpmpi/cli/tools.hpp"
 
@@ -10,9 +10,12 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/cli/account.hpp"
+#include "dpmpi/cli/calibrate.hpp"
+#include "dpmpi/cli/verify.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/convert.hpp"
 #include "dpmpi/data/generate.hpp"
+#include "dpmpi/privacy/accountant.hpp"
 
 namespace dpmpi {
 namespace {
@@ -103,40 +106,107 @@ struct AccountWords {
     options.add("file", request.path, "JSON lines, a ledger or any list of events; - is standard input")
         .add("delta", delta, "asks for epsilon at this delta")
         .add("epsilon", epsilon, "asks for delta at this epsilon")
-        .add("accountant", request.accountant, "which bound; best is the smallest that applies")
+        .add("accountant", request.accountant, "which bound; best is the smallest that applies", accountant_names())
         .add("orders", orders, "also print the composed Renyi curve at these orders")
         .add("adjacency", adjacency, "of a file without header", {"", "add_remove", "replace_one"})
         .add("json", request.json, "print JSON");
   }
 };
 
+struct CalibrateWords {
+  CalibrateRequest request;
+  std::string delta, epsilon, adjacency;
+  void declare(Options& options) {
+    options.add("file", request.path, "JSON lines in which every unknown value is \"?\"; - is standard input")
+        .add("epsilon", epsilon, "the target, never overshot")
+        .add("delta", delta, "the target, never overshot")
+        .add("accountant", request.accountant, "whose bound; best is the smallest that applies", accountant_names())
+        .add("adjacency", adjacency, "of a file without header", {"", "add_remove", "replace_one"})
+        .add("json", request.json, "print JSON");
+  }
+};
+
+struct VerifyWords {
+  std::string run;
+  bool json = false;
+  void declare(Options& options) { options.add("run", run, "the run directory").add("json", json, "print JSON"); }
+};
+
+// --json needs no value.
+std::vector<std::string> with_flag_values(const std::vector<std::string>& words) {
+  std::vector<std::string> flags;
+  for (const auto& word : words) flags.push_back(word == "--json" ? "--json=true" : word);
+  return flags;
+}
+
+template <class Words>
+void read_words(Words& asked, const std::vector<std::string>& words, const std::string& positional,
+                const std::string& section) {
+  Options options(section);
+  asked.declare(options);
+  read_flags(with_flag_values(words), options, {positional}, section);
+}
+
+template <class Words>
+std::string words_help(const std::string& section, const std::string& usage) {
+  Words words;
+  Options options(section);
+  words.declare(options);
+  std::string text = usage + "\n\n";
+  for (const auto& d : options.declarations())
+    text += fmt::format("  --{:<14} {}{}\n", d.name.substr(d.name.find('.') + 1), d.help,
+                        d.allowed.starts_with("one of") ? fmt::format(" ({})", d.allowed) : "");
+  return text;
+}
+
+int written(int code) {
+  if (!std::cout.flush()) throw DataError("cannot write to standard output");
+  return code;
+}
+
 }  // namespace
 
 std::string account_help() {
-  AccountWords words;
-  Options options("account");
-  words.declare(options);
-  std::string text = "dpmpi account FILE.jsonl --delta D [--option value]...\n\n";
-  for (const auto& d : options.declarations())
-    text += fmt::format("  --{:<14} {}\n", d.name.substr(d.name.find('.') + 1), d.help);
-  return text;
+  return words_help<AccountWords>("account",
+                                  "dpmpi account FILE.jsonl (--delta D | --epsilon E) [--option value]...");
+}
+std::string calibrate_help() {
+  return words_help<CalibrateWords>("calibrate",
+                                    "dpmpi calibrate EVENTS.jsonl --epsilon E --delta D [--option value]...") +
+         "\nUnknown may be one of noise_multiplier, scale, count, sampling_rate, mu and rho: every \"?\" gets the "
+         "same value.\n";
+}
+std::string verify_help() {
+  return words_help<VerifyWords>("verify", "dpmpi verify RUN [--json]") +
+         "\nChecks ledger, plan, certificate, config and model of a run directory against each other.\n";
 }
 
 int run_account(const std::vector<std::string>& words) {
   AccountWords asked;
-  Options options("account");
-  asked.declare(options);
-  std::vector<std::string> flags;
-  for (const auto& word : words) flags.push_back(word == "--json" ? "--json=true" : word);
-  read_flags(flags, options, {"file"}, "account");
+  read_words(asked, words, "file", "account");
   AccountRequest& request = asked.request;
   if (!asked.delta.empty()) request.delta = number(asked.delta, "delta");
   if (!asked.epsilon.empty()) request.epsilon = number(asked.epsilon, "epsilon");
   for (const auto& order : asked.orders) request.orders.push_back(number(order, "orders"));
   if (!asked.adjacency.empty()) request.adjacency = parse_adjacency(asked.adjacency);
-  const int code = account(request, std::cout);
-  if (!std::cout.flush()) throw DataError("cannot write to standard output");
-  return code;
+  return written(account(request, std::cout));
+}
+
+int run_calibrate(const std::vector<std::string>& words) {
+  CalibrateWords asked;
+  read_words(asked, words, "file", "calibrate");
+  CalibrateRequest& request = asked.request;
+  if (!asked.delta.empty()) request.delta = number(asked.delta, "delta");
+  if (!asked.epsilon.empty()) request.epsilon = number(asked.epsilon, "epsilon");
+  if (!asked.adjacency.empty()) request.adjacency = parse_adjacency(asked.adjacency);
+  return written(calibrate(request, std::cout));
+}
+
+int run_verify(const std::vector<std::string>& words) {
+  VerifyWords asked;
+  read_words(asked, words, "run", "verify");
+  if (asked.run.empty()) throw ConfigError("dpmpi verify needs a run directory");
+  return written(print_verification(verify_run(asked.run), asked.json, std::cout));
 }
 
 }  // namespace dpmpi

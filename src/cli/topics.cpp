@@ -28,8 +28,8 @@ std::string section_help(const char* name, Declarer&& declarer) {
   return fmt::format("[{}]\n{}", name, option_lines(options));
 }
 
-const std::vector<std::string> sections{"run",    "data",     "objective", "method", "privacy",
-                                        "report", "generate", "convert",   "account"};
+const std::vector<std::string> sections{"run",      "data",    "objective", "method",    "privacy", "report",
+                                        "generate", "convert", "account",   "calibrate", "verify"};
 
 // What every objective and every method has.
 struct CommonObjective {
@@ -57,6 +57,8 @@ std::string help_topic(const std::string& topic) {
     return "dpmpi convert IN OUT [--set data.key=value]...   how IN is read: dpmpi help data\n\n" +
            section_help("convert", ConvertOptions());
   if (topic == "account") return account_help();
+  if (topic == "calibrate") return calibrate_help();
+  if (topic == "verify") return verify_help();
   if (topic == "privacy") return section_help("privacy", PrivacyOptions());
   if (topic == "report") return section_help("report", ReportOptions());
   std::vector<std::string> known = sections;

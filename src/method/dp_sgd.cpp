@@ -47,6 +47,20 @@ class DpSgd : public Method {
              .steps = steps(facts)}};
   }
 
+  // B: expected batch, q: sampling rate, C: clip, z: noise multiplier, sigma: noise std of the sum.
+  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    const Query& gradient = queries.at(0);
+    const auto n = static_cast<double>(facts.data.records);
+    const double batch = expected_batch(gradient.sampling, gradient.records);
+    return {{"B", batch},
+            {"q", batch / n},
+            {"C", clip_},
+            {"z", gradient.noise_multiplier},
+            {"sigma", gradient.noise_std},
+            {"epochs", static_cast<double>(gradient.steps) * batch / n},
+            {"steps", static_cast<double>(gradient.steps)}};
+  }
+
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     objective_ = &objective;
     gradient_ = queries.at(0);

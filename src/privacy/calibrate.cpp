@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -14,107 +17,274 @@ namespace dpmpi {
 
 namespace {
 
-constexpr double least_noise = 1e-3, most_noise = 1e7;
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Smallest value >= x that has 6 decimals, or more where x has fewer than 7 significant digits by then.
-double round_up(double x) {
-  const double unit = std::pow(10.0, std::max(6.0, 6 - std::floor(std::log10(x))));
-  const double rounded = std::ceil(x * unit) / unit;
-  return rounded >= x ? rounded : (std::ceil(x * unit) + 1) / unit;
-}
-
-double next_up(double x) { return round_up(std::nextafter(x, std::numeric_limits<double>::infinity())); }
-
-// An interval whose upper end keeps the target and whose lower end does not, in the logarithm of the noise.
-struct Bracket {
-  double low, low_excess;    // excess: log(epsilon / target), > 0 at low
-  double high, high_excess;  // <= 0 at high
+constexpr Unknown known_unknowns[] = {
+    {.name = "noise_multiplier", .least = 1e-3, .most = 1e7},
+    {.name = "scale", .least = 1e-3, .most = 1e7},
+    {.name = "count", .protects = false, .whole = true, .least = 1, .most = 0x1p53},
+    {.name = "sampling_rate", .protects = false, .least = 1e-9, .most = 1, .start = 0.01},
+    {.name = "mu", .protects = false, .least = 1e-7, .most = 1e3},
+    {.name = "rho", .protects = false, .least = 1e-12, .most = 1e6},
 };
 
-}  // namespace
+using EpsilonOf = std::function<double(double)>;
 
-double smallest_noise(const std::function<double(double)>& epsilon_of, double epsilon, double low, double high) {
-  const auto excess = [&](double log_noise) {
-    const double e = epsilon_of(std::exp(log_noise));
-    return e <= epsilon ? std::min(0.0, std::log(std::max(e, 1e-300) / epsilon)) : std::log(e / epsilon);
+// One search: along log(x), because epsilon is nearly a power of the unknown.
+class Search {
+ public:
+  Search(const Unknown& unknown, const EpsilonOf& epsilon_of, double epsilon)
+      : unknown_(unknown), epsilon_of_(epsilon_of), epsilon_(epsilon) {}
+
+  /// The tightest value that keeps the target, found outward from `start` by steps that grow from a factor
+  /// e^stride or less. Empty if there is none.
+  std::optional<double> tightest(double start, double stride) {
+    if (!bracket(start, stride)) return std::nullopt;
+    if (breaks_) narrow();
+    if (unknown_.whole || keeps_->x == bound(false)) return keeps_->x;
+    // A printable value between the two ends may keep the target, too.
+    const double before = on_grid(keeps_->x, -1);
+    const bool open = breaks_ && (unknown_.protects ? before > breaks_->x : before < breaks_->x);
+    for (double steps = open && inside(before) ? -1 : 0; inside(on_grid(keeps_->x, steps)); ++steps)
+      if (const double x = on_grid(keeps_->x, steps); epsilon_of_(x) <= epsilon_) return x;
+    return std::nullopt;
+  }
+
+ private:
+  // excess: log(epsilon / target), at most 0 exactly where the target is kept.
+  struct Point {
+    double x, excess;
   };
-  // Outward from noise 1 (or the nearest end) by growing factors until the target lies between two values.
-  const double first = std::log(std::clamp(1.0, low, high)), floor = std::log(low), ceiling = std::log(high);
-  Bracket b{first, excess(first), first, 0};
-  b.high_excess = b.low_excess;
-  for (double stride = 0.7; b.high_excess > 0; stride *= 2) {
-    if (b.high >= ceiling) return std::numeric_limits<double>::infinity();
-    b.low = b.high, b.low_excess = b.high_excess;
-    b.high = std::min(ceiling, b.high + stride), b.high_excess = excess(b.high);
-  }
-  for (double stride = 0.7; b.low_excess <= 0; stride *= 2) {
-    b.high = b.low, b.high_excess = b.low_excess;
-    if (b.low <= floor) break;
-    b.low = std::max(floor, b.low - stride), b.low_excess = excess(b.low);
+
+  double bound(bool private_end) const { return private_end == unknown_.protects ? unknown_.most : unknown_.least; }
+  bool inside(double x) const { return x >= unknown_.least && x <= unknown_.most; }
+
+  Point at(double x) const {
+    const double e = epsilon_of_(x);
+    const double excess = std::log(std::max(e, 1e-300) / epsilon_);
+    return {x, e <= epsilon_ ? std::min(0.0, excess) : std::max(excess, std::numeric_limits<double>::min())};
   }
 
-  // Illinois regula falsi on logarithms (epsilon is nearly a power of the noise), with a bisection where it is
-  // slow.
-  for (int i = 0; b.high - b.low > 1e-9; ++i) {
-    const double width = b.high - b.low;
-    double x = b.low + width * b.low_excess / (b.low_excess - b.high_excess);
-    if (!std::isfinite(x) || i % 4 == 3) x = b.low + width / 2;
-    x = std::clamp(x, b.low + 4e-10, b.high - 4e-10);
-    const double e = excess(x);
-    if (e <= 0) {
-      b.high = x, b.high_excess = e, b.low_excess /= 2;
-    } else {
-      b.low = x, b.low_excess = e, b.high_excess /= 2;
-    }
+  // x moved by a factor e^stride towards more privacy (stride > 0) or less.
+  double moved(double x, double stride) const {
+    double y = x * std::exp(unknown_.protects ? stride : -stride);
+    if (unknown_.whole) y = y > x ? std::max(std::floor(y), x + 1) : std::min(std::floor(y), x - 1);
+    return std::clamp(y, unknown_.least, unknown_.most);
   }
-  double noise = round_up(std::exp(b.high));
-  while (noise <= high && !(epsilon_of(noise) <= epsilon)) noise = next_up(noise);  // rounding of exp and log only
-  return noise <= high ? noise : std::numeric_limits<double>::infinity();
+
+  // Sets keeps_ and breaks_; breaks_ stays empty if nothing breaks the target. False if nothing keeps it.
+  bool bracket(double start, double stride) {
+    Point p = at(std::clamp(start, unknown_.least, unknown_.most));
+    // Epsilon falls at least as fast as 1/noise in most cases: this step is just long enough.
+    stride = std::min(stride, 1.05 * std::abs(p.excess) + 1e-6);
+    for (; p.excess > 0; stride *= 4) {
+      breaks_ = p;
+      if (p.x == bound(true)) return false;
+      p = at(moved(p.x, stride));
+    }
+    keeps_ = p;
+    for (; !breaks_ && keeps_->x != bound(false); stride *= 4) {
+      p = at(moved(keeps_->x, -stride));
+      (p.excess > 0 ? breaks_ : keeps_) = p;
+    }
+    return true;
+  }
+
+  // Illinois regula falsi, with a bisection where it is slow.
+  void narrow() {
+    Point keeps = *keeps_, breaks = *breaks_;  // with the weights that the method gives to ends that stay
+    for (int i = 0; !adjacent(keeps.x, breaks.x); ++i) {
+      const double from = std::log(breaks.x), to = std::log(keeps.x), width = to - from;
+      double x = from + width * breaks.excess / (breaks.excess - keeps.excess);
+      if (!std::isfinite(x) || i % 4 == 3) x = from + width / 2;
+      const Point p = at(between(std::exp(x), keeps.x, breaks.x));
+      if (p.excess <= 0) {
+        keeps = p, breaks.excess /= 2;
+      } else {
+        breaks = p, keeps.excess /= 2;
+      }
+    }
+    keeps_ = keeps, breaks_ = breaks;
+  }
+
+  static constexpr double resolution = 5e-8;  // a part of the last printed digit
+  bool adjacent(double a, double b) const {
+    return unknown_.whole ? std::abs(a - b) <= 1 : std::abs(std::log(a / b)) <= resolution;
+  }
+  double between(double x, double a, double b) const {
+    const double low = std::min(a, b), high = std::max(a, b), margin = 0.4 * resolution;
+    return unknown_.whole ? std::clamp(std::floor(x), low + 1, high - 1)
+                          : std::clamp(x, low * (1 + margin), high * (1 - margin));
+  }
+
+  // Printed values have 6 decimals, or more where x has fewer than 7 significant digits by then.
+  static double decimal_unit(double x) { return std::pow(10.0, std::max(6.0, 6 - std::floor(std::log10(x)))); }
+
+  // x or the next such value, `steps` of them away from it in the direction of more privacy.
+  double on_grid(double x, double steps) const {
+    const double unit = decimal_unit(x), whole = unknown_.protects ? std::ceil(x * unit) : std::floor(x * unit);
+    return (unknown_.protects ? whole + steps : whole - steps) / unit;
+  }
+
+  const Unknown& unknown_;
+  const EpsilonOf& epsilon_of_;
+  double epsilon_;
+  std::optional<Point> keeps_, breaks_;  // neighbours of which one keeps and one breaks the target
+};
+
+constexpr double first_stride = 0.7;
+
+struct Problem {
+  const Unknown& unknown;
+  const EventsOf& events;
+  const PrivacyTarget& target;
+
+  std::optional<double> solve(const EpsilonOf& epsilon_of, std::optional<double> near) const {
+    return Search(unknown, epsilon_of, target.epsilon).tightest(near.value_or(unknown.start), first_stride);
+  }
+};
+
+RdpAccountant composed(const Problem& problem, double x, std::vector<double> orders) {
+  RdpAccountant accountant(problem.target.adjacency, std::move(orders));
+  accountant.compose(problem.events(x));
+  return accountant;
 }
 
-double calibrate_noise(const EventsOfNoise& events, const PrivacyTarget& target) {
-  if (!(std::isfinite(target.epsilon) && target.epsilon > 0))
-    throw PrivacyError(fmt::format("target epsilon is {}, allowed: a finite number > 0", target.epsilon));
-  if (!(target.delta > 0 && target.delta < 1))
-    throw PrivacyError(fmt::format("target delta is {}, allowed: a number in (0, 1)", target.delta));
-
-  const auto compose = [&](double noise, std::vector<double> orders) {
-    RdpAccountant accountant(target.adjacency, std::move(orders));
-    accountant.compose(events(noise));
-    return accountant;
+// Fewer orders give a larger epsilon, hence a value that keeps the target. Solve on a coarse grid, then around the
+// order that is best on the full one, until that order is among those solved for.
+std::optional<double> solve_by_rdp(const Problem& problem) {
+  const auto solve = [&](const std::vector<double>& orders, std::optional<double> near) {
+    return problem.solve([&](double x) { return composed(problem, x, orders).epsilon(problem.target.delta); },
+                         near);
   };
-  const auto solve = [&](const std::vector<double>& orders, double high) {
-    return smallest_noise([&](double noise) { return compose(noise, orders).epsilon(target.delta); },
-                          target.epsilon, least_noise, high);
-  };
-
-  // Fewer orders give a larger epsilon, hence enough noise. Solve on a coarse grid, then around the order that is
-  // best on the full one, until that order is among those solved for.
   const std::vector<double>& all = rdp_orders();
   std::vector<double> orders;
   for (std::size_t i = 0; i < all.size(); i += 1 + i / 8) orders.push_back(all[i]);
   orders.push_back(all.back());
-  double noise = solve(orders, most_noise);
-  if (!std::isfinite(noise)) noise = solve(all, most_noise);
-  if (!std::isfinite(noise))
-    throw PrivacyError(
-        fmt::format("epsilon {} at delta {} under {} cannot be reached: with noise multiplier {} epsilon is still "
-                    "{:.6g}. Part of the "
-                    "plan does not get more private with more noise, or delta is too small for such an epsilon",
-                    target.epsilon, target.delta, name(target.adjacency), most_noise,
-                    compose(most_noise, all).epsilon(target.delta)));
-
+  auto x = solve(orders, std::nullopt);
+  if (!x) return solve(all, std::nullopt);
   for (int round = 0; round < 8; ++round) {
-    const double best = compose(noise, all).best_order(target.delta);
+    const double best = composed(problem, *x, all).best_order(problem.target.delta);
     if (std::find(orders.begin(), orders.end(), best) != orders.end()) break;
     const auto at = std::find(all.begin(), all.end(), best) - all.begin();
     orders.assign(all.begin() + std::max<std::ptrdiff_t>(0, at - 4),
                   all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), at + 5));
-    noise = solve(orders, noise);
+    x = solve(orders, x);
   }
-  const double reached = compose(noise, all).epsilon(target.delta);
-  verify(reached <= target.epsilon, "calibrated noise keeps the target");
-  return noise;
+  return x;
+}
+
+// Epsilon by one accountant; infinity where it has no bound for the events. Remembers, because some are costly.
+class Epsilons {
+ public:
+  Epsilons(const Problem& problem, std::string_view accountant) : problem_(problem), accountant_(accountant) {}
+
+  double operator()(double x) {
+    const auto known = known_.find(x);
+    return known != known_.end() ? known->second : known_[x] = compute(x);
+  }
+
+ private:
+  double compute(double x) const {
+    try {
+      const auto a = make_accountant(accountant_, problem_.target.adjacency);
+      a->compose(problem_.events(x));
+      return a->epsilon(problem_.target.delta);
+    } catch (const PrivacyError&) {
+      return infinity;
+    }
+  }
+
+  const Problem& problem_;
+  std::string accountant_;
+  std::map<double, double> known_;
+};
+
+std::optional<double> rdp_or_nothing(const Problem& problem) {
+  try {
+    return solve_by_rdp(problem);
+  } catch (const PrivacyError&) {  // no Renyi bound for these events
+    return std::nullopt;
+  }
+}
+
+// Each accountant's bound is valid by itself, so the best value is the best of theirs. RDP is the cheapest to
+// search with; another one is asked to search only if it can confirm the best value so far, the costly
+// convolutions last.
+std::optional<double> solve(const Problem& problem, std::string_view accountant) {
+  const auto by_rdp = rdp_or_nothing(problem);
+  if (accountant == "rdp") return by_rdp;
+  if (accountant != "best") return problem.solve(Epsilons(problem, accountant), by_rdp);
+
+  std::vector<std::string> others;
+  for (const std::string& name : accountant_names())
+    if (name != "best" && name != "rdp") others.push_back(name);
+  std::stable_partition(others.begin(), others.end(), [](const auto& name) { return name != "pld"; });
+  auto best = by_rdp;
+  for (const std::string& name : others) {
+    Epsilons epsilon_of(problem, name);
+    if (!best || epsilon_of(*best) <= problem.target.epsilon)
+      if (const auto x = problem.solve(std::ref(epsilon_of), best)) best = x;
+  }
+  return best;
+}
+
+[[noreturn]] void unreachable(const Problem& problem, std::string_view accountant) {
+  const Unknown& u = problem.unknown;
+  const double end = u.protects ? u.most : u.least;
+  const auto a = make_accountant(accountant, problem.target.adjacency);
+  a->compose(problem.events(end));  // says why, if no accountant has a bound at all
+  throw PrivacyError(fmt::format(
+      "epsilon {} at delta {} under {} cannot be reached (accountant {}): with {} {} epsilon is still {:.6g}. Part "
+      "of the events does not get more private with it, or delta is too small for such an epsilon",
+      problem.target.epsilon, problem.target.delta, name(problem.target.adjacency), accountant, u.name, end,
+      a->epsilon(problem.target.delta)));
+}
+
+}  // namespace
+
+std::span<const Unknown> unknowns() { return known_unknowns; }
+
+bool assign(Event& event, std::string_view member, double value) {
+  if (member == "count") return event.count = static_cast<std::uint64_t>(value), true;
+  return std::visit(
+      [&](auto& m) {
+        if constexpr (requires { m.noise_multiplier; })
+          if (member == "noise_multiplier") return m.noise_multiplier = value, true;
+        if constexpr (requires { m.sampling_rate; })
+          if (member == "sampling_rate") return m.sampling_rate = value, true;
+        if constexpr (requires { m.scale; })
+          if (member == "scale") return m.scale = value, true;
+        if constexpr (requires { m.mu; })
+          if (member == "mu") return m.mu = value, true;
+        if constexpr (requires { m.rho; })
+          if (member == "rho") return m.rho = value, true;
+        return false;
+      },
+      event.mechanism);
+}
+
+double calibrate(const Unknown& unknown, const EventsOf& events, const PrivacyTarget& target,
+                 std::string_view accountant) {
+  if (!(std::isfinite(target.epsilon) && target.epsilon > 0))
+    throw PrivacyError(fmt::format("target epsilon is {}, allowed: a finite number > 0", target.epsilon));
+  if (!(target.delta > 0 && target.delta < 1))
+    throw PrivacyError(fmt::format("target delta is {}, allowed: a number in (0, 1)", target.delta));
+  make_accountant(accountant, target.adjacency);  // an unknown name is no refusal of events
+
+  const Problem problem{unknown, events, target};
+  const auto x = solve(problem, accountant);
+  if (!x) unreachable(problem, accountant);
+  return *x;
+}
+
+double calibrate_noise(const EventsOf& events, const PrivacyTarget& target, std::string_view accountant) {
+  return calibrate(known_unknowns[0], events, target, accountant);
+}
+
+double smallest_noise(const EpsilonOf& epsilon_of, double epsilon, double low, double high) {
+  const Unknown noise{.name = "noise_multiplier", .least = low, .most = high};
+  return Search(noise, epsilon_of, epsilon).tightest(1, first_stride).value_or(infinity);
 }
 
 }  // namespace dpmpi

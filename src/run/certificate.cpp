@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/core/digest.hpp"
+#include "json_values.hpp"
 
 namespace dpmpi {
 namespace {
@@ -34,39 +35,64 @@ std::string statement(const RunConfig& config, const PublicFacts& facts, double 
       whom);
 }
 
+// Where the proof is that the method's releases are the events that are accounted for.
+std::string theorem(const std::string& method) {
+  for (const auto& entry : methods())
+    if (entry.name == method) return entry.source;
+  return {};
+}
+
 }  // namespace
 
-std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
-                             const Ledger& ledger, const std::string& commitment) {
-  using json = nlohmann::ordered_json;
-  RdpAccountant accountant(plan.adjacency);
-  const bool noisy = config.method->is_private();
-  if (noisy) accountant.compose(ledger.events());
-  const double composed = noisy ? accountant.epsilon(plan.delta) : std::numeric_limits<double>::infinity();
-  const auto number = [](double x) { return std::isinf(x) ? json("infinity") : json(x); };
-  const double epsilon = config.privacy.seeded() ? std::numeric_limits<double>::infinity() : composed;
+std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks) {
+  constexpr const char* label = "dpmpi key check value";
+  std::string selections;
+  for (std::uint32_t b = 0; b < blocks; ++b) selections += key.derive("selection", b).authenticate(label);
+  return {{"noise", key.derive("noise").authenticate(label)},
+          {"quota", key.derive("quota").authenticate(label)},
+          {"selection", sha256(selections)}};
+}
 
-  json out;
-  out["epsilon"] = number(epsilon);
-  out["delta"] = plan.delta;
+Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
+                    const std::string& accountant) {
+  if (is_private) return epsilon_guarantee(events, adjacency, delta, accountant);
+  constexpr double none = std::numeric_limits<double>::infinity();
+  return {.epsilon = none, .delta = delta, .least = none};
+}
+
+std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
+                             const Ledger& ledger, const Provenance& provenance) {
+  const bool is_private = config.method->is_private() && !config.privacy.seeded();
+  const Guarantee guarantee =
+      certified(ledger.events(), is_private, plan.adjacency, plan.delta(), config.privacy.accountant);
+  OrderedJson out;
+  out["epsilon"] = json_number(guarantee.epsilon);
+  out["delta"] = guarantee.delta;
   out["adjacency"] = name(plan.adjacency);
-  out["statement"] = statement(config, facts, epsilon, plan.delta);
-  out["by"] = {{"rdp", number(composed)}};
+  out["statement"] = statement(config, facts, guarantee.epsilon, guarantee.delta);
+  out["interval"] = json_interval(guarantee);
+  out["by"] = json_by(guarantee);
+  out["accountant"] = config.privacy.accountant;
+  out["events"] = json_events(ledger.events());
+  out["theorem"] = theorem(config.method_name);
+  out["noise"] = config.method->is_private() ? config.privacy.noise : "none";
+  out["numerical_slack"] = largest_slack(plan);
   out["trust"] = config.privacy.trust;
+  out["released"] = "every iterate and the final model";
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
   out["n"] = facts.data.records;
   out["dim"] = facts.objective->dim();
   out["steps"] = plan.steps;
-  double slack = 0;
-  for (const auto& query : plan.queries) slack = std::max(slack, query.eta);
-  out["numerical_slack"] = slack;
-  if (noisy) out["noise"] = config.privacy.noise;
-  out["released"] = "every iterate and the final model";
   out["seeded"] = config.privacy.seeded();
+  out["generators"] = provenance.generators;
+  out["generators"]["keyed_by"] = config.privacy.seeded() ? "privacy.seed (predictable)" : "getrandom";
+  if (const std::string seed = config.value("method.seed"); !seed.empty()) out["public_seed"] = seed;
   out["config_digest"] = config.digest();
-  out["data_commitment"] = commitment;
+  out["plan_digest"] = sha256(plan_json(plan, config, facts));
+  out["data_commitment"] = provenance.commitment;
   out["ledger_head"] = ledger.head();
+  out["program"] = provenance.program;
   out["version"] = DPMPI_VERSION;
   return out.dump(2) + "\n";
 }

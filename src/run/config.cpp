@@ -8,6 +8,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/accountant.hpp"
 
 namespace dpmpi {
 namespace {
@@ -58,6 +59,9 @@ void PrivacyOptions::declare(Options& options) {
            "lattice "
            "of the sums (slower; accounted by Renyi divergence only)",
            {"gaussian", "discrete_gaussian"})
+      .add("accountant", accountant,
+           "whose bound calibrates the noise and is promised; best: the smallest of all that apply",
+           accountant_names())
       .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare",
            {"add_remove", "replace_one"})
       .add("trust", trust,
@@ -151,6 +155,13 @@ bool RunConfig::given(const std::string& name) const {
     for (const auto& declaration : options->declarations())
       if (declaration.name == name) return declaration.given;
   return false;
+}
+
+std::string RunConfig::value(const std::string& name) const {
+  for (const auto& options : sections_)
+    for (const auto& declaration : options->declarations())
+      if (declaration.name == name) return declaration.text();
+  return {};
 }
 
 std::string RunConfig::resolved() const {

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/file.hpp"
-#include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
 
 namespace dpmpi {
@@ -35,12 +35,6 @@ std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t fi
   return all;
 }
 
-std::map<Mechanism, std::uint64_t> counts(const std::vector<Event>& events) {
-  std::map<Mechanism, std::uint64_t> total;
-  for (const auto& event : events) total[event.mechanism] += event.count;
-  return total;
-}
-
 // Box-Muller (not the exact discrete Gaussian) on 64-bit words reaches this many standard deviations, and not
 // further.
 constexpr double largest_normal = 9.4;
@@ -59,57 +53,112 @@ double sampler_delta(const std::vector<Query>& queries) {
   return total;
 }
 
+double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
+  const auto n = static_cast<double>(facts.data.records);
+  const double delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(n, -1.1);
+  if (config.privacy.delta > 0 && delta * n > 1)
+    throw PrivacyError(
+        fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
+                    "keep that promise; choose a smaller delta",
+                    delta, 1 / n));
+  if (delta >= 1)
+    throw PrivacyError(
+        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.records));
+  return delta;
+}
+
 }  // namespace
 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
   return events_of(queries, first, last);
 }
 
-bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return counts(a) == counts(b); }
+std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
+  std::map<Mechanism, std::uint64_t> total;
+  for (const auto& event : events) total[event.mechanism] += event.count;
+  return total;
+}
 
-Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
+bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return uses(a) == uses(b); }
+
+void Promise::archive(Archive& archive) {
+  archive.field("noise_multiplier", noise_multiplier);
+  archive.field("epsilon", guarantee.epsilon);
+  archive.field("delta", guarantee.delta);
+  archive.field("least", guarantee.least);
+  std::uint64_t size = guarantee.by.size();
+  archive.field("by", size);
+  guarantee.by.resize(size);
+  for (auto& [name, bound] : guarantee.by) {
+    archive.field("name", name);
+    archive.field("bound", bound);
+  }
+  std::vector<std::pair<std::string, std::string>> refusals(guarantee.refusals.begin(), guarantee.refusals.end());
+  size = refusals.size();
+  archive.field("refusals", size);
+  refusals.resize(size);
+  for (auto& [name, reason] : refusals) {
+    archive.field("name", name);
+    archive.field("reason", reason);
+  }
+  size = attacker.size();
+  archive.field("attacker", size);
+  attacker.resize(size);
+  for (auto& [rate, power] : attacker) {
+    archive.field("rate", rate);
+    archive.field("power", power);
+  }
+  guarantee.refusals = {refusals.begin(), refusals.end()};
+}
+
+Promise make_promise(const RunConfig& config, const PublicFacts& facts) {
+  Promise promise;
+  const double delta = resolve_delta(config, facts);
+  if (!config.method->is_private()) {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    promise.guarantee = {.epsilon = none, .delta = delta};
+    promise.attacker = attacker_table({}, facts.adjacency, promise.guarantee);
+    return promise;
+  }
+  promise.noise_multiplier = config.privacy.noise_multiplier;
+  const std::uint64_t steps = config.method->steps(facts);
+  // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
+  const auto unit_queries = declare_queries(config, facts, 1.0);
+  const auto events_for = [&](double multiplier) {
+    auto queries = unit_queries;
+    for (auto& query : queries) query.noise_multiplier *= multiplier;
+    return events_of(queries, 0, steps);
+  };
+  if (promise.noise_multiplier == 0)
+    promise.noise_multiplier =
+        calibrate_noise(events_for, {config.privacy.epsilon, delta, facts.adjacency}, config.privacy.accountant);
+  const auto queries = declare_queries(config, facts, promise.noise_multiplier);
+  const auto events = events_of(queries, 0, steps);
+  promise.guarantee = epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant);
+  promise.attacker = attacker_table(events, facts.adjacency, promise.guarantee);
+  return promise;
+}
+
+Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise) {
   Plan plan;
   plan.adjacency = facts.adjacency;
   plan.steps = config.method->steps(facts);
-  plan.delta =
-      config.privacy.delta > 0 ? config.privacy.delta : std::pow(static_cast<double>(facts.data.records), -1.1);
-  if (config.privacy.delta > 0 && config.privacy.delta * static_cast<double>(facts.data.records) > 1)
-    throw PrivacyError(
-        fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
-                    "keep that promise; choose a smaller delta",
-                    config.privacy.delta, 1 / static_cast<double>(facts.data.records)));
-  if (plan.delta >= 1)
-    throw PrivacyError(
-        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.records));
-  if (!config.method->is_private()) {
-    plan.queries = declare_queries(config, facts, 0);
-    plan.epsilon = std::numeric_limits<double>::infinity();
-    return plan;
-  }
-  plan.noise_multiplier = config.privacy.noise_multiplier;
-  if (plan.noise_multiplier == 0) {
-    // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
-    const auto template_queries = declare_queries(config, facts, 1.0);
-    const auto events_for = [&](double multiplier) {
-      auto queries = template_queries;
-      for (auto& query : queries) query.noise_multiplier *= multiplier;
-      return events_of(queries, 0, plan.steps);
-    };
-    plan.noise_multiplier = calibrate_noise(events_for, {config.privacy.epsilon, plan.delta, plan.adjacency});
-  }
-  plan.queries = declare_queries(config, facts, plan.noise_multiplier);
-  RdpAccountant accountant(plan.adjacency);
-  accountant.compose(plan.events());
-  plan.epsilon = accountant.epsilon(plan.delta);
-  if (const double lost = sampler_delta(plan.queries); lost > 0.01 * plan.delta)
+  plan.promise = std::move(promise);
+  plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
+  if (!config.method->is_private()) return plan;
+  if (const double lost = sampler_delta(plan.queries); lost > 0.01 * plan.delta())
     throw PrivacyError(fmt::format(
         "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
         "{:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
-        plan.delta, largest_normal, lost));
-  if (config.privacy.epsilon > 0 && plan.epsilon > config.privacy.epsilon)
-    throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon,
+        plan.delta(), largest_normal, lost));
+  if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
+    throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
                                    config.privacy.epsilon));
   return plan;
+}
+
+Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
+  return make_plan(config, facts, make_promise(config, facts));
 }
 
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data) {
@@ -139,37 +188,6 @@ std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) 
   std::uint32_t blocks = 16;
   while (blocks > 1 && batch / blocks < 64) blocks /= 2;
   return blocks;
-}
-
-std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
-  using json = nlohmann::ordered_json;
-  json out;
-  out["events"] = json::array();
-  for (const auto& [mechanism, count] : counts(plan.events()))
-    out["events"].push_back(json::parse(to_json({mechanism, count})));
-  out["epsilon"] = std::isinf(plan.epsilon) ? json("infinity") : json(plan.epsilon);
-  out["delta"] = plan.delta;
-  out["adjacency"] = name(plan.adjacency);
-  out["steps"] = plan.steps;
-  out["n"] = facts.data.records;
-  out["dim"] = facts.objective->dim();
-  double slack = 0;
-  for (const auto& query : plan.queries) {
-    slack = std::max(slack, query.eta);
-    out["noise"].push_back({{"site", query.name},
-                            {"sampling", describe(query.sampling)},
-                            {"clip", query.bound.clip},
-                            {"sensitivity", query.sensitivity},
-                            {"law", name(query.noise)},
-                            {"std", query.noise_std},
-                            {"count", query.steps},
-                            {"lattice", query.lattice.k}});
-  }
-  out["slack"] = slack;
-  out["method"] = {{"name", config.method_name}};
-  out["objective"] = config.objective_name;
-  out["config_digest"] = config.digest();
-  return out.dump(2) + "\n";
 }
 
 }  // namespace dpmpi

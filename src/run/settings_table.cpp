@@ -9,10 +9,10 @@
 namespace dpmpi {
 namespace {
 
-void row(const std::string& name, const std::string& value) {
-  fmt::print(stderr, "| {:<20} | {:<73} |\n", name, value);
+void print_row(std::FILE* out, const std::string& name, const std::string& value) {
+  fmt::print(out, "| {:<20} | {:<73} |\n", name, value);
 }
-void rule() { fmt::print(stderr, "+{:-<22}+{:-<75}+\n", "", ""); }
+void print_rule(std::FILE* out) { fmt::print(out, "+{:-<22}+{:-<75}+\n", "", ""); }
 
 const char* storage_text(Storage storage) {
   switch (storage) {
@@ -29,8 +29,9 @@ const char* storage_text(Storage storage) {
 }  // namespace
 
 void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
-                    int ranks) {
-  rule();
+                    int ranks, std::FILE* out) {
+  const auto row = [out](const std::string& name, const std::string& value) { print_row(out, name, value); };
+  print_rule(out);
   row("config", config.path());
   row("data",
       config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
@@ -49,16 +50,17 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   }
   if (config.method->is_private()) {
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;
-    row("noise multiplier", fmt::format("{:.6g}, {}", plan.noise_multiplier,
+    row("noise multiplier", fmt::format("{:.6g}, {}", plan.promise.noise_multiplier,
                                         exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
-    row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon, plan.delta,
+    row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon(), plan.delta(),
                                name(plan.adjacency), config.privacy.trust));
+    row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
   } else {
     row("promise", "none: THIS METHOD IS NOT PRIVATE");
   }
   if (config.privacy.seeded())
     row("WARNING", "privacy.seed is set: the noise is predictable, the run is NOT PRIVATE");
-  rule();
+  print_rule(out);
 }
 
 }  // namespace dpmpi

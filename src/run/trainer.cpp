@@ -14,6 +14,7 @@
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
+#include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/evaluate.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/guards.hpp"
@@ -58,26 +59,40 @@ class Run {
   std::string program_;
   std::optional<SecretKey> key_;  // root
   std::unique_ptr<Curator> curator_;
-  std::optional<Ledger> ledger_;        // root
-  std::optional<RdpAccountant> spent_;  // root: up to step accounted_
+  std::optional<Ledger> ledger_;       // root
+  std::unique_ptr<Accountant> spent_;  // root: up to step accounted_
+  double spent_epsilon_ = 0;           // root: at the last evaluation
   std::uint64_t accounted_ = 0, next_ = 0;
   LineFile metrics_, timing_;  // root
   Evaluation last_;
   Clock::time_point started_ = Clock::now();
 };
 
-// How much less the root computes, because it also draws the noise: in blocks' worth of work (who owns what changes
-// no bit).
-double root_burden(const Plan& plan, const Objective& objective, const BlockLayout& layout) {
-  // Per coordinate; one core's products; what a record costs at least, whatever its flops.
-  constexpr double noise_seconds = 4e-9, flops_per_second = 1.3e11, least_seconds = 0.7e-6;
-  const double record_seconds = std::max(least_seconds, objective.flops_per_record() / flops_per_second);
-  double noise = 0, block = 0;
-  for (const auto& query : plan.queries) {
-    noise += query.is_private() ? noise_seconds * static_cast<double>(query.dim) : 0;
-    block += expected_batch(query.sampling, query.records) / layout.blocks * record_seconds;
+// Accounting can be costly (convolutions), so the root does it for all; all meet its refusals alike.
+Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  std::string text;
+  std::int32_t refusal = 0;
+  Promise promise;
+  if (comm.is_root()) try {
+      promise = make_promise(config, facts);
+      Archive archive;
+      promise.archive(archive);
+      text = archive.bytes();
+    } catch (const Error& e) {
+      refusal = static_cast<std::int32_t>(e.code());
+      text = e.what();
+    }
+  comm.broadcast(refusal);
+  comm.broadcast(text);
+  if (refusal == static_cast<std::int32_t>(ExitCode::config)) throw ConfigError(text);
+  if (refusal == static_cast<std::int32_t>(ExitCode::privacy)) throw PrivacyError(text);
+  if (refusal != 0) throw BugError(text);
+  if (!comm.is_root()) {
+    Archive archive(text);
+    promise.archive(archive);
+    archive.finish();
   }
-  return block > 0 ? noise / block : 0;
+  return make_plan(config, facts, std::move(promise));
 }
 
 Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& options)
@@ -93,7 +108,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   objective_ = make_objective(config, facts_.data);
   facts_.objective = objective_.get();
   facts_.adjacency = config.privacy.which();
-  plan_ = make_plan(config, facts_);
+  plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
 
   // 2. The records, and the door in front of them.
@@ -102,7 +117,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   config.method->start(*objective_, plan_.queries, plan_.steps);
   if (options.resume) go_on_from_checkpoint();
   if (root_) {
-    spent_.emplace(plan_.adjacency);
+    spent_ = make_accountant(config.privacy.accountant, plan_.adjacency);
     metrics_ = LineFile(directory_ + "/metrics.jsonl", options.resume ? metrics_.size() : 0);
     timing_ = LineFile(directory_ + "/timing.jsonl", 0, 0600);  // times follow the secret batch sizes
     timing_.append(
@@ -117,7 +132,8 @@ void Run::open_records(Clock::time_point start) {
   // rank.
   const Ownership ownership =
       config_.data.shards.empty()
-          ? Ownership::balanced(layout.blocks, comm_.size(), root_burden(plan_, *objective_, layout))
+          ? Ownership::balanced(layout.blocks, comm_.size(),
+                                root_burden(step_cost(plan_, *objective_), Machine(), layout.blocks))
           : Ownership::even(layout.blocks, comm_.size());
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
   {
@@ -153,12 +169,14 @@ void Run::open_directory() {
   if (options_.resume) {
     ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
   } else {
+    const std::string plan = plan_json(plan_, config_, facts_);
     // The ledger first: it is created exclusively, so that of two runs that start on one folder one fails here.
-    ledger_.emplace(Ledger::create(
-        directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
-        fmt::format(R"("config":"{}","data":"{}")", config_.digest(), curator_->commitment())));
+    ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
+                                   {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
+                                   fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
+                                               sha256(plan), curator_->commitment())));
     write_file(directory_ + "/config.ini", config_.resolved());
-    write_file(directory_ + "/plan.json", plan_json(plan_, config_, facts_));
+    write_file(directory_ + "/plan.json", plan);
     write_key(directory_, *key_);
   }
   curator_->record_in(*ledger_);
@@ -219,15 +237,19 @@ void Run::save_checkpoint() {
                                 ledger_->head(), metrics_.size(), archive.bytes()});
 }
 
-// Epsilon of the steps done. Root only.
+// Epsilon of the steps done, by the accountant of the promise. Root only.
 double Run::spent_so_far() {
   spent_->compose(plan_.events(accounted_, next_));
   accounted_ = next_;
-  return spent_->epsilon(plan_.delta);
+  return spent_epsilon_ = spent_->epsilon(plan_.delta());
 }
 
 std::string Run::note() {
-  std::string text = config_.method->is_private() ? fmt::format("epsilon {:.4g}", spent_so_far()) : "NOT PRIVATE";
+  std::string text;
+  if (!config_.method->is_private())
+    text = "NOT PRIVATE";
+  else if (accounted_ > 0)
+    text = fmt::format("epsilon {:.4g}", spent_epsilon_);
   if (last_.records > 0) {
     text += fmt::format("  eval.loss {:.4f}", last_.loss);
     if (last_.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *last_.accuracy);
@@ -296,7 +318,9 @@ void Run::finish() {
   if (!root_) return;
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
-  const std::string certificate = certificate_json(config_, facts_, plan_, *ledger_, curator_->commitment());
+  const std::string certificate =
+      certificate_json(config_, facts_, plan_, *ledger_,
+                       {curator_->commitment(), program_, generator_commitments(*key_, training_.layout.blocks)});
   write_file(directory_ + "/certificate.json", certificate);
   write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
                                                             {{"method", config_.method_name},

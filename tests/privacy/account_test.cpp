@@ -1,5 +1,6 @@
 #include "dpmpi/cli/account.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +22,7 @@ class Account : public testing::Test {
     request_.path = testing::TempDir() + "dpmpi-account-" +
                     testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
     request_.json = true;
+    request_.accountant = "rdp";
     request_.delta = 1e-5;
     write(events_);
   }
@@ -64,6 +66,36 @@ TEST_F(Account, PrintsTheComposedCurve) {
   EXPECT_NEAR(curve["1.5"].get<double>(), 1.272537433e-1, 1e-9);
   EXPECT_NEAR(curve["2"].get<double>(), 1.718134220745e-1, 1e-10);
   EXPECT_NEAR(curve["32"].get<double>(), 1.124627593705e+4, 1e-5);
+}
+
+TEST_F(Account, TheBestIsTheSmallestOfAllThatApply) {
+  request_.accountant = "best";
+  const auto answer = json();
+  double smallest = HUGE_VAL;
+  for (const auto& [name, epsilon] : answer["by"].items()) {
+    request_.accountant = name;
+    EXPECT_EQ(json()["epsilon"], epsilon) << name;
+    smallest = std::min(smallest, epsilon.get<double>());
+  }
+  EXPECT_TRUE(answer["by"].contains("rdp"));
+  EXPECT_EQ(answer["epsilon"], smallest);
+  EXPECT_EQ(answer["interval"][1], smallest);
+  EXPECT_LE(answer["interval"][0].get<double>(), smallest);
+  request_.accountant = "best", request_.json = false;
+  EXPECT_NE(text().find("rdp      at most"), std::string::npos);
+}
+
+TEST_F(Account, ErrorsNameLineMemberValueAndWhatIsAllowed) {
+  write(events_ + "{\"event\":\"gaussian\",\"noise_multiplier\":-1,\"count\":1}\n");
+  try {
+    text();
+    FAIL();
+  } catch (const PrivacyError& e) {
+    EXPECT_NE(
+        std::string(e.what()).find(request_.path + ":2: noise_multiplier is -1, allowed: a finite number > 0"),
+        std::string::npos)
+        << e.what();
+  }
 }
 
 TEST_F(Account, AdjacencyOfTheFile) {

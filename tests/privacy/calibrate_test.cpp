@@ -3,13 +3,17 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/privacy/guarantee.hpp"
 
 namespace dpmpi {
 namespace {
@@ -21,15 +25,15 @@ double epsilon_of(const std::vector<Event>& events, const PrivacyTarget& target)
 }
 
 // Calibrates, and checks that the target is kept and that a relative 2e-6 less noise would not keep it.
-double calibrated(const EventsOfNoise& events, const PrivacyTarget& target) {
-  const double z = calibrate_noise(events, target);
+double calibrated(const EventsOf& events, const PrivacyTarget& target) {
+  const double z = calibrate_noise(events, target, "rdp");
   EXPECT_LE(epsilon_of(events(z), target), target.epsilon);
   EXPECT_GT(epsilon_of(events(z * (1 - 2e-6) - 1e-6), target), target.epsilon);
   return z;
 }
 
 // One descent-ascent run: both queries of a step use one batch, hence one mechanism with multiplier z / sqrt(2).
-EventsOfNoise descent_ascent(double rate, std::uint64_t steps) {
+EventsOf descent_ascent(double rate, std::uint64_t steps) {
   return [=](double z) { return std::vector<Event>{{PoissonGaussian{rate, z / std::sqrt(2.0)}, steps}}; };
 }
 
@@ -45,6 +49,12 @@ struct Families {
     return events;
   }
 };
+
+const Unknown& unknown_called(std::string_view name) {
+  for (const Unknown& unknown : unknowns())
+    if (unknown.name == name) return unknown;
+  throw std::invalid_argument("no such unknown");
+}
 
 const double mnist_rate = 2048.0 / 60000, mnist_delta = std::pow(60000.0, -1.1);
 
@@ -68,6 +78,38 @@ TEST(Calibrate, PublishedMultipliers) {
     const double unit = calibrated(shares, target);
     for (int f = 0; f < 3; ++f) EXPECT_NEAR(shares.multiplier(f, unit) / row.shares[f], 1, 1.5e-6);
   }
+}
+
+// The published ones come from a grid of width 1e-4, which is slightly pessimistic: this may need less noise by
+// 1e-4.
+TEST(Calibrate, PublishedMultipliersByPrivacyLossDistributions) {
+  const auto by_pld = [](const EventsOf& events, double epsilon, Adjacency adjacency = Adjacency::add_remove) {
+    const double z = calibrate_noise(events, {epsilon, mnist_delta, adjacency}, "pld");
+    EXPECT_LE(epsilon_guarantee(events(z), adjacency, mnist_delta, "pld").epsilon, epsilon);
+    return z;
+  };
+  const auto expect_published = [](double z, double published) {
+    EXPECT_LE(z, published + 2e-6);
+    EXPECT_GE(z, published * (1 - 1e-4));
+  };
+  const struct {
+    double epsilon, descent_ascent, thirds, shares;
+  } rows[] = {{0.5, 17.149432, 14.821616, 5.586633},
+              {1, 9.128582, 7.859889, 3.016350},
+              {5, 2.389678, 1.964512, 0.948054},
+              {10, 1.541178, 1.204580, 0.692562}};
+  const Families thirds{mnist_rate, {1172, 1172, 7032}, {1. / 3, 1. / 3, 1. / 3}};
+  const Families shares{mnist_rate, {293, 2051, 2344}, {0.6, 0.3, 0.1}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.epsilon);
+    expect_published(by_pld(descent_ascent(mnist_rate, 2344), row.epsilon), row.descent_ascent);
+    expect_published(thirds.multiplier(0, by_pld(thirds, row.epsilon)), row.thirds);
+    expect_published(shares.multiplier(0, by_pld(shares, row.epsilon)), row.shares);
+  }
+  expect_published(thirds.multiplier(0, by_pld(thirds, 1, Adjacency::replace_one)), 15.631937);
+  const auto critic = [](double z) { return std::vector<Event>{{PoissonGaussian{256.0 / 60000, z}, 11750}}; };
+  for (const auto& [epsilon, published] : {std::pair{8.0, 0.644342}, {16.0, 0.529407}, {32.0, 0.442587}})
+    expect_published(by_pld(critic, epsilon), published);
 }
 
 TEST(Calibrate, PublishedMultipliersOfOtherTasks) {
@@ -125,7 +167,7 @@ TEST(Calibrate, KeepsTargetsOfEverySize) {
     for (const auto& c : cases) {
       const auto plan = [&](double z) { return std::vector<Event>{{PoissonGaussian{c.rate, z}, c.steps}}; };
       const PrivacyTarget target{c.epsilon, 1e-6, adjacency};
-      const double z = calibrate_noise(plan, target);
+      const double z = calibrate_noise(plan, target, "rdp");
       EXPECT_LE(epsilon_of(plan(z), target), c.epsilon) << c.rate << " " << c.steps;
       EXPECT_GT(epsilon_of(plan(z * (1 - 3e-6)), target), c.epsilon) << c.rate << " " << c.steps;
     }
@@ -133,7 +175,7 @@ TEST(Calibrate, KeepsTargetsOfEverySize) {
 
 TEST(Calibrate, IsOnTheDecimalGrid) {
   const auto plan = [](double z) { return std::vector<Event>{{Gaussian{z}, 1}}; };
-  const double z = calibrate_noise(plan, {1, 1e-5, Adjacency::add_remove});
+  const double z = calibrate_noise(plan, {1, 1e-5, Adjacency::add_remove}, "rdp");
   EXPECT_DOUBLE_EQ(z * 1e6, std::round(z * 1e6));
   EXPECT_GT(z, 3.7306316348);  // the exact (analytic) calibration, which a Renyi bound cannot beat
   EXPECT_LT(z, 3.7306316348 * 1.2);
@@ -141,15 +183,15 @@ TEST(Calibrate, IsOnTheDecimalGrid) {
 
 TEST(Calibrate, UnreachableTargetsAreRefused) {
   const auto fixed_part = [](double z) { return std::vector<Event>{{Gaussian{1}, 1}, {Gaussian{z}, 1}}; };
-  EXPECT_THROW(calibrate_noise(fixed_part, {1, 1e-5, Adjacency::add_remove}), PrivacyError);
+  EXPECT_THROW(calibrate_noise(fixed_part, {1, 1e-5, Adjacency::add_remove}, "rdp"), PrivacyError);
   const auto unprotected = [](double z) { return std::vector<Event>{{Gaussian{z}, 1}, {NonPrivate{}, 1}}; };
-  EXPECT_THROW(calibrate_noise(unprotected, {1, 1e-5, Adjacency::add_remove}), PrivacyError);
+  EXPECT_THROW(calibrate_noise(unprotected, {1, 1e-5, Adjacency::add_remove}, "rdp"), PrivacyError);
   const auto plain = [](double z) { return std::vector<Event>{{Gaussian{z}, 1}}; };
-  EXPECT_THROW(calibrate_noise(plain, {1e-6, 1e-5, Adjacency::add_remove}),
+  EXPECT_THROW(calibrate_noise(plain, {1e-6, 1e-5, Adjacency::add_remove}, "rdp"),
                PrivacyError);  // below order 1024's floor
   for (const double bad : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
-    EXPECT_THROW(calibrate_noise(plain, {bad, 1e-5, Adjacency::add_remove}), PrivacyError);
-    EXPECT_THROW(calibrate_noise(plain, {1, bad, Adjacency::add_remove}), PrivacyError);
+    EXPECT_THROW(calibrate_noise(plain, {bad, 1e-5, Adjacency::add_remove}, "rdp"), PrivacyError);
+    EXPECT_THROW(calibrate_noise(plain, {1, bad, Adjacency::add_remove}, "rdp"), PrivacyError);
   }
 }
 
@@ -161,11 +203,85 @@ TEST(Calibrate, ALongPlanTakesNoTime) {
   };
   for (const auto adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
     const auto start = std::chrono::steady_clock::now();
-    calibrate_noise(plan, {1, 1e-6, adjacency});
+    calibrate_noise(plan, {1, 1e-6, adjacency}, "rdp");
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     RecordProperty(std::string(name(adjacency)) + "_milliseconds", static_cast<int>(seconds.count() * 1e3));
     EXPECT_LT(seconds.count(), 2.0);  // 0.02 to 0.05 s on a quiet machine
   }
+}
+
+// Accounts for events with a known value, then asks for that value from the epsilon found.
+TEST(Calibrate, InvertsAccountingForEveryUnknown) {
+  struct Case {
+    std::string_view unknown;
+    double value;
+    Mechanism mechanism;
+    std::uint64_t count;
+  };
+  const Case cases[] = {{"noise_multiplier", 1.3, PoissonGaussian{0.02, 1.3}, 500},
+                        {"noise_multiplier", 0.7, PoissonGaussian{0.003, 0.7}, 20},
+                        {"noise_multiplier", 31.25, Gaussian{31.25}, 300},
+                        {"sampling_rate", 0.02, PoissonGaussian{0.02, 1.3}, 500},
+                        {"sampling_rate", 3.25e-4, PoissonGaussian{3.25e-4, 0.9}, 10000},
+                        {"count", 500, PoissonGaussian{0.02, 1.3}, 500},
+                        {"count", 1, Gaussian{2}, 1},
+                        {"count", 1234567, Gaussian{3000}, 1234567}};
+  for (const auto adjacency : {Adjacency::add_remove, Adjacency::replace_one})
+    for (const std::string accountant : {"rdp", "best"})
+      for (const Case& c : cases) {
+        const Event known{c.mechanism, c.count};
+        const auto with = [&](double value) {
+          Event event = known;
+          EXPECT_TRUE(assign(event, c.unknown, value));
+          return std::vector<Event>{event};
+        };
+        const double delta = 1e-6;
+        const double epsilon = epsilon_guarantee({known}, adjacency, delta, accountant).epsilon;
+        const double found = calibrate(unknown_called(c.unknown), with, {epsilon, delta, adjacency}, accountant);
+        EXPECT_NEAR(found / c.value, 1, 1e-6) << c.unknown << " " << accountant << " " << name(adjacency);
+        EXPECT_LE(epsilon_guarantee(with(found), adjacency, delta, accountant).epsilon, epsilon);
+      }
+}
+
+TEST(Calibrate, CountsAreTheLargest) {
+  for (const double epsilon : {1.0, 2.7, 40.0}) {
+    const auto uses = [](double count) {
+      return std::vector<Event>{{PoissonGaussian{0.01, 1}, static_cast<std::uint64_t>(count)}};
+    };
+    const PrivacyTarget target{epsilon, 1e-5, Adjacency::add_remove};
+    const double count = calibrate(unknown_called("count"), uses, target, "rdp");
+    EXPECT_EQ(count, std::floor(count));
+    EXPECT_LE(epsilon_of(uses(count), target), epsilon);
+    EXPECT_GT(epsilon_of(uses(count + 1), target), epsilon);
+  }
+  const auto too_much = [](double count) {
+    return std::vector<Event>{{Gaussian{0.1}, static_cast<std::uint64_t>(count)}};
+  };
+  EXPECT_THROW(calibrate(unknown_called("count"), too_much, {1, 1e-5, Adjacency::add_remove}, "rdp"), PrivacyError);
+}
+
+// What any value keeps: the end of the range, exactly.
+TEST(Calibrate, EndsOfTheRange) {
+  const auto rate = [](double q) { return std::vector<Event>{{PoissonGaussian{q, 50}, 1}}; };
+  EXPECT_EQ(calibrate(unknown_called("sampling_rate"), rate, {2, 1e-5, Adjacency::add_remove}, "rdp"), 1);
+}
+
+TEST(Calibrate, TheBestAccountantNeedsTheLeastNoise) {
+  const auto plan = [](double z) {
+    return std::vector<Event>{{PoissonGaussian{0.02, z}, 200}, {Gaussian{4 * z}, 2}};
+  };
+  const PrivacyTarget target{1.5, 1e-6, Adjacency::add_remove};
+  const double best = calibrate_noise(plan, target, "best");
+  EXPECT_LE(epsilon_guarantee(plan(best), target.adjacency, target.delta, "best").epsilon, target.epsilon);
+  EXPECT_GT(epsilon_guarantee(plan(best * (1 - 3e-6)), target.adjacency, target.delta, "best").epsilon,
+            target.epsilon);
+  for (const auto& accountant : accountant_names()) {
+    try {
+      EXPECT_LE(best, calibrate_noise(plan, target, accountant)) << accountant;
+    } catch (const PrivacyError&) {  // has no bound for these events
+    }
+  }
+  EXPECT_THROW(calibrate_noise(plan, target, "moments"), ConfigError);
 }
 
 TEST(SmallestNoise, FindsTheCrossing) {

@@ -15,7 +15,7 @@ struct AccountRequest {
   std::string path = "-";           ///< JSON lines; "-" is standard input
   std::optional<double> delta;      ///< in (0, 1): asks for epsilon
   std::optional<double> epsilon;    ///< >= 0: asks for delta
-  std::string accountant = "best";  ///< "rdp" or "best" (the smallest of all that know every event)
+  std::string accountant = "best";  ///< a name of make_accountant; best: the smallest of all that know every event
   std::vector<double> orders;       ///< also print the composed RDP curve at these orders
   std::optional<Adjacency>
       adjacency;  ///< of a file without header (default add_remove); must not contradict a header

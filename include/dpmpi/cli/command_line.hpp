@@ -13,6 +13,10 @@ struct CommandLine {
   std::optional<std::string> config;   ///< --config FILE
   std::vector<std::string> overrides;  ///< --set section.key=value, repeatable
   bool json = false, quiet = false;
+  bool measure = false;                   ///< plan: measure the machine first, on all ranks
+  std::vector<int> ranks = {1, 2, 4, 8};  ///< plan: numbers of ranks to predict for
+  /// True if it is answered by all ranks together.
+  bool parallel() const { return command == "train" || command == "resume" || measure; }
   std::vector<std::string>
       rest;  ///< everything after the command, untouched: for commands with options of their own
 };
@@ -23,8 +27,8 @@ CommandLine parse_command_line(int argc, const char* const* argv);
 /// The overview that `dpmpi help` prints.
 std::string usage();
 
-/// Commands that need no other rank: help, list, plan, account, generate, convert. Empty if `line` is not one of
-/// them.
+/// Commands that need no other rank: help, list, plan, account, calibrate, verify, generate, convert. Empty if
+/// `line` is not one of them.
 std::optional<int> run_alone(const CommandLine& line);
 
 /// `dpmpi help METHOD|OBJECTIVE|SECTION`: from the options' own declarations. ConfigError if the topic is unknown.

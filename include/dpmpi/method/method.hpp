@@ -6,6 +6,8 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "dpmpi/core/archive.hpp"
@@ -22,6 +24,9 @@ struct PublicFacts {
   Adjacency adjacency = Adjacency::add_remove;
 };
 
+/// What a method derived from its options and the public facts, each under its source's own symbol.
+using Derived = std::vector<std::pair<std::string, std::variant<double, std::string>>>;
+
 class Method {
  public:
   virtual ~Method() = default;
@@ -37,6 +42,8 @@ class Method {
   virtual std::uint64_t steps(const PublicFacts& facts) const = 0;
   /// The releases that the run will make, as a function of the noise multiplier. Throws ConfigError.
   virtual std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const = 0;
+  /// For plans: the quantities of the source, e.g. {"q", 0.01}. `queries` are those of the plan, in order.
+  virtual Derived derived(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const { return {}; }
 
   /// Sets the start point and allocates what the steps need. `queries` are those of the plan, in order.
   virtual void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) = 0;

@@ -1,7 +1,9 @@
 #pragma once
-// How much noise a privacy promise needs.
+// How much noise a privacy promise needs; or how many steps, or how large a sampling rate, it allows.
 
 #include <functional>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "dpmpi/privacy/event.hpp"
@@ -15,15 +17,33 @@ struct PrivacyTarget {
   Adjacency adjacency = Adjacency::add_remove;
 };
 
-/// All events of a plan, as a function of one noise multiplier (a plan with several mechanisms scales them all by
-/// it).
-using EventsOfNoise = std::function<std::vector<Event>(double noise_multiplier)>;
+/// A member of events whose value may be asked for.
+struct Unknown {
+  std::string_view name;  ///< "noise_multiplier", ...
+  bool protects = true;   ///< epsilon falls as it grows: the smallest value is wanted; else the largest
+  bool whole = false;     ///< a whole number
+  double least = 0, most = 0;
+  double start = 1;  ///< where a search begins that knows nothing better
+};
+/// noise_multiplier, scale, count, sampling_rate, mu, rho.
+std::span<const Unknown> unknowns();
+/// Gives the member of that name a value. False if the event has no such member.
+bool assign(Event& event, std::string_view member, double value);
 
-/// The smallest noise multiplier, rounded up to 6 decimals and at least 7 significant digits, with which the plan
-/// keeps the target under the RDP accountant. The promise is re-verified on the rounded value: the target is never
-/// overshot. Throws PrivacyError if no multiplier up to 1e7 keeps it (part of the plan does not depend on the
-/// multiplier, or epsilon is below what Renyi orders up to 1024 can show).
-double calibrate_noise(const EventsOfNoise& events, const PrivacyTarget& target);
+/// All events of a plan, as a function of the unknown (where it stands for several members, they share its value or
+/// scale with it).
+using EventsOf = std::function<std::vector<Event>(double)>;
+
+/// The value of the unknown that uses the target up: the smallest noise or scale, rounded up, the largest rate, mu
+/// or rho, rounded down (6 decimals and at least 7 significant digits), or the largest count. `accountant`: a name
+/// of make_accountant. The promise is re-verified on the rounded value: the target is never overshot. Throws
+/// PrivacyError if no value in the unknown's range keeps it (part of the plan does not depend on it, or epsilon is
+/// below what the accountant can show), or if no accountant has a bound for the events.
+double calibrate(const Unknown& unknown, const EventsOf& events, const PrivacyTarget& target,
+                 std::string_view accountant);
+
+/// The same for the noise multiplier.
+double calibrate_noise(const EventsOf& events, const PrivacyTarget& target, std::string_view accountant);
 
 /// Smallest x in [low, high] on the same decimal grid with epsilon_of(x) <= epsilon, for a decreasing function.
 /// Infinity if epsilon_of(high) > epsilon. The returned x has been evaluated.

@@ -1,16 +1,36 @@
 #pragma once
 // certificate.json: the guarantee of a finished run, in numbers and in plain words.
 
+#include <map>
 #include <string>
+#include <vector>
 
+#include "dpmpi/core/random.hpp"
+#include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/run/plan.hpp"
 
 namespace dpmpi {
 
-/// Deterministic JSON text. epsilon is recomputed from the ledger, not taken from the plan; it is "infinity" for
-/// seeded noise and for methods without noise.
+/// What the certificate records of a run beside plan and ledger.
+struct Provenance {
+  std::string commitment;                         ///< keyed, to the data
+  std::string program;                            ///< digest of the program and processor kind
+  std::map<std::string, std::string> generators;  ///< key check value of every secret stream
+};
+
+/// Key check values: what HMAC says about a fixed text under each stream's key. They bind the run to its
+/// generators, so that a key that was kept can be recognised, and say nothing about their output. `blocks`: how
+/// many selection keys there are.
+std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks);
+
+/// The certificate's guarantee: of the events in the ledger by privacy.accountant, not taken from the plan; epsilon
+/// is infinity for seeded noise and for methods without noise.
+Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
+                    const std::string& accountant);
+
+/// Deterministic JSON text; never a secret.
 std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
-                             const Ledger& ledger, const std::string& commitment);
+                             const Ledger& ledger, const Provenance& provenance);
 
 }  // namespace dpmpi

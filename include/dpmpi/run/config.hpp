@@ -21,7 +21,7 @@ struct RunOptions {
 
 struct PrivacyOptions {
   double epsilon = 0, delta = 0, noise_multiplier = 0;  ///< 0: not given
-  std::string adjacency = "add_remove", trust = "root", noise = "gaussian";
+  std::string accountant = "best", adjacency = "add_remove", trust = "root", noise = "gaussian";
   std::int64_t seed = -1;  ///< >= 0: tests only, the certificate says infinity
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
@@ -62,7 +62,8 @@ class RunConfig {
   /// data lies.
   std::string digest() const;
   const std::string& path() const { return path_; }
-  bool given(const std::string& name) const;  ///< "section.key" was set by the user
+  bool given(const std::string& name) const;         ///< "section.key" was set by the user
+  std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
 
  private:
   std::string path_;

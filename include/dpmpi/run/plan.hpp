@@ -2,28 +2,44 @@
 // The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is
 // touched.
 
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/query.hpp"
 #include "dpmpi/run/config.hpp"
 
 namespace dpmpi {
 
+/// What accounting says about a plan. Costly for some accountants, so one rank computes it for all.
+struct Promise {
+  double noise_multiplier = 0;  ///< 0 for a method that is not private
+  Guarantee guarantee;          ///< of the whole run; epsilon is infinity for a method that is not private
+  std::vector<std::pair<double, double>> attacker;  ///< attacker_table: false and true positive rates
+  void archive(Archive& archive);
+};
+
 struct Plan {
   std::uint64_t steps = 0;
   std::vector<Query> queries;
-  double noise_multiplier = 0;
-  double delta = 0;
-  double epsilon = 0;  ///< certified upper value of the whole run; infinity for a method that is not private
+  Promise promise;
   Adjacency adjacency = Adjacency::add_remove;
+  double epsilon() const { return promise.guarantee.epsilon; }
+  double delta() const { return promise.guarantee.delta; }
 
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;  ///< of all queries at these steps
   std::vector<Event> events() const { return events(0, steps); }
 };
 
-/// Calibrates the noise to privacy.epsilon, or takes privacy.noise_multiplier. Local, deterministic, touches no
-/// record. Throws ConfigError or PrivacyError.
+/// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts
+/// for the whole run. Local, deterministic, touches no record. Throws ConfigError or PrivacyError.
+Promise make_promise(const RunConfig& config, const PublicFacts& facts);
+/// The plan that keeps a promise of make_promise. Local, cheap. Throws ConfigError or PrivacyError.
+Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise);
+/// Both.
 Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 
 /// plan.json: deterministic text, ends with a newline.
@@ -36,6 +52,8 @@ std::unique_ptr<Objective> make_objective(const RunConfig& config, const Dataset
 /// (N1).
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
 
+/// Uses of every mechanism, in a fixed order.
+std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events);
 /// True if both lists hold the same mechanisms equally often, in whatever order and grouping.
 bool same_events(const std::vector<Event>& a, const std::vector<Event>& b);
 

@@ -1,10 +1,12 @@
 #pragma once
+#include <cstdio>
+
 #include "dpmpi/run/plan.hpp"
 
 namespace dpmpi {
 
-/// The table that opens a run: what will be done, with which numbers. To standard error; root only.
+/// The table that opens a run: what will be done, with which numbers. Root only.
 void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
-                    int ranks);
+                    int ranks, std::FILE* out = stderr);
 
 }  // namespace dpmpi

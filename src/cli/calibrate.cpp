@@ -1,0 +1,128 @@
+#include "dpmpi/cli/calibrate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <regex>
+#include <sstream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/cli/events.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/calibrate.hpp"
+#include "dpmpi/privacy/guarantee.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::string names_of_unknowns() {
+  std::vector<std::string_view> names;
+  for (const Unknown& unknown : unknowns()) names.push_back(unknown.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Events of which some have an unknown member.
+struct Template {
+  std::optional<EventHeader> header;
+  std::vector<Event> events;
+  std::vector<std::size_t> open;  // positions of the events whose member is unknown
+  const Unknown* unknown = nullptr;
+
+  std::vector<Event> at(double value) const {
+    std::vector<Event> result = events;
+    for (const std::size_t i : open) assign(result[i], unknown->name, value);
+    return result;
+  }
+};
+
+// Notes which member the line leaves open and puts a 1, which every such member may be, in its place.
+std::string close(std::string line, Template& into, const std::string& where) {
+  static const std::regex open_member(R"re("(\w+)"(\s*:\s*)"\?")re");
+  std::smatch match;
+  if (!std::regex_search(line, match, open_member)) return line;
+  const std::string member = match[1];
+  const auto all = unknowns();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Unknown& u) { return u.name == member; });
+  if (found == all.end())
+    throw PrivacyError(fmt::format("{}: {} is \"?\", allowed as unknown: {}", where, member, names_of_unknowns()));
+  if (into.unknown && into.unknown != &*found)
+    throw PrivacyError(fmt::format("{}: {} is \"?\", but {} is unknown already: one name can be solved for", where,
+                                   member, into.unknown->name));
+  into.unknown = &*found;
+  line.replace(static_cast<std::size_t>(match.position() + match.length()) - 3, 3, "1");
+  if (std::regex_search(line, match, open_member))
+    throw PrivacyError(
+        fmt::format("{}: {} is \"?\" beside {}: an event can have one unknown", where, match[1].str(), member));
+  into.open.push_back(into.events.size());
+  return line;
+}
+
+Template read_template(const std::string& text, const std::string& file) {
+  Template result;
+  std::istringstream in(text);
+  std::uint64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    const std::string where = fmt::format("{}:{}", file, ++number);
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    const std::size_t open = result.open.size();
+    const EventLine parsed = parse_event_line(close(std::move(line), result, where), where);
+    if (const auto* header = std::get_if<EventHeader>(&parsed.content)) {
+      if (result.header || !result.events.empty())
+        throw PrivacyError(where + ": a header may stand on the first line only");
+      result.header = *header;
+      continue;
+    }
+    Event event = std::get<Event>(parsed.content);
+    if (result.open.size() > open && !assign(event, result.unknown->name, 1))
+      throw PrivacyError(
+          fmt::format("{}: {} has no member {}", where, name(event.mechanism), result.unknown->name));
+    result.events.push_back(std::move(event));
+  }
+  if (!result.unknown)
+    throw PrivacyError(fmt::format(R"({}: no value is "?": write it for one of {})", file, names_of_unknowns()));
+  if (result.header && result.header->seeded)
+    throw PrivacyError(file + ":1: seeded noise has no guarantee: no value keeps a target");
+  return result;
+}
+
+void check_request(const CalibrateRequest& request) {
+  if (!request.epsilon || !request.delta)
+    throw ConfigError("calibrate: give the target: --epsilon E and --delta D");
+  if (!(std::isfinite(*request.epsilon) && *request.epsilon > 0))
+    throw ConfigError(fmt::format("calibrate: epsilon is {}, allowed: a finite number > 0", *request.epsilon));
+  if (!(*request.delta > 0 && *request.delta < 1))
+    throw ConfigError(fmt::format("calibrate: delta is {}, allowed: a number in (0, 1)", *request.delta));
+}
+
+}  // namespace
+
+int calibrate(const CalibrateRequest& request, std::ostream& out) {
+  check_request(request);
+  const Template events = read_template(read_text(request.path), shown_path(request.path));
+  const Adjacency adjacency = adjacency_of(events.header, request.adjacency, request.path);
+  const PrivacyTarget target{*request.epsilon, *request.delta, adjacency};
+  const auto at = [&](double value) { return events.at(value); };
+  const double value = calibrate(*events.unknown, at, target, request.accountant);
+  const Guarantee g = epsilon_guarantee(at(value), adjacency, target.delta, request.accountant);
+  verify(g.epsilon <= target.epsilon, "the calibrated value keeps the target");
+
+  // Whole numbers without exponent, others with all the digits that were verified.
+  const std::string printed = events.unknown->whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+  if (request.json) {
+    out << fmt::format(
+        "{{\"{}\": {}, \"epsilon\": {}, \"delta\": {}, \"by\": {}, \"adjacency\": \"{}\", \"interval\": [{}, "
+        "{}]}}\n",
+        events.unknown->name, printed, json_value(g.epsilon), g.delta, json_members(g.by), name(adjacency),
+        json_value(g.least), json_value(g.epsilon));
+    return static_cast<int>(ExitCode::done);
+  }
+  out << fmt::format("{} = {}\n", events.unknown->name, printed);
+  out << fmt::format("({}, {})-differential privacy under {} (accountant {})\nepsilon by accountant\n{}", g.epsilon,
+                     g.delta, name(adjacency), g.winner(), evidence(g));
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,103 @@
+#include "dpmpi/cli/plan.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/cli/events.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/load.hpp"
+#include "dpmpi/data/text.hpp"
+#include "dpmpi/run/cost.hpp"
+#include "dpmpi/run/measure.hpp"
+#include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/progress.hpp"
+#include "dpmpi/run/settings_table.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine, const std::vector<int>& ranks) {
+  Json out{{"machine",
+            {{"source", machine.source},
+             {"latency_seconds", machine.latency},
+             {"seconds_per_byte", machine.inverse_bandwidth},
+             {"flops_per_second", machine.flops},
+             {"seconds_per_record", machine.record_seconds},
+             {"seconds_per_noise_value", machine.noise_seconds}}},
+           {"ranks", Json::object()}};
+  for (const int n : ranks) {
+    const Prediction p = predict(cost, machine, n);
+    out["ranks"][std::to_string(n)] = {{"seconds_per_step", p.step()},
+                                       {"compute", p.compute},
+                                       {"communication", p.communication},
+                                       {"total_seconds", p.step() * static_cast<double>(plan.steps)}};
+  }
+  return out;
+}
+
+void print_promise(const Plan& plan) {
+  const Guarantee& g = plan.promise.guarantee;
+  fmt::print("\nevents of the whole run\n");
+  for (const auto& [mechanism, count] : uses(plan.events())) fmt::print("  {}\n", to_json({mechanism, count}));
+  if (std::isinf(g.epsilon)) {
+    fmt::print("\nNOT PRIVATE: epsilon is infinite\n");
+    return;
+  }
+  fmt::print("\nepsilon at delta {:.6g} under {}: in [{}, {}]\n{}", g.delta, name(plan.adjacency), g.least,
+             g.epsilon, evidence(g));
+  fmt::print("\nwhat an attacker can find out who knows all but one record\n");
+  for (const auto& [rate, power] : plan.promise.attacker)
+    fmt::print("  of the members at most {:6.2f} % are found at {:>4} % false alarms\n", 100 * power, 100 * rate);
+}
+
+void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, const std::vector<int>& ranks) {
+  fmt::print("\nper step: {:.4g} flops, {:.4g} records, up to the root {} bytes a rank, down {} bytes\n",
+             cost.flops, cost.records, cost.up, cost.down);
+  fmt::print(
+      "predicted by latency {:.3g} s, {:.3g} s a byte, {:.3g} flops/s, {:.3g} s a record at least, {:.3g} s a "
+      "noise value\n({})\n",
+      machine.latency, machine.inverse_bandwidth, machine.flops, machine.record_seconds, machine.noise_seconds,
+      machine.source);
+  for (const int n : ranks) {
+    const Prediction p = predict(cost, machine, n);
+    fmt::print("  {:>4} rank{} {:.3g} s a step (compute {:.3g}, messages {:.3g}), {} in total\n", n,
+               n == 1 ? ": " : "s:", p.step(), p.compute, p.communication,
+               duration_text(p.step() * static_cast<double>(plan.steps)));
+  }
+}
+
+}  // namespace
+
+int show_plan(const Communicator& comm, const CommandLine& line) {
+  const RunConfig config(*line.config, line.overrides);
+  PublicFacts facts;
+  const HideFields hide(!config.data.show_values);
+  facts.data = inspect(comm, config.data, DataRole::training);
+  const auto objective = make_objective(config, facts.data);
+  facts.objective = objective.get();
+  facts.adjacency = config.privacy.which();
+  const Machine machine =
+      line.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();
+  if (!comm.is_root()) return static_cast<int>(ExitCode::done);
+
+  const Plan plan = make_plan(config, facts);
+  const StepCost cost = step_cost(plan, *objective);
+  if (line.json) {
+    Json out = Json::parse(plan_json(plan, config, facts));
+    out["predicted"] = predicted(plan, cost, machine, line.ranks);
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), comm.size(),
+                   stdout);
+    print_promise(plan);
+    print_cost(plan, cost, machine, line.ranks);
+  }
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,95 @@
+#include "dpmpi/privacy/guarantee.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/attack.hpp"
+
+namespace dpmpi {
+namespace {
+
+// Every bound once (some cost a convolution), and the smallest of them.
+template <class Upper, class Lower>
+double collect(Guarantee& g, const std::vector<Event>& events, Adjacency adjacency, std::string_view accountant,
+               Upper upper, Lower lower) {
+  const auto composed = make_accountant(accountant, adjacency);
+  composed->compose(events);
+  const auto take = [&](const Accountant& part) {
+    g.by.emplace_back(part.name(), upper(part));
+    g.least = std::max(g.least, lower(part));
+  };
+  if (const auto* best = dynamic_cast<const BestAccountant*>(composed.get())) {
+    for (const auto& part : best->parts()) take(*part);
+    g.refusals = best->refusals();
+  } else {
+    take(*composed);
+  }
+  double smallest = g.by.front().second;
+  for (const auto& [name, bound] : g.by) smallest = std::min(smallest, bound);
+  if (g.least > smallest)
+    throw BugError(fmt::format("accountants contradict each other: a bound of {} lies below the proven minimum {}",
+                               smallest, g.least));
+  return smallest;
+}
+
+}  // namespace
+
+const std::string& Guarantee::winner() const {
+  return std::min_element(by.begin(), by.end(), [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+Guarantee epsilon_guarantee(const std::vector<Event>& events, Adjacency adjacency, double delta,
+                            std::string_view accountant) {
+  Guarantee g{.delta = delta};
+  g.epsilon = collect(
+      g, events, adjacency, accountant, [=](const Accountant& a) { return a.epsilon(delta); },
+      [=](const Accountant& a) { return a.least_epsilon(delta); });
+  return g;
+}
+
+Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency, double epsilon,
+                          std::string_view accountant) {
+  Guarantee g{.epsilon = epsilon};
+  g.delta = collect(
+      g, events, adjacency, accountant, [=](const Accountant& a) { return a.delta(epsilon); },
+      [=](const Accountant& a) { return a.least_delta(epsilon); });
+  return g;
+}
+
+double attacker_power(const Guarantee& guarantee, double false_positive_rate) {
+  if (std::isinf(guarantee.epsilon)) return 1;
+  const double delta = guarantee.delta, rate = false_positive_rate;
+  const double rejected = std::exp(guarantee.epsilon) * rate + delta;
+  const double accepted = 1 - std::exp(-guarantee.epsilon) * (1 - rate - delta);
+  constexpr double outward = 1 + 1e-14;
+  return std::min(1.0, std::min(rejected, accepted) * outward);
+}
+
+std::vector<std::pair<double, double>> attacker_table(const std::vector<Event>& events, Adjacency adjacency,
+                                                      const Guarantee& guarantee) {
+  std::vector<std::pair<double, double>> table{{0.001, 1}, {0.01, 1}, {0.1, 1}};
+  const auto tighten = [&](auto&& power) {
+    for (auto& [rate, found] : table) found = std::min(found, power(rate));
+  };
+  tighten([&](double rate) { return attacker_power(guarantee, rate); });
+  for (const auto& [name, epsilon] : guarantee.by) {
+    if (std::isinf(epsilon)) continue;
+    const auto accountant = make_accountant(name, adjacency);
+    accountant->compose(events);
+    if (name != "pld") {
+      tighten([&](double rate) { return attacker_power(*accountant, rate); });
+      continue;
+    }
+    for (const double delta : {1e-4, 1e-3, 1e-2, 1e-1}) {
+      const Guarantee point{.epsilon = accountant->epsilon(delta), .delta = delta};
+      tighten([&](double rate) { return attacker_power(point, rate); });
+    }
+  }
+  return table;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,44 @@
+#include "dpmpi/run/cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dpmpi {
+namespace {
+
+// Records cost their flops, or the fixed cost of touching them.
+double kernel_seconds(const StepCost& cost, const Machine& machine) {
+  return std::max(cost.flops / machine.flops, cost.records * machine.record_seconds);
+}
+
+}  // namespace
+
+StepCost step_cost(const Plan& plan, const Objective& objective) {
+  StepCost cost;
+  for (const auto& query : plan.queries) {
+    const double batch = expected_batch(query.sampling, query.records);
+    cost.records += batch;
+    cost.flops += batch * objective.flops_per_record();
+    if (query.is_private()) cost.noise_values += static_cast<double>(query.dim);
+    cost.up += 4 * query.dim + 8;  // and a word of flags
+    cost.down += 4 * (query.dim + 1);
+  }
+  return cost;
+}
+
+Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
+  const double kernels = kernel_seconds(cost, machine), noise = cost.noise_values * machine.noise_seconds;
+  Prediction p{.ranks = ranks};
+  p.compute = std::max(noise, (kernels + noise) / ranks);  // the root takes fewer blocks for its noise
+  const double levels = std::ceil(std::log2(ranks));       // of a reduce and of a broadcast tree
+  p.communication =
+      levels * (2 * machine.latency + static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
+  return p;
+}
+
+double root_burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {
+  const double block = kernel_seconds(cost, machine) / blocks;
+  return block > 0 ? cost.noise_values * machine.noise_seconds / block : 0;
+}
+
+}  // namespace dpmpi

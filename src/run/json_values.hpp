@@ -1,0 +1,46 @@
+#pragma once
+// Values that several of the run's JSON files share.
+
+#include <cmath>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/privacy/guarantee.hpp"
+#include "dpmpi/run/plan.hpp"
+
+namespace dpmpi {
+
+using OrderedJson = nlohmann::ordered_json;
+
+/// JSON has no infinity; "infinity" reads as one in every language that has a conversion from text.
+inline OrderedJson json_number(double x) { return std::isinf(x) ? OrderedJson("infinity") : OrderedJson(x); }
+
+/// {"rdp": 1.2, ...}.
+inline OrderedJson json_by(const Guarantee& guarantee) {
+  auto by = OrderedJson::object();
+  for (const auto& [name, bound] : guarantee.by) by[name] = json_number(bound);
+  return by;
+}
+
+/// [proven minimum, certified maximum].
+inline OrderedJson json_interval(const Guarantee& guarantee) {
+  return OrderedJson::array({json_number(guarantee.least), json_number(guarantee.epsilon)});
+}
+
+/// One object for every mechanism, with all its uses.
+inline OrderedJson json_events(const std::vector<Event>& events) {
+  auto merged = OrderedJson::array();
+  for (const auto& [mechanism, count] : uses(events))
+    merged.push_back(OrderedJson::parse(to_json({mechanism, count})));
+  return merged;
+}
+
+/// The largest relative numerical slack of the plan's sensitivities.
+inline double largest_slack(const Plan& plan) {
+  double slack = 0;
+  for (const auto& query : plan.queries) slack = std::max(slack, query.eta);
+  return slack;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,65 @@
+// plan.json: the promise as a file.
+
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "dpmpi/run/cost.hpp"
+#include "dpmpi/run/plan.hpp"
+#include "json_values.hpp"
+
+namespace dpmpi {
+namespace {
+
+OrderedJson json_queries(const Plan& plan) {
+  auto queries = OrderedJson::array();
+  for (const auto& query : plan.queries)
+    queries.push_back({{"site", query.name},
+                       {"sampling", describe(query.sampling)},
+                       {"clip", query.bound.clip},
+                       {"sensitivity", query.sensitivity},
+                       {"law", name(query.noise)},
+                       {"std", query.noise_std},
+                       {"noise_multiplier", query.noise_multiplier},
+                       {"count", query.steps},
+                       {"dim", query.dim},
+                       {"lattice", query.lattice.k}});
+  return queries;
+}
+
+OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  OrderedJson method{{"name", config.method_name}};
+  for (const auto& [symbol, value] : config.method->derived(facts, plan.queries))
+    std::visit([&, &key = symbol](const auto& v) { method[key] = v; }, value);
+  return method;
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  const Guarantee& guarantee = plan.promise.guarantee;
+  const StepCost cost = step_cost(plan, *facts.objective);
+  OrderedJson out;
+  out["events"] = json_events(plan.events());
+  out["epsilon"] = json_number(guarantee.epsilon);
+  out["delta"] = guarantee.delta;
+  out["by"] = json_by(guarantee);
+  out["interval"] = json_interval(guarantee);
+  out["accountant"] = config.privacy.accountant;
+  out["adjacency"] = name(plan.adjacency);
+  out["steps"] = plan.steps;
+  out["n"] = facts.data.records;
+  out["dim"] = facts.objective->dim();
+  out["noise"] = json_queries(plan);
+  out["slack"] = largest_slack(plan);
+  out["attacker"] = OrderedJson::object();
+  for (const auto& [rate, power] : plan.promise.attacker) out["attacker"][fmt::format("{}", rate)] = power;
+  out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
+  out["flops_per_step"] = cost.flops;
+  out["method"] = json_method(plan, config, facts);
+  out["objective"] = config.objective_name;
+  out["config_digest"] = config.digest();
+  return out.dump(2) + "\n";
+}
+
+}  // namespace dpmpi

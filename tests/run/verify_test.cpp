@@ -1,0 +1,207 @@
+// Runs verify; runs of which any byte that means something was changed do not.
+#include "dpmpi/run/verify.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/generate.hpp"
+#include "dpmpi/run/files.hpp"
+#include "dpmpi/run/trainer.hpp"
+#include "support/process.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using State = VerifiedItem::State;
+
+class Verify : public ::testing::Test {
+ protected:
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_verify"; }
+  static std::string finished() { return folder() + "/finished"; }
+  static std::string stopped() { return folder() + "/stopped"; }
+
+  static void SetUpTestSuite() {
+    fs::remove_all(folder());
+    fs::create_directories(folder());
+    GenerateOptions options;
+    options.records = 500, options.eval_records = 0, options.features = 6;
+    options.output = folder() + "/train.csv";
+    generate(options);
+    std::ofstream(folder() + "/run.ini")
+        << "[data]\nblocks = 4\ntrain = train.csv\n[method]\nbatch = 50\nsteps = 250\n[privacy]\n"
+           "epsilon = 3\ndelta = 1e-4\naccountant = rdp\n[report]\nprogress = none\n";
+    ASSERT_EQ(run(finished(), {}), ExitCode::done);
+    ASSERT_EQ(run(folder() + "/other", {"method.rate=0.3"}), ExitCode::done);
+    ASSERT_EQ(run(folder() + "/twin", {}), ExitCode::done);  // the same config, other noise
+    ASSERT_EQ(run(stopped(), {"run.max_hours=1e-12"}), ExitCode::stopped);
+  }
+
+  static ExitCode run(const std::string& directory, std::vector<std::string> settings) {
+    settings.push_back("run.dir=" + directory);
+    const RunConfig config(folder() + "/run.ini", settings);
+    return train(Communicator::alone(), config, {.quiet = true});
+  }
+
+  // A copy that may be damaged.
+  std::string copy(const std::string& run) const {
+    const std::string damaged = folder() + "/damaged";
+    fs::remove_all(damaged);
+    fs::copy(run, damaged, fs::copy_options::recursive);
+    return damaged;
+  }
+  static void overwrite(const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+  }
+
+  // The place of the first bad item; empty if all are good.
+  static std::string bad(const std::string& run) {
+    const auto items = verify_run(run);
+    for (std::size_t i = 0; i + 1 < items.size(); ++i) EXPECT_NE(items[i].state, State::bad);
+    return items.back().state == State::bad ? items.back().place : "";
+  }
+
+  // After `change` of one file's text.
+  std::string bad_after(const std::string& run, const std::string& file,
+                        const std::function<void(std::string&)>& change) const {
+    const std::string damaged = copy(run);
+    std::string text = read_file(damaged + "/" + file);
+    change(text);
+    overwrite(damaged + "/" + file, text);
+    return bad(damaged);
+  }
+  static std::function<void(std::string&)> replace(const std::string& from, const std::string& to) {
+    return [=](std::string& text) {
+      ASSERT_NE(text.find(from), text.npos) << from;
+      text.replace(text.find(from), from.size(), to);
+    };
+  }
+};
+
+TEST_F(Verify, FinishedRuns) {
+  const auto items = verify_run(finished());
+  ASSERT_EQ(items.size(), 6u);
+  for (const auto& item : items) EXPECT_EQ(item.state, State::good) << item.place << ": " << item.detail;
+  EXPECT_EQ(items.back().place, "model.safetensors");
+}
+
+TEST_F(Verify, StoppedRunsSayWhatIsNotThereYet) {
+  const auto items = verify_run(stopped());
+  EXPECT_EQ(items.back().place, "certificate.json");
+  EXPECT_EQ(items.back().state, State::absent);
+  EXPECT_EQ(bad(stopped()), "");
+}
+
+TEST_F(Verify, EveryByteOfLedgerPlanAndCertificate) {
+  for (const char* file : {"ledger.jsonl", "plan.json", "certificate.json"}) {
+    const std::string text = read_file(finished() + "/" + file);
+    // One bit of every 7th byte, and of all bytes of the last line.
+    const std::string damaged = copy(finished());
+    for (std::size_t i = 0; i<text.size(); i += i + 400> text.size() ? 1 : 7) {
+      std::string changed = text;
+      changed[i] = static_cast<char>(changed[i] ^ 1);
+      overwrite(damaged + "/" + file, changed);
+      EXPECT_NE(bad(damaged), "") << file << " byte " << i;
+    }
+  }
+}
+
+TEST_F(Verify, LinesOfTheLedger) {
+  const auto cut_last = [](std::string& text) { text.erase(text.rfind('\n', text.size() - 2) + 1); };
+  const auto swap_lines = [](std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    ASSERT_EQ(lines.size(), 4u);
+    text = fmt::format("{}\n{}\n{}\n{}\n", lines[0], lines[2], lines[1], lines[3]);
+  };
+  EXPECT_EQ(bad_after(finished(), "ledger.jsonl", cut_last), "ledger.jsonl");
+  EXPECT_EQ(bad_after(finished(), "ledger.jsonl", swap_lines), "ledger.jsonl:2");
+  EXPECT_EQ(bad_after(finished(), "ledger.jsonl", replace("\"step", "\"stop")), "ledger.jsonl:3");
+  EXPECT_EQ(bad_after(finished(), "ledger.jsonl", [](std::string& text) { text += "x"; }), "ledger.jsonl:5");
+  EXPECT_EQ(bad_after(finished(), "ledger.jsonl", [](std::string& text) { text.clear(); }), "ledger.jsonl:1");
+  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", cut_last), "ledger.jsonl:2");
+  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", replace("\"count\":100", "\"count\":99")), "ledger.jsonl:2");
+  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", replace("\"count\":100", "\"count\":999")), "ledger.jsonl:2");
+}
+
+TEST_F(Verify, MembersOfTheCertificateWithoutTheModel) {
+  const std::string run = folder() + "/no-model";
+  fs::copy(finished(), run, fs::copy_options::recursive);
+  fs::remove(run + "/model.safetensors");
+  EXPECT_EQ(bad(run), "");
+  EXPECT_EQ(verify_run(run).back().state, State::absent);
+  const std::string text = read_file(run + "/certificate.json");
+  const auto certificate = nlohmann::json::parse(text);
+  for (const char* key :
+       {"epsilon", "delta", "adjacency", "interval", "by", "accountant", "events", "trust", "method", "objective",
+        "n", "seeded", "config_digest", "plan_digest", "data_commitment", "ledger_head"}) {
+    auto changed = certificate;
+    changed.erase(key);
+    EXPECT_NE(bad_after(run, "certificate.json", [&](std::string& t) { t = changed.dump(); }), "") << key;
+    changed[key] = "other";
+    EXPECT_NE(bad_after(run, "certificate.json", [&](std::string& t) { t = changed.dump(); }), "") << key;
+  }
+  auto smaller = certificate;
+  smaller["epsilon"] = 0.99 * certificate["epsilon"].get<double>();
+  EXPECT_EQ(bad_after(run, "certificate.json", [&](std::string& t) { t = smaller.dump(); }),
+            "certificate.json: epsilon");
+}
+
+TEST_F(Verify, SettingsThatTheNumbersDependOn) {
+  EXPECT_EQ(bad_after(finished(), "config.ini", replace("batch = 50", "batch = 51")), "config.ini");
+  EXPECT_EQ(bad_after(finished(), "config.ini", replace("epsilon = 3", "epsilon = 2")), "config.ini");
+  EXPECT_EQ(bad_after(finished(), "config.ini", replace("[privacy]", "[privacz]")), "config.ini");
+  EXPECT_EQ(bad_after(finished(), "config.ini", replace("progress = none", "progress = bar")), "")
+      << "how progress is shown may change";
+}
+
+TEST_F(Verify, FilesOfAnotherRun) {
+  for (const char* other : {"/other", "/twin"})
+    for (const char* file : {"certificate.json", "ledger.jsonl", "model.safetensors"}) {
+      const std::string damaged = copy(finished());
+      fs::copy_file(folder() + other + "/" + file, damaged + "/" + file, fs::copy_options::overwrite_existing);
+      EXPECT_NE(bad(damaged), "") << other << "/" << file;
+    }
+  for (const char* file : {"plan.json", "ledger.jsonl", "config.ini"}) {
+    const std::string damaged = copy(finished());
+    fs::remove(damaged + "/" + file);
+    EXPECT_EQ(bad(damaged), file);
+  }
+  EXPECT_THROW(verify_run(folder() + "/none"), ConfigError);
+}
+
+TEST_F(Verify, SeededAndNoiselessRuns) {
+  const std::string seeded = folder() + "/seeded", plain = folder() + "/plain";
+  ASSERT_EQ(run(seeded, {"privacy.seed=4"}), ExitCode::done);
+  EXPECT_EQ(bad(seeded), "");
+  EXPECT_NE(bad_after(seeded, "ledger.jsonl", replace("\"seeded\":true", "\"seeded\":false")), "");
+  ASSERT_EQ(run(plain, {"method.name=sgd"}), ExitCode::done);
+  EXPECT_EQ(bad(plain), "");
+}
+
+TEST_F(Verify, CommandAndExitCodes) {
+  const auto good = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, finished()));
+  EXPECT_EQ(good.code, 0) << good.output;
+  EXPECT_NE(good.output.find("everything fits together"), std::string::npos) << good.output;
+  const auto part = testing::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, stopped()));
+  EXPECT_EQ(part.code, 0) << part.output;
+  EXPECT_EQ(nlohmann::json::parse(part.output)["verified"], true);
+  const std::string damaged = copy(finished());
+  overwrite(damaged + "/plan.json", "{}");
+  const auto wrong = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  EXPECT_EQ(wrong.code, 4) << wrong.output;
+  EXPECT_NE(wrong.output.find("BAD     plan.json"), std::string::npos) << wrong.output;
+  EXPECT_EQ(testing::run_command(fmt::format("{} verify {}/none", DPMPI_PROGRAM, folder())).code, 2);
+  EXPECT_EQ(testing::run_command(fmt::format("{} verify", DPMPI_PROGRAM)).code, 2);
+}
+
+}  // namespace
+}  // namespace dpmpi
