@@ -108,6 +108,7 @@ double calibrate_noise(const EventsOfNoise& events, const PrivacyTarget& target)
     const double best = compose(noise, all).best_order(target.delta);
     if (std::find(orders.begin(), orders.end(), best) != orders.end()) break;
     const auto at = std::find(all.begin(), all.end(), best) - all.begin();
+    if (at == std::ssize(all)) break;  // a real order: linear curves are converted without a grid
     orders.assign(all.begin() + std::max<std::ptrdiff_t>(0, at - 4),
                   all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), at + 5));
     noise = solve(orders, noise);
