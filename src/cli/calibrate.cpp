@@ -39,7 +39,7 @@ struct Template {
 };
 
 // Notes which member the line leaves open and puts a 1, which every such member may be, in its place.
-std::string close(std::string line, Template& into, const std::string& where) {
+std::string close(const std::string& line, Template& into, const std::string& where) {
   static const std::regex open_member(R"re("(\w+)"(\s*:\s*)"\?")re");
   std::smatch match;
   if (!std::regex_search(line, match, open_member)) return line;
@@ -52,12 +52,13 @@ std::string close(std::string line, Template& into, const std::string& where) {
     throw PrivacyError(fmt::format("{}: {} is \"?\", but {} is unknown already: one name can be solved for", where,
                                    member, into.unknown->name));
   into.unknown = &*found;
-  line.replace(static_cast<std::size_t>(match.position() + match.length()) - 3, 3, "1");
-  if (std::regex_search(line, match, open_member))
+  const std::string closed =
+      match.prefix().str() + "\"" + member + "\"" + match[2].str() + "1" + match.suffix().str();
+  if (std::regex_search(closed, match, open_member))
     throw PrivacyError(
         fmt::format("{}: {} is \"?\" beside {}: an event can have one unknown", where, match[1].str(), member));
   into.open.push_back(into.events.size());
-  return line;
+  return closed;
 }
 
 Template read_template(const std::string& text, const std::string& file) {
@@ -68,7 +69,7 @@ Template read_template(const std::string& text, const std::string& file) {
     const std::string where = fmt::format("{}:{}", file, ++number);
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const std::size_t open = result.open.size();
-    const EventLine parsed = parse_event_line(close(std::move(line), result, where), where);
+    const EventLine parsed = parse_event_line(close(line, result, where), where);
     if (const auto* header = std::get_if<EventHeader>(&parsed.content)) {
       if (result.header || !result.events.empty())
         throw PrivacyError(where + ": a header may stand on the first line only");

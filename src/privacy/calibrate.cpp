@@ -167,6 +167,7 @@ std::optional<double> solve_by_rdp(const Problem& problem) {
     const double best = composed(problem, *x, all).best_order(problem.target.delta);
     if (std::find(orders.begin(), orders.end(), best) != orders.end()) break;
     const auto at = std::find(all.begin(), all.end(), best) - all.begin();
+    if (at == std::ssize(all)) break;  // a real order: linear curves are converted without a grid
     orders.assign(all.begin() + std::max<std::ptrdiff_t>(0, at - 4),
                   all.begin() + std::min<std::ptrdiff_t>(std::ssize(all), at + 5));
     x = solve(orders, x);

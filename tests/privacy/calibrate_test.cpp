@@ -187,7 +187,8 @@ TEST(Calibrate, UnreachableTargetsAreRefused) {
   const auto unprotected = [](double z) { return std::vector<Event>{{Gaussian{z}, 1}, {NonPrivate{}, 1}}; };
   EXPECT_THROW(calibrate_noise(unprotected, {1, 1e-5, Adjacency::add_remove}, "rdp"), PrivacyError);
   const auto plain = [](double z) { return std::vector<Event>{{Gaussian{z}, 1}}; };
-  EXPECT_THROW(calibrate_noise(plain, {1e-6, 1e-5, Adjacency::add_remove}, "rdp"),
+  const auto sampled = [](double z) { return std::vector<Event>{{PoissonGaussian{0.01, z}, 1}}; };
+  EXPECT_THROW(calibrate_noise(sampled, {1e-6, 1e-5, Adjacency::add_remove}, "rdp"),
                PrivacyError);  // below order 1024's floor
   for (const double bad : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
     EXPECT_THROW(calibrate_noise(plain, {bad, 1e-5, Adjacency::add_remove}, "rdp"), PrivacyError);

@@ -101,7 +101,7 @@ TEST(PoissonLaplaceRdp, WholeOrdersByTheBinomialSum) {
 TEST(PoissonLaplaceRdp, BothDirectionsByIntegration) {
   for (const double q : {0.02, 0.6})
     for (const double scale : {0.5, 3.0})
-      for (const double a : {1.2, 1.9, 2.5, 7.7}) {
+      for (const double a : {1.2, 7.7}) {
         const auto what = fmt::format("q={} scale={} order={}", q, scale, a);
         const auto points = gauss_points(static_cast<L>(30 * scale));
         const auto density = laplace(scale), sampled = mixture(q, density, 1);
@@ -116,8 +116,8 @@ TEST(PoissonLaplaceRdp, BothDirectionsByIntegration) {
 TEST(PoissonLaplaceRdp, ReplaceOneBoundsEveryPair) {
   const L shifts[][2] = {{1, 0}, {0, 1}, {0.5L, -0.5L}, {0.7L, -0.3L}, {1, 0.4L}, {-0.2L, 0.8L}};
   for (const double q : {0.05, 0.6})
-    for (const double scale : {0.5, 2.0})
-      for (const double a : {1.5, 3.0, 8.0}) {
+    for (const double scale : {0.5, 1.5})
+      for (const double a : {1.5, 8.0}) {
         const double bound = rdp(PoissonLaplace{q, scale}, a, replace_one);
         const auto points = gauss_points(static_cast<L>(30 * scale));
         double worst = 0;
