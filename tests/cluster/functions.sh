@@ -26,19 +26,21 @@ wait_until() {  # seconds, description, command...
 
 # Data and a config whose secret randomness comes from a seed, for two runs have the same bytes only then.
 make_training() {  # folder, steps
-  "$DPMPI" generate --output "$1/train.csv" --records 8000 --eval_records 1000 --features 60 >/dev/null
+  "$DPMPI" generate --output "$1/train.csv" --records 20000 --eval_records 2000 --features 40 >/dev/null
   cat >"$1/train.ini" <<END
 [run]
-checkpoint_every = 50
+checkpoint_every = 20
 [data]
 root = $1
 train = train.csv
 eval = train-eval.csv
 [objective]
-name = logistic
+name = mlp
+hidden = 256
+head = logistic
 [method]
 name = dp-sgd
-batch = 2048
+batch = 8192
 steps = $2
 rate = 1
 [privacy]

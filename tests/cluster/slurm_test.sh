@@ -76,7 +76,7 @@ start_slurm() {
   mkdir "$scratch"/{log,munge,state,spool,spool/a,spool/b}
   head -c 128 /dev/urandom >"$scratch/munge.key"
   chmod 600 "$scratch/munge.key"
-  # cred_expire: also how long a requeued job waits. linuxproc, affinity none: containers have no cgroups to give away.
+  # cred_expire: also how long a requeued job waits (5 is the least; 120 by default). linuxproc, affinity none: containers have no cgroups to give away.
   # config_overrides: a node may claim more cores than there are.
   cat >"$SLURM_CONF" <<END
 ClusterName=dpmpi
@@ -92,7 +92,7 @@ SlurmdSpoolDir=$scratch/spool/%n
 SlurmdParameters=config_overrides
 StateSaveLocation=$scratch/state
 AuthType=auth/munge
-AuthInfo=socket=$scratch/munge/socket,cred_expire=3
+AuthInfo=socket=$scratch/munge/socket,cred_expire=5
 CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -130,15 +130,15 @@ submit() {  # run, option of sbatch...
   run=$scratch/$1 log=$scratch/$1.log
   shift
   : >"$log"
-  job=$(CONFIG=$scratch/train.ini RUN=$run sbatch --parsable --ntasks-per-node=1 --output="$log" "$@" \
+  job=$(CONFIG=$scratch/train.ini RUN=$run sbatch --parsable --output="$log" "$@" \
     launch/slurm.sbatch)
   say "submitted job $job: $*"
 }
 
 start_slurm
 . launch/environment
-# Both "nodes" are this machine: what they say to each other goes over loopback.
-export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo
+# Both "nodes" are this machine: what they say to each other goes over loopback, and each would bind its rank to core 0.
+export OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_hwloc_base_binding_policy=none
 
 make_training "$scratch" 1000
 steps=$(steps_for 45 "$scratch" mpirun -n 2 --mca btl tcp,self)
@@ -147,7 +147,7 @@ say "$steps steps, uninterrupted, on one rank, without Slurm"
 mpirun -n 1 "$DPMPI" --quiet --config "$scratch/train.ini" --set run.dir="$scratch/alone"
 
 say "== 1. the time limit"
-submit limit --time=1 --signal=B:USR1@15
+submit limit --ntasks-per-node=1 --time=1 --signal=B:USR1@15
 wait_until 75 "it stopped with a checkpoint before its limit" lines_are '^stopped after step' 1
 wait_until 30 "it queued itself again" field_is Restarts 1
 wait_until 180 "it completed" field_is JobState COMPLETED
@@ -156,7 +156,7 @@ check "as many stops with a checkpoint as restarts" lines_are '^stopped after st
 check "same bytes as on one rank" same_bytes "$scratch/alone" "$run"
 
 say "== 2. signals, a killed rank, scontrol requeue"
-submit kills --time=10
+submit kills --ntasks-per-node=1 --time=10
 wait_for_steps
 scancel --signal=TERM --batch "$job"
 wait_until 20 "SIGTERM to the script: it ended, and did not queue itself again" field_is JobState FAILED
@@ -179,7 +179,8 @@ wait_until 150 "it completed" field_is JobState COMPLETED
 check "same bytes as on one rank" same_bytes "$scratch/alone" "$run"
 
 say "== 3. srun in place of mpirun, and scancel"
-LAUNCHER="srun --mpi=pmix" submit srun --time=10
+# One node: the PMIx servers of two nodes on one machine would meet in one folder in /tmp.
+LAUNCHER="srun --mpi=pmix" submit srun --time=10 --nodes=1 --ntasks-per-node=2
 wait_for_steps
 scancel --signal=USR1 --batch "$job"
 wait_until 20 "SIGUSR1 to the script: it queued itself again" field_is Restarts 1
