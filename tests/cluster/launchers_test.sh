@@ -15,7 +15,8 @@ script=   # the process of the job script that is running
 end() {
   local status=$?
   trap - EXIT
-  [ -z "$script" ] || kill -TERM "$script" 2>/dev/null && wait "$script"
+  set +e
+  [ -z "$script" ] || { kill -TERM "$script" && wait "$script"; } 2>/dev/null
   [ "$status" -eq 0 ] || tail -n 30 "$scratch"/*.log >&2
   rm -rf "$scratch"
   exit "$status"
@@ -72,9 +73,11 @@ exec 9<&-
 check "a folder of a run that never began is moved aside, and the run starts" \
   test "$(train_or_resume "$run" the.ini echo 2>/dev/null)" = "--config the.ini --set run.dir=$run"
 check "it is kept" test -e "$run".unstarted-*/unstarted/ledger.jsonl
-check "a stop before the ranks catch signals is a stop" \
-  test "$(bash -c '. launch/job-functions; (sleep 1; kill -USR1 $$) & train_or_resume none x sleep 30; echo $?-$stopped_by' \
-    2>/dev/null)" = 6-USR1
+check "a stop that comes before the ranks catch signals is a stop" \
+  test "$(bash -c '. launch/job-functions
+    (sleep 1; kill -USR1 $$) &
+    train_or_resume '"$scratch"'/none x bash -c "exec sleep 30"
+    echo $?-$stopped_by' 2>/dev/null)" = 6-USR1
 
 say "== launch/pbs.sh"
 # qsub of the test writes down how it was called; the test then starts the next job as PBS would, under the next number.
