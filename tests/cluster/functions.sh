@@ -67,3 +67,12 @@ same_bytes() {  # run, run
     cmp "$1/$file" "$2/$file" || return 1
   done
 }
+
+ranks_of() {  # run: the processes that train it on this machine
+  local process
+  for process in /proc/[0-9]*; do
+    if [ "$(readlink "$process/exe")" = "$DPMPI" ] && grep -qsF "$1" "$process/cmdline"; then
+      echo "${process#/proc/}"
+    fi
+  done
+}

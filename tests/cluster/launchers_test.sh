@@ -123,9 +123,9 @@ fi
 # The launcher's args: the lines below the first "- |", without the image's paths and with two slots for eight.
 run=$scratch/train
 sed -n '/^ *- |$/,/^ *volumeMounts:/p' launch/kubernetes-mpijob.yaml | sed '1d;$d;s/^ *//' |
-  sed "s|/opt/dpmpi/launch|$PWD/launch|; s|/runs/|$scratch/|; s|/data/|$scratch/|; s|-n 8 dpmpi|-n 2 $DPMPI|" \
+  sed "s|/opt/dpmpi/launch|$PWD/launch|; s|/runs/|$scratch/|; s|/data/|$scratch/|; s|-n 8 \(.*\)dpmpi|-n 2 \1$DPMPI|" \
     >"$scratch/entry"
-check "the command uses the job functions" grep -q "train_or_resume $run $scratch/train.ini mpirun -n 2 $DPMPI" \
+check "the command uses the job functions" grep -q "train_or_resume $run $scratch/train.ini mpirun -n 2 .*$DPMPI" \
   "$scratch/entry"
 pod() { start kubernetes bash -c "$(cat "$scratch/entry")"; }
 pod
@@ -135,8 +135,7 @@ check "eviction: the launcher ends with exit code 6" end_is 6
 check "with a checkpoint" stops_are 1
 pod
 wait_for_steps
-victim=$(pgrep -f "^$DPMPI resume $run" | tail -n 1)
-kill -KILL "$victim"
+kill -KILL "$(ranks_of "$run" | tail -n 1)"
 check "kill -9 of a rank: the launcher ends with 137" end_is 137
 pod
 check "the next launcher completes" end_is 0
