@@ -70,6 +70,10 @@ check "a folder that another process starts in is left alone" \
 config.ini
 ledger.jsonl"
 exec 9<&-
+printf '{}\n{}\n' >"$run/ledger.jsonl"
+check "a folder whose ledger has spent budget is not started in again" \
+  test "$(train_or_resume "$run" x false >/dev/null 2>&1; echo $?)$(ls -d "$run"*)" = "4$run"
+printf '{}\n' >"$run/ledger.jsonl"
 check "a folder of a run that never began is moved aside, and the run starts" \
   test "$(train_or_resume "$run" the.ini echo 2>/dev/null)" = "--config the.ini --set run.dir=$run"
 check "it is kept" test -e "$run".unstarted-*/unstarted/ledger.jsonl
