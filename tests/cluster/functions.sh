@@ -24,6 +24,12 @@ wait_until() {  # seconds, description, command...
   say "seen: $what"
 }
 
+# A run must be resumed by the program that began it, and a build may replace the program while the test runs.
+keep_program() {  # folder
+  cp "$DPMPI" "$1/dpmpi"
+  export DPMPI=$1/dpmpi
+}
+
 # Data and a config whose secret randomness comes from a seed, for two runs have the same bytes only then.
 make_training() {  # folder, steps
   "$DPMPI" generate --output "$1/train.csv" --records 20000 --eval_records 2000 --features 40 >/dev/null

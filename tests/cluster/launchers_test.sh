@@ -5,7 +5,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 DPMPI=$(realpath "${DPMPI:-build/release/dpmpi}")
-export DPMPI
 . tests/cluster/functions.sh
 DPMPI_RANKS=2
 . launch/environment
@@ -43,6 +42,7 @@ wait_for_steps() {
 }
 stops_are() { [ "$(grep -c '^stopped after step' "$log")" -eq "$1" ]; }
 
+keep_program "$scratch"
 make_training "$scratch" 1000
 steps=$(steps_for 12 "$scratch" mpirun -n 2)
 sed -i "s/^steps = .*/steps = $steps/" "$scratch/train.ini"

@@ -7,7 +7,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 DPMPI=$(realpath "${DPMPI:-build/release/dpmpi}")
-export DPMPI
 . tests/cluster/functions.sh
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -143,6 +142,7 @@ reference() {
   rm -rf "$scratch/alone"
   mpirun -n 1 "$DPMPI" --quiet --config "$scratch/train.ini" --set run.dir="$scratch/alone"
 }
+keep_program "$scratch"
 make_training "$scratch" 1000
 steps=$(steps_for 60 "$scratch" mpirun -n 2 --mca btl tcp,self)
 reference
