@@ -6,6 +6,9 @@
 namespace dpmpi {
 namespace {
 
+// An exact discrete Gaussian takes as long as this many rounded normals.
+constexpr double exact_noise_effort = 13;
+
 // Records cost their flops, or the fixed cost of touching them.
 double kernel_seconds(const StepCost& cost, const Machine& machine) {
   return std::max(cost.flops / machine.flops, cost.records * machine.record_seconds);
@@ -19,7 +22,8 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     const double batch = expected_batch(query.sampling, query.records);
     cost.records += batch;
     cost.flops += batch * objective.flops_per_record();
-    if (query.is_private()) cost.noise_values += static_cast<double>(query.dim);
+    const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
+    if (query.is_private()) cost.noise_values += draws * static_cast<double>(query.dim);
     cost.up += 4 * query.dim + 8;  // and a word of flags
     cost.down += 4 * (query.dim + 1);
   }
