@@ -14,7 +14,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::vector<SketchPoint> points_of(const LossLaw& law) {
+std::vector<SketchPoint> points_of(const GridLaw& law) {
   std::vector<SketchPoint> points;
   points.reserve(law.mass.size());
   for (std::size_t i = 0; i < law.mass.size(); ++i)
@@ -27,7 +27,7 @@ std::vector<SketchPoint> points_of(const LossLaw& law) {
 struct InfiniteMass {
   double log_total = 0, log_finite = 0;
 
-  void add(const LossLaw& law, double count, Bound bound) {
+  void add(const GridLaw& law, double count, Bound bound) {
     const double total = std::accumulate(law.mass.begin(), law.mass.end(), law.infinite);
     log_total += count * std::log(bound == Bound::upper ? std::max(total, 1.0) : std::min(total, 1.0));
     log_finite += count * std::log1p(-std::min(law.infinite, 1.0));

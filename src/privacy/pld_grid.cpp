@@ -28,8 +28,8 @@ CellMass between(const LossCut& low, const LossCut& high) {
   return cell;
 }
 
-LossLaw empty_law(const LossPair& pair, double anchor, LossRange range, double step) {
-  LossLaw law{step, anchor};
+GridLaw empty_law(const LossPair& pair, double anchor, LossRange range, double step) {
+  GridLaw law{step, anchor};
   law.first = static_cast<std::int64_t>(std::floor((range.low - anchor) / step)) - 1;
   const auto last = static_cast<std::int64_t>(std::ceil((range.high - anchor) / step)) + 1;
   law.mass.assign(static_cast<std::size_t>(last - law.first + 1), 0.0);
@@ -42,7 +42,7 @@ LossLaw empty_law(const LossPair& pair, double anchor, LossRange range, double s
 struct Place {
   double index, distance;
 };
-Place place(const LossLaw& law, double loss) {
+Place place(const GridLaw& law, double loss) {
   const double position = (loss - law.anchor) / law.step - static_cast<double>(law.first);
   const double nearest = std::round(position);
   if (std::abs(position - nearest) <= 0x1p-40) return {nearest, 0};
@@ -53,14 +53,14 @@ Place place(const LossLaw& law, double loss) {
 // Splits p and q = scaled_q e^(-g_i) of losses in [g_i, g_{i+1}] between the ends so that both are kept. That
 // spreads e^(-loss) under P, of which gamma -> (1 - gamma e^(-loss))_+ is convex, so H grows ("connect the dots",
 // Doroshenko et al. 2022). More p and less q make H grow, too.
-void split(LossLaw& law, std::size_t i, double p, double scaled_q) {
+void split(GridLaw& law, std::size_t i, double p, double scaled_q) {
   const double upper = std::clamp((p - scaled_q) / -std::expm1(-law.step), 0.0, p);
   law.mass[i] += p - upper;
   law.mass[i + 1] += upper;
 }
 
-LossLaw discretize_up(const LossPair& pair, LossRange range, double step) {
-  LossLaw law = empty_law(pair, pair.anchor, range, step);
+GridLaw discretize_up(const LossPair& pair, LossRange range, double step) {
+  GridLaw law = empty_law(pair, pair.anchor, range, step);
   law.infinite = pair.infinite;
   const std::size_t last = law.mass.size() - 1;
   if (pair.cut) {
@@ -95,7 +95,7 @@ struct Cell {
   double lendable() const { return std::max(0.0, (movable_q() + exact) * (1 - 0x1p-20) - lent); }
 };
 
-std::vector<Cell> cells_around_points(const LossPair& pair, const LossLaw& law) {
+std::vector<Cell> cells_around_points(const LossPair& pair, const GridLaw& law) {
   std::vector<Cell> cells(law.mass.size());
   const std::size_t last = cells.size() - 1;
   if (pair.cut) {
@@ -220,8 +220,8 @@ double merged_anchor(const LossPair& pair, double step) {
   return anchor - 0x1p-20 * step;
 }
 
-LossLaw discretize_down(const LossPair& pair, LossRange range, double step) {
-  LossLaw law = empty_law(pair, merged_anchor(pair, step), range, step);
+GridLaw discretize_down(const LossPair& pair, LossRange range, double step) {
+  GridLaw law = empty_law(pair, merged_anchor(pair, step), range, step);
   law.infinite = pair.infinite;
   std::vector<Cell> cells = cells_around_points(pair, law);
   Lending lending(cells, step);
@@ -262,7 +262,7 @@ LossRange loss_range(const LossPair& pair, double tail) {
   return {edge(std::min(-largest_loss, pair.anchor), p_below), edge(std::max(largest_loss, pair.anchor), p_above)};
 }
 
-LossLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound) {
+GridLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound) {
   return bound == Bound::upper ? discretize_up(pair, range, step) : discretize_down(pair, range, step);
 }
 

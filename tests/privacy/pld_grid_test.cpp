@@ -50,7 +50,7 @@ double divergence(const LossPair& pair, double loss) {
     if (atom.loss > loss) sum += atom.p - std::exp(loss) * atom.q;
   return sum;
 }
-double divergence(const LossLaw& law, double loss) {
+double divergence(const GridLaw& law, double loss) {
   double sum = law.infinite;
   for (std::size_t i = 0; i < law.mass.size(); ++i)
     if (law.loss(i) > loss) sum -= law.mass[i] * std::expm1(loss - law.loss(i));
@@ -107,15 +107,15 @@ TEST(LossPair, OppositeGaussiansInvertTheirRatio) {
   }
 }
 
-TEST(LossLaw, EnclosesDivergencesForEveryGamma) {
+TEST(GridLaw, EnclosesDivergencesForEveryGamma) {
   for (const auto& [name, pair] : pairs())
     for (const double wanted : {.9, .11, .013}) {
       SCOPED_TRACE(name + ", step " + std::to_string(wanted));
       const LossRange range = loss_range(pair, 1e-13);
       const double step = aligned_step(pair, wanted);
       EXPECT_LE(step, wanted * (1 + 1e-15));
-      const LossLaw upper = discretize(pair, range, step, Bound::upper);
-      const LossLaw lower = discretize(pair, range, step, Bound::lower);
+      const GridLaw upper = discretize(pair, range, step, Bound::upper);
+      const GridLaw lower = discretize(pair, range, step, Bound::lower);
       EXPECT_TRUE(std::ranges::all_of(upper.mass, [](double m) { return m >= 0; }));
       EXPECT_TRUE(std::ranges::all_of(lower.mass, [](double m) { return m >= 0; }));
       double widest = 0;
@@ -131,14 +131,14 @@ TEST(LossLaw, EnclosesDivergencesForEveryGamma) {
 }
 
 // Means differ in second order of the step for smooth laws: what makes 10^6 uses affordable.
-TEST(LossLaw, BothBoundsConvergeWithTheSquareOfTheStep) {
+TEST(GridLaw, BothBoundsConvergeWithTheSquareOfTheStep) {
   for (const auto& [name, pair] : pairs()) {
     SCOPED_TRACE(name);
     const auto gap = [&](double wanted) {
       const LossRange range = loss_range(pair, 1e-14);
       const double step = aligned_step(pair, wanted);
       const auto mean = [&](Bound bound) {
-        const LossLaw law = discretize(pair, range, step, bound);
+        const GridLaw law = discretize(pair, range, step, bound);
         double sum = 0;
         for (std::size_t i = 0; i < law.mass.size(); ++i) sum += law.mass[i] * law.loss(i);
         return sum;

@@ -295,7 +295,7 @@ TEST(PldAccountant, EndsOfTheRange) {
 // BestAccountant stops if one accountant's lower bound lies above another's upper bound.
 TEST(PldAccountant, ContradictsNoOtherAccountant) {
   const std::vector<Event> all = {{Gaussian{9}, 4},     {PoissonGaussian{.02, 1.1}, 200}, {Laplace{8}, 5},
-                                  {Exponential{.1}, 9}, {ApproxDp{.05, 1e-9}, 6},         {Gdp{.2}, 1}};
+                                  {Exponential{.1}, 9}, {ApproxDp{.05, 1e-12}, 6},        {Gdp{.2}, 1}};
   for (const Adjacency adjacency : {add_remove, replace_one})
     for (const double delta : {1e-3, 1e-6, 1e-10}) {
       BestAccountant together(adjacency);

@@ -11,7 +11,7 @@ namespace dpmpi {
 
 /// Laws on grids of one step, and how often each is used.
 struct CountedLaw {
-  LossLaw law;
+  GridLaw law;
   double count = 1;
 };
 

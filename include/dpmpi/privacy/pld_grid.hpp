@@ -10,7 +10,7 @@ namespace dpmpi {
 
 /// The law of the loss of one use: mass[i] at loss anchor + (first + i) step, `infinite` at infinity. The total may
 /// differ from 1: more is above, less is below.
-struct LossLaw {
+struct GridLaw {
   double step = 0, anchor = 0;
   std::int64_t first = 0;
   std::vector<double> mass = {};
@@ -35,7 +35,7 @@ enum class Bound { upper, lower };
 
 /// For measures (P, Q) write H_gamma = sup_S P(S) - gamma Q(S). `upper`: H_gamma of the law is at least the pair's
 /// for every gamma > 0; `lower`: at most. Either carries over to any composition.
-LossLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound);
+GridLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound);
 
 /// The step, at most `step`, with which `pair`'s second loss lies on the grid of its anchor; `step` if it has none
 /// or none within a grid cell.
