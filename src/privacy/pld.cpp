@@ -293,7 +293,7 @@ const PldAccountant::Interval& PldAccountant::epsilon_interval(double delta) con
     if (uses_.count(NonPrivate{}) > 0)
       interval = {infinity, infinity};
     else if (!uses_.empty())
-      interval = solve({true, delta, 0x1p-10});
+      interval = solve({true, delta, 0x1p-13});
     found = epsilon_.emplace(delta, interval).first;
   }
   return found->second;

@@ -71,8 +71,9 @@ class PublicStream {
 };
 
 /// Sequential reader of the secret words of (step, site), from the first: for samplers that use a varying number of
-/// them. What it reads is a function of (key, step, site) alone, and readers of different steps or sites never meet:
-/// the pair is the cipher's nonce, and a reader that comes to the end of the block counter (2^35 words) throws.
+/// them. What it reads is a function of (key, step, site) alone, and readers of different steps or sites never
+/// meet: the pair is the cipher's nonce, and a reader that comes to the end of the block counter (2^35 words)
+/// throws.
 class SecretReader {
  public:
   SecretReader(SecretStream& stream, std::uint64_t step, std::uint32_t site)
