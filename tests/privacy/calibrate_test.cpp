@@ -103,7 +103,11 @@ TEST(Calibrate, SlowPublishedMultipliersByPrivacyLossDistributions) {
     EXPECT_LE(epsilon_guarantee(events(z), adjacency, mnist_delta, "pld").epsilon, epsilon);
     return z;
   };
-  const auto expect_published = [](double z, double published) { EXPECT_NEAR(z / published, 1, 2e-4); };
+  // The published values come from a coarser upper grid: they may ask for more noise than is needed.
+  const auto expect_published = [](double z, double published) {
+    EXPECT_LE(z / published, 1 + 2e-4);
+    EXPECT_GE(z / published, 1 - 5e-4);
+  };
   const struct {
     double epsilon, descent_ascent, thirds, shares;
   } rows[] = {{0.5, 17.149432, 14.821616, 5.586633},
