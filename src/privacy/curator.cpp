@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -169,11 +170,13 @@ std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t las
 void Curator::reserve(std::uint64_t step) {
   const Stopwatch watch(timing_.ledger);
   const InPhase phase(Phase::ledger);
-  const std::uint64_t first = reserved_;
-  reserved_ = window_end(step);
+  std::vector<LedgerEntry> lines;
+  while (reserved_ <= step) {  // window by window, also for a method that skips steps: so does resume_at read them
+    const std::uint64_t first = std::exchange(reserved_, window_end(reserved_));
+    for (auto& line : entries(first, reserved_)) lines.push_back(std::move(line));
+  }
   if (!comm_.is_root()) return;
   verify(ledger_ != nullptr, "a release needs a ledger");
-  const auto lines = entries(first, reserved_);
   if (!lines.empty()) ledger_->append(lines);
   fault_point("reserved");
 }

@@ -27,6 +27,11 @@ bool nothing_released(const fs::path& folder) {
   return std::count(ledger.begin(), ledger.end(), '\n') <= 1;
 }
 
+ConfigError finished(const std::string& path) {
+  return ConfigError(
+      fmt::format("{} is finished: its model and certificate are there, nothing is left to do", path));
+}
+
 fs::path first_free(const std::string& stem) {
   std::error_code error;
   fs::create_directories("runs", error);
@@ -68,6 +73,7 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
 
 RunDirectory open_run_directory(const std::string& path) {
   RunDirectory directory{path, RunLock(path)};
+  if (fs::exists(path + "/certificate.json")) throw finished(path);  // since the caller looked
   if (nothing_released(path))
     throw ConfigError(
         fmt::format("the run in {} was killed before its first step and has released nothing: there is nothing to "

@@ -73,7 +73,7 @@ TEST_F(Stop, TheSecondSignalLeavesAtOnce) {
 // again.
 TEST_F(Disk, EveryFailedOperationIsNamedAndTheRunGoesOnLater) {
   const std::string seeded = config_ + " privacy.seed=1";
-  ASSERT_EQ(launch(1, "none", fmt::format("{} run.dir={}/whole", seeded, folder_)).code, 0);
+  ASSERT_EQ(alone("none", fmt::format("{} run.dir={}/whole", seeded, folder_)).code, 0);
   const std::pair<const char*, const char*> faults[] = {
       {"write:ledger.jsonl@0#2=ENOSPC", "ledger.jsonl: No space left on device; make room there"},
       {"fsync:ledger.jsonl@0#2=EIO", "ledger.jsonl: Input/output error; the disk or its server"},
@@ -84,17 +84,17 @@ TEST_F(Disk, EveryFailedOperationIsNamedAndTheRunGoesOnLater) {
       {"write:next.new@0#3=ENOSPC", "next.new: No space left"},
       {"fsync:next.new@0#3=EIO", "next.new: Input/output error"},
       {"rename:latest@0#3=ENOSPC", "latest: No space left"},
-      {"fsync:checkpoint@0#9=EIO", "checkpoint: Input/output error"},
+      {"rename:previous@0#2=EIO", "previous: Input/output error"},
       {"write:model@0#1=ENOSPC", "model.safetensors.new: No space left"},
       {"rename:certificate@0#1=EROFS", "certificate.json: Read-only file system"},
   };
   for (const auto& [fault, message] : faults) {
     fs::remove_all(run_);
-    const Outcome outcome = launch(2, fault, seeded);
+    const Outcome outcome = alone(fault, seeded);
     EXPECT_EQ(outcome.code, 3) << fault << "\n" << outcome.output;
     EXPECT_TRUE(contains(outcome, message)) << fault << "\n" << outcome.output;
     EXPECT_FALSE(fs::exists(run_ + "/certificate.json")) << fault;
-    ASSERT_EQ(launch(1, "none", run_).code, 0) << fault;
+    ASSERT_EQ(alone("none", run_).code, 0) << fault;
     for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json"})
       EXPECT_EQ(read_file(folder_ + "/whole/" + name), read_file(run_ + "/" + name)) << fault << " " << name;
   }
@@ -103,10 +103,10 @@ TEST_F(Disk, EveryFailedOperationIsNamedAndTheRunGoesOnLater) {
 TEST_F(Disk, ARunThatCouldNotBeginBeginsAgain) {
   for (const char* fault : {"write:ledger.jsonl@0#1=ENOSPC", "write:plan.json@0#1=ENOSPC", "write:key@0#1=ENOSPC",
                             "rename:checkpoint/latest@0#1=ENOSPC"}) {
-    EXPECT_EQ(launch(2, fault, config_).code, 3) << fault;
-    const Outcome resumed = launch(1, "none", run_);
+    EXPECT_EQ(alone(fault, config_).code, 3) << fault;
+    const Outcome resumed = alone("none", run_);
     EXPECT_EQ(resumed.code, 2) << fault << resumed.output;
-    EXPECT_EQ(launch(1, "none", config_).code, 0) << fault;
+    EXPECT_EQ(alone("none", config_).code, 0) << fault;
     fs::remove_all(run_);
   }
 }
@@ -119,9 +119,9 @@ TEST_F(Disk, ADataFileThatChangesWhileItIsRead) {
 }
 
 TEST_F(Disk, ALostMetricsFileIsNotFilledWithZeros) {
-  ASSERT_EQ(launch(2, "step@0#100=kill", config_).code, 137);
+  ASSERT_EQ(alone("step@0#100=kill", config_).code, 137);
   fs::resize_file(run_ + "/metrics.jsonl", 3);
-  const Outcome outcome = launch(1, "none", run_);
+  const Outcome outcome = alone("none", run_);
   EXPECT_EQ(outcome.code, 3) << outcome.output;
   EXPECT_TRUE(contains(outcome, "metrics.jsonl is shorter (3 bytes)")) << outcome.output;
 }
@@ -130,8 +130,8 @@ TEST_F(Disk, ALostMetricsFileIsNotFilledWithZeros) {
 // ------------------------------------------------------------------------------------------
 
 TEST_F(Refusal, OtherSettingsAreShownAsADifference) {
-  ASSERT_EQ(launch(2, "step@0#100=usr1", config_).code, 6);
-  const Outcome outcome = launch(1, "none", run_ + " method.momentum=0.25 data.bias=2 report.eval_every=3");
+  ASSERT_EQ(alone("step@0#100=usr1", config_).code, 6);
+  const Outcome outcome = alone("none", run_ + " method.momentum=0.25 data.bias=2 report.eval_every=3");
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_TRUE(contains(outcome, "method.momentum: it was 0.5, now 0.25")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "data.bias: it was 1, now 2")) << outcome.output;
@@ -140,42 +140,42 @@ TEST_F(Refusal, OtherSettingsAreShownAsADifference) {
 
 // The checkpoint of a later step with the ledger of an earlier one.
 TEST_F(Refusal, ARolledBackLedger) {
-  ASSERT_EQ(launch(2, "step@0#50=usr1", config_).code, 6);
+  ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
   const std::string early = read_file(run_ + "/ledger.jsonl");
-  ASSERT_EQ(launch(2, "step@0#100=usr1", run_).code, 6);
+  ASSERT_EQ(alone("step@0#100=usr1", run_).code, 6);
   std::ofstream(run_ + "/ledger.jsonl") << early;
-  const Outcome outcome = launch(1, "none", run_);
+  const Outcome outcome = alone("none", run_);
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome, "it has 2 lines, and had 3")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "Put back the newer ledger")) << outcome.output;
 }
 
 TEST_F(Refusal, ACopyOfTheRunDirectory) {
-  ASSERT_EQ(launch(2, "step@0#50=usr1", config_).code, 6);
+  ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
   fs::copy(run_, folder_ + "/copy", fs::copy_options::recursive);
-  Outcome outcome = launch(1, "none", folder_ + "/copy");
+  Outcome outcome = alone("none", folder_ + "/copy");
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome, "is a copy of a run directory")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "--set run.moved=true")) << outcome.output;
   fs::rename(run_, folder_ + "/renamed");
-  EXPECT_EQ(launch(1, "none", folder_ + "/renamed").code, 0) << "a rename is no copy";
+  EXPECT_EQ(alone("none", folder_ + "/renamed").code, 0) << "a rename is no copy";
 }
 
 TEST_F(Refusal, ACheckpointOfAnotherRun) {
   for (const char* name : {"/run", "/other"})
-    ASSERT_EQ(launch(2, "step@0#50=usr1", fmt::format("{} run.dir={}{}", config_, folder_, name)).code, 6);
+    ASSERT_EQ(alone("step@0#50=usr1", fmt::format("{} run.dir={}{}", config_, folder_, name)).code, 6);
   for (const char* file : {"/checkpoint/latest", "/checkpoint/previous"})
     fs::copy_file(folder_ + "/other" + file, run_ + file, fs::copy_options::overwrite_existing);
-  const Outcome outcome = launch(1, "none", run_);
+  const Outcome outcome = alone("none", run_);
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome, "written under another key")) << outcome.output;
 }
 
 TEST_F(Refusal, AKeyThatOthersMayReadOrThatWasEdited) {
-  ASSERT_EQ(launch(2, "step@0#50=usr1", config_).code, 6);
+  ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
   const std::string key = run_ + "/checkpoint/key";
   fs::permissions(key, fs::perms(0640));
-  Outcome outcome = launch(1, "none", run_);
+  Outcome outcome = alone("none", run_);
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome, "may be read by others (mode 0640)")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "chmod 600")) << outcome.output;
@@ -183,15 +183,15 @@ TEST_F(Refusal, AKeyThatOthersMayReadOrThatWasEdited) {
   std::string text = read_file(key);
   text[60] = text[60] == '0' ? '1' : '0';  // in the digest of the config
   std::ofstream(key, std::ios::binary) << text;
-  outcome = launch(1, "none", run_);
+  outcome = alone("none", run_);
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome, "was edited")) << outcome.output;
 }
 
 TEST_F(Refusal, ADamagedCheckpointLeavesTheOneBefore) {
-  ASSERT_EQ(launch(2, "step@0#100=kill", config_).code, 137);
+  ASSERT_EQ(alone("step@0#100=kill", config_).code, 137);
   fs::resize_file(run_ + "/checkpoint/latest", 200);
-  EXPECT_EQ(launch(1, "none", run_).code, 0);
+  EXPECT_EQ(alone("none", run_).code, 0);
 }
 
 // --- hanging ranks
@@ -241,15 +241,15 @@ TEST_F(Lock, TheSecondProcessIsRefusedByNameAndTheFirstGoesOn) {
 TEST_F(Lock, AStaleLockIsRecognised) {
   for (const char* filesystem : {"none", "lock@0#1=ENOLCK"}) {
     fs::remove_all(run_);
-    ASSERT_EQ(launch(2, "step@0#50=kill", config_).code, 137);
+    ASSERT_EQ(alone("step@0#50=kill", config_).code, 137);
     ASSERT_TRUE(fs::exists(run_ + "/lock"));
-    EXPECT_EQ(launch(1, filesystem, run_).code, 0);
+    EXPECT_EQ(alone(filesystem, run_).code, 0);
   }
   // On another machine nobody can tell: the message says what to do.
   fs::remove_all(run_);
-  ASSERT_EQ(launch(2, "step@0#50=kill", config_).code, 137);
+  ASSERT_EQ(alone("step@0#50=kill", config_).code, 137);
   std::ofstream(run_ + "/lock") << "elsewhere boot 123 456\n";
-  const Outcome outcome = launch(1, "lock@0#1=ENOLCK", run_);
+  const Outcome outcome = alone("lock@0#1=ENOLCK", run_);
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_TRUE(contains(outcome, "in use by process 123 on elsewhere: if it no longer runs, remove"))
       << outcome.output;

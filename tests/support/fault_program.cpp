@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "dpmpi/comm/session.hpp"
@@ -108,4 +109,12 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace dpmpi
 
-int main(int argc, char** argv) { return argc < 3 ? 99 : dpmpi::run(argc, argv); }
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  try {
+    return dpmpi::run(argc, argv);
+  } catch (const dpmpi::Error& e) {  // before MPI starts
+    fmt::print(stderr, "dpmpi: {}\n", e.what());
+    return static_cast<int>(e.code());
+  }
+}
