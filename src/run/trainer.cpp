@@ -207,11 +207,13 @@ void Run::open_door() {
 void Run::start_directory() {
   place_ = make_run_directory(config_.run.dir, std::filesystem::path(config_.path()).stem().string());
   directory_ = place_.path;
+  const std::string plan = plan_json(plan_, config_, facts_);
   write_file(directory_ + "/config.ini", config_.resolved());
-  write_file(directory_ + "/plan.json", plan_json(plan_, config_, facts_));
+  write_file(directory_ + "/plan.json", plan);
   ledger_.emplace(
       Ledger::create(directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
-                     fmt::format(R"("config":"{}","data":"{}")", config_.digest(), curator_->commitment())));
+                     fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(), sha256(plan),
+                                 curator_->commitment())));
   write_key(directory_, *key_);
 }
 
