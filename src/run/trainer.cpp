@@ -154,7 +154,7 @@ void Run::refuse_early() {
   place_ = open_run_directory(*options_.resume);
   directory_ = place_.path;
   key_ = read_key(directory_);
-  checkpoint_ = read_checkpoint(directory_, key_->key);
+  checkpoint_ = read_checkpoint(directory_, &key_->key);
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
   check_continuation(directory_, *checkpoint_, *key_, config_, program_, *ledger_);
 }
@@ -210,10 +210,10 @@ void Run::start_directory() {
   const std::string plan = plan_json(plan_, config_, facts_);
   write_file(directory_ + "/config.ini", config_.resolved());
   write_file(directory_ + "/plan.json", plan);
-  ledger_.emplace(
-      Ledger::create(directory_ + "/ledger.jsonl", {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
-                     fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(), sha256(plan),
-                                 curator_->commitment())));
+  ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
+                                 {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
+                                 fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
+                                             sha256(plan), curator_->commitment())));
   write_key(directory_, *key_);
 }
 
@@ -361,10 +361,9 @@ void Run::finish() {
   if (!root_) return;
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
-  const std::string certificate =
-      certificate_json(config_, facts_, plan_, *ledger_,
-                       {curator_->commitment(), program_.digest,
-                        generator_commitments(key_->key, training_.layout.blocks)});
+  const std::string certificate = certificate_json(
+      config_, facts_, plan_, *ledger_,
+      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks)});
   write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
                                                             {{"method", config_.method_name},
                                                              {"objective", config_.objective_name},
