@@ -26,7 +26,8 @@ struct Checkpoint {
 /// key. Throws DataError; one of the two is then still whole. Root only.
 void write_checkpoint(const std::string& run_directory, const SecretKey& key, const Checkpoint& checkpoint);
 /// The newest readable checkpoint. Throws DataError if there is none or both are damaged, PrivacyError if it was
-/// written under another key. Without a key (null: a check by somebody who does not hold it) whose it is stays open.
+/// written under another key. Without a key (null: a check by somebody who does not hold it) whose it is stays
+/// open.
 Checkpoint read_checkpoint(const std::string& run_directory, const SecretKey* key);
 /// True if a checkpoint of any age is there, readable or not.
 bool has_checkpoint(const std::string& run_directory);
