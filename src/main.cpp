@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "dpmpi/comm/session.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/run/config.hpp"
+#include "dpmpi/run/directory.hpp"
 #include "dpmpi/run/signals.hpp"
 #include "dpmpi/run/trainer.hpp"
 
@@ -51,11 +51,9 @@ int main(int argc, char** argv) {
 
     // 3. The configuration, checked as a whole.
     if (line.command == "resume") options.resume = line.arguments[0];
-    if (options.resume && std::filesystem::exists(*options.resume + "/certificate.json"))
-      throw ConfigError(fmt::format("{} is finished: its model and certificate are there, nothing is left to do",
-                                    *options.resume));
     const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
     config = std::make_unique<RunConfig>(path, line.overrides);
+    if (options.resume && launcher_rank() == 0) refuse_finished(*options.resume, config->run.keep_key);
     options.quiet = line.quiet;
     if (line.quiet) config->report.progress = "none";
   } catch (const Error& e) {

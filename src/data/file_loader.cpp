@@ -43,12 +43,22 @@ class FileLoader {
   RecordsBuilder& builder(std::uint32_t block) { return builders_[block - begin()]; }
 
   void allocate(std::uint64_t extra_bytes) {
+    const FileLayout& layout = source_.layout;
+    const std::uint64_t slots = range_.layout.begin(end()) - range_.layout.begin(begin());
+    // Ranks of one machine share its memory: all look before any of them takes some.
+    const Communicator node = comm_.node();
+    std::int64_t needed[] = {
+        static_cast<std::int64_t>(RecordsBuilder::bytes(layout.storage, layout.features, slots) + extra_bytes),
+        static_cast<std::int64_t>(slots)};
+    node.sum(needed);
     all_or_none(comm_, [&] {
-      const FileLayout& layout = source_.layout;
-      const std::uint64_t slots = range_.layout.begin(end()) - range_.layout.begin(begin());
-      check_memory(
-          RecordsBuilder::bytes(layout.storage, layout.features, slots) + extra_bytes, available_memory(),
-          fmt::format("{}: {} records of {} features on this rank", source_.records.path, slots, layout.features));
+      const std::string where =
+          node.size() > 1 ? fmt::format("the {} ranks of this machine", node.size()) : "this rank";
+      check_memory(static_cast<std::uint64_t>(needed[0]), available_memory(),
+                   fmt::format("{}: {} records of {} features on {}", source_.records.path, needed[1],
+                               layout.features, where));
+    });
+    all_or_none(comm_, [&] {
       for (std::uint32_t b = begin(); b < end(); ++b)
         builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_);
     });

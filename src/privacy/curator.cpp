@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +12,8 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/fault.hpp"
+#include "dpmpi/core/heartbeat.hpp"
 
 namespace dpmpi {
 namespace {
@@ -119,27 +122,63 @@ const Query& Curator::query(std::uint32_t site) const {
   return sites_[site]->query;
 }
 
-void Curator::resume_at(std::uint64_t t, std::uint64_t reserved) {
+// The ledger was written window by window; of the last window an interrupted write may have left some lines only.
+// No noise was drawn under those, and they are completed here, as they would have been.
+void Curator::resume_at(std::uint64_t t) {
   for (auto& s : sites_) s->next = t;
-  reserved_ = reserved;
+  reserved_ = 0;
+  if (comm_.is_root()) {
+    verify(ledger_ != nullptr, "a release needs a ledger");
+    const std::vector<Event> events = ledger_->events();
+    std::size_t at = 0;
+    for (std::uint64_t last = 0; reserved_ < steps_; reserved_ = last) {
+      last = window_end(reserved_);
+      const auto lines = entries(reserved_, last);
+      std::size_t found = 0;
+      while (found < lines.size() && at < events.size() && lines[found].event == events[at]) ++found, ++at;
+      if (found == lines.size()) continue;
+      if (at == events.size() && found > 0) ledger_->append(std::span(lines).subspan(found)), reserved_ = last;
+      break;
+    }
+    if (at < events.size() || reserved_ < std::min(t, steps_))
+      throw PrivacyError(fmt::format(
+          "the ledger does not follow the plan: line {} is not the one that this config's plan writes there. Put "
+          "back the ledger and the config that belong together, or start a new run",
+          at + 2));
+  }
+  comm_.broadcast(reserved_);
+}
+
+std::uint64_t Curator::window_end(std::uint64_t step) const {
+  return std::min(steps_, (step / reserved_steps + 1) * reserved_steps);
+}
+
+// The ledger lines that pay for the steps of one window, of all queries.
+std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t last) const {
+  std::vector<LedgerEntry> lines;
+  for (const auto& s : sites_) {
+    const Query& q = s->query;
+    const std::uint64_t end = std::min(last, q.steps);
+    for (const auto& event : q.events(std::min(first, end), end))
+      lines.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, end - 1,
+                                          q.name, q.bound.clip, q.eta)});
+  }
+  return lines;
 }
 
 // Writes the ledger lines of the next steps of all queries in one go: before any noise of these steps is used.
 void Curator::reserve(std::uint64_t step) {
   const Stopwatch watch(timing_.ledger);
-  const std::uint64_t first = reserved_, last = std::min(steps_, (step / reserved_steps + 1) * reserved_steps);
-  reserved_ = last;
+  const InPhase phase(Phase::ledger);
+  std::vector<LedgerEntry> lines;
+  while (reserved_ <= step) {  // window by window, also for a method that skips steps: so does resume_at read them
+    const std::uint64_t first = std::exchange(reserved_, window_end(reserved_));
+    for (auto& line : entries(first, reserved_)) lines.push_back(std::move(line));
+  }
   if (!comm_.is_root()) return;
   verify(ledger_ != nullptr, "a release needs a ledger");
-  std::vector<LedgerEntry> entries;
-  for (const auto& s : sites_) {
-    const Query& q = s->query;
-    const std::uint64_t end = std::min(last, q.steps);
-    for (const auto& event : q.events(std::min(first, end), end))
-      entries.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first,
-                                            end - 1, q.name, q.bound.clip, q.eta)});
-  }
-  if (!entries.empty()) ledger_->append(entries);
+  if (!lines.empty()) ledger_->append(lines);
+  fault_point("reserved");
 }
 
 // Sends each rank its blocks' shares of the next batches without replacement, and of no others.
@@ -197,13 +236,15 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   s.sum.clear();
   {
     const Stopwatch watch(timing_.kernels);
-    for (std::size_t i = 0; i < shard_.blocks.size(); ++i)
+    const InPhase phase(Phase::kernels);
+    for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
       s.batching.for_each(shard_.blocks[i].records, s.selected[i],
                           [&](const Rows& rows) { kernel(rows, s.query.bound, s.sum); });
   }
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
   if (comm_.is_root() && s.query.is_private()) add_noise(s, batch.step_);
+  fault_point("reduce");
   const Stopwatch watch(timing_.reduce);
   s.sum.extra().front() = stop_requested_ ? 1 : 0;
   if (mask_) mask_->apply(s.sum.message(), batch.step_, query.site);
@@ -217,6 +258,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
 // lattice too.
 void Curator::add_noise(Site& s, std::uint64_t step) {
   const Stopwatch watch(timing_.noise);
+  const InPhase phase(Phase::noise);
   if (s.query.noise == Noise::discrete_gaussian) {
     const DiscreteGaussianSampler sampler(s.query.noise_quanta);
     SecretReader bits(*noise_, step, s.query.site);
@@ -250,6 +292,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
       out[j] = static_cast<float>(static_cast<double>(message[j]) * quantum);
     s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
   }
+  fault_point("release");
   const Stopwatch watch(timing_.broadcast);
   comm_.broadcast(std::span<float>(s.released));
   stop_agreed_ = s.released.back() > 0;

@@ -2,15 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -97,45 +93,20 @@ std::size_t for_each_line(const std::string& bytes, Take take) {
   return begin;
 }
 
-int open_locked(const std::string& path, int flags) {
-  const int file = ::open(path.c_str(), flags | O_RDWR | O_APPEND | O_CLOEXEC, 0644);
-  if (file < 0) fail(path, "cannot open", errno);
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // other errors: a file system without locks
-    ::close(file);
-    throw DataError(fmt::format("ledger {}: another process is writing to it", path));
-  }
+DurableFile open_locked(const std::string& path, int flags) {
+  DurableFile file(path, flags | O_RDWR | O_APPEND, 0644, "ledger ");
+  bool unsupported = false;
+  if (!file.lock(unsupported)) throw DataError(fmt::format("ledger {}: another process is writing to it", path));
   return file;
-}
-
-void sync_directory_of(const std::string& path) {
-  const auto parent = std::filesystem::path(path).parent_path();
-  const std::string directory = parent.empty() ? "." : parent.string();
-  const int file = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) fail(path, "cannot open its directory", errno);
-  const int result = ::fsync(file), error = errno;
-  ::close(file);
-  if (result != 0 && error != EINVAL)
-    fail(path, "cannot sync its directory", error);  // EINVAL: not supported there
 }
 
 }  // namespace
 
-Ledger::Ledger(std::string path, int file) : path_(std::move(path)), file_(file) {}
+Ledger::Ledger(std::string path, DurableFile file) : path_(std::move(path)), file_(std::move(file)) {}
 
-Ledger::Ledger(Ledger&& other) noexcept
-    : path_(std::move(other.path_)),
-      file_(std::exchange(other.file_, -1)),
-      header_(other.header_),
-      lines_(std::move(other.lines_)),
-      events_(std::move(other.events_)),
-      head_(std::move(other.head_)),
-      size_(other.size_),
-      cut_(other.cut_),
-      broken_(other.broken_) {}
+Ledger::Ledger(Ledger&& other) noexcept = default;
 
-Ledger::~Ledger() {
-  if (file_ >= 0) ::close(file_);
-}
+Ledger::~Ledger() = default;
 
 Ledger Ledger::create(const std::string& path, const EventHeader& header, const std::string& extra) {
   std::string line = fmt::format("{{\"ledger\":1,\"adjacency\":\"{}\"", name(header.adjacency));
@@ -147,7 +118,7 @@ Ledger Ledger::create(const std::string& path, const EventHeader& header, const 
 
   Ledger ledger(path, open_locked(path, O_CREAT | O_EXCL));
   ledger.write(line + "\n");
-  sync_directory_of(path);
+  sync_folder_of(path);
   ledger.header_ = header;
   ledger.lines_.push_back(std::move(line));
   ledger.head_ = reader.head;
@@ -164,9 +135,10 @@ Ledger Ledger::open(const std::string& path) {
   });
   if (reader.lines() == 0) throw PrivacyError(fmt::format("{}:1: a ledger begins with its header", path));
   ledger.cut_ = bytes.size() - complete;
-  if (ledger.cut_ > 0 &&
-      (::ftruncate(ledger.file_, static_cast<off_t>(complete)) != 0 || ::fsync(ledger.file_) != 0))
-    fail(path, "cannot cut off an interrupted write", errno);
+  if (ledger.cut_ > 0) {
+    ledger.file_.truncate(complete);
+    ledger.file_.sync();
+  }
   ledger.size_ = complete;
   ledger.header_ = *reader.header;
   ledger.events_ = std::move(reader.events);
@@ -196,23 +168,16 @@ void Ledger::append(std::span<const LedgerEntry> entries) {
   for (const LedgerEntry& entry : entries) events_.push_back(entry.event);
 }
 
-// One write, then fdatasync. After any failure what reached the disk is unknown (a failed sync must not be tried
+// One write, then one sync. After any failure what reached the disk is unknown (a failed sync must not be tried
 // again), so the ledger stays closed for entries.
 void Ledger::write(const std::string& text) {
   if (broken_) throw DataError(fmt::format("ledger {}: an earlier write failed; open it again", path_));
   broken_ = true;
-  struct stat status {};
-  if (::fstat(file_, &status) != 0) fail(path_, "cannot stat", errno);
-  if (static_cast<std::uint64_t>(status.st_size) != size_)
+  if (file_.size() != size_)
     throw DataError(fmt::format("ledger {}: has {} bytes instead of {}: somebody else wrote to it", path_,
-                                status.st_size, size_));
-  ssize_t written = 0;
-  do written = ::write(file_, text.data(), text.size());
-  while (written < 0 && errno == EINTR);
-  if (written < 0) fail(path_, "cannot write", errno);
-  if (static_cast<std::size_t>(written) != text.size())
-    throw DataError(fmt::format("ledger {}: wrote {} of {} bytes (disk full?)", path_, written, text.size()));
-  if (::fdatasync(file_) != 0) fail(path_, "cannot sync to disk", errno);
+                                file_.size(), size_));
+  file_.write(text);
+  file_.sync();
   size_ += text.size();
   broken_ = false;
 }

@@ -1,45 +1,61 @@
 #include "dpmpi/run/checkpoint.hpp"
 
-#include <array>
 #include <filesystem>
+#include <string_view>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "dpmpi/core/archive.hpp"
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/durable.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/fault.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr std::string_view magic = "dpmpi checkpoint 1\n";
-constexpr std::size_t digest_size = 64;
+namespace fs = std::filesystem;
+
+// Then a checksum (is it whole?), a MAC (is it this run's?), each of 64 digits, and the archive.
+constexpr std::string_view magic = "dpmpi checkpoint 2\n";
+constexpr std::size_t digits = 64, head = magic.size() + 2 * digits;
 
 std::string latest(const std::string& run) { return run + "/checkpoint/latest"; }
 std::string previous(const std::string& run) { return run + "/checkpoint/previous"; }
-std::string key_path(const std::string& run) { return run + "/checkpoint/key"; }
+
+std::string mac(const SecretKey& key, const std::string& body) {
+  return key.derive("checkpoint").authenticate(body);
+}
 
 void describe(Archive& archive, Checkpoint& c) {
   archive.field("step", c.step);
-  archive.field("config_digest", c.config_digest);
+  archive.field("config", c.config);
   archive.field("commitment", c.commitment);
   archive.field("program", c.program);
+  archive.field("program_text", c.program_text);
   archive.field("ledger_lines", c.ledger_lines);
   archive.field("ledger_line_hash", c.ledger_line_hash);
+  archive.field("ledger_inode", c.ledger_inode);
   archive.field("metrics_bytes", c.metrics_bytes);
+  archive.field("timing_bytes", c.timing_bytes);
   archive.field("method_state", c.method_state);
 }
 
-Checkpoint parse(const std::string& path) {
+Checkpoint parse(const std::string& path, const SecretKey* key) {
   const std::string text = read_file(path);
-  if (text.size() < magic.size() + digest_size || !text.starts_with(magic))
+  if (text.size() < head || !text.starts_with(magic))
     throw DataError(fmt::format("{} is not a checkpoint of this version", path));
-  const std::string body = text.substr(magic.size() + digest_size);
-  if (sha256(body) != text.substr(magic.size(), digest_size))
+  const std::string body = text.substr(head);
+  if (sha256(body) != text.substr(magic.size(), digits))
     throw DataError(fmt::format("{} is damaged: its checksum does not fit", path));
+  if (key && mac(*key, body) != text.substr(magic.size() + digits, digits))
+    throw PrivacyError(fmt::format(
+        "{} was written under another key than checkpoint/key: it belongs to another run or was edited. The noise "
+        "of "
+        "one run on the sums of another would give data away. Put back the files that belong together, or start a "
+        "new run",
+        path));
   Archive archive(body);
   Checkpoint c;
   describe(archive, c);
@@ -49,20 +65,25 @@ Checkpoint parse(const std::string& path) {
 
 }  // namespace
 
-void write_checkpoint(const std::string& run, const Checkpoint& checkpoint) {
+void write_checkpoint(const std::string& run, const SecretKey& key, const Checkpoint& checkpoint) {
   Archive archive;
   Checkpoint copy = checkpoint;
   describe(archive, copy);
-  std::error_code ignored;
-  std::filesystem::rename(latest(run), previous(run), ignored);  // absent the first time
-  write_file(latest(run), fmt::format("{}{}{}", magic, sha256(archive.bytes()), archive.bytes()), 0600);
+  const std::string& body = archive.bytes();
+  // The new one is whole and on disk before the old one gives way: at every moment one of the two can be read.
+  const std::string fresh = run + "/checkpoint/next";
+  write_file(fresh, fmt::format("{}{}{}{}", magic, sha256(body), mac(key, body), body), 0600);
+  if (fs::exists(latest(run))) rename_file(latest(run), previous(run));
+  fault_point("renamed");
+  rename_file(fresh, latest(run));
+  sync_folder_of(latest(run));
 }
 
-Checkpoint read_checkpoint(const std::string& run) {
+Checkpoint read_checkpoint(const std::string& run, const SecretKey* key) {
   std::string why;
   for (const auto& path : {latest(run), previous(run)}) {
     try {
-      return parse(path);
+      return parse(path, key);
     } catch (const DataError& e) {
       why += fmt::format("{}{}", why.empty() ? "" : "; ", e.what());
     }
@@ -70,27 +91,10 @@ Checkpoint read_checkpoint(const std::string& run) {
   throw DataError(fmt::format("no checkpoint to go on from in {}: {}", run, why));
 }
 
-void write_key(const std::string& run, const SecretKey& key) {
-  const auto bytes = key.bytes();
-  write_file(key_path(run), std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), 0600);
-}
+bool has_checkpoint(const std::string& run) { return fs::exists(latest(run)) || fs::exists(previous(run)); }
 
-SecretKey read_key(const std::string& run) {
-  const std::string text = read_file(key_path(run));
-  if (text.size() != 32) throw DataError(fmt::format("{} is not a key", key_path(run)));
-  return SecretKey::from_bytes(
-      std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(text.data()), 32));
-}
-
-void wipe_key(const std::string& run) {
-  const std::string path = key_path(run);
-  const int file = ::open(path.c_str(), O_WRONLY);  // in place: a new file would leave the old blocks as they are
-  if (file < 0) return;
-  const std::array<char, 32> zeros{};
-  const bool wiped = ::pwrite(file, zeros.data(), zeros.size(), 0) == 32 && ::fsync(file) == 0;
-  ::close(file);
-  if (!wiped) throw DataError(fmt::format("cannot overwrite {}: remove it by hand", path));
-  std::filesystem::remove(path);
+void remove_checkpoints(const std::string& run) {
+  for (const char* name : {"next.new", "next", "previous", "latest"}) fs::remove(run + "/checkpoint/" + name);
 }
 
 }  // namespace dpmpi

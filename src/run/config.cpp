@@ -43,6 +43,12 @@ void RunOptions::declare(Options& options) {
            Range::at_least(0))
       .add("max_hours", max_hours, "stop with a checkpoint after this many hours (0: no limit)",
            Range::non_negative())
+      .add("stop_file", stop_file,
+           "stop with a checkpoint when this file exists (seen by the root within a second)")
+      .add("timeout_s", timeout_s,
+           "end the job if a rank makes no progress for this many seconds, and name it (0: wait for ever)",
+           Range::non_negative())
+      .add("moved", moved, "resume: go on although the run directory is a copy or was moved between file systems")
       .add("keep_key", keep_key,
            "keep the noise key after the run instead of wiping it (whoever has it can remove the noise)");
 }
@@ -185,7 +191,7 @@ std::string RunConfig::resolved() const {
   return text;
 }
 
-std::string RunConfig::digest() const {
+std::string RunConfig::essentials() const {
   std::string text;
   for (const auto& options : sections_)
     for (const auto& declaration : options->declarations()) {
@@ -193,7 +199,9 @@ std::string RunConfig::digest() const {
       if (name.starts_with("run.") || name.starts_with("report.") || name == "data.root") continue;
       text += fmt::format("{} = {}\n", name, declaration.text());
     }
-  return sha256(text);
+  return text;
 }
+
+std::string RunConfig::digest() const { return sha256(essentials()); }
 
 }  // namespace dpmpi

@@ -3,14 +3,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/core/durable.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/fault.hpp"
 
 namespace dpmpi {
 namespace {
@@ -19,40 +20,16 @@ namespace {
   throw DataError(fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)));
 }
 
-void write_all(int file, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(path, "write");
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-void sync_folder(const std::string& path) {
-  const auto folder = std::filesystem::path(path).parent_path().string();
-  const int file = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (file < 0) fail(folder, "open");
-  const int result = ::fsync(file);
-  ::close(file);
-  if (result != 0) fail(folder, "sync");
-}
-
 }  // namespace
 
 void write_file(const std::string& path, std::string_view text, int permissions) {
   const std::string temporary = path + ".new";
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC, permissions);
-  if (file < 0) fail(temporary, "create");
-  try {
-    write_all(file, text, temporary);
-    if (::fsync(file) != 0) fail(temporary, "sync");
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  if (::close(file) != 0) fail(temporary, "close");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail(path, "rename to");
-  sync_folder(path);
+  DurableFile file(temporary, O_WRONLY | O_CREAT | O_TRUNC, permissions);
+  file.write(text);
+  file.sync();
+  file.close();
+  rename_file(temporary, path);
+  sync_folder_of(path);
 }
 
 std::string read_file(const std::string& path) {
@@ -74,64 +51,21 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-LineFile::LineFile(const std::string& path, std::uint64_t offset, int permissions) : path_(path), size_(offset) {
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, permissions);
-  if (file_ < 0) fail(path, "open");
-  if (::ftruncate(file_, static_cast<off_t>(offset)) != 0) fail(path, "truncate");
-}
-LineFile::~LineFile() {
-  if (file_ >= 0) ::close(file_);
-}
-LineFile::LineFile(LineFile&& other) noexcept { *this = std::move(other); }
-LineFile& LineFile::operator=(LineFile&& other) noexcept {
-  std::swap(path_, other.path_), std::swap(file_, other.file_), std::swap(size_, other.size_);
-  return *this;
+LineFile::LineFile(const std::string& path, std::uint64_t offset, int permissions)
+    : file_(path, O_WRONLY | O_CREAT | O_APPEND, permissions), size_(offset) {
+  if (file_.size() < offset)
+    throw DataError(
+        fmt::format("{} is shorter ({} bytes) than when the checkpoint was written ({}): put its lines "
+                    "back, or start a new run",
+                    path, file_.size(), offset));
+  file_.truncate(offset);
 }
 
 void LineFile::append(std::string_view line) {
   const std::string text = std::string(line) + "\n";
-  write_all(file_, text, path_);
+  fault_point("append");
+  file_.write(text);
   size_ += text.size();
-}
-
-void LineFile::sync() {
-  if (::fdatasync(file_) != 0) fail(path_, "sync");
-}
-
-std::string make_run_directory(const std::string& wanted, const std::string& stem) {
-  namespace fs = std::filesystem;
-  const auto holds_run = [](const fs::path& folder) {
-    return fs::exists(folder / "config.ini") || fs::exists(folder / "ledger.jsonl");
-  };
-  fs::path folder = wanted;
-  if (wanted.empty()) {
-    std::error_code ignored;
-    fs::create_directories("runs", ignored);
-    folder = fs::path("runs") / stem;
-    // create_directory is exclusive: two runs that start together get two folders.
-    for (int i = 2; fs::exists(folder) || !fs::create_directory(folder, ignored); ++i) {
-      if (ignored)
-        throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), ignored.message()));
-      folder = fs::path("runs") / fmt::format("{}-{}", stem, i);
-    }
-  } else if (holds_run(folder) && !fs::exists(folder / "checkpoint/latest") &&
-             !fs::exists(folder / "certificate.json")) {
-    throw ConfigError(fmt::format(
-        "run.dir = {} holds a run that was killed before its first step; nothing was released: remove the "
-        "folder, or choose another",
-        wanted));
-  } else if (fs::exists(folder / "certificate.json")) {
-    throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
-  } else if (holds_run(folder)) {
-    throw ConfigError(
-        fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",
-                    wanted, wanted));
-  }
-  std::error_code error;
-  fs::create_directories(folder / "checkpoint", error);
-  if (error) throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), error.message()));
-  fs::permissions(folder / "checkpoint", fs::perms::owner_all, error);
-  return folder.string();
 }
 
 std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,

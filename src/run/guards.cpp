@@ -1,8 +1,13 @@
 #include "dpmpi/run/guards.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
-#include <vector>
+#include <utility>
+
+#include <gnu/libc-version.h>
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 
@@ -13,25 +18,37 @@
 
 namespace dpmpi {
 
-void refuse_private_evaluation(const DataOptions& data) {
-  namespace fs = std::filesystem;
-  const auto files = [&](const std::string& list) {
-    std::vector<std::string> paths;
-    for (std::size_t from = 0; from <= list.size();) {
-      const std::size_t comma = std::min(list.find(',', from), list.size());
-      paths.push_back(find_file(data, list.substr(from, comma - from)));
-      from = comma + 1;
-    }
-    return paths;
-  };
-  std::vector<std::string> training = data.shards.empty() ? files(data.train) : std::vector<std::string>();
+namespace {
+
+std::vector<std::string> paths_of(const DataOptions& data, const std::string& list) {
+  std::vector<std::string> paths;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    paths.push_back(find_file(data, list.substr(from, comma - from)));
+    from = comma + 1;
+  }
+  return paths;
+}
+
+// The training files that this rank can see.
+std::vector<std::string> training_files(const DataOptions& data) {
+  if (data.shards.empty()) return paths_of(data, data.train);
+  std::vector<std::string> paths;
   for (const auto& shard : data.shards) {
     try {
-      training.push_back(find_file(data, shard));
+      paths.push_back(find_file(data, shard));
     } catch (const DataError&) {  // another site's file, not visible here
     }
   }
-  for (const auto& eval : files(data.eval))
+  return paths;
+}
+
+}  // namespace
+
+void refuse_private_evaluation(const DataOptions& data) {
+  namespace fs = std::filesystem;
+  const auto training = training_files(data);
+  for (const auto& eval : paths_of(data, data.eval))
     for (const auto& train : training) {
       std::error_code absent;
       if (fs::equivalent(eval, train, absent))
@@ -42,12 +59,44 @@ void refuse_private_evaluation(const DataOptions& data) {
     }
 }
 
-std::string program_digest() {
-  Sha256 digest;
-  digest.update(read_file("/proc/self/exe"));
-  digest.update(fmt::format("{}{}{}", __builtin_cpu_supports("fma"), __builtin_cpu_supports("avx2"),
-                            __builtin_cpu_supports("avx512f")));
-  return digest.hex();
+ProgramIdentity program_identity() {
+  const std::string program = sha256(read_file("/proc/self/exe"));
+  std::string features;
+  for (const auto& [name, has] :
+       {std::pair{"fma", __builtin_cpu_supports("fma")}, std::pair{"avx2", __builtin_cpu_supports("avx2")},
+        std::pair{"avx512f", __builtin_cpu_supports("avx512f")}})
+    if (has) features += fmt::format(" {}", name);
+  const std::string text = fmt::format("dpmpi {} (program {}), C library {}, processor with{}", DPMPI_VERSION,
+                                       program.substr(0, 12), gnu_get_libc_version(), features);
+  return {sha256(program + text), text};
+}
+
+FileStamps::Stamp FileStamps::stamp(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0)
+    throw DataError(fmt::format("{} cannot be looked at: {}", path, std::strerror(errno)));
+  return {path, static_cast<std::uint64_t>(status.st_size), status.st_ino, status.st_mtim.tv_sec,
+          status.st_mtim.tv_nsec};
+}
+
+FileStamps::FileStamps(const DataOptions& data) {
+  try {
+    for (const auto& path : training_files(data)) stamps_.push_back(stamp(path));
+    if (!data.eval.empty())
+      for (const auto& path : paths_of(data, data.eval)) stamps_.push_back(stamp(path));
+  } catch (const DataError&) {  // loading says better what is wrong with a file, and where it was looked for
+  }
+}
+
+void FileStamps::check() const {
+  for (const auto& before : stamps_) {
+    const Stamp now = stamp(before.path);
+    if (now.size != before.size || now.inode != before.inode || now.seconds != before.seconds ||
+        now.nanoseconds != before.nanoseconds)
+      throw DataError(fmt::format(
+          "{} was changed while it was read ({} bytes before, {} now): let its writer finish, then start again",
+          before.path, before.size, now.size));
+  }
 }
 
 }  // namespace dpmpi

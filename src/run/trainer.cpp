@@ -8,20 +8,27 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/comm/node_board.hpp"
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/fault.hpp"
+#include "dpmpi/core/heartbeat.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
+#include "dpmpi/run/continuation.hpp"
 #include "dpmpi/run/cost.hpp"
+#include "dpmpi/run/directory.hpp"
 #include "dpmpi/run/evaluate.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/guards.hpp"
+#include "dpmpi/run/key_file.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/progress.hpp"
 #include "dpmpi/run/settings_table.hpp"
 #include "dpmpi/run/signals.hpp"
+#include "dpmpi/run/watchdog.hpp"
 
 namespace dpmpi {
 namespace {
@@ -39,11 +46,15 @@ class Run {
   void finish();
 
  private:
-  void open_directory();
+  void refuse_early();
   void open_records(Clock::time_point start);
+  void open_door();
+  void start_directory();
   void go_on_from_checkpoint();
+  void open_logs(Clock::time_point start);
   void save_checkpoint();
   void evaluate_and_log();
+  void look_for_stop_requests();
   double spent_so_far();
   std::string note();
 
@@ -55,17 +66,22 @@ class Run {
   std::unique_ptr<Objective> objective_;
   Plan plan_;
   Shard training_, evaluation_;
-  std::string directory_;  // root
-  std::string program_;
-  std::optional<SecretKey> key_;  // root
+  ProgramIdentity program_ = program_identity();
+  RunDirectory place_;  // root
+  std::string directory_;
+  std::optional<KeyRecord> key_;  // root
   std::unique_ptr<Curator> curator_;
-  std::optional<Ledger> ledger_;       // root
-  std::unique_ptr<Accountant> spent_;  // root: up to step accounted_
-  double spent_epsilon_ = 0;           // root: at the last evaluation
+  std::optional<Ledger> ledger_;          // root
+  std::optional<Checkpoint> checkpoint_;  // root: what a resumed run goes on from
+  std::unique_ptr<Accountant> spent_;     // root: up to step accounted_
+  double spent_epsilon_ = 0;              // root: at the last evaluation
   std::uint64_t accounted_ = 0, next_ = 0;
   LineFile metrics_, timing_;  // root
   Evaluation last_;
-  Clock::time_point started_ = Clock::now();
+  Clock::time_point started_ = Clock::now(), looked_ = started_;
+  std::string stop_reason_ = "a signal";
+  NodeBoard board_;
+  Watchdog watchdog_;
 };
 
 // Accounting can be costly (convolutions), so the root does it for all; all meet its refusals alike.
@@ -96,13 +112,20 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
 }
 
 Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& options)
-    : comm_(comm), config_(config), options_(options), root_(comm.is_root()) {
+    : comm_(comm),
+      config_(config),
+      options_(options),
+      root_(comm.is_root()),
+      board_(comm),
+      watchdog_(board_.ranks(), config.run.timeout_s) {
   const auto start = Clock::now();
-  program_ = program_digest();
-  comm.agree(program_, "the program");
+  comm.agree(program_.digest, "the program");
+  if (root_) refuse_early();
   // 1. What is public: size and shape of the data, the objective, and from them the promise.
+  const FileStamps stamps(config.data);
   {
     const HideFields hide(!config.data.show_values);
+    const InPhase phase(Phase::load);
     facts_.data = inspect(comm, config.data, DataRole::training);
   }
   objective_ = make_objective(config, facts_.data);
@@ -113,17 +136,27 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
 
   // 2. The records, and the door in front of them.
   open_records(start);
-  open_directory();
+  fault_point("load");
+  stamps.check();
+  const InPhase phase(Phase::directory);
+  open_door();
   config.method->start(*objective_, plan_.queries, plan_.steps);
   if (options.resume) go_on_from_checkpoint();
-  if (root_) {
-    spent_ = make_accountant(config.privacy.accountant, plan_.adjacency);
-    metrics_ = LineFile(directory_ + "/metrics.jsonl", options.resume ? metrics_.size() : 0);
-    timing_ = LineFile(directory_ + "/timing.jsonl", 0, 0600);  // times follow the secret batch sizes
-    timing_.append(
-        fmt::format(R"({{"phase":"load","seconds":{:.3f},"ranks":{}}})", seconds_since(start), comm.size()));
-  }
-  if (!options.resume) save_checkpoint();
+  if (root_) open_logs(start);
+  if (!options.resume || config.run.moved) save_checkpoint();
+}
+
+// What needs no data is refused before hours go into reading them. Root only.
+void Run::refuse_early() {
+  if (!config_.run.stop_file.empty() && std::filesystem::exists(config_.run.stop_file))
+    throw ConfigError(fmt::format("run.stop_file = {} is there: remove it, then start", config_.run.stop_file));
+  if (!options_.resume) return;
+  place_ = open_run_directory(*options_.resume);
+  directory_ = place_.path;
+  key_ = read_key(directory_);
+  checkpoint_ = read_checkpoint(directory_, &key_->key);
+  ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
+  check_continuation(directory_, *checkpoint_, *key_, config_, program_, *ledger_);
 }
 
 void Run::open_records(Clock::time_point start) {
@@ -136,6 +169,7 @@ void Run::open_records(Clock::time_point start) {
                                 root_burden(step_cost(plan_, *objective_), Machine(), layout.blocks))
           : Ownership::even(layout.blocks, comm_.size());
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
+  const InPhase phase(Phase::load);
   {
     const HideFields hide(!config_.data.show_values);
     training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
@@ -154,87 +188,76 @@ void Run::open_records(Clock::time_point start) {
   if (root_ && !options_.quiet) fmt::print(stderr, "read the data in {}\n", duration_text(seconds_since(start)));
 }
 
-void Run::open_directory() {
-  if (root_) {
-    directory_ = options_.resume
-                     ? *options_.resume
-                     : make_run_directory(config_.run.dir, std::filesystem::path(config_.path()).stem().string());
-    key_ = options_.resume            ? read_key(directory_)
-           : config_.privacy.seeded() ? SecretKey::from_seed(static_cast<std::uint64_t>(config_.privacy.seed))
-                                      : SecretKey::from_system();
-  }
-  curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key_,
+void Run::open_door() {
+  std::optional<SecretKey> key;
+  if (root_)
+    key = key_                       ? key_->key
+          : config_.privacy.seeded() ? SecretKey::from_seed(static_cast<std::uint64_t>(config_.privacy.seed))
+                                     : SecretKey::from_system();
+  curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key,
                                        config_.privacy.trust == "root");
   if (!root_) return;
-  if (options_.resume) {
-    ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
-  } else {
-    const std::string plan = plan_json(plan_, config_, facts_);
-    // The ledger first: it is created exclusively, so that of two runs that start on one folder one fails here.
-    ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
-                                   {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
-                                   fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
-                                               sha256(plan), curator_->commitment())));
-    write_file(directory_ + "/config.ini", config_.resolved());
-    write_file(directory_ + "/plan.json", plan);
-    write_key(directory_, *key_);
+  if (!options_.resume) {
+    key_ = KeyRecord{*key, config_.digest(), curator_->commitment()};
+    start_directory();
   }
   curator_->record_in(*ledger_);
 }
 
+void Run::start_directory() {
+  place_ = make_run_directory(config_.run.dir, std::filesystem::path(config_.path()).stem().string());
+  directory_ = place_.path;
+  const std::string plan = plan_json(plan_, config_, facts_);
+  write_file(directory_ + "/config.ini", config_.resolved());
+  write_file(directory_ + "/plan.json", plan);
+  ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
+                                 {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
+                                 fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
+                                             sha256(plan), curator_->commitment())));
+  write_key(directory_, *key_);
+}
+
 void Run::go_on_from_checkpoint() {
   std::string state;
-  std::uint64_t reserved = 0;
   if (root_) {
-    const Checkpoint c = read_checkpoint(directory_);
-    if (c.config_digest != config_.digest())
-      throw ConfigError(
-          fmt::format("{} belongs to another config: the config.ini there was changed since the run began, or a "
-                      "--set changes what the "
-                      "numbers depend on",
-                      directory_));
-    if (c.commitment != curator_->commitment())
-      throw DataError(fmt::format("the training data are not those that the run in {} began with", directory_));
-    if (c.program != program_)
-      throw PrivacyError(fmt::format(
-          "the run in {} was begun by another build of dpmpi or on another kind of processor: replayed "
-          "steps could round differently under the same noise, which would give data away. Go on with the "
-          "program that began it, or start a new run",
-          directory_));
-    const auto& lines = ledger_->lines();
-    if (lines.size() < c.ledger_lines || sha256(lines[c.ledger_lines - 1]) != c.ledger_line_hash)
-      throw PrivacyError(fmt::format(
-          "{}/ledger.jsonl is not the ledger of the checkpoint (it was cut or edited): going on could spend "
-          "budget twice",
-          directory_));
-    // The ledger is reserved in whole windows; find the one that it has reached.
-    for (reserved = c.step; !same_events(ledger_->events(), plan_.events(0, reserved));) {
-      if (reserved >= plan_.steps)
-        throw PrivacyError(fmt::format("{}/ledger.jsonl does not follow the plan", directory_));
-      reserved = std::min(plan_.steps, (reserved / Curator::reserved_steps + 1) * Curator::reserved_steps);
-    }
-    next_ = c.step;
-    state = c.method_state;
-    metrics_ = LineFile(directory_ + "/metrics.jsonl", c.metrics_bytes);
+    check_same_data(directory_, *checkpoint_, *key_, curator_->commitment());
+    next_ = checkpoint_->step;
+    state = checkpoint_->method_state;
   }
   comm_.broadcast(next_);
-  comm_.broadcast(reserved);
   comm_.broadcast(state);
   Archive archive(state);
   config_.method->archive(archive);
   archive.finish();
-  curator_->resume_at(next_, reserved);
+  curator_->resume_at(next_);
+}
+
+// Metrics and times are cut back to the checkpoint: the steps since then are done, and written, again. Root only.
+void Run::open_logs(Clock::time_point start) {
+  spent_ = make_accountant(config_.privacy.accountant, plan_.adjacency);
+  metrics_ = LineFile(directory_ + "/metrics.jsonl", checkpoint_ ? checkpoint_->metrics_bytes : 0);
+  // Times follow the secret batch sizes.
+  timing_ = LineFile(directory_ + "/timing.jsonl", checkpoint_ ? checkpoint_->timing_bytes : 0, 0600);
+  timing_.append(fmt::format(R"({{"phase":"load","step":{},"seconds":{:.3f},"ranks":{}}})", next_,
+                             seconds_since(start), comm_.size()));
+  if (checkpoint_ && !options_.quiet) fmt::print(stderr, "going on after step {} of {}\n", next_, plan_.steps);
+  checkpoint_.reset();
 }
 
 void Run::save_checkpoint() {
+  const InPhase phase(Phase::checkpoint);
+  fault_point("save");
   const auto iterate = config_.method->iterate();
   comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
   if (!root_) return;
   Archive archive;
   config_.method->archive(archive);
   metrics_.sync();
-  write_checkpoint(directory_, {next_, config_.digest(), curator_->commitment(), program_, ledger_->lines().size(),
-                                ledger_->head(), metrics_.size(), archive.bytes()});
+  timing_.sync();
+  write_checkpoint(
+      directory_, key_->key,
+      {next_, config_.essentials(), curator_->commitment(), program_.digest, program_.text, ledger_->lines().size(),
+       ledger_->head(), ledger_->inode(), metrics_.size(), timing_.size(), archive.bytes()});
 }
 
 // Epsilon of the steps done, by the accountant of the promise. Root only.
@@ -259,6 +282,7 @@ std::string Run::note() {
 }
 
 void Run::evaluate_and_log() {
+  const InPhase phase(Phase::evaluate);
   if (!config_.data.eval.empty()) last_ = evaluate(comm_, *objective_, config_.method->iterate(), evaluation_);
   if (!root_) return;
   nlohmann::ordered_json line;
@@ -281,6 +305,21 @@ void Run::evaluate_and_log() {
       next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
 }
 
+// Signals reach any rank; the clock and the file are looked at by the root.
+void Run::look_for_stop_requests() {
+  if (stop_signalled()) curator_->request_stop();
+  if (!root_) return;
+  if (config_.run.max_hours > 0 && seconds_since(started_) > 3600 * config_.run.max_hours) {
+    stop_reason_ = "run.max_hours";
+    curator_->request_stop();
+  }
+  if (config_.run.stop_file.empty() || (seconds_since(looked_) < 1 && looked_ != started_)) return;
+  looked_ = Clock::now();
+  if (!std::filesystem::exists(config_.run.stop_file)) return;
+  stop_reason_ = fmt::format("run.stop_file: remove {} first", config_.run.stop_file);
+  curator_->request_stop();
+}
+
 ExitCode Run::steps() {
   const std::uint64_t total = plan_.steps;
   const std::uint64_t eval_every = config_.report.eval_every > 0
@@ -288,11 +327,13 @@ ExitCode Run::steps() {
                                        : std::max<std::uint64_t>(1, total / 20);
   const auto checkpoint_every = static_cast<std::uint64_t>(config_.run.checkpoint_every);
   Progress progress(root_ ? config_.report.progress : "none", next_, total);
-  started_ = Clock::now();
+  started_ = looked_ = Clock::now();
+  const InPhase phase(Phase::update);
   while (next_ < total) {
-    const bool late = config_.run.max_hours > 0 && seconds_since(started_) > 3600 * config_.run.max_hours;
-    if (stop_signalled() || (root_ && late)) curator_->request_stop();
-
+    heartbeat().step = next_;
+    heartbeat().beat();
+    fault_point("step");
+    look_for_stop_requests();
     config_.method->step(*curator_, next_);
     ++next_;
 
@@ -303,8 +344,8 @@ ExitCode Run::steps() {
     if (stop) {
       progress.close();
       if (root_)
-        fmt::print(stderr, "stopped after step {} of {} with a checkpoint; go on with: dpmpi resume {}\n", next_,
-                   total, directory_);
+        fmt::print(stderr, "stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n",
+                   next_, total, stop_reason_, directory_);
       return ExitCode::stopped;
     }
   }
@@ -313,23 +354,25 @@ ExitCode Run::steps() {
 }
 
 void Run::finish() {
+  const InPhase phase(Phase::finish);
+  fault_point("finish");
   const auto iterate = config_.method->iterate();
   comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
   if (!root_) return;
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
-  const std::string certificate =
-      certificate_json(config_, facts_, plan_, *ledger_,
-                       {curator_->commitment(), program_, generator_commitments(*key_, training_.layout.blocks)});
-  write_file(directory_ + "/certificate.json", certificate);
+  const std::string certificate = certificate_json(
+      config_, facts_, plan_, *ledger_,
+      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks)});
   write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
                                                             {{"method", config_.method_name},
                                                              {"objective", config_.objective_name},
                                                              {"config", config_.digest()},
                                                              {"certificate", sha256(certificate)}}));
+  // The certificate last: where it stands the run is finished, and a kill from here on leaves only tidying up.
+  write_file(directory_ + "/certificate.json", certificate);
   if (!config_.run.keep_key) wipe_key(directory_);
-  std::filesystem::remove(directory_ + "/checkpoint/latest");
-  std::filesystem::remove(directory_ + "/checkpoint/previous");
+  remove_checkpoints(directory_);
   if (options_.quiet) return;
   fmt::print(stderr, "done in {}: {}\n", duration_text(seconds_since(started_)), note());
   fmt::print("{}\n", directory_);

@@ -234,6 +234,21 @@ TEST(LoadErrorsOnRanks, ABadValueNamesTheSameLineOnAllRanks) {
                     [](DataOptions& o) { o.train = "a.csv"; }, message);
 }
 
+// What all ranks of the machine want together: the numbers are those of one rank that loads everything.
+TEST(LoadErrorsOnRanks, MemoryIsCheckedForAllRanksOfAMachineTogether) {
+  for_each_size(all_sizes, [](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([](const Folder& f) { f.write("a.csv", "x,y\n1,2\n"); });
+    DataOptions o;
+    o.train = folder.file("a.csv");
+    o.records = 1'000'000'000'000;
+    const std::string where =
+        comm.size() == 1 ? "this rank" : fmt::format("the {} ranks of this machine", comm.size());
+    EXPECT_MENTIONS(message_of([&] { load_all(comm, o, LabelKind::real, 0, 8); }),
+                    "1000000000000 records of 1 features on " + where + " needs");
+  });
+}
+
 TEST(LoadErrorsOnRanks, TheFirstFailingRankIsHeard) {
   std::string text = "y,x\n";
   for (int i = 0; i < 80; ++i)

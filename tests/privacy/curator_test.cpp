@@ -213,13 +213,57 @@ TEST(Curator, AReplayedStepDrawsTheSameBatchAndTheSameNoise) {
     const auto r = once.release(t, clipped_gradients(*objective, w));
     at7.assign(r.begin(), r.end());
   }
-  again.curator->resume_at(7, 20);
+  again.release(0, nothing);  // its ledger, like the killed run's, has paid for all 20
+  again.curator->resume_at(7);
   const auto replay = again.release(7, clipped_gradients(*objective, w));
   EXPECT_TRUE(std::equal(at7.begin(), at7.end(), replay.begin()));
-  other.curator->resume_at(7, 20);
+  other.release(0, nothing);
+  other.curator->resume_at(7);
   const auto fresh = other.release(7, clipped_gradients(*objective, w));
   EXPECT_FALSE(std::equal(at7.begin(), at7.end(), fresh.begin())) << "another key, other noise";
   EXPECT_THROW(again.release(6, nothing), PrivacyError);
+}
+
+// Two queries write two lines a window. A crash between them is completed as if it had not been; a ledger of
+// another plan is refused.
+TEST(Curator, ALedgerWindowThatWasWrittenInPartIsCompleted) {
+  const Communicator comm = Communicator::alone();
+  const Shard shard = testing::random_shard(shape, 4);
+  const auto queries_with = [](double multiplier) {
+    std::vector<Query> queries;
+    for (const char* name : {"a", "b"})
+      queries.push_back(Query::declare({.name = name,
+                                        .dim = 3,
+                                        .sampling = Poisson{0.3},
+                                        .noise_multiplier = name[0] == 'a' ? 1.0 : multiplier,
+                                        .steps = 150},
+                                       static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove,
+                                       shape.count));
+    return queries;
+  };
+  const auto queries = queries_with(2.0);
+  const std::string path = ::testing::TempDir() + "curator_window.jsonl";
+  const auto resume = [&](const std::vector<Query>& plan, std::uint64_t t) {
+    Ledger ledger = Ledger::open(path);
+    Curator curator(comm, shard, plan, 128, SecretKey::from_seed(1));
+    curator.record_in(ledger);
+    curator.resume_at(t);
+    for (const std::uint64_t step : {0, 100}) (void)curator.draw(plan[0], step);
+    return ledger.lines();
+  };
+  std::filesystem::remove(path);
+  { Ledger::create(path, {Adjacency::add_remove, shape.count}); }
+  const auto whole = resume(queries, 0);
+  ASSERT_EQ(whole.size(), 5u);
+  for (std::size_t kept = 1; kept <= whole.size(); ++kept) {
+    std::ofstream out(path, std::ios::trunc);
+    for (std::size_t i = 0; i < kept; ++i) out << whole[i] << "\n";
+    out.close();
+    EXPECT_EQ(resume(queries, kept > 1 ? 99 : 0), whole) << kept << " lines";
+  }
+  EXPECT_THROW(resume(queries_with(3.0), 0), PrivacyError) << "another plan";
+  std::ofstream(path, std::ios::trunc) << whole[0] << "\n" << whole[1] << "\n" << whole[2] << "\n";
+  EXPECT_THROW(resume(queries, 120), PrivacyError) << "steps 100 to 119 were done, but not paid for";
 }
 
 // Without noise the released value is the sum itself: compared with one kernel call over the whole data.

@@ -38,7 +38,10 @@ TEST_F(Failure, AnyRankInAnyPhaseEndsTheJobInSecondsAndIsNamed) {
       fs::remove_all(folder_ + "/run");
       step = (step * 7 + 4) % 31;
       const auto outcome = run_command(
-          fmt::format("mpirun -n 3 {} {} {} {} {}", DPMPI_FAULT_PROGRAM, phase, rank, step, config_), 60);
+          fmt::format("mpirun -n 3 {} {}@{}#{}=throw {}", DPMPI_FAULT_PROGRAM, phase, rank,
+                      std::string(phase) == "load" ? 1 : 1 + step % (std::string(phase) == "save" ? 7 : 40),
+                      config_),
+          60);
       EXPECT_EQ(outcome.code, 70) << phase << " on rank " << rank << "\n" << outcome.output;
       EXPECT_LT(outcome.seconds, 20);
       EXPECT_NE(outcome.output.find(fmt::format("dpmpi: rank {}/3 on ", rank)), std::string::npos)

@@ -1,72 +1,120 @@
-// dpmpi with one fault: `fault_program PHASE RANK STEP CONFIG`. On that rank an exception is thrown while the data
-// are loaded, in that step, or when the run saves its state. The tests look at how the whole job ends.
+// dpmpi with one fault: `fault_program FAULT CONFIG|RUN [section.key=value]...`. A folder is gone on with.
+//
+// FAULT is POINT[:PATH]@RANK#N=ACTION: at the N-th passage (from 1) of that point of the program (see fault_point),
+// on that rank ("any": on each), for files whose path contains PATH. "none" is no fault. ACTION is one of
+//   throw          an exception
+//   kill           SIGKILL to this rank         killall   to all ranks         killmpirun   to the launcher
+//   stop           SIGSTOP to this rank         hang      sleeps for ever
+//   usr1, term     a signal to this rank, twice with 3 s between: usr1usr1
+//   touch=FILE     writes to that file
+//   ENOSPC, EROFS, EIO, ENOLCK   the file operation fails, there and from then on
 
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "dpmpi/comm/session.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/fault.hpp"
+#include "dpmpi/run/signals.hpp"
 #include "dpmpi/run/trainer.hpp"
 
 namespace dpmpi {
 namespace {
 
-std::string phase;
-bool here = false;
-std::uint64_t when = 0;
+struct Fault {
+  std::string point, path, action;
+  unsigned long when = 0, passed = 0;
+  bool here = false;
+} fault;
 
-void fault(const std::string& now) {
-  if (here && phase == now) throw std::runtime_error("injected fault in " + now);
+Fault parse(const std::string& text, int rank) {
+  Fault f;
+  if (text == "none") return f;
+  const std::size_t at = text.find('@'), hash = text.find('#'), equals = text.find('=');
+  f.point = text.substr(0, at);
+  if (const std::size_t colon = f.point.find(':'); colon != f.point.npos)
+    f.path = f.point.substr(colon + 1), f.point.resize(colon);
+  const std::string who = text.substr(at + 1, hash - at - 1);
+  f.here = who == "any" || std::stoi(who) == rank;
+  f.when = std::stoul(text.substr(hash + 1, equals - hash - 1));
+  f.action = text.substr(equals + 1);
+  return f;
 }
 
-// dp-sgd with the fault in front of its steps and around its state.
-class Faulty final : public Method {
- public:
-  Faulty() {
-    for (const auto& entry : methods())
-      if (entry.name == "dp-sgd") inner_ = entry.make();
-  }
-  void declare(Options& options) override { inner_->declare(options); }
-  void validate(std::vector<std::string>& problems) const override { inner_->validate(problems); }
-  std::uint64_t steps(const PublicFacts& facts) const override { return inner_->steps(facts); }
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double z) const override {
-    return inner_->queries(facts, z);
-  }
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    fault("load");
-    inner_->start(objective, queries, steps);
-  }
-  void step(Curator& curator, std::uint64_t t) override {
-    if (t == when) fault("step");
-    inner_->step(curator, t);
-    done_ = t + 1;
-  }
-  std::span<const float> iterate() const override {
-    if (done_ > when) fault("save");
-    return inner_->iterate();
-  }
-  void archive(Archive& archive) override { inner_->archive(archive); }
+void sleep_for(int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); }
 
- private:
-  std::unique_ptr<Method> inner_;
-  std::uint64_t done_ = 0;
-};
+// The launcher's other children are the other ranks.
+void kill_all() {
+  std::ifstream children("/proc/" + std::to_string(getppid()) + "/task/" + std::to_string(getppid()) + "/children");
+  for (pid_t child; children >> child;)
+    if (child != getpid()) kill(child, SIGKILL);
+  kill(getpid(), SIGKILL);
+}
 
-const MethodRegistration faulty{
-    {"faulty", "dp-sgd with an injected fault", "tests", [] { return std::unique_ptr<Method>(new Faulty); }}};
+int act() {
+  const std::string& action = fault.action;
+  if (action == "throw") throw std::runtime_error("injected fault in " + fault.point);
+  if (action == "kill") kill(getpid(), SIGKILL);
+  if (action == "killall") kill_all();
+  if (action == "killmpirun") kill(getppid(), SIGKILL);
+  if (action == "stop") kill(getpid(), SIGSTOP);
+  if (action == "usr1" || action == "usr1usr1") kill(getpid(), SIGUSR1);
+  if (action == "term") kill(getpid(), SIGTERM);
+  if (action == "usr1usr1") sleep_for(3500), kill(getpid(), SIGUSR1);
+  while (action == "hang") sleep_for(1000);
+  if (action.starts_with("touch=")) std::ofstream(action.substr(6), std::ios::app) << "0\n";
+  return 0;
+}
+
+int error_number() {
+  return fault.action == "ENOSPC"   ? ENOSPC
+         : fault.action == "EROFS"  ? EROFS
+         : fault.action == "EIO"    ? EIO
+         : fault.action == "ENOLCK" ? ENOLCK
+                                    : 0;
+}
+
+int hook(const char* where, const char* path) {
+  if (!fault.here || fault.point != where || std::string(path).find(fault.path) == std::string::npos) return 0;
+  if (++fault.passed == fault.when) act();
+  return fault.passed >= fault.when ? error_number() : 0;  // a disk that is full stays full
+}
+
+int run(int argc, char** argv) {
+  const std::string target = argv[2];
+  const bool resume = std::filesystem::is_directory(target);
+  std::vector<std::string> settings(argv + 3, argv + argc);
+  settings.emplace_back("report.progress=none");
+  const RunConfig config(resume ? target + "/config.ini" : target, settings);
+  TrainOptions options{.quiet = true};
+  if (resume) options.resume = target;
+  Session session(argc, argv);
+  catch_stop_signals();
+  fault = parse(argv[1], session.world().rank());
+  set_fault_hook(hook);
+  return session.run([&](const Communicator& world) { return static_cast<int>(train(world, config, options)); });
+}
 
 }  // namespace
 }  // namespace dpmpi
 
 int main(int argc, char** argv) {
-  using namespace dpmpi;
-  if (argc != 5) return 99;
-  phase = argv[1];
-  when = std::strtoull(argv[3], nullptr, 10);
-  const RunConfig config(argv[4], {"method.name=faulty", "report.progress=none"});
-  Session session(argc, argv);
-  here = session.world().rank() == std::atoi(argv[2]);
-  return session.run(
-      [&](const Communicator& world) { return static_cast<int>(train(world, config, {.quiet = true})); });
+  if (argc < 3) return 99;
+  try {
+    return dpmpi::run(argc, argv);
+  } catch (const dpmpi::Error& e) {  // before MPI starts
+    fmt::print(stderr, "dpmpi: {}\n", e.what());
+    return static_cast<int>(e.code());
+  }
 }

@@ -63,6 +63,9 @@ class Communicator {
   /// 0).
   Communicator split(int colour) const;
 
+  /// New group of the ranks that share this rank's machine, ordered by rank.
+  Communicator node() const;
+
   /// Limit of elements per MPI call; lowered by tests to exercise splitting. Local.
   static void set_chunk_limit(std::size_t elements);
 

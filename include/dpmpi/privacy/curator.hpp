@@ -79,9 +79,10 @@ class Curator {
   void request_stop() { stop_requested_ = true; }
   bool stop_agreed() const { return stop_agreed_; }
 
-  /// Goes on at step t, whose ledger lines up to (not including) step `reserved` exist (a resumed run). Earlier
-  /// steps can never be released again. All ranks must call it alike.
-  void resume_at(std::uint64_t t, std::uint64_t reserved);
+  /// Goes on at step t of a run whose ledger was given to record_in: finds what the ledger has paid for, and
+  /// completes a write that was interrupted between two lines. Earlier steps can never be released again.
+  /// Collective; throws PrivacyError if the ledger is not one that these queries write.
+  void resume_at(std::uint64_t t);
 
   /// Seconds spent so far in each phase, on this rank, for timing reports.
   struct Timing {
@@ -92,6 +93,8 @@ class Curator {
  private:
   struct Site;
   Site& site(std::uint32_t index);
+  std::uint64_t window_end(std::uint64_t step) const;
+  std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
   void share_quotas(Site& site, std::uint64_t first, std::uint64_t last);
   void add_noise(Site& site, std::uint64_t step);

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/core/durable.hpp"
 #include "dpmpi/privacy/event.hpp"
 
 namespace dpmpi {
@@ -54,13 +55,15 @@ class Ledger {
   const std::vector<Event>& events() const { return events_; }
   const std::string& head() const { return head_; }  ///< SHA-256 of the last line, 64 hex digits
   std::uint64_t cut_bytes() const { return cut_; }   ///< bytes of an interrupted write that open() removed
+  /// The file's number in its file system: the file is only ever appended to, so a copy or a restored one differs.
+  std::uint64_t inode() const { return file_.inode(); }
 
  private:
-  Ledger(std::string path, int file);
+  Ledger(std::string path, DurableFile file);
   void write(const std::string& text);
 
   std::string path_;
-  int file_;
+  DurableFile file_;
   EventHeader header_;
   std::vector<std::string> lines_;
   std::vector<Event> events_;

@@ -3,7 +3,6 @@
 // written leaves the other.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "dpmpi/core/random.hpp"
@@ -12,23 +11,26 @@ namespace dpmpi {
 
 struct Checkpoint {
   std::uint64_t step = 0;  ///< steps done
-  std::string config_digest, commitment;
-  std::string program;             ///< digest of the program and processor kind that began the run
+  std::string config;      ///< the settings that the numbers depend on: RunConfig::essentials()
+  std::string commitment;
+  std::string program;             ///< ProgramIdentity::digest of the program that began the run
+  std::string program_text;        ///< the same for people
   std::uint64_t ledger_lines = 0;  ///< the ledger may be longer (reserved since), never shorter
   std::string ledger_line_hash;    ///< SHA-256 of the last of them
-  std::uint64_t metrics_bytes = 0;
+  std::uint64_t ledger_inode = 0;  ///< the ledger's own file: a copied run directory has another
+  std::uint64_t metrics_bytes = 0, timing_bytes = 0;
   std::string method_state;  ///< Archive of the method
 };
 
-/// Writes checkpoint/latest, keeping the one before as checkpoint/previous (both 0600). Throws DataError. Root
-/// only.
-void write_checkpoint(const std::string& run_directory, const Checkpoint& checkpoint);
-/// The newest readable checkpoint; DataError if there is none or both are damaged.
-Checkpoint read_checkpoint(const std::string& run_directory);
-
-/// The secret key of an unfinished run: checkpoint/key, 0600, overwritten and removed at the end.
-void write_key(const std::string& run_directory, const SecretKey& key);
-SecretKey read_key(const std::string& run_directory);
-void wipe_key(const std::string& run_directory);
+/// Writes checkpoint/latest, keeping the one before as checkpoint/previous (both 0600), with a MAC under the run's
+/// key. Throws DataError; one of the two is then still whole. Root only.
+void write_checkpoint(const std::string& run_directory, const SecretKey& key, const Checkpoint& checkpoint);
+/// The newest readable checkpoint. Throws DataError if there is none or both are damaged, PrivacyError if it was
+/// written under another key. Without a key (null: a check by somebody who does not hold it) whose it is stays
+/// open.
+Checkpoint read_checkpoint(const std::string& run_directory, const SecretKey* key);
+/// True if a checkpoint of any age is there, readable or not.
+bool has_checkpoint(const std::string& run_directory);
+void remove_checkpoints(const std::string& run_directory);
 
 }  // namespace dpmpi

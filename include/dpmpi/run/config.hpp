@@ -14,8 +14,9 @@ namespace dpmpi {
 struct RunOptions {
   std::string dir;  ///< empty: runs/<config's name>, numbered if that exists
   std::int64_t checkpoint_every = 1000;
-  double max_hours = 0;
-  bool keep_key = false;
+  double max_hours = 0, timeout_s = 1800;
+  std::string stop_file;  ///< empty: none
+  bool keep_key = false, moved = false;
   void declare(Options& options);
 };
 
@@ -58,8 +59,10 @@ class RunConfig {
 
   /// Every option with its value, as an INI file that gives this run again.
   std::string resolved() const;
-  /// SHA-256 of everything that the numbers depend on: resolved() without [run] and [report] and without where the
-  /// data lies.
+  /// Everything that the numbers depend on, as "section.key = value" lines: all options but [run], [report] and
+  /// where the data lies.
+  std::string essentials() const;
+  /// SHA-256 of essentials().
   std::string digest() const;
   const std::string& path() const { return path_; }
   bool given(const std::string& name) const;         ///< "section.key" was set by the user

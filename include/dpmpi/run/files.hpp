@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "dpmpi/core/durable.hpp"
 #include "dpmpi/method/method.hpp"
 
 namespace dpmpi {
@@ -14,27 +15,20 @@ void write_file(const std::string& path, std::string_view text, int permissions 
 /// The whole file; DataError with the reason.
 std::string read_file(const std::string& path);
 
-/// A file that lines are appended to (metrics, timing); `offset` cuts it back to a checkpoint first.
+/// A file that lines are appended to (metrics, timing); `offset` cuts it back to a checkpoint first (DataError if
+/// the file is shorter than that).
 class LineFile {
  public:
   LineFile() = default;
   LineFile(const std::string& path, std::uint64_t offset, int permissions = 0644);
-  ~LineFile();
-  LineFile(LineFile&& other) noexcept;
-  LineFile& operator=(LineFile&& other) noexcept;
   void append(std::string_view line);  ///< adds the newline
   std::uint64_t size() const { return size_; }
-  void sync();
+  void sync() { file_.sync(); }
 
  private:
-  std::string path_;
-  int file_ = -1;
+  DurableFile file_;
   std::uint64_t size_ = 0;
 };
-
-/// The folder of a run that must not mix with another: creates `wanted`, or, if empty, runs/<stem> or the first
-/// free runs/<stem>-2, -3, ... Throws ConfigError if `wanted` already holds a run.
-std::string make_run_directory(const std::string& wanted, const std::string& stem);
 
 /// The model in the safetensors layout: one float32 tensor per parameter group, `metadata` as text pairs.
 std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,

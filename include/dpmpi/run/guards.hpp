@@ -1,7 +1,9 @@
 #pragma once
 // What a run refuses before it begins or goes on, because the certificate would not be true.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "dpmpi/data/options.hpp"
 
@@ -11,9 +13,32 @@ namespace dpmpi {
 /// nobody accounts for. Local (a file that this rank cannot see is not compared).
 void refuse_private_evaluation(const DataOptions& data);
 
-/// The program that this process runs: its bytes and the processor features that choose its arithmetic. A step that
-/// is replayed by another program could round differently, and the same noise on two different sums gives their
-/// difference away. Local; throws DataError if the program's file cannot be read.
-std::string program_digest();
+/// The program that this process runs: its bytes, the C library and the processor features that choose its
+/// arithmetic. A step that is replayed by another program could round differently, and the same noise on two
+/// different sums gives their difference away.
+struct ProgramIdentity {
+  std::string digest;
+  std::string text;  ///< for people
+};
+/// Local; throws DataError if the program's file cannot be read.
+ProgramIdentity program_identity();
+
+/// Size, time of change and number of all files of a config that this rank can see. A file that is written while it
+/// is read gives neither the old nor the new data.
+class FileStamps {
+ public:
+  explicit FileStamps(const DataOptions& data);
+  /// Throws DataError that names the first file that has changed since. Local.
+  void check() const;
+
+ private:
+  struct Stamp {
+    std::string path;
+    std::uint64_t size, inode;
+    std::int64_t seconds, nanoseconds;
+  };
+  static Stamp stamp(const std::string& path);
+  std::vector<Stamp> stamps_;
+};
 
 }  // namespace dpmpi

@@ -1,0 +1,28 @@
+#pragma once
+// The folder of a run, and who may work in it.
+
+#include <string>
+
+#include "dpmpi/run/lock.hpp"
+
+namespace dpmpi {
+
+struct RunDirectory {
+  std::string path;
+  RunLock lock;
+};
+
+/// A folder that no other run uses: creates `wanted`, or, if that is empty, runs/<stem> or the first free of
+/// runs/<stem>-2, -3, ... What a run left there that was killed before its first step (a ledger without an event,
+/// no checkpoint: nothing was released) is removed. Throws ConfigError if `wanted` holds a run or is in use.
+RunDirectory make_run_directory(const std::string& wanted, const std::string& stem);
+
+/// The folder of a run to go on with. Throws ConfigError if it is in use or holds nothing to go on with.
+RunDirectory open_run_directory(const std::string& path);
+
+/// Throws ConfigError if the run in `path` is finished: there is nothing to go on with. First ends what a kill
+/// between the certificate and the end left undone: wipes the key (unless it is to be kept) and removes the
+/// checkpoints.
+void refuse_finished(const std::string& path, bool keep_key);
+
+}  // namespace dpmpi

@@ -1,0 +1,97 @@
+#include "dpmpi/run/directory.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/checkpoint.hpp"
+#include "dpmpi/run/files.hpp"
+#include "dpmpi/run/key_file.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_run(const fs::path& folder) {
+  return fs::exists(folder / "config.ini") || fs::exists(folder / "ledger.jsonl");
+}
+
+// Nothing was paid for: the ledger has no line after its header.
+bool nothing_released(const fs::path& folder) {
+  if (has_checkpoint(folder)) return false;
+  if (!fs::exists(folder / "ledger.jsonl")) return true;
+  const std::string ledger = read_file(folder / "ledger.jsonl");
+  return std::count(ledger.begin(), ledger.end(), '\n') <= 1;
+}
+
+ConfigError finished(const std::string& path) {
+  return ConfigError(
+      fmt::format("{} is finished: its model and certificate are there, nothing is left to do", path));
+}
+
+fs::path first_free(const std::string& stem) {
+  std::error_code error;
+  fs::create_directories("runs", error);
+  fs::path folder = fs::path("runs") / stem;
+  // create_directory is exclusive: two runs that start together get two folders.
+  for (int i = 2; fs::exists(folder) || !fs::create_directory(folder, error); ++i) {
+    if (error) throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), error.message()));
+    folder = fs::path("runs") / fmt::format("{}-{}", stem, i);
+  }
+  return folder;
+}
+
+void create(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder / "checkpoint", error);
+  if (error) throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), error.message()));
+  fs::permissions(folder / "checkpoint", fs::perms::owner_all, error);
+}
+
+}  // namespace
+
+RunDirectory make_run_directory(const std::string& wanted, const std::string& stem) {
+  if (fs::exists(fs::path(wanted) / "certificate.json") && !wanted.empty())
+    throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
+  const fs::path folder = wanted.empty() ? first_free(stem) : fs::path(wanted);
+  create(folder);
+  RunDirectory directory{folder.string(), RunLock(folder.string())};
+  if (!holds_run(folder)) return directory;
+  if (!nothing_released(folder))
+    throw ConfigError(
+        fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",
+                    wanted, wanted));
+  wipe_key(directory.path);
+  remove_checkpoints(directory.path);
+  for (const char* name : {"config.ini", "plan.json", "metrics.jsonl", "timing.jsonl", "ledger.jsonl"})
+    fs::remove(folder / name);
+  return directory;
+}
+
+RunDirectory open_run_directory(const std::string& path) {
+  RunDirectory directory{path, RunLock(path)};
+  if (fs::exists(path + "/certificate.json")) throw finished(path);  // since the caller looked
+  if (nothing_released(path))
+    throw ConfigError(
+        fmt::format("the run in {} was killed before its first step and has released nothing: there is nothing to "
+                    "resume. Start "
+                    "it again with the same run.dir",
+                    path));
+  return directory;
+}
+
+void refuse_finished(const std::string& path, bool keep_key) {
+  if (!fs::exists(path + "/certificate.json")) return;
+  if (has_checkpoint(path) || (!keep_key && fs::exists(path + "/checkpoint/key"))) {
+    const RunLock lock(path);
+    if (!keep_key) wipe_key(path);
+    remove_checkpoints(path);
+  }
+  throw ConfigError(
+      fmt::format("{} is finished: its model and certificate are there, nothing is left to do", path));
+}
+
+}  // namespace dpmpi

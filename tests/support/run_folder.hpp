@@ -1,0 +1,52 @@
+#pragma once
+// A small training run in a folder of its own, started through mpirun with one injected fault.
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "dpmpi/data/generate.hpp"
+#include "support/process.hpp"
+
+namespace dpmpi::testing {
+
+class RunFolder : public ::testing::Test {
+ protected:
+  /// 400 records, 4 blocks, 240 steps, a checkpoint every 30, in a folder named after the suite.
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    GenerateOptions options;
+    options.records = 400, options.eval_records = 100, options.features = 5;
+    options.output = folder_ + "/train.csv";
+    generate(options);
+    std::ofstream(config_) << "[run]\ndir = " << folder_
+                           << "/run\ncheckpoint_every = 30\n[data]\nblocks = 4\ntrain = " << folder_
+                           << "/train.csv\neval = " << folder_
+                           << "/train-eval.csv\n[method]\nbatch = 50\nmomentum = 0.5\nsteps = 240\n[privacy]\n"
+                              "noise_multiplier = 1\ndelta = 1e-4\n[report]\neval_every = 20\n";
+  }
+
+  /// `what`: a config or a run directory to go on with, and settings. See fault_program.cpp for `fault`.
+  static Outcome launch(int ranks, const std::string& fault, const std::string& what) {
+    return run_command(fmt::format("mpirun -n {} {} {} {}", ranks, DPMPI_FAULT_PROGRAM, fault, what), 60);
+  }
+
+  /// The same on one rank without mpirun, which takes a fraction of the time.
+  static Outcome alone(const std::string& fault, const std::string& what) {
+    return run_command(fmt::format("{} {} {}", DPMPI_FAULT_PROGRAM, fault, what), 60);
+  }
+
+  static bool contains(const Outcome& outcome, const std::string& part) {
+    return outcome.output.find(part) != std::string::npos;
+  }
+
+  std::string folder_ =
+      ::testing::TempDir() + "dpmpi_" + ::testing::UnitTest::GetInstance()->current_test_info()->test_suite_name();
+  std::string config_ = folder_ + "/run.ini", run_ = folder_ + "/run";
+};
+
+}  // namespace dpmpi::testing
