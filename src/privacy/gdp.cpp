@@ -150,9 +150,10 @@ namespace {
 // mu^2 of one use of a mechanism.
 Real squared_mu(const Mechanism& mechanism) {
   const auto of_noise = [](double z) { return 1 / (static_cast<Real>(z) * static_cast<Real>(z)); };
+  const auto of_mu = [](double mu) { return static_cast<Real>(mu) * static_cast<Real>(mu); };
   if (const auto* m = std::get_if<Gaussian>(&mechanism)) return of_noise(m->noise_multiplier);
-  if (const auto* m = std::get_if<Tree>(&mechanism)) return squared_sensitivity(*m) * of_noise(m->noise_multiplier);
-  if (const auto* m = std::get_if<Gdp>(&mechanism)) return static_cast<Real>(m->mu) * static_cast<Real>(m->mu);
+  if (const auto* m = std::get_if<Tree>(&mechanism)) return of_mu(tree_mu(*m));
+  if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_mu(m->mu);
   if (std::holds_alternative<NonPrivate>(mechanism)) return infinity;
   std::string reason = "it is not a Gaussian on a query of all records";
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism)) {
@@ -165,7 +166,7 @@ Real squared_mu(const Mechanism& mechanism) {
   throw PrivacyError(fmt::format("event {}: accountant gdp has no bound for it: {}", name(mechanism), reason));
 }
 
-// Above the roundings of the sum and of squared_sensitivity (relative 1e-12, upwards).
+// Above the roundings of the sum and of tree_mu (relative 1e-12, upwards).
 constexpr Real sum_error = 0x1p-56L, sensitivity_excess = 0x1p-39L;
 
 }  // namespace
