@@ -253,7 +253,7 @@ TEST(PldAccountant, RatesNearOneAreAlmostTheGaussian) {
 
 // One step cannot put the atoms of all of them on its grid.
 TEST(PldAccountant, AtomsOfDifferentSpansCloseTheInterval) {
-  const std::vector<Event> pure = {{ApproxDp{0.01, 0}, 1000}, {ApproxDp{0.0234, 0}, 1000}};
+  const std::vector<Event> pure = {{ApproxDp{0.01, 0}, 400}, {ApproxDp{0.0234, 0}, 400}};
   OptimalCompositionAccountant optimal(add_remove);
   optimal.compose(pure);
   expect_epsilon(pure, 1e-6, optimal.epsilon(1e-6), 5e-4);
