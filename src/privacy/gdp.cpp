@@ -15,6 +15,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/strategy.hpp"
+#include "rounding.hpp"
 
 namespace dpmpi {
 
@@ -23,12 +24,6 @@ namespace {
 // 64 bits: what is lost before the final rounding to a double is far below one unit of it.
 using Real = long double;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double round_up(Real x) {
-  const auto nearest = static_cast<double>(x);
-  return nearest < x ? std::nextafter(nearest, infinity) : nearest;
-}
-double round_down(Real x) { return -round_up(-x); }
 
 // Which side of the true value a result must lie on.
 enum class Side { above = 1, below = -1 };
