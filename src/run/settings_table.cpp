@@ -52,8 +52,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;
     row("noise multiplier", fmt::format("{:.6g}, {}", plan.promise.noise_multiplier,
                                         exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
-    row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon(), plan.delta(),
-                               name(plan.adjacency), config.privacy.trust));
+    row("promise", fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(plan.epsilon()),
+                               rounded_up(plan.delta()), name(plan.adjacency), config.privacy.trust));
     row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
   } else {
     row("promise", "none: THIS METHOD IS NOT PRIVATE");

@@ -50,6 +50,33 @@ TEST_F(Cli, HelpListAndVersionNeedNothing) {
   EXPECT_TRUE(contains(dpmpi("--version").output, "dpmpi "));
 }
 
+TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
+  for (const std::string command :
+       {"train", "resume", "plan", "account", "calibrate", "verify", "generate", "convert", "list", "help"}) {
+    const Outcome asked = dpmpi("help " + command), flag = dpmpi(command + " --help");
+    EXPECT_EQ(asked.code, 0) << asked.output;
+    EXPECT_TRUE(contains(asked.output, "dpmpi " + command) || command == "train") << asked.output;
+    EXPECT_EQ(flag.output, asked.output);
+  }
+  for (const std::string words :
+       {"list --json", "train --config x --json", "resume x --ranks 2", "list --measure"}) {
+    const Outcome refused = dpmpi(words);
+    EXPECT_EQ(refused.code, 2) << words;
+    EXPECT_TRUE(contains(refused.output, "is an option of dpmpi plan")) << refused.output;
+  }
+}
+
+TEST_F(Cli, FoldersAreNoEventLists) {
+  for (const std::string& words :
+       {"account " + folder() + " --delta 1e-5", "calibrate " + folder() + " --epsilon 1 --delta 1e-5"}) {
+    const Outcome refused = dpmpi(words);
+    EXPECT_EQ(refused.code, 3) << refused.output;
+    EXPECT_TRUE(contains(refused.output, "is a folder")) << refused.output;
+  }
+  const Outcome refused = dpmpi("account x --delta 1e-5 --adjacency both");
+  EXPECT_TRUE(contains(refused.output, "one of: add_remove, replace_one")) << refused.output;
+}
+
 TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"trian " + config(), "did you mean train?"},

@@ -155,6 +155,24 @@ TEST_F(Verify, MembersOfTheCertificateWithoutTheModel) {
             "certificate.json: epsilon");
 }
 
+TEST_F(Verify, WhatPeopleReadInTheCertificateFollowsFromTheRun) {
+  const auto certificate = nlohmann::ordered_json::parse(read_file(finished() + "/certificate.json"));
+  for (const char* key : {"statement", "theorem", "noise", "numerical_slack", "steps", "dim"}) {
+    const std::string damaged = copy(finished());
+    fs::remove(damaged + "/model.safetensors");  // which has the certificate's digest
+    EXPECT_EQ(bad(damaged), "");
+    auto changed = certificate;
+    changed[key] = key == std::string("statement") ? "It is (0.01, 1e-05)-differentially private." : "other";
+    overwrite(damaged + "/certificate.json", changed.dump());
+    EXPECT_EQ(bad(damaged), fmt::format("certificate.json: {}", key));
+  }
+}
+
+TEST_F(Verify, DeepFilesAreNamed) {
+  const auto nest = [](std::string& text) { text = std::string(200'000, '['); };
+  for (const char* file : {"plan.json", "certificate.json"}) EXPECT_EQ(bad_after(finished(), file, nest), file);
+}
+
 TEST_F(Verify, SettingsThatTheNumbersDependOn) {
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("batch = 50", "batch = 51")), "config.ini");
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("epsilon = 3", "epsilon = 2")), "config.ini");
