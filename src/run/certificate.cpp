@@ -14,6 +14,7 @@ namespace {
 
 // Six digits, rounded up: a promise in words must not be smaller than the number.
 std::string rounded_up(double x) {
+  if (x == 0) return "0";
   const double unit = std::pow(10.0, std::floor(std::log10(x)) - 5);
   return fmt::format("{:.6g}", std::ceil(x / unit) * unit);
 }
