@@ -61,6 +61,7 @@ Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency,
 }
 
 std::string rounded_up(double x) {
+  if (x == 0) return "0";
   if (!(x > 0 && std::isfinite(x))) return fmt::format("{}", x);
   const int exponent = static_cast<int>(std::floor(std::log10(x)));
   for (double shown = x;; shown = std::nextafter(shown, HUGE_VAL) + std::pow(10.0, exponent - 5) / 2) {
