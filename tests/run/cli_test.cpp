@@ -168,6 +168,21 @@ TEST_F(Cli, ExactNoiseIsPlannedRecordedAndCertified) {
   EXPECT_EQ(dpmpi("plan " + config() + tiny).code, 4);
 }
 
+// So much noise that delta alone covers it.
+TEST_F(Cli, AnEpsilonOfZeroIsStatedAsZero) {
+  const std::string run = folder() + "/zero";
+  std::ofstream(folder() + "/zero.ini")
+      << "[data]\ntrain = t.csv\nblocks = 4\n[method]\nsampling = full\nsteps = 1\n"
+         "[privacy]\nnoise_multiplier = 1e6\ndelta = 1e-5\n";
+  const Outcome outcome = dpmpi("-q --config " + folder() + "/zero.ini --set run.dir=" + run);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const json certificate = file(run + "/certificate.json");
+  EXPECT_EQ(certificate["epsilon"], 0.0);
+  EXPECT_TRUE(contains(certificate["statement"], "is (0, 1e-05)-differentially private"))
+      << certificate["statement"];
+  EXPECT_TRUE(contains(certificate["statement"], "at most a factor e^0,")) << certificate["statement"];
+}
+
 TEST_F(Cli, RunsWithoutPrivacySaySo) {
   const std::string seeded = folder() + "/seeded", plain = folder() + "/plain";
   const Outcome outcome = dpmpi(config() + " --set privacy.seed=1 --set run.dir=" + seeded);
