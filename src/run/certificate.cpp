@@ -81,6 +81,8 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["plan_digest"] = sha256(plan_json(plan, config, facts));
   out["data_commitment"] = provenance.commitment;
   out["ledger_head"] = ledger.head();
+  out["model_digest"] = provenance.model;
+  out["metrics_digest"] = provenance.metrics;
   out["program"] = provenance.program;
   out["version"] = DPMPI_VERSION;
   return out.dump(2) + "\n";

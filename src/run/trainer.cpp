@@ -319,7 +319,8 @@ void Run::finish() {
     throw PrivacyError("the ledger does not cover the plan: no model is written");
   const std::string certificate = certificate_json(
       config_, facts_, plan_, *ledger_,
-      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks)});
+      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
+       sha256(safetensors_data(objective_->groups(), iterate)), sha256(read_file(directory_ + "/metrics.jsonl"))});
   write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
                                                             {{"method", config_.method_name},
                                                              {"objective", config_.objective_name},

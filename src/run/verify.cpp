@@ -57,6 +57,7 @@ class Verification {
       coverage();
       checkpoint();
       certificate();
+      metrics();
       model();
     } catch (const Wrong& wrong) {
       items_.push_back({VerifiedItem::State::bad, wrong.place, wrong.problem});
@@ -205,7 +206,7 @@ class Verification {
     place_ = "certificate.json";
     if (!exists(place_)) return absent(place_, "not there yet: the run is not finished");
     if (!complete_) throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
-    const json c = parsed(place_);
+    const json& c = certificate_ = parsed(place_);
     equal(c, place_, "ledger_head", head_, "the last line of ledger.jsonl");
     equal(c, place_, "config_digest", config_->digest(), "config.ini");
     equal(c, place_, "plan_digest", sha256(read_file(path("plan.json"))), "plan.json");
@@ -248,14 +249,24 @@ class Verification {
     if (metadata.value("certificate", json()) != sha256(read_file(path("certificate.json"))))
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     if (metadata.value("config", json()) != config_->digest()) throw Wrong{place_, "belongs to another config"};
-    good(place_, "carries the SHA-256 of certificate.json and the config's digest");
+    if (sha256(std::string_view(text).substr(sizeof size + size)) != certificate_.value("model_digest", json()))
+      throw Wrong{place_, "holds other parameters than those of certificate.json's model_digest"};
+    good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
+  }
+
+  void metrics() {
+    place_ = "metrics.jsonl";
+    if (!exists("certificate.json") || !exists(place_)) return;
+    if (sha256(read_file(path(place_))) != certificate_.value("metrics_digest", json()))
+      throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
+    good(place_, "SHA-256 as in certificate.json");
   }
 
   std::string run_, place_;
   std::vector<VerifiedItem> items_;
   std::string text_, head_;  // of the ledger
   EventList list_;
-  json header_, plan_, delta_;
+  json header_, plan_, delta_, certificate_;
   std::unique_ptr<RunConfig> config_;
   std::vector<Event> planned_;
   bool complete_ = false;

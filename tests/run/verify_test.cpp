@@ -87,7 +87,7 @@ class Verify : public ::testing::Test {
 
 TEST_F(Verify, FinishedRuns) {
   const auto items = verify_run(finished());
-  ASSERT_EQ(items.size(), 6u);
+  ASSERT_EQ(items.size(), 7u);
   for (const auto& item : items) EXPECT_EQ(item.state, State::good) << item.place << ": " << item.detail;
   EXPECT_EQ(items.back().place, "model.safetensors");
 }
@@ -179,6 +179,14 @@ TEST_F(Verify, SettingsThatTheNumbersDependOn) {
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("[privacy]", "[privacz]")), "config.ini");
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("progress = none", "progress = bar")), "")
       << "how progress is shown may change";
+}
+
+TEST_F(Verify, ParametersAndMetrics) {
+  const auto last_bit = [](std::string& text) { text.back() = static_cast<char>(text.back() ^ 1); };
+  EXPECT_EQ(bad_after(finished(), "model.safetensors", last_bit), "model.safetensors");
+  EXPECT_EQ(bad_after(finished(), "model.safetensors", [](std::string& text) { text += "xxxx"; }),
+            "model.safetensors");
+  EXPECT_EQ(bad_after(finished(), "metrics.jsonl", replace("\"step\":", "\"step\": ")), "metrics.jsonl");
 }
 
 TEST_F(Verify, FilesOfAnotherRun) {

@@ -30,6 +30,8 @@ class LineFile {
   std::uint64_t size_ = 0;
 };
 
+/// The parameters of all groups, one after the other: the data section of a model file.
+std::string safetensors_data(std::span<const ParameterGroup> groups, std::span<const float> w);
 /// The model in the safetensors layout: one float32 tensor per parameter group, `metadata` as text pairs.
 std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,
                         const std::vector<std::pair<std::string, std::string>>& metadata);
