@@ -6,8 +6,6 @@
 #include <memory>
 #include <thread>
 
-#include <fmt/format.h>
-
 #include "dpmpi/cli/command_line.hpp"
 #include "dpmpi/cli/plan.hpp"
 #include "dpmpi/comm/session.hpp"
@@ -60,9 +58,9 @@ int main(int argc, char** argv) {
     if (line.quiet) config->report.progress = "none";
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());
-  } catch (const std::filesystem::filesystem_error& e) {
-    return fail_early("data error", e.what(), ExitCode::data);
   } catch (const std::exception& e) {
+    if (dynamic_cast<const std::filesystem::filesystem_error*>(&e))
+      return fail_early("data error", e.what(), ExitCode::data);
     return fail_early("internal error (please report)", e.what(), ExitCode::bug);
   }
 
