@@ -68,6 +68,11 @@ void LineFile::append(std::string_view line) {
   size_ += text.size();
 }
 
+void LineFile::sync() {
+  file_.check_in_place();
+  file_.sync();
+}
+
 std::string safetensors_data(std::span<const ParameterGroup> groups, std::span<const float> w) {
   std::string data;
   for (const auto& group : groups)

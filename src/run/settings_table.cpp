@@ -6,13 +6,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dpmpi/core/say.hpp"
+
 namespace dpmpi {
 namespace {
 
 void print_row(std::FILE* out, const std::string& name, const std::string& value) {
-  fmt::print(out, "| {:<20} | {:<73} |\n", name, value);
+  say_to(out, "| {:<20} | {:<73} |\n", name, value);
 }
-void print_rule(std::FILE* out) { fmt::print(out, "+{:-<22}+{:-<75}+\n", "", ""); }
+void print_rule(std::FILE* out) { say_to(out, "+{:-<22}+{:-<75}+\n", "", ""); }
 
 const char* storage_text(Storage storage) {
   switch (storage) {

@@ -35,7 +35,8 @@ bool StopRequests::late() const {
 bool StopRequests::file_appeared() {
   if (run_.stop_file.empty() || Clock::now() - looked_ < std::chrono::seconds(1)) return false;
   looked_ = Clock::now();
-  return std::filesystem::exists(run_.stop_file);
+  std::error_code unseen;  // a path that cannot be looked at does not end the run
+  return std::filesystem::exists(run_.stop_file, unseen);
 }
 
 }  // namespace dpmpi

@@ -12,6 +12,7 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/say.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
@@ -65,7 +66,7 @@ class Run {
   std::unique_ptr<Objective> objective_;
   Plan plan_;
   Shard training_, evaluation_;
-  ProgramIdentity program_ = program_identity();
+  ProgramIdentity program_ = program_identity(config_.value("objective.library"));
   RunDirectory place_;  // root
   std::string directory_;
   std::optional<KeyRecord> key_;  // root
@@ -155,7 +156,7 @@ void Run::open_records(Clock::time_point start) {
     evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
                        Ownership::even(blocks, comm_.size()), objective_->label_kind(), objective_->classes());
   }
-  if (root_ && !options_.quiet) fmt::print(stderr, "read the data in {}\n", duration_text(seconds_since(start)));
+  if (root_ && !options_.quiet) say("read the data in {}\n", duration_text(seconds_since(start)));
 }
 
 void Run::open_door() {
@@ -191,6 +192,7 @@ void Run::go_on_from_checkpoint() {
   std::string state;
   if (root_) {
     check_same_data(directory_, *checkpoint_, *key_, curator_->commitment());
+    ledger_->cut();
     next_ = checkpoint_->step;
     state = checkpoint_->method_state;
   }
@@ -210,7 +212,7 @@ void Run::open_logs(Clock::time_point start) {
   timing_ = LineFile(directory_ + "/timing.jsonl", checkpoint_ ? checkpoint_->timing_bytes : 0, 0600);
   timing_.append(fmt::format(R"({{"phase":"load","step":{},"seconds":{:.3f},"ranks":{}}})", next_,
                              seconds_since(start), comm_.size()));
-  if (checkpoint_ && !options_.quiet) fmt::print(stderr, "going on after step {} of {}\n", next_, plan_.steps);
+  if (checkpoint_ && !options_.quiet) say("going on after step {} of {}\n", next_, plan_.steps);
   checkpoint_.reset();
 }
 
@@ -300,8 +302,8 @@ ExitCode Run::steps() {
     if (stop) {
       progress.close();
       if (root_)
-        fmt::print(stderr, "stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n",
-                   next_, total, requests.reason(), directory_);
+        say("stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n", next_, total,
+            requests.reason(), directory_);
       return ExitCode::stopped;
     }
   }
@@ -317,6 +319,9 @@ void Run::finish() {
   if (!root_) return;
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
+  ledger_->check_in_place();
+  metrics_.sync();
+  timing_.sync();
   const std::string certificate = certificate_json(
       config_, facts_, plan_, *ledger_,
       {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
@@ -331,7 +336,7 @@ void Run::finish() {
   if (!config_.run.keep_key) wipe_key(directory_);
   remove_checkpoints(directory_);
   if (options_.quiet) return;
-  fmt::print(stderr, "done in {}: {}\n", duration_text(seconds_since(started_)), note());
+  say("done in {}: {}\n", duration_text(seconds_since(started_)), note());
   fmt::print("{}\n", directory_);
 }
 

@@ -23,7 +23,7 @@ class LineFile {
   LineFile(const std::string& path, std::uint64_t offset, int permissions = 0644);
   void append(std::string_view line);  ///< adds the newline
   std::uint64_t size() const { return size_; }
-  void sync() { file_.sync(); }
+  void sync();  ///< also throws DataError if the file was removed or replaced since
 
  private:
   DurableFile file_;
