@@ -53,6 +53,8 @@ struct Records {
 struct Rows {
   const Records& records;
   std::span<const std::uint32_t> index;  ///< positions inside the block
+  /// Each row's place in the whole batch where the sampling rule numbers it (Shuffled), else empty.
+  std::span<const std::uint32_t> slot = {};
   std::size_t size() const { return index.size(); }
 };
 
