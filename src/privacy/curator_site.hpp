@@ -31,12 +31,12 @@ struct Curator::Site {
   MicroBatching batching;
   LatticeAccumulator sum;
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
+  std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
   std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
   std::uint64_t quotas_from = 0;                  // first step of that window + 1
   AlignedVector<float> released;                  // values, then the stop flag
   std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
   std::vector<ShuffledBlock> shuffled;            // for each own block, if the rule is Shuffled
-  std::vector<std::vector<std::uint32_t>> slots;  // likewise: of the selected records
 
   // Running sums, root only. The newest release and the noise in it, both on the lattice.
   std::unique_ptr<PrefixNoise> prefix;
