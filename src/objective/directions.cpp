@@ -13,22 +13,23 @@ namespace {
 
 constexpr std::uint32_t direction_tag = 1;
 constexpr std::size_t tile_directions = 64;
-constexpr std::size_t at_once = 1024;  // normals, in small dimensions
+constexpr std::size_t largest_group = 4096;  // 128 MB, and 40 seconds a record
+constexpr std::size_t at_once = 1024;        // normals, in small dimensions
 
+/// Directions that are made orthonormal together.
 std::size_t group_of(DirectionScheme scheme, std::size_t dim, std::size_t count, std::size_t block) {
-  if (count == 0 || dim == 0) throw ConfigError("an estimator needs at least one direction");
-  if (dim > (std::size_t{1} << 32) || count >= (std::size_t{1} << 32))
-    throw ConfigError("directions are counted in 32 bits");
+  constexpr std::size_t counters = std::size_t{1} << 32;
+  if (dim == 0 || count == 0) throw ConfigError("an estimator needs at least one direction");
+  if (dim >= counters || count >= counters) throw ConfigError("directions and coordinates are counted in 32 bits");
   if (scheme == DirectionScheme::iid) return 1;
-  if (scheme == DirectionScheme::haar) {
-    if (count != dim)
-      throw ConfigError(
-          fmt::format("haar directions are the columns of an orthogonal matrix: {}, not {}", dim, count));
-    return dim;
-  }
+  if (scheme == DirectionScheme::haar) block = dim;
   if (block == 0 || block > dim || count % block != 0)
     throw ConfigError(
-        fmt::format("{} directions in {} dimensions are not made of blocks of {}", count, dim, block));
+        fmt::format("{} directions in {} dimensions do not come in orthonormal groups of {}", count, dim, block));
+  if (block > largest_group)
+    throw ConfigError(
+        fmt::format("an orthonormal group of {} directions is too large (at most {}): use blocks of 32 to 64",
+                    block, largest_group));
   return block;
 }
 

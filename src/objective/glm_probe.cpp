@@ -9,6 +9,30 @@
 #include "dpmpi/objective/gather.hpp"
 
 namespace dpmpi {
+namespace {
+
+/// The margins at + step * along[j].
+struct Line {
+  double at, step;
+};
+
+/// out[j] = phi at along[j] of the line; what is left of the last tile repeats its first margin.
+void evaluate(const ScalarLoss& phi, const Line& line, const double* label, std::span<const double> along,
+              double* out) {
+  double margin[tile_rows], value[tile_rows];
+  std::size_t j = 0;
+  for (; j + tile_rows <= along.size(); j += tile_rows) {
+    for (std::size_t r = 0; r < tile_rows; ++r) margin[r] = line.at + line.step * along[j + r];
+    phi.values(margin, label, out + j);
+  }
+  const std::size_t rest = along.size() - j;
+  if (rest == 0) return;
+  for (std::size_t r = 0; r < tile_rows; ++r) margin[r] = line.at + line.step * along[j + (r < rest ? r : 0)];
+  phi.values(margin, label, value);
+  std::copy_n(value, rest, out + j);
+}
+
+}  // namespace
 
 LinearProbe::LinearProbe(std::size_t dim) : dim_(dim), x_(round_up(dim, 16)), y_(x_.size()), record_(x_.size()) {}
 
@@ -35,19 +59,11 @@ void LinearProbe::losses(const ScalarLoss& phi, double step, std::span<const dou
     std::fill(up.begin(), up.end(), std::numeric_limits<double>::quiet_NaN());
     return;
   }
-  double margin[tile_rows], label[tile_rows], value[tile_rows];
+  double label[tile_rows];
   std::fill_n(label, tile_rows, label_);
   const double back = pair_ ? step : -step;
-  for (std::size_t j = 0; j < along.size(); j += tile_rows) {
-    const std::size_t count = std::min(tile_rows, along.size() - j);
-    const auto evaluate = [&](double at, double towards, std::span<double> out) {
-      for (std::size_t r = 0; r < tile_rows; ++r) margin[r] = at + towards * along[j + std::min(r, count - 1)];
-      phi.values(margin, label, value);
-      for (std::size_t r = 0; r < count; ++r) out[j + r] = value[r];
-    };
-    evaluate(at_x_, step, up);
-    evaluate(at_y_, back, down);
-  }
+  evaluate(phi, {at_x_, step}, label, along, up.data());
+  evaluate(phi, {at_y_, back}, label, along, down.data());
 }
 
 }  // namespace dpmpi

@@ -23,7 +23,8 @@ Probes checked(Probes probes, std::size_t dim) {
 
 /// phi, where the estimator given U^T z has a closed form.
 const ScalarLoss* fast_loss(const Objective& objective, const Probes& probes) {
-  return probes.fast && probes.scheme == DirectionScheme::haar ? objective.scalar_loss() : nullptr;
+  const bool haar = probes.scheme == DirectionScheme::haar && probes.count == objective.dim();
+  return probes.fast && haar ? objective.scalar_loss() : nullptr;
 }
 
 double distance(std::span<const double> x, std::span<const double> y) {
@@ -48,10 +49,7 @@ ZerothOrder::ZerothOrder(Objective& objective, const Probes& probes)
                   probes_.block, probes_.seed),
       estimate_(directions_.stride()),
       direction_sum_(probes_.centre && !phi_ ? directions_.stride() : 0) {
-  if (phi_ != nullptr) {
-    if (probes_.count != objective.dim()) throw ConfigError("haar directions are as many as parameters");
-    linear_ = std::make_unique<LinearProbe>(objective.dim());
-  }
+  if (phi_ != nullptr) linear_ = std::make_unique<LinearProbe>(objective.dim());
   const std::size_t at_once = phi_ ? objective.dim() : directions_.tile_count();
   up_.resize(at_once);
   down_.resize(at_once);
@@ -99,7 +97,7 @@ void ZerothOrder::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator
 }
 
 std::span<const double> ZerothOrder::estimate(const Rows& row, std::uint32_t slot) {
-  verify(row.size() == 1, "one record at a time");
+  verify(row.size() == 1 && weight_ > 0, "one record at a time, after gradient() or difference()");
   if (!counts(row.records, row.index[0])) return {};
   if (!(linear_ ? estimate_linear(row, slot) : estimate_generic(row, slot))) return {};
   // An infinite norm would be clipped to C / infinity * infinity, which is NaN.
@@ -157,14 +155,16 @@ bool ZerothOrder::estimate_linear(const Rows& row, std::uint32_t slot) {
 /// contributes zero. This comes first, because clipping would let NaN through.
 bool ZerothOrder::slopes(std::size_t count) {
   const double width = kind_ == Kind::gradient ? 2 * probes_.radius : probes_.radius;
-  bool finite = true;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  std::size_t bad = 0;  // counted without branches, so that the loop becomes vector code
   for (std::size_t j = 0; j < count; ++j) {
     up_[j] = (up_[j] - down_[j]) / width;  // not finite if one of the losses is not
-    finite = finite && std::isfinite(up_[j]);
+    bad += std::abs(up_[j]) < infinity ? 0U : 1U;
   }
-  if (finite)
+  if (bad > 0) return false;
+  if (largest_slope_ < infinity)
     for (std::size_t j = 0; j < count; ++j) up_[j] = std::clamp(up_[j], -largest_slope_, largest_slope_);
-  return finite;
+  return true;
 }
 
 // With u = 2^-53 and d terms, the computed norm is at least (1 - (d / 2 + 3) u) |v|, the factor min(weight, C /

@@ -1,10 +1,12 @@
 #include "dpmpi/objective/directions.hpp"
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "objective/eigen.hpp"
 
@@ -136,12 +138,26 @@ TEST(DirectionsSlow, FillLargeSpacesEvenly) {
   for (std::uint32_t slot = 0; slot < 300; ++slot) EXPECT_LT(operator_norm(all(iid, 128, 0, slot)), 2.2);
 }
 
+// Every rank forms the directions for itself, whatever its processor: the bits are part of the contract.
+TEST(Directions, HaveTheSameBitsEverywhere) {
+  Directions directions(DirectionScheme::block, 37, 74, 37, seed);
+  std::string bytes;
+  for (std::size_t first = 0; first < 74;) {
+    const DirectionTile tile = directions.tile(11, 3, first);
+    for (std::size_t j = 0; j < tile.count; ++j)
+      bytes.append(reinterpret_cast<const char*>(tile.row(j)), 37 * sizeof(double));
+    first += tile.count;
+  }
+  EXPECT_EQ(sha256(bytes), "f2593e79f41cf942414548e7050e4aeb7c8e551f4e450c4fcf40eba064bd1691");
+}
+
 TEST(Directions, RefuseWhatDoesNotFit) {
   EXPECT_THROW(Directions(DirectionScheme::haar, 8, 7, 1, seed), ConfigError);
   EXPECT_THROW(Directions(DirectionScheme::block, 8, 12, 5, seed), ConfigError);
   EXPECT_THROW(Directions(DirectionScheme::block, 8, 18, 9, seed), ConfigError);
   EXPECT_THROW(Directions(DirectionScheme::block, 8, 8, 0, seed), ConfigError);
   EXPECT_THROW(Directions(DirectionScheme::iid, 8, 0, 1, seed), ConfigError);
+  EXPECT_THROW(Directions(DirectionScheme::haar, 5000, 5000, 1, seed), ConfigError);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace dpmpi {
 
 enum class DirectionScheme {
   iid,   ///< independent, uniform on the unit sphere
-  haar,  ///< the columns of a Haar-distributed orthogonal matrix: as many directions as coordinates
+  haar,  ///< the columns of a Haar-distributed orthogonal matrix: dim() of them, or a multiple
   block  ///< independent groups of `block` orthonormal directions (1: iid; all coordinates: haar)
 };
 
@@ -28,8 +28,9 @@ struct DirectionTile {
 
 class Directions {
  public:
-  /// `count` directions of `dim` coordinates a slot. haar: count = dim. block: `block` <= dim divides count.
-  /// Throws ConfigError otherwise. Memory: a tile of 64 directions, at least one group (haar: dim x dim).
+  /// `count` directions of `dim` coordinates a slot. haar: count is a multiple of dim (dim: one matrix); block:
+  /// `block` <= dim divides count; both: groups of at most 4096. Throws ConfigError otherwise. Memory: a tile of 64
+  /// directions, or one group if that is more (haar: dim x dim).
   Directions(DirectionScheme scheme, std::size_t dim, std::size_t count, std::size_t block, std::uint64_t seed);
 
   std::size_t count() const { return count_; }

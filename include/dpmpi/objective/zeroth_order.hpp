@@ -34,9 +34,9 @@ struct Probes {
   bool centre = false;     ///< differences: c_j becomes (c_j - mean of c) m / (m - 1)
   double scalar_clip = 0;  ///< Lc: |a_j| <= Lc and |c_j| <= Lc |x - y| / delta; 0: no such clip
   std::uint64_t seed = 0;  ///< of the directions
-  /// Use the Rao-Blackwellised estimator where it exists: for losses phi(<w, z>) with haar directions. It is the
-  /// mean of the estimator given U^T z, which is |z| times a uniform point p of the sphere, so sum_j c_j p_j z /
-  /// |z| with d normals a record in place of d^2.
+  /// Use the Rao-Blackwellised estimator where it exists: for losses phi(<w, z>) with m = d haar directions. It is
+  /// the mean of the estimator given U^T z, which is |z| times a uniform point p of the sphere, so sum_j c_j p_j z
+  /// / |z| with d normals a record in place of d^2.
   bool fast = true;
 };
 
