@@ -53,7 +53,7 @@ struct Records {
 struct Rows {
   const Records& records;
   std::span<const std::uint32_t> index;  ///< positions inside the block
-  /// Each row's place in the whole batch where the sampling rule numbers it (Shuffled), else empty.
+  /// Numbers of the records in their batch, over all ranks; empty: their positions in `index`.
   std::span<const std::uint32_t> slot = {};
   std::size_t size() const { return index.size(); }
 };
