@@ -144,7 +144,8 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
 
 Tree Query::tree() const {
   const double first = running->adaptive ? 1 : running->first_clip;
-  return {running->strategy, running->leaves, noise_multiplier, running->band, first};
+  const std::uint64_t band = running->strategy == Strategy::banded ? running->band : 0;
+  return {running->strategy, running->leaves, noise_multiplier, band, first};
 }
 
 double Query::clip_at(std::uint64_t t) const {

@@ -166,7 +166,9 @@ TEST(RunningSum, ARecordShiftsItsPathByOneSensitivityAtMost) {
       squared += std::pow((node(with) - node(without)) / plus.query.noise_std, 2);
     }
     EXPECT_LE(std::sqrt(squared), tree_mu(plus.query.tree())) << leaf;
-    if (leaf == 1) EXPECT_GT(std::sqrt(squared), 0.98 * tree_mu(plus.query.tree())) << "and the bound is attained";
+    if (leaf == 1) {
+      EXPECT_GT(std::sqrt(squared), 0.98 * tree_mu(plus.query.tree())) << "and the bound is attained";
+    }
   }
 }
 
