@@ -171,8 +171,8 @@ bool ZerothOrder::slopes(std::size_t count) {
 // norm) at most (1 + u) times the exact one, and each product is rounded once: together below 1 + (d + 8) u.
 // Squares that underflow are below 2^-1022 and weigh nothing against any clip >= 2^-100 (the lattice takes no
 // smaller one).
-NumericSlack ZerothOrder::slack() const {
-  return {.clip = (static_cast<double>(objective_.dim()) + 8) * 0x1p-53, .summed_rows = 1};
+NumericSlack ZerothOrder::slack(std::size_t dim) {
+  return {.clip = (static_cast<double>(dim) + 8) * 0x1p-53, .summed_rows = 1};
 }
 
 // |GRAD1| <= (d / m) |U| |a| with |U| <= sqrt(m / b) for groups of b orthonormal directions and |a_j| <= L. The

@@ -13,6 +13,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
+#include "dpmpi/privacy/gdp.hpp"
 
 namespace dpmpi {
 namespace {
@@ -165,6 +166,14 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
 
 Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
   return make_plan(config, facts, make_promise(config, facts));
+}
+
+PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
+  PublicFacts facts{data, &objective, config.privacy.which()};
+  if (!config.method->is_private()) return facts;
+  facts.rho = config.privacy.noise_multiplier > 0 ? 1 / config.privacy.noise_multiplier
+                                                  : gdp_mu(config.privacy.epsilon, resolve_delta(config, facts));
+  return facts;
 }
 
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data) {

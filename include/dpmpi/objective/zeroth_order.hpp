@@ -57,7 +57,8 @@ class ZerothOrder {
   std::span<const double> estimate(const Rows& row, std::uint32_t slot);
 
   /// How far a contribution may exceed the bound; records go to the lattice one by one.
-  NumericSlack slack() const;
+  NumericSlack slack() const { return slack(objective_.dim()); }
+  static NumericSlack slack(std::size_t dim);
 
   /// Largest |GRAD1| of losses that are L-Lipschitz in the parameters, in exact arithmetic.
   double gradient_bound(double lipschitz) const;

@@ -48,6 +48,7 @@ struct QuerySpec {
   double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
   std::uint64_t steps = 0;      ///< released at steps 0 .. steps-1, once each
   std::optional<RunningSum> running = {};
+  double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
 };
 
