@@ -28,7 +28,7 @@ double difference_clip(const ZoProblem& p, const ZoEstimator& e, double step_rad
   return e.kappa * p.lipschitz * 2 * step_radius / p.radius;
 }
 
-double mean_nodes(std::uint64_t leaves) { return mean_prefix_noise_variance({Strategy::fenwick, leaves}); }
+double mean_nodes(std::uint64_t leaves) { return mean_prefix_noise_variance({Strategy::fenwick, leaves, 1}); }
 
 /// The best of T = 2, 4, 8, ...: `at` gives the plan of one T, or none if its epoch does not fit the data.
 ZoPlan scan(const ZoProblem& problem, std::span<const std::uint64_t> batches,

@@ -236,8 +236,8 @@ TEST(ZoO2nc, ARecordShiftsTheTranscriptByRhoAtMost) {
 // method.skip_last: the same T steps, one query less; method.restart: the sum starts with a gradient every q steps.
 TEST(ZoO2nc, ShapesOfEpochs) {
   const auto steps = [](const Options& more) {
-    Options options{{"inner", "16"}, {"batch", "4"}, {"first_batch", "10"}, {"outer", "3"}};
-    options.insert(more.begin(), more.end());
+    Options options = more;
+    options.insert({{"inner", "16"}, {"batch", "4"}, {"first_batch", "10"}, {"outer", "3"}});
     Trial trial("zo-o2nc", options, 1, zero(3), numbered_shard(2000));
     const auto before = trial.iterate();
     trial.run();
@@ -248,7 +248,7 @@ TEST(ZoO2nc, ShapesOfEpochs) {
   EXPECT_EQ(steps({}), 48u);
   EXPECT_EQ(steps({{"skip_last", "true"}}), 45u);
   EXPECT_EQ(steps({{"restart", "4"}}), 48u);
-  EXPECT_EQ(steps({{"passes", "2"}, {"adaptive_clip", "true"}, {"step", "fixed"}}), 96u);
+  EXPECT_EQ(steps({{"passes", "2"}, {"adaptive_clip", "true"}, {"first_batch", "40"}, {"step", "fixed"}}), 96u);
   EXPECT_EQ(steps({{"directions", "iid"}, {"strategy", "sqrt_toeplitz"}}), 48u);
   EXPECT_EQ(steps({{"directions", "block"}, {"block", "3"}, {"strategy", "banded"}, {"band", "4"}}), 48u);
   EXPECT_THROW(steps({{"first_batch", "1000"}}), ConfigError);

@@ -60,7 +60,7 @@ TEST(ZoPlanner, RestartsHelpInHighDimension) {
   shape.outer = 100'000'000 / shape.records_per_epoch();
   EXPECT_EQ(shape.outer, 63u);
   const ZoBound bound = zo_bound(p, e, shape, zo_sigma(p, e, shape),
-                                 mean_prefix_noise_variance({Strategy::fenwick, 256}), p.radius / 4096);
+                                 mean_prefix_noise_variance({Strategy::fenwick, 256, 1}), p.radius / 4096);
   EXPECT_NEAR(bound.value, 0.146686, 1e-6);
 }
 
