@@ -199,40 +199,6 @@ TEST(ZoO2nc, ALossThatIsNotFiniteCountsZero) {
   }
 }
 
-// Under replace_one the whole run moves as if one leaf had changed by 2 C at most: the largest shift of the mean
-// transcript, in the noise's metric, is rho. The record's loss is made to saturate the clip at its leaf.
-TEST(ZoO2nc, ARecordShiftsTheTranscriptByRhoAtMost) {
-  // f = c * <w, e_1>, the same c at both points, cannot move a centred difference; c that grows with |w| can.
-  constexpr double z = 1;
-  const auto first_shift = [&](double sign, std::uint64_t steps) {
-    Trial trial("zo-o2nc",
-                {{"inner", "8"},
-                 {"outer", "1"},
-                 {"batch", "1"},
-                 {"first_batch", "1"},
-                 {"output", "last"},
-                 {"gradient_clip", "1"},
-                 {"kappa", "1"},
-                 {"step_radius", "0.05"},
-                 {"radius", "0.1"}},
-                z, black_box(2, [sign](std::size_t, std::span<const double> w) { return sign * 1e9 * w[0]; }),
-                numbered_shard(8, 1));
-    trial.run(steps);
-    Archive archive;
-    trial.curator->archive(archive);
-    std::string text = archive.bytes();
-    Archive read(text);
-    std::vector<std::int64_t> running;
-    read.field("gradient.running", running);
-    return std::pair{static_cast<double>(running[0]) * trial.queries[0].lattice.quantum(), trial.queries[0]};
-  };
-  const auto [plus, query] = first_shift(1, 1);
-  const double shift = plus - first_shift(-1, 1).first;
-  // Leaf 1 is in all of its four nodes, each shifted by 2 C_1.
-  EXPECT_NEAR(shift * 2 / query.noise_std, 1 / z, 5e-3);
-  EXPECT_LE(shift * 2 / query.noise_std, 1 / z);
-}
-
 // method.skip_last: the same T steps, one query less; method.restart: the sum starts with a gradient every q steps.
 TEST(ZoO2nc, ShapesOfEpochs) {
   const auto steps = [](const Options& more) {
