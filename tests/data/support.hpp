@@ -15,6 +15,7 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/digest.hpp"

@@ -5,46 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <mpi.h>
-
 #include "dpmpi/privacy/curator.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
-
-namespace {
-
-struct Traffic {
-  std::uint64_t up = 0, down = 0, other = 0;
-};
-Traffic traffic;
-
-std::uint64_t bytes(int count, MPI_Datatype type) {
-  int size = 0;
-  MPI_Type_size(type, &size);
-  return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
-}
-
-}  // namespace
-
-// The profiling interface: these stand before the library's functions in this program.
-extern "C" {
-int MPI_Reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
-  traffic.up += bytes(count, type);
-  return PMPI_Reduce(from, to, count, type, op, root, comm);
-}
-int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  traffic.up += bytes(count, type);
-  return PMPI_Send(from, count, type, to, tag, comm);
-}
-int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  traffic.down += bytes(count, type);
-  return PMPI_Bcast(data, count, type, root, comm);
-}
-int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  traffic.other += bytes(count, type);
-  return PMPI_Allreduce(from, to, count, type, op, comm);
-}
-}
+#include "support/traffic.hpp"
 
 namespace dpmpi {
 namespace {
@@ -78,16 +42,16 @@ TEST(Traffic, AStepSendsOneSumAndOneRelease) {
     };
     step(0);  // the first one shares what a window of steps needs
     for (std::uint64_t t = 1; t < 64; ++t) {
-      traffic = {};
+      testing::traffic = {};
       step(t);
       if (comm.size() > 2) {
-        EXPECT_EQ(traffic.up, 8 * (dim + 1)) << "int64, masked";
+        EXPECT_EQ(testing::traffic.up, 8 * (dim + 1)) << "int64, masked";
       } else if (!comm.is_root()) {
-        EXPECT_LE(traffic.up, 8 * (dim + 2)) << "int32 where it fits, and how wide it is";
-        EXPECT_GE(traffic.up, 4 * dim);
+        EXPECT_LE(testing::traffic.up, 8 * (dim + 2)) << "int32 where it fits, and how wide it is";
+        EXPECT_GE(testing::traffic.up, 4 * dim);
       }
-      EXPECT_EQ(traffic.down, 4 * (dim + 1));
-      EXPECT_EQ(traffic.other, 0u);
+      EXPECT_EQ(testing::traffic.down, 4 * (dim + 1));
+      EXPECT_EQ(testing::traffic.other, 0u);
     }
   });
 }
