@@ -76,12 +76,10 @@ void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, 
 
 int show_plan(const Communicator& comm, const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
-  PublicFacts facts;
   const HideFields hide(!config.data.show_values);
-  facts.data = inspect(comm, config.data, DataRole::training);
-  const auto objective = make_objective(config, facts.data);
-  facts.objective = objective.get();
-  facts.adjacency = config.privacy.which();
+  const DatasetFacts data = inspect(comm, config.data, DataRole::training);
+  const auto objective = make_objective(config, data);
+  const PublicFacts facts = public_facts(config, data, *objective);
   const Machine machine =
       line.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);

@@ -1,5 +1,6 @@
 #include "dpmpi/data/generate.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
@@ -20,6 +21,7 @@ constexpr double common = 0.8, own = 0.6;  // standard deviations of the two par
 constexpr double threshold = 1.5, label_noise = 0.5, flip_rate = 0.03;
 constexpr double separation = 0.6;   // standard deviation of the blobs' centres
 constexpr double noise_scale = 0.5;  // of regression
+constexpr double weak = 0.3, amplitude = 0.9, phase_noise = 0.05, outlier_rate = 0.1;  // of phase
 
 /// Only + - * / and sqrt on portable normals: the same bits everywhere.
 double dot(const double* a, const double* b, std::size_t n) {
@@ -105,6 +107,26 @@ void regression(const GenerateOptions& o, std::uint64_t first, std::uint64_t cou
   }
 }
 
+// With four strong features and the others weak, |a| = 1. The signal is (.9, -.9, .9, -.9, 0, ...).
+void phase(const GenerateOptions& o, std::uint64_t first, std::uint64_t count, RecordsBuilder& out) {
+  const auto seed = static_cast<std::uint64_t>(o.seed);
+  const std::size_t d = out.features(), strong = std::min<std::size_t>(4, d);
+  const PublicStream outliers(seed, "generate outliers");
+  std::vector<double> a(d);
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    const auto normal = normals(seed, "generate record", i, 1 + d);
+    for (std::size_t j = 0; j < d; ++j) a[j] = (j < strong ? 1 : weak) * normal[1 + j];
+    const double norm = std::sqrt(dot(a.data(), a.data(), d));
+    double along = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+      out.dense_row()[j] = static_cast<float>(a[j] / norm);
+      if (j < strong) along += (j % 2 == 0 ? amplitude : -amplitude) * a[j] / norm;
+    }
+    const double measured = std::abs(std::abs(along) + phase_noise * normal[0]);
+    out.finish_row(static_cast<float>(measured + (outliers.uniform(i) < outlier_rate ? 1 : 0)));
+  }
+}
+
 Format output_format(const GenerateOptions& options, const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (options.format == "csv" || (options.format == "auto" && ending == ".csv")) return Format::csv;
@@ -121,7 +143,7 @@ std::string default_eval_output(const std::string& output) {
 }  // namespace
 
 void GenerateOptions::declare(Options& options) {
-  options.add("kind", kind, "Synthetic dataset", {"heavy-tailed", "blobs", "regression"});
+  options.add("kind", kind, "Synthetic dataset", {"heavy-tailed", "blobs", "regression", "phase"});
   options.add("records", records, "Training records", Range::closed(1, 1e9));
   options.add("eval_records", eval_records, "Evaluation records, from the same distribution; 0: none",
               Range::closed(0, 1e9));
@@ -142,8 +164,11 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
     blobs(options, first, count, out);
   else if (options.kind == "regression")
     regression(options, first, count, out);
+  else if (options.kind == "phase")
+    phase(options, first, count, out);
   else
-    throw ConfigError(fmt::format("unknown dataset kind {}: heavy-tailed, blobs or regression", options.kind));
+    throw ConfigError(
+        fmt::format("unknown dataset kind {}: heavy-tailed, blobs, regression or phase", options.kind));
   return out.take();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -74,7 +75,11 @@ std::string describe(const SamplingRule& rule) {
                  [](const WithoutReplacement& w) { return fmt::format("{} without replacement", w.batch); },
                  [](const FullBatch&) { return std::string("full batch"); },
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
-                 [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); }},
+                 [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); },
+                 [](const Shuffled& s) {
+                   return fmt::format("shuffled once, {} runs a pass of batches of {} and {} times {}", s.runs,
+                                      s.first, s.leaves - 1, s.batch);
+                 }},
       rule);
 }
 
@@ -84,7 +89,8 @@ double expected_share(const SamplingRule& rule, std::uint64_t records) {
           [](const Poisson& p) { return p.rate; },
           [&](const WithoutReplacement& w) { return static_cast<double>(w.batch) / static_cast<double>(records); },
           [](const FullBatch&) { return 1.0; }, [](const Cyclic& c) { return 1.0 / static_cast<double>(c.parts); },
-          [](const Partition& p) { return 1.0 / static_cast<double>(p.parts); }},
+          [](const Partition& p) { return 1.0 / static_cast<double>(p.parts); },
+          [&](const Shuffled& s) { return static_cast<double>(s.batch) / static_cast<double>(records); }},
       rule);
 }
 
@@ -97,7 +103,8 @@ std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
   return std::visit(
       overloaded{[&](const Poisson&) { return records; }, [](const WithoutReplacement& w) { return w.batch; },
                  [&](const FullBatch&) { return records; }, [&](const Cyclic& c) { return part(c.parts); },
-                 [&](const Partition& p) { return part(p.parts); }},
+                 [&](const Partition& p) { return part(p.parts); },
+                 [](const Shuffled& s) { return std::max(s.first, s.batch); }},
       rule);
 }
 
@@ -125,8 +132,42 @@ void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t c
                         [&](const Partition& p) {
                           verify(step < p.parts, "a partition has no part for this step");
                           select_residue(p.parts, first_index, count, step, out);
-                        }},
+                        },
+                        [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); }},
              rule);
+}
+
+std::uint64_t Shuffled::begin(std::uint64_t t) const {
+  const std::uint64_t step = t % steps_per_pass(), leaf = step % leaves;
+  return step / leaves * records_per_run() + (leaf == 0 ? 0 : first + (leaf - 1) * batch);
+}
+
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, std::uint64_t records) {
+  if (records > std::numeric_limits<std::uint32_t>::max())
+    throw ConfigError(fmt::format("a shuffled order has room for 2^32 - 1 records, not {}", records));
+  return PublicStream(rule.seed, "shuffle").permutation(static_cast<std::uint32_t>(records));
+}
+
+ShuffledBlock::ShuffledBlock(std::span<const std::uint32_t> slots, std::uint64_t first_index, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i)
+    order_.push_back({slots[first_index + i], static_cast<std::uint32_t>(i)});
+  std::sort(order_.begin(), order_.end(), [](const Place& a, const Place& b) { return a.slot < b.slot; });
+}
+
+void ShuffledBlock::select(std::uint64_t begin, std::uint64_t end, std::vector<std::uint32_t>& rows,
+                           std::vector<std::uint32_t>& slots) {
+  const auto at = [&](std::uint64_t slot) {
+    return std::lower_bound(order_.begin(), order_.end(), slot,
+                            [](const Place& place, std::uint64_t s) { return place.slot < s; });
+  };
+  chosen_.assign(at(begin), at(end));
+  std::sort(chosen_.begin(), chosen_.end(), [](const Place& a, const Place& b) { return a.row < b.row; });
+  rows.clear();
+  slots.clear();
+  for (const Place& place : chosen_) {
+    rows.push_back(place.row);
+    slots.push_back(static_cast<std::uint32_t>(place.slot - begin));
+  }
 }
 
 MicroBatching MicroBatching::plan(std::size_t capacity, std::uint64_t largest_block, double share) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/dot.hpp"
 #include "glm_clip.hpp"
 
 namespace dpmpi {
@@ -18,7 +19,8 @@ Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
       at_{Points(storage_, features_), {}},
       pair_{Points(storage_, features_), {}},
       probes_{Points(storage_, features_), {}},
-      step_(dim()) {
+      step_(dim()),
+      probe_(dim()) {
   if (features_ == 0) throw DataError("records without features");
   at_.resize(1);
   pair_.resize(2);
@@ -192,6 +194,15 @@ void Glm::directional_differences(double xi, std::span<const float> directions, 
     for (std::size_t r = 0; r < tile.count; ++r)
       if (!finite[r]) std::fill_n(out.begin() + static_cast<std::ptrdiff_t>((first + r) * K), K, 0.0);
   });
+}
+
+// f(x + radius u) = phi(<x, z> + radius <u, z>): one product with the record serves both points.
+void Glm::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                std::span<double> down) {
+  probe_.load(row);
+  along_.resize(std::max(along_.size(), tile.count));
+  for (std::size_t j = 0; j < tile.count; ++j) along_[j] = dot(tile.row(j), probe_.record(), tile.stride);
+  probe_.losses(*loss_, radius, std::span(along_).first(tile.count), up, down);
 }
 
 NumericSlack Glm::gradient_slack() const { return linear_slack; }

@@ -211,6 +211,42 @@ void SparseSoftmax::directional_differences(double xi, std::span<const float> di
   }
 }
 
+/// logits += factor * (W x + b) for parameters w in double, in the order of the record's entries.
+void SparseSoftmax::add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const {
+  for (std::size_t c = 0; c < classes_; ++c) {
+    const double* weight = w + c * features_;
+    double sum = bias_ != 0 ? static_cast<double>(row.bias) * w[classes_ * features_ + c] : 0.0;
+    for (std::size_t e = 0; e < row.column.size(); ++e)
+      sum += static_cast<double>(row.value[e]) * weight[row.column[e]];
+    logits[c] += factor * sum;
+  }
+}
+
+void SparseSoftmax::prepare_probes(std::span<const double> x, std::span<const double> y) {
+  verify(x.size() == dim() && (y.empty() || y.size() == dim()), "a point of another dimension");
+  probe_x_ = x;
+  probe_y_ = y;
+}
+
+void SparseSoftmax::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                          std::span<double> down) {
+  check(row.records);
+  const Row record(row.records, row.index[0]);
+  const bool pair = !probe_y_.empty();
+  std::vector<double>&at_x = logits_, &at_y = delta_, &along = delta_v_;
+  for (auto* logits : {&at_x, &at_y}) std::fill(logits->begin(), logits->end(), 0.0);
+  add_logits(record, 1, probe_x_.data(), at_x);
+  add_logits(record, 1, pair ? probe_y_.data() : probe_x_.data(), at_y);
+  for (std::size_t j = 0; j < tile.count; ++j) {
+    std::fill(along.begin(), along.end(), 0.0);
+    add_logits(record, radius, tile.row(j), along);
+    std::transform(at_x.begin(), at_x.end(), along.begin(), moved_.begin(), std::plus<>());
+    up[j] = cross_entropy(moved_, record.label);
+    for (std::size_t c = 0; c < classes_; ++c) moved_[c] = pair ? at_y[c] + along[c] : at_y[c] - along[c];
+    down[j] = cross_entropy(moved_, record.label);
+  }
+}
+
 NumericSlack SparseSoftmax::gradient_slack() const { return linear_slack; }
 
 }  // namespace dpmpi

@@ -13,6 +13,7 @@
 #include "dpmpi/objective/mlp_gradient.hpp"
 #include "dpmpi/objective/mlp_head.hpp"
 #include "dpmpi/objective/mlp_network.hpp"
+#include "dpmpi/objective/mlp_probe.hpp"
 
 namespace dpmpi {
 namespace {
@@ -65,6 +66,9 @@ class Mlp final : public Objective {
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
                                std::span<double> out) override;
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
   NumericSlack gradient_slack() const override;
   NumericSlack difference_slack() const override { return {MlpDifference::clip_slack, micro_rows}; }
 
@@ -86,12 +90,13 @@ class Mlp final : public Objective {
   std::vector<float> point_;       ///< deeper layers of w + step * direction
   std::vector<double> factors_;
   std::unique_ptr<MlpDifference> difference_;
+  std::unique_ptr<MlpProbe> probe_;
   std::span<const float> w_;
 };
 
 LabelKind Mlp::label_kind() const {
   if (shape_.head == Head::softmax) return LabelKind::class_;
-  return shape_.head == Head::logistic ? LabelKind::sign : LabelKind::real;
+  return shape_.head == Head::logistic || shape_.head == Head::ramp ? LabelKind::sign : LabelKind::real;
 }
 
 std::vector<ParameterGroup> Mlp::groups() const {
@@ -260,6 +265,17 @@ void Mlp::move_to(float step, std::span<const float> direction, std::size_t rows
   for (std::size_t j = 0; j < rows * base_.width; ++j) sums[j] = base[j] + step * slope[j];
   network_.activate(1, rows);
   network_.forward_from(1, rows);
+}
+
+void Mlp::prepare_probes(std::span<const double> x, std::span<const double> y) {
+  if (!probe_) probe_ = std::make_unique<MlpProbe>(shape_);
+  probe_->prepare(x, y);
+}
+
+void Mlp::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                std::span<double> down) {
+  verify(probe_ != nullptr, "prepare_probes comes before probes");
+  probe_->losses(row, radius, tile, up, down);
 }
 
 }  // namespace

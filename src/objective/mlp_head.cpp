@@ -31,6 +31,8 @@ double MlpHead::loss(const T* outputs, float label) {
   if (!valid(outputs, label)) return std::numeric_limits<double>::quiet_NaN();
   const double s = outputs[0];
   if (head_ == Head::logistic) return elementary::softplus(-static_cast<double>(label) * s);
+  if (head_ == Head::absolute) return std::fabs(s - static_cast<double>(label));
+  if (head_ == Head::ramp) return std::clamp(1 - static_cast<double>(label) * s, 0.0, 1.0);
   if (head_ == Head::squared) return 0.5 * (s - static_cast<double>(label)) * (s - static_cast<double>(label));
   const std::size_t top = exponentiate(outputs);
   double others = 0;
@@ -52,6 +54,10 @@ void MlpHead::gradient(const T* outputs, float label, T* delta) {
     delta[0] = static_cast<T>(-y * elementary::sigmoid(-y * s));
   } else if (head_ == Head::squared) {
     delta[0] = static_cast<T>(s - y);
+  } else if (head_ == Head::absolute) {  // 0 at the kink
+    delta[0] = static_cast<T>((s > y) - (s < y));
+  } else if (head_ == Head::ramp) {
+    delta[0] = static_cast<T>(y * s > 0 && y * s < 1 ? -y : 0.0);
   } else {
     exponentiate(outputs);
     double total = 0;

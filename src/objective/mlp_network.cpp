@@ -7,21 +7,6 @@
 namespace dpmpi {
 namespace {
 
-template <class T>
-void apply(Activation activation, T* x, std::size_t n) {
-  switch (activation) {
-    case Activation::relu:
-      for (std::size_t j = 0; j < n; ++j) x[j] = x[j] < T(0) ? T(0) : x[j];
-      return;
-    case Activation::tanh:
-      for (std::size_t j = 0; j < n; ++j) x[j] = elementary::tanh(x[j]);
-      return;
-    case Activation::softplus:
-      for (std::size_t j = 0; j < n; ++j) x[j] = elementary::softplus(x[j]);
-      return;
-  }
-}
-
 /// delta *= activation'(s), written in a = activation(s).
 template <class T>
 void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n) {
@@ -39,6 +24,21 @@ void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n
 }
 
 }  // namespace
+
+template <class T>
+void apply(Activation activation, T* x, std::size_t n) {
+  switch (activation) {
+    case Activation::relu:
+      for (std::size_t j = 0; j < n; ++j) x[j] = x[j] < T(0) ? T(0) : x[j];
+      return;
+    case Activation::tanh:
+      for (std::size_t j = 0; j < n; ++j) x[j] = elementary::tanh(x[j]);
+      return;
+    case Activation::softplus:
+      for (std::size_t j = 0; j < n; ++j) x[j] = elementary::softplus(x[j]);
+      return;
+  }
+}
 
 template <class T>
 PackedMatrix<T> packed_layer(const MlpShape& shape, std::size_t layer) {
@@ -118,29 +118,11 @@ void MlpNetwork<T>::backward(std::size_t rows) {
   }
 }
 
-template <class T>
-double squared_norm(const T* a, std::size_t width) {
-  return dot(a, a, width);
-}
-
-template <class T>
-double dot(const T* a, const T* b, std::size_t width) {
-  constexpr std::size_t lanes = 16;
-  double sums[lanes] = {};
-  for (std::size_t j = 0; j < width; j += lanes)
-    for (std::size_t k = 0; k < lanes; ++k)
-      sums[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-  for (std::size_t half = lanes / 2; half > 0; half /= 2)
-    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-  return sums[0];
-}
-
 template PackedMatrix<float> packed_layer(const MlpShape&, std::size_t);
 template void pack_layer(const MlpShape&, std::size_t, std::span<const float>, PackedMatrix<float>&);
+template void apply(Activation, float*, std::size_t);
+template void apply(Activation, double*, std::size_t);
 template class MlpNetwork<float>;
 template class MlpNetwork<double>;
-template double squared_norm(const float*, std::size_t);
-template double squared_norm(const double*, std::size_t);
-template double dot(const double*, const double*, std::size_t);
 
 }  // namespace dpmpi

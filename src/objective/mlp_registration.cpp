@@ -27,8 +27,10 @@ class MlpBuilder : public ObjectiveEntry::Builder {
   void declare(Options& options) override {
     options.add("hidden", hidden_, "units of the hidden layers, e.g. 256,128 (empty: none)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", {"relu", "tanh", "softplus"});
-    options.add("head", head_, "loss: cross-entropy of classes, of a sign, or half the squared error",
-                {"softmax", "logistic", "squared"});
+    options.add(
+        "head", head_,
+        "loss: cross-entropy of classes or of a sign, half the squared error, absolute error, or ramp of a sign",
+        {"softmax", "logistic", "squared", "absolute", "ramp"});
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
@@ -39,7 +41,7 @@ class MlpBuilder : public ObjectiveEntry::Builder {
   }
   LabelKind label_kind() const override {
     if (head() == Head::softmax) return LabelKind::class_;
-    return head() == Head::logistic ? LabelKind::sign : LabelKind::real;
+    return head() == Head::logistic || head() == Head::ramp ? LabelKind::sign : LabelKind::real;
   }
   std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
 
@@ -50,6 +52,8 @@ class MlpBuilder : public ObjectiveEntry::Builder {
   }
   Head head() const {
     if (head_ == "logistic") return Head::logistic;
+    if (head_ == "absolute") return Head::absolute;
+    if (head_ == "ramp") return Head::ramp;
     return head_ == "squared" ? Head::squared : Head::softmax;
   }
 
@@ -64,7 +68,7 @@ std::unique_ptr<ObjectiveEntry::Builder> build() {
 }
 
 const ObjectiveRegistration mlp{
-    {"mlp", "multilayer perceptron with a softmax, logistic or squared loss", build<MlpBuilder>}};
+    {"mlp", "multilayer perceptron with a softmax, logistic, squared, absolute or ramp loss", build<MlpBuilder>}};
 const ObjectiveRegistration softmax{{"softmax", "log sum_k exp(<w_k, x>) - <w_label, x>", build<SoftmaxBuilder>}};
 
 }  // namespace

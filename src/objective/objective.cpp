@@ -1,11 +1,34 @@
 #include "dpmpi/objective/objective.hpp"
 
+#include "dpmpi/core/errors.hpp"
+
 namespace dpmpi {
 namespace {
 
 bool is_bias(const ParameterGroup& group) { return group.name == "bias" || group.name.ends_with(".bias"); }
 
 }  // namespace
+
+void Objective::prepare_probes(std::span<const double> x, std::span<const double> y) {
+  verify(x.size() == dim() && (y.empty() || y.size() == dim()), "a point has dim() coordinates");
+  probe_x_ = x;
+  probe_y_ = y;
+  probe_point_.resize(dim());
+}
+
+void Objective::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                      std::span<double> down) {
+  const auto loss_at = [&](std::span<const double> from, double step, const double* u, double& loss) {
+    for (std::size_t k = 0; k < from.size(); ++k) probe_point_[k] = static_cast<float>(from[k] + step * u[k]);
+    prepare(probe_point_);
+    losses(row, {&loss, 1});
+  };
+  for (std::size_t j = 0; j < tile.count; ++j) {
+    loss_at(probe_x_, radius, tile.row(j), up[j]);
+    probe_y_.empty() ? loss_at(probe_x_, -radius, tile.row(j), down[j])
+                     : loss_at(probe_y_, radius, tile.row(j), down[j]);
+  }
+}
 
 void Objective::add_regularizer_gradient(std::span<const float> w, std::span<float> gradient) const {
   if (l2 == 0) return;

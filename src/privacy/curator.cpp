@@ -9,24 +9,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "curator_site.hpp"
 #include "dpmpi/core/digest.hpp"
-#include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
 
 namespace dpmpi {
 namespace {
-
-class Stopwatch {
- public:
-  explicit Stopwatch(double& total) : total_(total) {}
-  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-
- private:
-  double& total_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 template <class Container>
 std::string_view bytes_of(const Container& values) {
@@ -43,31 +33,7 @@ std::string content_digest(const Records& r) {
   return digest.hex();
 }
 
-constexpr std::size_t flag_words = 1;  // stop requests travel behind the sum
-
 }  // namespace
-
-// What the curator keeps for one query. Allocated once.
-struct Curator::Site {
-  Query query;
-  MicroBatching batching;
-  LatticeAccumulator sum;
-  std::vector<std::vector<std::uint32_t>> selected;  // for each own block
-  std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
-  std::uint64_t quotas_from = 0;                  // first step of that window + 1
-  AlignedVector<float> released;                  // values, then the stop flag
-  std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
-
-  Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks)
-      : query(q),
-        batching(
-            MicroBatching::plan(micro_batch_rows, layout.largest(), expected_share(q.sampling, layout.records))),
-        sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta), flag_words),
-        selected(own_blocks),
-        released(q.dim + flag_words) {
-    batching.capacity = std::min(batching.capacity, sum.rows_at_once());
-  }
-};
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
                  std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
@@ -76,6 +42,8 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     verify(query.site == sites_.size(), "queries are numbered in their order");
     steps_ = std::max(steps_, query.steps);
     sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
+    sites_.back()->shuffle(shard);
+    if (comm.is_root()) sites_.back()->start_running_sum();
   }
 
   // A rank gets the selection keys of its own blocks only: it must not know which records of other ranks take part.
@@ -147,6 +115,8 @@ void Curator::resume_at(std::uint64_t t) {
           at + 2));
   }
   comm_.broadcast(reserved_);
+  for (auto& s : sites_)
+    if (s->prefix) replay_noise(*s, t);
 }
 
 std::uint64_t Curator::window_end(std::uint64_t step) const {
@@ -215,7 +185,10 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
     s.quotas_from = window + 1;
   }
   const Stopwatch watch(timing_.sampling);
-  for (std::size_t i = 0; i < shard_.blocks.size(); ++i) {
+  if (const auto* rule = std::get_if<Shuffled>(&s.query.sampling))
+    for (std::size_t i = 0; i < s.shuffled.size(); ++i)
+      s.shuffled[i].select(rule->begin(t), rule->end(t), s.selected[i], s.slots[i]);
+  for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty(); ++i) {
     const Block& block = shard_.blocks[i];
     const std::uint64_t quota = quotas ? s.quotas[(t - window) * shard_.blocks.size() + i] : 0;
     select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota,
@@ -225,7 +198,7 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
   return {query.site, t};
 }
 
-Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel) {
+Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale) {
   Site& s = site(query.site);
   verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
@@ -233,17 +206,23 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   if (s.summed == batch.step_ + 1 || batch.step_ < s.next)
     throw PrivacyError(
         fmt::format("query {}: step {} was summed before; noise is added once", query.name, batch.step_));
+  if (!(scale > 0 && scale <= 1))
+    throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
+  const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
   s.sum.clear();
   {
     const Stopwatch watch(timing_.kernels);
     const InPhase phase(Phase::kernels);
     for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
-      s.batching.for_each(shard_.blocks[i].records, s.selected[i],
-                          [&](const Rows& rows) { kernel(rows, s.query.bound, s.sum); });
+      s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i],
+                          [&](const Rows& rows) { kernel(rows, bound, s.sum); });
   }
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
-  if (comm_.is_root() && s.query.is_private()) add_noise(s, batch.step_);
+  if (comm_.is_root() && s.query.running)
+    go_on_with_running_sum(s, batch.step_, scale);
+  else if (comm_.is_root() && s.query.is_private())
+    add_noise(s, batch.step_, scale);
   fault_point("reduce");
   const Stopwatch watch(timing_.reduce);
   s.sum.extra().front() = stop_requested_ ? 1 : 0;
@@ -251,29 +230,6 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   comm_.sum_to_root(s.sum);
   s.summed = batch.step_ + 1;
   return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
-}
-
-// Discrete Gaussian: exact on the lattice, coordinate after coordinate from one reader, because a draw uses a
-// varying number of words. Gaussian: rounding is post-processing of the continuous draw, because the sum is on the
-// lattice too.
-void Curator::add_noise(Site& s, std::uint64_t step) {
-  const Stopwatch watch(timing_.noise);
-  const InPhase phase(Phase::noise);
-  if (s.query.noise == Noise::discrete_gaussian) {
-    const DiscreteGaussianSampler sampler(s.query.noise_quanta);
-    SecretReader bits(*noise_, step, s.query.site);
-    s.sum.finish([&](std::size_t, std::span<std::int64_t> total) {
-      for (auto& value : total) value += sampler(bits);
-    });
-    return;
-  }
-  const double scale = s.query.noise_std * s.query.lattice.scale();
-  alignas(64) double normal[1024];
-  s.sum.finish([&](std::size_t first, std::span<std::int64_t> total) {
-    noise_->normals(step, s.query.site, first, std::span(normal, total.size()));
-    for (std::size_t i = 0; i < total.size(); ++i)
-      total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));
-  });
 }
 
 std::span<const float> Curator::release(Secret<LatticeSum> total) {
@@ -290,6 +246,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
     // One scaling, no float between the sum and the release.
     for (std::size_t j = 0; j < s.query.dim; ++j)
       out[j] = static_cast<float>(static_cast<double>(message[j]) * quantum);
+    if (s.query.running) std::copy_n(message.begin(), s.query.dim, s.running.begin());
     s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
   }
   fault_point("release");

@@ -1,5 +1,6 @@
 #include "dpmpi/privacy/query.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
@@ -31,6 +32,41 @@ Mechanism sampled(const Query& q, const WithoutReplacement& wor) {
   return WorGaussian{q.records, wor.batch, q.noise_multiplier};
 }
 
+// Records that the released value sums over at most, and the largest and smallest clip among them.
+struct Extent {
+  std::uint64_t records;
+  double largest_clip, smallest_clip;
+};
+
+Extent extent(const QuerySpec& spec, std::uint64_t records) {
+  const double clip = spec.bound.clip;
+  if (!spec.running) return {largest_batch(spec.sampling, records), clip, clip};
+  const double first = clip * spec.running->first_clip;
+  return {std::min(records, largest_batch(spec.sampling, records) * spec.running->leaves), std::max(clip, first),
+          std::min(clip, first)};
+}
+
+// A pass of running sums uses a record once: steps of a pass, or 0 if the sampling rule promises no such thing.
+std::uint64_t steps_per_pass(const QuerySpec& spec) {
+  if (const auto* shuffled = std::get_if<Shuffled>(&spec.sampling))
+    return shuffled->leaves == spec.running->leaves ? shuffled->steps_per_pass() : 0;
+  if (const auto* cyclic = std::get_if<Cyclic>(&spec.sampling))
+    return cyclic->parts % spec.running->leaves == 0 ? cyclic->parts : 0;
+  return 0;
+}
+
+void check_running(const QuerySpec& spec) {
+  const RunningSum& running = *spec.running;
+  verify(steps_per_pass(spec) > 0,
+         "running sums need a sampling rule that uses a record once in a pass of whole runs");
+  verify(running.first_clip > 0 && (!running.adaptive || running.first_clip <= 1), "the clip of the first leaf");
+  if (spec.noise == Noise::discrete_gaussian)
+    throw PrivacyError(
+        fmt::format("query {}: correlated noise has no analysis with privacy.noise = "
+                    "discrete_gaussian, allowed: gaussian",
+                    spec.name));
+}
+
 }  // namespace
 
 std::string_view name(Noise noise) { return noise == Noise::discrete_gaussian ? "discrete_gaussian" : "gaussian"; }
@@ -59,11 +95,12 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   query.adjacency = adjacency;
   query.records = records;
   verify(spec.dim > 0 && spec.bound.clip > 0 && records > 0, "a query needs coordinates, a bound and records");
+  if (spec.running) check_running(spec);
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
   const double std_guess = spec.noise_multiplier * change * spec.bound.clip * (1 + largest_eta);
-  query.lattice = Lattice::choose(spec.dim, spec.bound.clip * (1 + largest_eta), std_guess,
-                                  largest_batch(spec.sampling, records));
-  query.eta = relative_slack(spec.slack, spec.dim, spec.bound.clip, query.lattice);
+  const Extent sum = extent(spec, records);
+  query.lattice = Lattice::choose(spec.dim, sum.largest_clip * (1 + largest_eta), std_guess, sum.records);
+  query.eta = relative_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
         "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
@@ -90,6 +127,10 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
 std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const {
   if (first >= last) return {};
   if (!is_private()) return {{NonPrivate{}, last - first}};
+  if (running) {
+    const std::uint64_t pass = steps_per_pass(*this), begun = rounds_begun(last, pass) - rounds_begun(first, pass);
+    return begun > 0 ? std::vector<Event>{{tree(), begun}} : std::vector<Event>{};
+  }
   const auto rounds = [&](std::uint64_t begun) -> std::vector<Event> {
     return begun > 0 ? std::vector<Event>{{whole(*this), begun}} : std::vector<Event>{};
   };
@@ -99,6 +140,16 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
     return rounds(rounds_begun(last, cyclic->parts) - rounds_begun(first, cyclic->parts));
   if (std::holds_alternative<Partition>(sampling)) return rounds(first == 0 ? 1 : 0);
   return {{whole(*this), last - first}};
+}
+
+Tree Query::tree() const {
+  const double first = running->adaptive ? 1 : running->first_clip;
+  const std::uint64_t band = running->strategy == Strategy::banded ? running->band : 0;
+  return {running->strategy, running->leaves, noise_multiplier, band, first};
+}
+
+double Query::clip_at(std::uint64_t t) const {
+  return bound.clip * (running && t % running->leaves == 0 ? running->first_clip : 1);
 }
 
 }  // namespace dpmpi

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Then a checksum (is it whole?), a MAC (is it this run's?), each of 64 digits, and the archive.
-constexpr std::string_view magic = "dpmpi checkpoint 2\n";
+constexpr std::string_view magic = "dpmpi checkpoint 3\n";
 constexpr std::size_t digits = 64, head = magic.size() + 2 * digits;
 
 std::string latest(const std::string& run) { return run + "/checkpoint/latest"; }
@@ -41,6 +41,7 @@ void describe(Archive& archive, Checkpoint& c) {
   archive.field("metrics_bytes", c.metrics_bytes);
   archive.field("timing_bytes", c.timing_bytes);
   archive.field("method_state", c.method_state);
+  archive.field("curator_state", c.curator_state);
 }
 
 Checkpoint parse(const std::string& path, const SecretKey* key) {

@@ -21,7 +21,7 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
   for (const auto& query : plan.queries) {
     const double batch = expected_batch(query.sampling, query.records);
     cost.records += batch;
-    cost.flops += batch * objective.flops_per_record();
+    cost.flops += batch * query.effort * objective.flops_per_record();
     const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
     if (query.is_private()) cost.noise_values += draws * static_cast<double>(query.dim);
     cost.up += 4 * query.dim + 8;  // and a word of flags

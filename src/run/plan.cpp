@@ -13,6 +13,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
+#include "dpmpi/privacy/gdp.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,7 +48,13 @@ double sampler_delta(const std::vector<Query>& queries) {
   for (const auto& q : queries) {
     if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
     const double share = expected_share(q.sampling, q.records);
-    const double shifted = share * tail(largest_normal - 1 / q.noise_multiplier);
+    // A record is part of one leaf, which shifts a few nodes of a tree or all later rows of a matrix.
+    const double shifts = !q.running ? 1.0
+                          : q.running->strategy == Strategy::fenwick || q.running->strategy == Strategy::full ||
+                                  q.running->strategy == Strategy::full_honaker
+                              ? 1 + std::log2(static_cast<double>(q.running->leaves))
+                              : static_cast<double>(q.running->leaves);
+    const double shifted = share * shifts * tail(largest_normal - 1 / q.noise_multiplier);
     total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
   }
   return total;
@@ -159,6 +166,14 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
 
 Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
   return make_plan(config, facts, make_promise(config, facts));
+}
+
+PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
+  PublicFacts facts{data, &objective, config.privacy.which()};
+  if (!config.method->is_private()) return facts;
+  facts.rho = config.privacy.noise_multiplier > 0 ? 1 / config.privacy.noise_multiplier
+                                                  : gdp_mu(config.privacy.epsilon, resolve_delta(config, facts));
+  return facts;
 }
 
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data) {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/say.hpp"
+#include "dpmpi/privacy/strategy.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,8 +48,14 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     row("release: " + query.name, describe(query.sampling));
     row("", fmt::format("clip {}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip,
                         query.sensitivity, query.eta, query.noise_std));
-    row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
-                        query.noise_std / expected_batch(query.sampling, query.records)));
+    if (query.running)
+      row("", fmt::format(
+                  "running sum of {} leaves, {}: noise of a prefix {:.3g} per coordinate, on average",
+                  query.running->leaves, name(query.running->strategy),
+                  query.is_private() ? query.noise_std * std::sqrt(mean_prefix_noise_variance(query.tree())) : 0));
+    else
+      row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
+                          query.noise_std / expected_batch(query.sampling, query.records)));
   }
   if (config.method->is_private()) {
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;

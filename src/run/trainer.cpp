@@ -101,8 +101,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
     facts_.data = inspect(comm, config.data, DataRole::training);
   }
   objective_ = make_objective(config, facts_.data);
-  facts_.objective = objective_.get();
-  facts_.adjacency = config.privacy.which();
+  facts_ = public_facts(config, facts_.data, *objective_);
   plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
 
@@ -195,6 +194,9 @@ void Run::go_on_from_checkpoint() {
     ledger_->cut();
     next_ = checkpoint_->step;
     state = checkpoint_->method_state;
+    Archive running_sums(checkpoint_->curator_state);
+    curator_->archive(running_sums);
+    running_sums.finish();
   }
   comm_.broadcast(next_);
   comm_.broadcast(state);
@@ -222,14 +224,15 @@ void Run::save_checkpoint() {
   const auto iterate = config_.method->iterate();
   comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
   if (!root_) return;
-  Archive archive;
+  Archive archive, running_sums;
   config_.method->archive(archive);
+  curator_->archive(running_sums);
   metrics_.sync();
   timing_.sync();
   write_checkpoint(
       directory_, key_->key,
       {next_, config_.essentials(), curator_->commitment(), program_.digest, program_.text, ledger_->lines().size(),
-       ledger_->head(), ledger_->inode(), metrics_.size(), timing_.size(), archive.bytes()});
+       ledger_->head(), ledger_->inode(), metrics_.size(), timing_.size(), archive.bytes(), running_sums.bytes()});
 }
 
 // Epsilon of the steps done, by the accountant of the promise. Root only.

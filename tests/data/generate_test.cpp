@@ -13,7 +13,7 @@ namespace dpmpi::testing {
 namespace {
 
 TEST(Generate, RecordsDependOnSeedAndNumberOnly) {
-  for (const char* kind : {"heavy-tailed", "blobs", "regression"}) {
+  for (const char* kind : {"heavy-tailed", "blobs", "regression", "phase"}) {
     GenerateOptions o;
     o.kind = kind;
     const Records all = generate_records(o, 0, 50), part = generate_records(o, 20, 10);
@@ -21,6 +21,27 @@ TEST(Generate, RecordsDependOnSeedAndNumberOnly) {
     o.seed = 2;
     EXPECT_NE(record_bytes(generate_records(o, 0, 1), 0), record_bytes(all, 0));
   }
+}
+
+TEST(Generate, PhaseMeasuresAHiddenSignal) {
+  GenerateOptions o;
+  o.kind = "phase", o.features = 16;
+  const Records r = generate_records(o, 0, 5000);
+  double outliers = 0, error = 0;
+  for (std::size_t i = 0; i < r.count; ++i) {
+    double along = 0, square = 0;
+    for (std::size_t j = 0; j < 16; ++j) {
+      const auto a = static_cast<double>(r.row_f32(i)[j]);
+      square += a * a;
+      if (j < 4) along += (j % 2 == 0 ? 0.9 : -0.9) * a;
+    }
+    EXPECT_NEAR(square, 1, 1e-6);
+    const double residual = static_cast<double>(r.label[i]) - std::abs(along);
+    outliers += residual > 0.5;
+    if (residual < 0.5) error += residual * residual;
+  }
+  EXPECT_NEAR(outliers / 5000, 0.1, 5 * 0.3 / std::sqrt(5000.0));
+  EXPECT_NEAR(std::sqrt(error / (5000 - outliers)), 0.05, 0.005);
 }
 
 TEST(Generate, HeavyTailedIsImbalancedCorrelatedAndHeavyTailed) {

@@ -15,6 +15,9 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/load.hpp"

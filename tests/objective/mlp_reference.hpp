@@ -23,6 +23,8 @@ class MlpReference {
     const std::vector<double> s = levels(i, w).back();
     const double y = records_.label[i];
     if (shape_.head == Head::logistic) return std::log1p(std::exp(-y * s[0]));
+    if (shape_.head == Head::absolute) return std::abs(s[0] - y);
+    if (shape_.head == Head::ramp) return std::min(1.0, std::max(0.0, 1 - y * s[0]));
     if (shape_.head == Head::squared) return 0.5 * (s[0] - y) * (s[0] - y);
     double total = 0;
     for (double v : s) total += std::exp(v);
@@ -67,6 +69,8 @@ class MlpReference {
   std::vector<double> output_delta(const std::vector<double>& s, double y) const {
     if (shape_.head == Head::logistic) return {-y / (1 + std::exp(y * s[0]))};
     if (shape_.head == Head::squared) return {s[0] - y};
+    if (shape_.head == Head::absolute) return {s[0] > y ? 1.0 : -1.0};
+    if (shape_.head == Head::ramp) return {y * s[0] > 0 && y * s[0] < 1 ? -y : 0.0};
     double total = 0;
     for (double v : s) total += std::exp(v);
     std::vector<double> delta;

@@ -41,10 +41,16 @@ RecordsShape records_for(const NetworkCase& c) {
           .count = c.count,
           .features = c.shape.units[0],
           .bias = c.shape.input_bias,
-          .labels = head == Head::softmax    ? LabelKind::class_
-                    : head == Head::logistic ? LabelKind::sign
-                                             : LabelKind::real,
+          .labels = head == Head::softmax                          ? LabelKind::class_
+                    : head == Head::logistic || head == Head::ramp ? LabelKind::sign
+                                                                   : LabelKind::real,
           .classes = c.shape.units.back()};
+}
+
+/// Twice differentiable in the parameters.
+bool smooth(const MlpShape& shape) {
+  return shape.head != Head::absolute && shape.head != Head::ramp &&
+         (shape.layers() == 1 || shape.activation != Activation::relu);
 }
 
 class Networks : public testing::TestWithParam<NetworkCase> {};
@@ -60,7 +66,7 @@ TEST_P(Networks, KeepTheContract) {
                         .records = records,
                         .w = random_weights(c.shape),
                         .reference = reference.functions(),
-                        .smooth = c.shape.layers() == 1 || c.shape.activation != Activation::relu,
+                        .smooth = smooth(c.shape),
                         .tolerance = 1e-5,
                         .clippings = {Clipping::flat, Clipping::per_layer}};
   ASSERT_EQ(property.w.size(), objective->dim());
@@ -109,6 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
         NetworkCase{"relu_softmax", {{17, 17, 5}, 1, relu, Head::softmax}},
         NetworkCase{"tanh_softmax", {{17, 3, 4}, 0.5F, Activation::tanh, Head::softmax}, Storage::dense_u8},
         NetworkCase{"softplus_logistic", {{16, 16, 1}, 1, softplus, logistic}, Storage::sparse_f32},
+        NetworkCase{"relu_absolute", {{9, 17, 1}, 1, relu, absolute}},
+        NetworkCase{"tanh_ramp", {{9, 17, 1}, 1, Activation::tanh, ramp}},
         NetworkCase{"relu_squared_two_layers", {{9, 17, 3, 1}, 0, relu, squared}},
         NetworkCase{"tanh_logistic_three_layers", {{12, 17, 3, 16, 1}, 1, Activation::tanh, logistic}},
         NetworkCase{"softplus_softmax_two_layers", {{3, 15, 31, 3}, 1, softplus, Head::softmax}},

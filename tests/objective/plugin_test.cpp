@@ -49,6 +49,31 @@ double pinball_loss(const Records& records, std::size_t i, std::span<const doubl
   return (residual < 0 ? quantile - 1 : quantile) * residual;
 }
 
+// A plugin reads points in float32: probes are its losses at rounded points.
+TEST(PinballProbes, AreLossesAtPointsRoundedToFloat) {
+  const Records records = random_records({.count = 4, .features = 6, .labels = LabelKind::real});
+  const auto objective = pinball("quantile=0.9", {6, Storage::dense_f32, 1});
+  const std::vector<double> x = {0.1, -0.2, 0.3, 0.5, -0.7, 0.2, 0.4}, y = {0.2, -0.1, 0.3, 0.4, -0.7, 0.2, 0.1};
+  Directions directions(DirectionScheme::iid, 7, 5, 1, 1);
+  const DirectionTile tile = directions.tile(0, 0, 0);
+  std::vector<double> up(5), down(5);
+  for (const bool pair : {false, true}) {
+    objective->prepare_probes(x, pair ? std::span<const double>(y) : std::span<const double>());
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      objective->probe({records, {&i, 1}}, 0.5, tile, up, down);
+      const auto loss = [&](std::span<const double> from, double step, std::size_t j) {
+        std::vector<double> w(7);
+        for (std::size_t k = 0; k < 7; ++k) w[k] = static_cast<float>(from[k] + step * tile.row(j)[k]);
+        return pinball_loss(records, i, w, 0.9);
+      };
+      for (std::size_t j = 0; j < 5; ++j) {
+        EXPECT_NEAR(up[j], loss(x, 0.5, j), 1e-6);
+        EXPECT_NEAR(down[j], pair ? loss(y, 0.5, j) : loss(x, -0.5, j), 1e-6);
+      }
+    }
+  }
+}
+
 class Pinball : public testing::TestWithParam<Storage> {};
 
 TEST_P(Pinball, LossesAndDirectionalDifferencesAreThoseOfTheFormula) {

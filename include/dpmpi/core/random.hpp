@@ -70,6 +70,29 @@ class PublicStream {
   std::array<std::uint32_t, 2> high_;  // upper half of the counter: purpose and step
 };
 
+/// Public bits addressed by the whole 128-bit counter of Philox4x32-10 under the key (low word of the seed, high
+/// word xor tag), for streams whose layout is part of a method: directions by (block, direction, slot, step).
+/// Copyable; holds no state.
+class PublicCounter {
+ public:
+  using Block = std::array<std::uint32_t, 4>;
+  /// Counters (q, row, c2, c3) for q < blocks and first_row <= row < first_row + rows: row after row.
+  struct Grid {
+    std::uint32_t blocks = 0, first_row = 0, rows = 0, c2 = 0, c3 = 0;
+  };
+
+  PublicCounter(std::uint64_t seed, std::uint32_t tag)
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32) ^ tag} {}
+  Block block(const Block& counter) const;
+  double uniform(const Block& counter) const;  ///< multiple of 2^-53 in [0, 1), from the first two words
+  /// Four standard normals a block (grid.rows * grid.blocks * 4 values), by Box-Muller from 32-bit uniforms
+  /// (o + 1/2) 2^-32: words 0 and 1 give the first two, words 2 and 3 the others. They reach 6.7 sigma.
+  void normals(const Grid& grid, std::span<double> out) const;
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+};
+
 /// Sequential reader of the secret words of (step, site), from the first: for samplers that use a varying number of
 /// them. What it reads is a function of (key, step, site) alone, and readers of different steps or sites never
 /// meet: the pair is the cipher's nonce, and a reader that comes to the end of the block counter (2^35 words)

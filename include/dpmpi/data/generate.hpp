@@ -24,6 +24,9 @@ struct GenerateOptions {
 ///                 mixing factor sqrt(3 / chi2_3) that makes x multivariate Student-t with 3 degrees of freedom.
 ///                 The label is the sign of <w, x> + noise - threshold, and 3 % of the labels are flipped.
 ///   blobs         labels 0 .. classes-1, equally likely; Gaussian clouds around Gaussian centres.
+///   phase         amplitude measurements: |a| = 1, four strong features and the others weak; y = ||<a, x>| +
+///   noise| for
+///                 a hidden x = (.9, -.9, .9, -.9, 0, ...), plus 1 for one record in ten.
 ///   regression    y = <w, x> + Student-t noise (3 degrees of freedom: infinite third moment), x = L z + e.
 ///
 /// Local. Throws ConfigError for an unknown kind.

@@ -53,6 +53,8 @@ struct Records {
 struct Rows {
   const Records& records;
   std::span<const std::uint32_t> index;  ///< positions inside the block
+  /// Numbers of the records in their batch, over all ranks; empty: their positions in `index`.
+  std::span<const std::uint32_t> slot = {};
   std::size_t size() const { return index.size(); }
 };
 

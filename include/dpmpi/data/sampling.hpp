@@ -3,6 +3,7 @@
 // the batch is the same on any number of ranks; a rank knows the selection in its own blocks only.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,7 +31,20 @@ struct Cyclic {
 struct Partition {
   std::uint64_t parts = 1;
 };
-using SamplingRule = std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, Partition>;
+/// Public: a shuffle of the positions, cut into runs of `leaves` consecutive batches, the first of a run of size
+/// `first` and the others of size `batch`. `runs` runs are a pass, which uses a record once at most; further passes
+/// repeat it. Positions behind the last run are never used.
+struct Shuffled {
+  std::uint64_t seed = 1;
+  std::uint64_t first = 0, batch = 0;  ///< >= 1
+  std::uint64_t leaves = 1, runs = 1;
+  std::uint64_t steps_per_pass() const { return leaves * runs; }
+  std::uint64_t records_per_run() const { return first + batch * (leaves - 1); }
+  /// Slots [begin, end) of step t.
+  std::uint64_t begin(std::uint64_t t) const;
+  std::uint64_t end(std::uint64_t t) const { return begin(t) + (t % leaves == 0 ? first : batch); }
+};
+using SamplingRule = std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, Partition, Shuffled>;
 
 std::string describe(const SamplingRule& rule);
 /// Expected batch size (a public constant, the normaliser of means).
@@ -50,6 +64,25 @@ std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t 
 void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,
             std::uint32_t site, std::uint64_t step, std::uint64_t quota, std::vector<std::uint32_t>& out);
 
+/// The records of one block in the order of a shuffle.
+class ShuffledBlock {
+ public:
+  /// `slots`: the slot of every record of the dataset (shuffle_slots).
+  ShuffledBlock(std::span<const std::uint32_t> slots, std::uint64_t first_index, std::uint64_t count);
+  /// The positions, ascending, whose slots are in [begin, end), and their slots less `begin`.
+  void select(std::uint64_t begin, std::uint64_t end, std::vector<std::uint32_t>& rows,
+              std::vector<std::uint32_t>& slots);
+
+ private:
+  struct Place {
+    std::uint32_t slot, row;
+  };
+  std::vector<Place> order_;  // by slot
+  std::vector<Place> chosen_;
+};
+/// The slot of every record: a public permutation of 0..records-1. At most 2^32 - 1 records.
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, std::uint64_t records);
+
 /// How a block's selected rows become micro-batches: from fixed index ranges (never by compacting the block),
 /// halved where more than `capacity` rows are selected. A record's presence changes the rows of one range only: one
 /// micro-batch of at most `capacity` rows becomes another, or two that hold at most capacity + 1 rows together
@@ -61,9 +94,19 @@ struct MicroBatching {
   static MicroBatching plan(std::size_t capacity, std::uint64_t largest_block, double share);
   template <class Visit>
   void for_each(const Records& records, std::span<const std::uint32_t> selected, Visit&& visit) const {
+    for_each(records, selected, {}, visit);
+  }
+  /// `slots` is empty or has one entry for each selected row.
+  template <class Visit>
+  void for_each(const Records& records, std::span<const std::uint32_t> selected,
+                std::span<const std::uint32_t> slots, Visit&& visit) const {
+    const auto with_slots = [&](std::span<const std::uint32_t> rows) {
+      const auto from = static_cast<std::size_t>(rows.data() - selected.data());
+      visit(Rows{records, rows, slots.empty() ? slots : slots.subspan(from, rows.size())});
+    };
     for (std::uint32_t r = 0; r < ranges; ++r) {
       const std::uint64_t low = records.count * r / ranges, high = records.count * (r + 1) / ranges;
-      visit_range(records, slice(selected, low, high), low, high, visit);
+      visit_range(slice(selected, low, high), low, high, with_slots);
     }
   }
 
@@ -71,13 +114,13 @@ struct MicroBatching {
   static std::span<const std::uint32_t> slice(std::span<const std::uint32_t> ascending, std::uint64_t low,
                                               std::uint64_t high);
   template <class Visit>
-  void visit_range(const Records& records, std::span<const std::uint32_t> rows, std::uint64_t low,
-                   std::uint64_t high, Visit&& visit) const {
+  void visit_range(std::span<const std::uint32_t> rows, std::uint64_t low, std::uint64_t high,
+                   Visit&& visit) const {
     if (rows.empty()) return;
-    if (rows.size() <= capacity) return visit(Rows{records, rows});
+    if (rows.size() <= capacity) return visit(rows);
     const std::uint64_t middle = low + (high - low) / 2;
-    visit_range(records, slice(rows, low, middle), low, middle, visit);
-    visit_range(records, slice(rows, middle, high), middle, high, visit);
+    visit_range(slice(rows, low, middle), low, middle, visit);
+    visit_range(slice(rows, middle, high), middle, high, visit);
   }
 };
 

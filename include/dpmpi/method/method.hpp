@@ -22,6 +22,8 @@ struct PublicFacts {
   DatasetFacts data;
   const Objective* objective = nullptr;
   Adjacency adjacency = Adjacency::add_remove;
+  /// The privacy target as rho-GDP, for methods that choose their settings by it.
+  double rho = 1;
 };
 
 /// What a method derived from its options and the public facts, each under its source's own symbol.

@@ -10,6 +10,7 @@
 
 #include "dpmpi/objective/glm_kernels.hpp"
 #include "dpmpi/objective/glm_losses.hpp"
+#include "dpmpi/objective/glm_probe.hpp"
 #include "dpmpi/objective/objective.hpp"
 
 namespace dpmpi {
@@ -39,6 +40,11 @@ class Glm final : public Objective {
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
                                std::span<double> out) override;
+
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+  const ScalarLoss* scalar_loss() const override { return loss_.get(); }
 
   NumericSlack gradient_slack() const override;
   NumericSlack difference_slack() const override;
@@ -72,6 +78,7 @@ class Glm final : public Objective {
   BiasedPoints probes_;        // directions
   std::vector<float> step_;    // w - v
   std::vector<double> along_;  // margins of the directions
+  LinearProbe probe_;
 };
 
 }  // namespace dpmpi

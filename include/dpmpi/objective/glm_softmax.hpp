@@ -37,6 +37,10 @@ class SparseSoftmax final : public Objective {
   void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
                                std::span<double> out) override;
 
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+
   NumericSlack gradient_slack() const override;
   NumericSlack difference_slack() const override { return gradient_slack(); }
 
@@ -44,6 +48,7 @@ class SparseSoftmax final : public Objective {
   struct Row;
   class Layer;  // some weight matrices, feature-major
   void check(const Records& records) const;
+  void add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const;
   void add_outer(const Row& row, std::span<const double> delta, const L2Bound& bound,
                  LatticeAccumulator& sum) const;
 
@@ -52,6 +57,7 @@ class SparseSoftmax final : public Objective {
   std::unique_ptr<Layer> at_, at_v_, step_, probes_;
   std::vector<float> difference_;
   std::vector<double> logits_, along_, moved_, delta_, delta_v_;
+  std::span<const double> probe_x_, probe_y_;
 };
 
 }  // namespace dpmpi

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 
+#include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/mlp_products.hpp"
 #include "dpmpi/objective/mlp_shape.hpp"
 
@@ -50,10 +51,8 @@ class MlpNetwork {
   std::vector<PackedMatrix<T>> backward_;  ///< W_l; unused for l = 0
 };
 
-/// Squared Euclidean norm and dot product, summed in 16 interleaved double sums; `width` is a multiple of 16.
+/// x[j] = activation(x[j]) for j < n.
 template <class T>
-double squared_norm(const T* a, std::size_t width);
-template <class T>
-double dot(const T* a, const T* b, std::size_t width);
+void apply(Activation activation, T* x, std::size_t n);
 
 }  // namespace dpmpi

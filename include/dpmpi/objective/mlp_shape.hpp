@@ -24,7 +24,9 @@ enum class Activation { relu, tanh, softplus };
 enum class Head {
   softmax,   ///< log sum_k exp(s_k) - s_label
   logistic,  ///< log(1 + exp(-label s)), one output, label -1 or +1
-  squared    ///< (s - label)^2 / 2, one output
+  squared,   ///< (s - label)^2 / 2, one output
+  absolute,  ///< |s - label|, one output
+  ramp       ///< min(1, max(0, 1 - label s)), one output, label -1 or +1
 };
 
 /// Layer l (0 .. layers()-1) maps the level a_l (units[l] values and a constant) to s = W_l a_l + b_l * bias(l),

@@ -20,8 +20,11 @@
 #include "dpmpi/core/options.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/records.hpp"
+#include "dpmpi/objective/directions.hpp"
 
 namespace dpmpi {
+
+class ScalarLoss;
 
 enum class Clipping { flat, per_layer };
 
@@ -88,6 +91,19 @@ class Objective {
   virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K,
                                        const Rows& rows, std::span<double> out) = 0;
 
+  /// Sets the points x and y of probe(); as in prepare(), the spans must stay valid. y empty: one point. What
+  /// prepare() and prepare_pair() have set is lost.
+  virtual void prepare_probes(std::span<const double> x, std::span<const double> y);
+  /// The pairs of losses of one record (row.size() == 1) whose differences make zeroth-order estimators, for the
+  /// directions u_j = tile.row(j): up[j] = f(x + radius u_j), and down[j] = f(y + radius u_j), or
+  /// f(x - radius u_j) with one point. Non-finite stays as it is. Points, sums and losses are double, for the
+  /// difference of two losses is a tiny part of them where x is near y. This version, for objectives that have no
+  /// better one, rounds each point to float32 and asks for losses().
+  virtual void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                     std::span<double> down);
+  /// phi, if the loss is phi(<w, (features, bias)>, label); else nothing.
+  virtual const ScalarLoss* scalar_loss() const { return nullptr; }
+
   virtual NumericSlack gradient_slack() const = 0;
   virtual NumericSlack difference_slack() const = 0;
 
@@ -96,6 +112,10 @@ class Objective {
   /// gradient += l2 * w on the regularised coordinates.
   void add_regularizer_gradient(std::span<const float> w, std::span<float> gradient) const;
   double regularizer(std::span<const float> w) const;
+
+ private:
+  std::span<const double> probe_x_, probe_y_;
+  std::vector<float> probe_point_;
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:

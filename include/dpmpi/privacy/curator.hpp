@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/archive.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/blocks.hpp"
 #include "dpmpi/objective/kernel.hpp"
@@ -69,8 +70,11 @@ class Curator {
   /// The exact sum of the kernel's contributions over the batch, with the root's noise already in it. Collective.
   /// Once per step: throws PrivacyError if this (query, step) was summed before, here or in the run that this one
   /// goes on with.
-  Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel);
+  /// `scale` in (0, 1], a public value: the kernel clips at scale * query.clip_at(step), and the noise shrinks with
+  /// the sensitivity (of running sums only if they are adaptive).
+  Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale = 1);
 
+  /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Else:
   /// The sum plus noise of deviation noise_std per coordinate, of the law that the query declares, the same on all
   /// ranks, valid until the query's next release. Collective.
   std::span<const float> release(Secret<LatticeSum> total);
@@ -83,6 +87,10 @@ class Curator {
   /// completes a write that was interrupted between two lines. Earlier steps can never be released again.
   /// Collective; throws PrivacyError if the ledger is not one that these queries write.
   void resume_at(std::uint64_t t);
+
+  /// What a resumed run needs beside the key: the newest release of every running sum. Public values. Root only;
+  /// before resume_at.
+  void archive(Archive& archive);
 
   /// Seconds spent so far in each phase, on this rank, for timing reports.
   struct Timing {
@@ -97,7 +105,10 @@ class Curator {
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
   void share_quotas(Site& site, std::uint64_t first, std::uint64_t last);
-  void add_noise(Site& site, std::uint64_t step);
+  void add_noise(Site& site, std::uint64_t step, double scale);
+  void go_on_with_running_sum(Site& site, std::uint64_t step, double scale);
+  std::span<const double> next_prefix_noise(Site& site, std::uint64_t step, double leaf_scale);
+  void replay_noise(Site& site, std::uint64_t step);
 
   const Communicator& comm_;
   const Shard& shard_;

@@ -24,15 +24,31 @@ enum class Noise {
 std::string_view name(Noise noise);                       ///< as in configurations: "gaussian", "discrete_gaussian"
 std::optional<Noise> parse_noise(std::string_view text);  ///< empty if it is neither
 
+/// A query whose steps are the leaves of running sums: what is released at a leaf is the sum of all leaves of the
+/// run so far, with the correlated noise of a tree or matrix mechanism. Steps t = 0, 1, ... are leaf t mod leaves +
+/// 1 of run t / leaves; the sampling rule (Shuffled, or Cyclic for runs of one pass) gives a record to one leaf of
+/// a pass at most.
+struct RunningSum {
+  Strategy strategy = Strategy::fenwick;
+  std::uint64_t leaves = 1;  ///< of one run
+  std::uint64_t band = 0;    ///< banded only
+  double first_clip = 1;     ///< the clip of leaf 1, over bound.clip
+  /// Nodes get noise for the largest leaf that they hold, by the scales given to Curator::sum; leaf 1 counts as
+  /// first_clip <= 1. Otherwise every node gets the noise of a leaf with bound.clip.
+  bool adaptive = false;
+};
+
 /// What a method says about a query.
 struct QuerySpec {
   std::string name;     ///< for plans and ledgers, e.g. "gradient"
   std::size_t dim = 0;  ///< coordinates of the sum
   SamplingRule sampling = {};
-  L2Bound bound = {};             ///< per record
-  NumericSlack slack = {};        ///< of the kernel that will be summed
-  double noise_multiplier = 0;    ///< noise std over the sensitivity; 0: released without noise (not private)
-  std::uint64_t steps = 0;        ///< released at steps 0 .. steps-1, once each
+  L2Bound bound = {};           ///< per record
+  NumericSlack slack = {};      ///< of the kernel that will be summed
+  double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
+  std::uint64_t steps = 0;      ///< released at steps 0 .. steps-1, once each
+  std::optional<RunningSum> running = {};
+  double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
 };
 
@@ -54,9 +70,18 @@ struct Query : QuerySpec {
   static Query declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records);
 
   /// Events of the releases at steps first .. last-1. A record takes part in one step of every round of a cyclic
-  /// rule, so a round is one Gaussian event, charged when the round begins.
+  /// rule, so a round is one Gaussian event, charged when the round begins; and in one run of a pass of running
+  /// sums, so a pass is one tree event (parallel composition over its runs), charged when the pass begins.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
   bool is_private() const { return noise_multiplier > 0; }
+
+  /// The L2 sensitivity of a sum whose contributions were clipped at scale * bound.clip, 0 < scale <= 1, over
+  /// `sensitivity`: clipping scales down, rounding does not.
+  double sensitivity_scale(double scale) const { return (scale + eta) / (1 + eta); }
+  /// The mechanism of one run of a running sum.
+  Tree tree() const;
+  /// The clip at step t before scaling.
+  double clip_at(std::uint64_t t) const;
 };
 
 /// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/privacy.md has the proof.

@@ -19,7 +19,8 @@ struct Checkpoint {
   std::string ledger_line_hash;    ///< SHA-256 of the last of them
   std::uint64_t ledger_inode = 0;  ///< the ledger's own file: a copied run directory has another
   std::uint64_t metrics_bytes = 0, timing_bytes = 0;
-  std::string method_state;  ///< Archive of the method
+  std::string method_state;   ///< Archive of the method
+  std::string curator_state;  ///< Archive of the curator: running sums, released values
 };
 
 /// Writes checkpoint/latest, keeping the one before as checkpoint/previous (both 0600), with a MAC under the run's

@@ -50,6 +50,10 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
 /// plan.json: deterministic text, ends with a newline.
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);
 
+/// What the config's method may know: data, objective, adjacency and the privacy target. Throws PrivacyError where
+/// delta makes no sense.
+PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective);
+
 /// The objective of the config for this data. Throws ConfigError if its parameters would not fit in memory.
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data);
 

@@ -1,0 +1,38 @@
+#pragma once
+// What the zeroth-order methods have in common: the problem's public constants and the outer loop.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dpmpi/core/aligned.hpp"
+#include "dpmpi/core/options.hpp"
+#include "dpmpi/method/online_to_nonconvex.hpp"
+#include "dpmpi/objective/objective.hpp"
+
+namespace dpmpi {
+
+struct ZoOptions {
+  std::int64_t inner = 256, outer = 0, passes = 1, seed = 1;
+  double radius = 0.1, step_radius = 0, lipschitz = 1, gap = 1, rate = 0;
+  std::string step = "adaptive", output = "uniform";
+  std::vector<std::string> start;
+
+  void declare(Options& options);
+  void validate(std::vector<std::string>& problems) const;
+
+  /// The objective's start point, its first coordinates replaced by method.start. Throws ConfigError if those are
+  /// too many.
+  AlignedVector<float> start_point(const Objective& objective) const;
+  /// `G`: root mean square of the releases, for step = fixed without a rate.
+  OnlineToNonconvex::Settings loop(std::uint64_t T, std::uint64_t K, double G) const;
+  /// D.
+  double step_radius_for(std::uint64_t T) const {
+    return step_radius > 0 ? step_radius : radius / static_cast<double>(T);
+  }
+};
+
+/// g <- g + l2 x on the regularised coordinates: the public part of the objective joins after the release.
+void add_regularizer(const Objective& objective, std::span<const double> x, std::span<double> g);
+
+}  // namespace dpmpi

@@ -1,0 +1,51 @@
+#pragma once
+// Dot products with one fixed order of summation, whatever the instruction set.
+
+#include <cstddef>
+#include <cstring>
+
+namespace dpmpi {
+
+// Vectors of 8 numbers, written out: left to itself GCC turns the loop of a dot product into shuffles.
+using Eight = double __attribute__((vector_size(64)));
+inline void load(const double* from, Eight& to) { std::memcpy(&to, from, sizeof to); }
+inline void load(const float* from, Eight& to) {
+  float __attribute__((vector_size(32))) narrow;
+  std::memcpy(&narrow, from, sizeof narrow);
+  to = __builtin_convertvector(narrow, Eight);
+}
+
+/// <a, b>, summed in 16 interleaved double sums, then by halves.
+template <class T>
+inline double dot(const T* a, const T* b, std::size_t width) {
+  constexpr std::size_t lanes = 8;
+  Eight sum[2] = {}, left, right;
+  std::size_t j = 0;
+  for (; j + 2 * lanes <= width; j += 2 * lanes) {
+    for (std::size_t v = 0; v < 2; ++v) {
+      load(a + j + v * lanes, left);
+      load(b + j + v * lanes, right);
+      sum[v] += left * right;
+    }
+  }
+  double sums[2 * lanes];
+  std::memcpy(sums, sum, sizeof sums);
+  for (std::size_t k = 0; j + k < width; ++k)
+    sums[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+  for (std::size_t half = lanes; half > 0; half /= 2)
+    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+  return sums[0];
+}
+
+/// |a|^2, likewise.
+template <class T>
+inline double squared_norm(const T* a, std::size_t width) {
+  return dot(a, a, width);
+}
+
+/// to += factor * from.
+inline void add_scaled(double factor, const double* __restrict from, double* __restrict to, std::size_t width) {
+  for (std::size_t j = 0; j < width; ++j) to[j] += factor * from[j];
+}
+
+}  // namespace dpmpi

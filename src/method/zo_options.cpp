@@ -1,0 +1,84 @@
+#include "dpmpi/method/zo_options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/random.hpp"
+
+namespace dpmpi {
+namespace {
+
+bool is_number(const std::string& text, double& value) {
+  char* end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && std::isfinite(value);
+}
+
+}  // namespace
+
+void ZoOptions::declare(Options& options) {
+  options.add("inner", inner, "steps T of an epoch", Range::closed(1, 0x1p31))
+      .add("outer", outer, "epochs K of a pass over the data (0: as many as the data gives)", Range::at_least(0))
+      .add("passes", passes, "passes over the data; each costs the whole budget of one", Range::at_least(1))
+      .add("radius", radius, "smoothing radius delta", Range::positive())
+      .add("step_radius", step_radius, "largest step D of the learner (0: delta / T)", Range::non_negative())
+      .add("step", step, "learner's step size: D / (root of the sum of squared releases), or constant",
+           {"adaptive", "fixed"})
+      .add("rate", rate, "step size eta of step = fixed (0: D / (G sqrt(T)), G from the bound)",
+           Range::non_negative())
+      .add("output", output,
+           "which epoch's mean is the model: of a public uniform draw, of the smallest mean release, or the last",
+           {"uniform", "stationarity", "last"})
+      .add("lipschitz", lipschitz,
+           "L: losses change by L |x - y| at most (a public guess is enough: estimates are clipped)",
+           Range::positive())
+      .add("gap", gap, "F*: guess of the loss at the start less the least (bound and method.auto only)",
+           Range::positive())
+      .add("start", start, "first coordinates of the start point (empty: the objective's)")
+      .add("seed", seed, "public seed of start point, shuffle, directions, segments and output",
+           Range::at_least(0));
+}
+
+void ZoOptions::validate(std::vector<std::string>& problems) const {
+  double value = 0;
+  for (const auto& text : start)
+    if (!is_number(text, value)) problems.push_back(fmt::format("method.start: {} is not a number", text));
+  if (step == "adaptive" && rate > 0) problems.emplace_back("method.rate belongs to step = fixed");
+}
+
+AlignedVector<float> ZoOptions::start_point(const Objective& objective) const {
+  AlignedVector<float> x(objective.dim(), 0.0f);
+  objective.initialise(PublicStream(static_cast<std::uint64_t>(seed), "start point"), x);
+  if (start.size() > x.size())
+    throw ConfigError(
+        fmt::format("method.start has {} numbers, the objective {} parameters", start.size(), x.size()));
+  for (std::size_t j = 0; j < start.size(); ++j) x[j] = std::strtof(start[j].c_str(), nullptr);
+  return x;
+}
+
+OnlineToNonconvex::Settings ZoOptions::loop(std::uint64_t T, std::uint64_t K, double G) const {
+  const double D = step_radius_for(T);
+  const double eta = rate > 0 ? rate : D / (G * std::sqrt(static_cast<double>(T)));
+  return {.inner = T,
+          .outer = K,
+          .step_radius = D,
+          .rate = step == "fixed" ? eta : 0,
+          .seed = static_cast<std::uint64_t>(seed),
+          .output = output == "uniform"        ? OnlineToNonconvex::Output::uniform
+                    : output == "stationarity" ? OnlineToNonconvex::Output::stationarity
+                                               : OnlineToNonconvex::Output::last};
+}
+
+void add_regularizer(const Objective& objective, std::span<const double> x, std::span<double> g) {
+  if (objective.l2 == 0) return;
+  for (const auto& group : objective.groups()) {
+    if (group.name == "bias" || group.name.ends_with(".bias")) continue;
+    for (std::size_t j = group.offset; j < group.offset + group.rows * group.cols; ++j) g[j] += objective.l2 * x[j];
+  }
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,71 @@
+#pragma once
+// What the curator keeps for one query. Private to the curator.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "dpmpi/privacy/curator.hpp"
+#include "dpmpi/privacy/prefix_noise.hpp"
+
+namespace dpmpi {
+
+/// Adds the time of a scope to a total.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& total) : total_(total) {}
+  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+inline constexpr std::size_t flag_words = 1;  // stop requests travel behind the sum
+
+/// Allocated once.
+struct Curator::Site {
+  Query query;
+  MicroBatching batching;
+  LatticeAccumulator sum;
+  std::vector<std::vector<std::uint32_t>> selected;  // for each own block
+  std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
+  std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
+  std::uint64_t quotas_from = 0;                  // first step of that window + 1
+  AlignedVector<float> released;                  // values, then the stop flag
+  std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
+  std::vector<ShuffledBlock> shuffled;            // for each own block, if the rule is Shuffled
+
+  // Running sums, root only. The newest release and the noise in it, both on the lattice.
+  std::unique_ptr<PrefixNoise> prefix;
+  std::vector<std::int64_t> running, noise_before;
+  std::vector<double> leaf_scales;  // of the present run, to go on with
+
+  Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks)
+      : query(q),
+        batching(
+            MicroBatching::plan(micro_batch_rows, layout.largest(), expected_share(q.sampling, layout.records))),
+        sum(q.dim, q.lattice, std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta), flag_words),
+        selected(own_blocks),
+        slots(own_blocks),
+        released(q.dim + flag_words) {
+    batching.capacity = std::min(batching.capacity, sum.rows_at_once());
+  }
+
+  void shuffle(const Shard& shard) {
+    const auto* rule = std::get_if<Shuffled>(&query.sampling);
+    if (!rule) return;
+    const auto order = shuffle_slots(*rule, shard.layout.records);
+    for (const auto& block : shard.blocks) shuffled.emplace_back(order, block.first_index, block.records.count);
+  }
+
+  void start_running_sum() {
+    if (!query.running) return;
+    running.resize(query.dim), noise_before.resize(query.dim);
+    if (query.is_private()) prefix = std::make_unique<PrefixNoise>(query.tree(), query.dim);
+  }
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,86 @@
+#pragma once
+// A method on one rank, step by step, with the curator that the plan gives it.
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dpmpi/method/method.hpp"
+#include "objective/black_box.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi::testing {
+
+inline std::unique_ptr<Method> make_method(const std::string& name,
+                                           const std::map<std::string, std::string>& options) {
+  std::unique_ptr<Method> method;
+  for (const auto& entry : methods())
+    if (entry.name == name) method = entry.make();
+  Options declared("method");
+  method->declare(declared);
+  Settings settings;
+  for (const auto& [key, value] : options) settings["method." + key] = {value, "test"};
+  std::vector<std::string> problems;
+  declared.read(settings, problems);
+  check_unknown(settings, {&declared}, problems);
+  method->validate(problems);
+  EXPECT_TRUE(problems.empty()) << problems.front();
+  return method;
+}
+
+/// `count` records that only their numbers tell apart, in `blocks` blocks.
+inline Shard numbered_shard(std::size_t count, std::uint32_t blocks = 2) {
+  Shard shard;
+  shard.facts = {count, 1, Storage::dense_f32};
+  shard.layout = BlockLayout::of(shard.facts, blocks);
+  for (std::uint32_t b = 0; b < blocks; ++b)
+    shard.blocks.push_back({b, shard.layout.begin(b), test::numbered_records(shard.layout.size(b))});
+  return shard;
+}
+
+struct Trial {
+  Communicator comm = Communicator::alone();
+  Shard shard;
+  std::unique_ptr<Objective> objective;
+  std::unique_ptr<Method> method;
+  PublicFacts facts;
+  std::vector<Query> queries;
+  std::uint64_t steps = 0, next = 0;
+  std::optional<Ledger> ledger;
+  std::unique_ptr<Curator> curator;
+
+  Trial(const std::string& name, const std::map<std::string, std::string>& options, double multiplier,
+        std::unique_ptr<Objective> f, Shard records, Adjacency adjacency = Adjacency::replace_one)
+      : shard(std::move(records)), objective(std::move(f)), method(make_method(name, options)) {
+    facts = {shard.facts, objective.get(), adjacency, multiplier > 0 ? 1 / multiplier : 1};
+    for (const auto& spec : method->queries(facts, multiplier))
+      queries.push_back(
+          Query::declare(spec, static_cast<std::uint32_t>(queries.size()), adjacency, shard.facts.records));
+    steps = method->steps(facts);
+    const std::string path = ::testing::TempDir() + "trial_" + name + ".jsonl";
+    std::filesystem::remove(path);
+    ledger.emplace(Ledger::create(path, {adjacency, shard.facts.records}));
+    curator =
+        std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(1));
+    curator->record_in(*ledger);
+    method->start(*objective, queries, steps);
+  }
+  void run(std::uint64_t count) {
+    for (; count > 0; --count) method->step(*curator, next++);
+  }
+  void run() { run(steps - next); }
+  std::vector<float> iterate() const { return {method->iterate().begin(), method->iterate().end()}; }
+  double derived(const std::string& symbol) const {
+    for (const auto& [key, value] : method->derived(facts, queries))
+      if (key == symbol) return std::get<double>(value);
+    ADD_FAILURE() << "nothing derived is called " << symbol;
+    return 0;
+  }
+};
+
+}  // namespace dpmpi::testing

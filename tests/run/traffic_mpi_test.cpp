@@ -1,0 +1,60 @@
+// What a step sends, counted below MPI's own interface: d words and one flag to the root, d floats and one flag
+// back.
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "dpmpi/privacy/curator.hpp"
+#include "support/mpi_harness.hpp"
+#include "support/shards.hpp"
+#include "support/traffic.hpp"
+
+namespace dpmpi {
+namespace {
+
+TEST(Traffic, AStepSendsOneSumAndOneRelease) {
+  constexpr std::size_t dim = 512;
+  testing::for_each_size({2, 3, 5}, [](const Communicator& comm) {
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, 800, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+    const Shuffled order{.seed = 5, .first = 40, .batch = 10, .leaves = 64};
+    const std::vector queries{Query::declare({.name = "sum",
+                                              .dim = dim,
+                                              .sampling = order,
+                                              .noise_multiplier = 1,
+                                              .steps = 64,
+                                              .running = RunningSum{.leaves = 64}},
+                                             0, Adjacency::add_remove, 800)};
+    const std::string path = ::testing::TempDir() + "traffic.jsonl";
+    std::optional<Ledger> ledger;
+    if (comm.is_root()) {
+      std::filesystem::remove(path);
+      ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 800}));
+    }
+    Curator curator(comm, shard, queries, 64,
+                    comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
+    if (comm.is_root()) curator.record_in(*ledger);
+    const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+    const auto step = [&](std::uint64_t t) {
+      const Batch batch = curator.draw(queries[0], t);
+      curator.release(curator.sum(queries[0], batch, nothing));
+    };
+    step(0);  // the first one shares what a window of steps needs
+    for (std::uint64_t t = 1; t < 64; ++t) {
+      testing::traffic = {};
+      step(t);
+      if (comm.size() > 2) {
+        EXPECT_EQ(testing::traffic.up, 8 * (dim + 1)) << "int64, masked";
+      } else if (!comm.is_root()) {
+        EXPECT_LE(testing::traffic.up, 8 * (dim + 2)) << "int32 where it fits, and how wide it is";
+        EXPECT_GE(testing::traffic.up, 4 * dim);
+      }
+      EXPECT_EQ(testing::traffic.down, 4 * (dim + 1));
+      EXPECT_EQ(testing::traffic.other, 0u);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi

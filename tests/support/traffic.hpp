@@ -1,0 +1,42 @@
+#pragma once
+// Counts what a program sends, through MPI's profiling interface. It defines functions of MPI: include it in one
+// source of a program.
+
+#include <cstdint>
+
+#include <mpi.h>
+
+namespace dpmpi::testing {
+
+struct Traffic {
+  std::uint64_t up = 0, down = 0, other = 0;
+};
+inline Traffic traffic;
+
+inline std::uint64_t bytes(int count, MPI_Datatype type) {
+  int size = 0;
+  MPI_Type_size(type, &size);
+  return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+}
+
+}  // namespace dpmpi::testing
+
+// The profiling interface: these stand before the library's functions in this program.
+extern "C" {
+int MPI_Reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
+  dpmpi::testing::traffic.up += dpmpi::testing::bytes(count, type);
+  return PMPI_Reduce(from, to, count, type, op, root, comm);
+}
+int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  dpmpi::testing::traffic.up += dpmpi::testing::bytes(count, type);
+  return PMPI_Send(from, count, type, to, tag, comm);
+}
+int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  dpmpi::testing::traffic.down += dpmpi::testing::bytes(count, type);
+  return PMPI_Bcast(data, count, type, root, comm);
+}
+int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  dpmpi::testing::traffic.other += dpmpi::testing::bytes(count, type);
+  return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+}
