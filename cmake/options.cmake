@@ -4,7 +4,7 @@ target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversi
                        -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overruns inside std::string that are not there (GCC bugs 105329, 105651).
-  target_compile_options(dpmpi_flags INTERFACE -Wno-array-bounds -Wno-restrict)
+  target_compile_options(dpmpi_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
 endif()
 if(DPMPI_NATIVE)
   target_compile_options(dpmpi_flags INTERFACE -march=native)
