@@ -2,15 +2,15 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "dpmpi/cli/command_line.hpp"
 #include "dpmpi/cli/plan.hpp"
 #include "dpmpi/comm/session.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/say.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/directory.hpp"
 #include "dpmpi/run/signals.hpp"
@@ -23,7 +23,7 @@ namespace {
 // alone with its error speaks after the wait.
 int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
   if (dpmpi::launcher_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  fmt::print(stderr, "dpmpi: {}: {}\n", kind, message);
+  dpmpi::say("dpmpi: {}: {}\n", kind, message);
   std::fflush(stderr);
   return static_cast<int>(code);
 }
@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());
   } catch (const std::exception& e) {
+    if (dynamic_cast<const std::filesystem::filesystem_error*>(&e))
+      return fail_early("data error", e.what(), ExitCode::data);
     return fail_early("internal error (please report)", e.what(), ExitCode::bug);
   }
 

@@ -1,5 +1,6 @@
 #include "dpmpi/cli/account.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <utility>
@@ -26,6 +27,9 @@ void check_request(const AccountRequest& request) {
   for (const double order : request.orders)
     if (!(order > 1 && order <= rdp_largest_order))
       throw ConfigError(fmt::format("account: order {}, allowed: numbers in (1, {}]", order, rdp_largest_order));
+  for (auto order = request.orders.begin(); order != request.orders.end(); ++order)
+    if (std::find(request.orders.begin(), order, *order) != order)
+      throw ConfigError(fmt::format("account: order {} is given twice", *order));
 }
 
 // The composed Renyi curve at the orders that were asked for.
@@ -60,7 +64,7 @@ int account(const AccountRequest& request, std::ostream& out) {
 
   const Guarantee g = request.delta ? epsilon_guarantee(events, adjacency, *request.delta, request.accountant)
                                     : delta_guarantee(events, adjacency, *request.epsilon, request.accountant);
-  const auto curve = curve_of(list.events, adjacency, request.orders);
+  const auto curve = curve_of(events, adjacency, request.orders);
   const double asked = request.delta ? g.epsilon : g.delta;
   if (request.json) {
     out << fmt::format("{{\"epsilon\": {}, \"delta\": {}, \"by\": {}, \"adjacency\": \"{}\"", json_value(g.epsilon),

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
-#include <regex>
 #include <sstream>
 #include <vector>
 
@@ -38,27 +37,44 @@ struct Template {
   }
 };
 
-// Notes which member the line leaves open and puts a 1, which every such member may be, in its place.
-std::string close(const std::string& line, Template& into, const std::string& where) {
-  static const std::regex open_member(R"re("(\w+)"(\s*:\s*)"\?")re");
-  std::smatch match;
-  if (!std::regex_search(line, match, open_member)) return line;
-  const std::string member = match[1];
-  const auto all = unknowns();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Unknown& u) { return u.name == member; });
-  if (found == all.end())
-    throw PrivacyError(fmt::format("{}: {} is \"?\", allowed as unknown: {}", where, member, names_of_unknowns()));
-  if (into.unknown && into.unknown != &*found)
-    throw PrivacyError(fmt::format("{}: {} is \"?\", but {} is unknown already: one name can be solved for", where,
-                                   member, into.unknown->name));
-  into.unknown = &*found;
-  const std::string closed =
-      match.prefix().str() + "\"" + member + "\"" + match[2].str() + "1" + match.suffix().str();
-  if (std::regex_search(closed, match, open_member))
-    throw PrivacyError(
-        fmt::format("{}: {} is \"?\" beside {}: an event can have one unknown", where, match[1].str(), member));
-  into.open.push_back(into.events.size());
-  return closed;
+// Reads one line, in which one member may be "?".
+void take_line(const std::string& line, Template& into, const std::string& where) {
+  std::string open;
+  const auto note = [&](const std::string& member) {
+    const auto all = unknowns();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Unknown& u) { return u.name == member; });
+    if (found == all.end())
+      throw PrivacyError(
+          fmt::format("{}: {} is \"?\", allowed as unknown: {}", where, member, names_of_unknowns()));
+    if (!open.empty())
+      throw PrivacyError(
+          fmt::format("{}: {} is \"?\" beside {}: an event can have one unknown", where, open, member));
+    if (into.unknown && into.unknown != &*found)
+      throw PrivacyError(fmt::format("{}: {} is \"?\", but {} is unknown already: one name can be solved for",
+                                     where, member, into.unknown->name));
+    into.unknown = &*found;
+    open = member;
+  };
+  const EventLine parsed = parse_event_line(line, where, note);
+  if (const auto* header = std::get_if<EventHeader>(&parsed.content)) {
+    if (into.header || !into.events.empty())
+      throw PrivacyError(where + ": a header may stand on the first line only");
+    if (!open.empty()) throw PrivacyError(fmt::format("{}: a header has no member {}", where, open));
+    into.header = *header;
+    return;
+  }
+  Event event = std::get<Event>(parsed.content);
+  if (!open.empty()) {
+    if (open == "count" && event.count != 1)
+      throw PrivacyError(
+          fmt::format("{}: restarts is {} beside an unknown count, allowed: 1 (the count that is found "
+                      "is that of all runs)",
+                      where, event.count));
+    if (!assign(event, open, 1))
+      throw PrivacyError(fmt::format("{}: {} has no member {}", where, name(event.mechanism), open));
+    into.open.push_back(into.events.size());
+  }
+  into.events.push_back(std::move(event));
 }
 
 Template read_template(const std::string& text, const std::string& file) {
@@ -68,19 +84,7 @@ Template read_template(const std::string& text, const std::string& file) {
   for (std::string line; std::getline(in, line);) {
     const std::string where = fmt::format("{}:{}", file, ++number);
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    const std::size_t open = result.open.size();
-    const EventLine parsed = parse_event_line(close(line, result, where), where);
-    if (const auto* header = std::get_if<EventHeader>(&parsed.content)) {
-      if (result.header || !result.events.empty())
-        throw PrivacyError(where + ": a header may stand on the first line only");
-      result.header = *header;
-      continue;
-    }
-    Event event = std::get<Event>(parsed.content);
-    if (result.open.size() > open && !assign(event, result.unknown->name, 1))
-      throw PrivacyError(
-          fmt::format("{}: {} has no member {}", where, name(event.mechanism), result.unknown->name));
-    result.events.push_back(std::move(event));
+    take_line(line, result, where);
   }
   if (!result.unknown)
     throw PrivacyError(fmt::format(R"({}: no value is "?": write it for one of {})", file, names_of_unknowns()));

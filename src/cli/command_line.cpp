@@ -80,6 +80,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
       "ranks", po::value<std::string>())("help,h", "")("argument", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("argument", -1);
+  bool has_ranks = false;
   try {
     po::variables_map values;
     po::store(po::command_line_parser(words)
@@ -92,12 +93,18 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     if (values.count("help")) line.arguments = {line.command}, line.command = "help";
     if (values.count("config")) line.config = values["config"].as<std::string>();
     if (values.count("set")) line.overrides = values["set"].as<std::vector<std::string>>();
-    if (values.count("ranks")) line.ranks = rank_counts(values["ranks"].as<std::string>());
+    has_ranks = values.count("ranks") > 0;
+    if (has_ranks) line.ranks = rank_counts(values["ranks"].as<std::string>());
     if (values.count("argument")) line.arguments = values["argument"].as<std::vector<std::string>>();
   } catch (const po::error& e) {
     throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
   }
-  if (line.command != "plan" && line.measure) throw ConfigError("--measure is an option of dpmpi plan");
+  if (line.command != "plan" && line.command != "help")
+    for (const auto& [given, option] :
+         {std::pair{line.measure, "--measure"}, {has_ranks, "--ranks"}, {line.json, "--json"}})
+      if (given)
+        throw ConfigError(fmt::format("{} is an option of dpmpi plan{}", option,
+                                      line.json ? ", account, calibrate and verify" : ""));
   if ((line.command == "train" || line.command == "plan") && !line.config)
     throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
   const std::size_t wanted = line.command == "list" || line.command == "help" || line.command == "resume" ? 1 : 0;
@@ -127,7 +134,8 @@ std::string usage() {
   dpmpi list [methods|objectives|formats]
   dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
 
-Options: --config FILE (-c), --set section.key=value (-s, repeatable), --json, --quiet (-q), --help, --version
+Options: --config FILE (-c), --set section.key=value (-s, repeatable), --quiet (-q), --help, --version,
+--json (plan, account, calibrate, verify)
 Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error
 )";
 }

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -16,7 +17,10 @@ namespace dpmpi {
 
 std::string read_text(const std::string& path) {
   std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
+  if (path != "-") {
+    if (std::filesystem::is_directory(path)) throw DataError(fmt::format("{}: is a folder, not a file", path));
+    file.open(path, std::ios::binary);
+  }
   std::istream& in = path == "-" ? std::cin : file;
   if (!in) throw DataError(fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

@@ -52,7 +52,8 @@ void print_promise(const Plan& plan) {
              g.epsilon, evidence(g));
   fmt::print("\nwhat an attacker can find out who knows all but one record\n");
   for (const auto& [rate, power] : plan.promise.attacker)
-    fmt::print("  of the members at most {:6.2f} % are found at {:>4} % false alarms\n", 100 * power, 100 * rate);
+    fmt::print("  of the members at most {:>9} % are found at {:>4} % false alarms\n", rounded_up(100 * power),
+               100 * rate);
 }
 
 void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, const std::vector<int>& ranks) {

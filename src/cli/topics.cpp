@@ -1,5 +1,7 @@
 // Help and lists, from the options' own declarations.
 
+#include <map>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +31,28 @@ std::string section_help(const char* name, Declarer&& declarer) {
 }
 
 const std::vector<std::string> sections{"run",      "data",    "objective", "method",    "privacy", "report",
-                                        "generate", "convert", "account",   "calibrate", "verify"};
+                                        "generate", "convert", "account",   "calibrate", "verify",  "train",
+                                        "resume",   "plan",    "list",      "help"};
+
+const std::map<std::string, std::string> command_help{
+    {"train",
+     "mpirun -n N dpmpi [train] --config FILE [--set section.key=value]... [--quiet]\n\n"
+     "Trains a model into a new run directory, whose name is the last line of its output.\n"
+     "Settings: dpmpi help run | data | objective | method | privacy | report\n"},
+    {"resume",
+     "mpirun -n N dpmpi resume RUN [--set run.key=value]... [--quiet]\n\n"
+     "Goes on from the newest checkpoint of a stopped or killed run, on any number of ranks.\n"
+     "Settings of [run] and [report] and data.root may be changed.\n"},
+    {"plan",
+     "dpmpi plan --config FILE [--set section.key=value]... [--ranks 1,2,4,8] [--json]\n"
+     "mpirun -n N dpmpi plan --config FILE --measure ...\n\n"
+     "Prints the settings, the privacy promise and the cost of a step; reads headers and counts lines, but no "
+     "value.\n\n"
+     "  --ranks          numbers of ranks to predict the time for\n"
+     "  --measure        predict by this machine's rates, measured on synthetic records\n"
+     "  --json           print JSON\n"},
+    {"list", "dpmpi list [methods|objectives|formats]\n\nWhat a config can name, with a line on each.\n"},
+    {"help", "dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]\n\nOptions with their meaning, range and default.\n"}};
 
 // What every objective and every method has.
 struct CommonObjective {
@@ -56,6 +79,7 @@ std::string help_topic(const std::string& topic) {
   if (topic == "convert")
     return "dpmpi convert IN OUT [--set data.key=value]...   how IN is read: dpmpi help data\n\n" +
            section_help("convert", ConvertOptions());
+  if (const auto found = command_help.find(topic); found != command_help.end()) return found->second;
   if (topic == "account") return account_help();
   if (topic == "calibrate") return calibrate_help();
   if (topic == "verify") return verify_help();

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <thread>
 
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/say.hpp"
 #include "handle.hpp"
 
 namespace dpmpi {
@@ -29,6 +31,8 @@ Failure describe(const std::exception_ptr& error) {
   } catch (const Error& e) {
     const bool alike = e.code() == ExitCode::config || e.code() == ExitCode::privacy || e.code() == ExitCode::data;
     return {e.code(), fmt::format("{}: {}", e.kind(), e.what()), alike};
+  } catch (const std::filesystem::filesystem_error& e) {  // the system's refusal, not a bug: a path, a disk
+    return {ExitCode::data, fmt::format("data error: {}", e.what()), false};
   } catch (const std::bad_alloc&) {
     return {ExitCode::bug, "out of memory", false};
   } catch (const std::exception& e) {
@@ -45,9 +49,9 @@ Failure describe(const std::exception_ptr& error) {
   // that is alone with it speaks up after the wait.
   if (failure.alike && !world.is_root()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   if (failure.alike && world.is_root())
-    fmt::print(stderr, "dpmpi: {}\n", failure.text);
+    say("dpmpi: {}\n", failure.text);
   else
-    fmt::print(stderr, "dpmpi: rank {}/{} on {}: {}\n", world.rank(), world.size(), host, failure.text);
+    say("dpmpi: rank {}/{} on {}: {}\n", world.rank(), world.size(), host, failure.text);
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(failure.code));
   std::_Exit(static_cast<int>(failure.code));
@@ -84,7 +88,7 @@ int Session::run(const std::function<int(const Communicator&)>& body) {
   } catch (...) {
     const Failure failure = describe(std::current_exception());
     if (world_.size() == 1) {  // nobody to take down: leave in good order, without the launcher's abort notice
-      fmt::print(stderr, "dpmpi: {}\n", failure.text);
+      say("dpmpi: {}\n", failure.text);
       return static_cast<int>(failure.code);
     }
     end_job(world_, failure);

@@ -120,6 +120,18 @@ std::uint64_t DurableFile::inode() const {
   return status.st_ino;
 }
 
+void DurableFile::check_in_place() const {
+  struct stat mine {
+  }, there{};
+  if (::fstat(file_, &mine) != 0) fail("stat", errno);
+  if (::stat(path_.c_str(), &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev) return;
+  throw DataError(
+      fmt::format("{}{} was removed, moved or replaced while it was being written: what comes now would be lost. "
+                  "Leave the files of "
+                  "a run alone while it works; put back the file, then go on with the run",
+                  what_, path_));
+}
+
 bool DurableFile::lock(bool& unsupported) {
   unsupported = false;
   if (attempt("lock", path_, [&] { return ::flock(file_, LOCK_EX | LOCK_NB); }) == 0) return true;

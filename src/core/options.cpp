@@ -144,7 +144,9 @@ Options& Options::add(std::string key, bool& field, std::string help) {
 }
 
 Options& Options::add(std::string key, std::string& field, std::string help, std::vector<std::string> one_of) {
-  std::string allowed = one_of.empty() ? "text" : fmt::format("one of: {}", fmt::join(one_of, ", "));
+  std::vector<std::string> shown = one_of;  // an empty value is what leaving the key out means
+  std::erase(shown, "");
+  std::string allowed = one_of.empty() ? "text" : fmt::format("one of: {}", fmt::join(shown, ", "));
   return declare(
       std::move(key), std::move(help), std::move(allowed), [&field] { return field; },
       [&field, one_of](const std::string& text) {

@@ -1,6 +1,10 @@
-#include <charconv>
+#include "dpmpi/data/memory.hpp"
+
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -31,11 +35,39 @@ std::uint64_t free_on_machine() {
   return unlimited;
 }
 
-std::uint64_t free_in_cgroup() {
-  const std::uint64_t limit = number_in("/sys/fs/cgroup/memory.max", unlimited);
+/// The number behind `key` in a file of "key number" lines; 0 if there is none.
+std::uint64_t entry_in(const std::string& path, const std::string& key) {
+  std::ifstream in(path);
+  std::uint64_t value = 0;
+  for (std::string name; in >> name >> value;)
+    if (name == key) return value;
+  return 0;
+}
+
+struct CgroupFiles {
+  const char *limit, *used, *reclaimable;
+};
+
+std::uint64_t free_in_group(const std::string& folder, const CgroupFiles& files) {
+  const std::uint64_t limit = number_in((folder + files.limit).c_str(), unlimited);
   if (limit == unlimited) return unlimited;
-  const std::uint64_t used = number_in("/sys/fs/cgroup/memory.current", 0);
-  return limit > used ? limit - used : 0;
+  const std::uint64_t used = number_in((folder + files.used).c_str(), 0);
+  const std::uint64_t kept = used - std::min(used, entry_in(folder + "/memory.stat", files.reclaimable));
+  return limit - std::min(limit, kept);
+}
+
+/// The group `path` below `root` and all around it. In a container `path` may be the host's: what is not there is
+/// unlimited, and the mount's own root is always looked at.
+std::uint64_t free_up_to_root(const std::string& root, std::string path, const CgroupFiles& files) {
+  std::uint64_t least = free_in_group(root, files);
+  for (; path.size() > 1 && path.front() == '/'; path.resize(path.rfind('/')))
+    least = std::min(least, free_in_group(root + path, files));
+  return least;
+}
+
+std::string whole_text(const char* path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
 std::string gibibytes(std::uint64_t bytes) {
@@ -44,7 +76,28 @@ std::string gibibytes(std::uint64_t bytes) {
 
 }  // namespace
 
-std::uint64_t available_memory() { return std::min(free_on_machine(), free_in_cgroup()); }
+// Lines are ID:CONTROLLERS:PATH; version 2 has the one with ID 0 and no controllers.
+std::uint64_t free_in_cgroup(const std::string& membership, const std::string& root) {
+  constexpr CgroupFiles version_1{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
+  constexpr CgroupFiles version_2{"/memory.max", "/memory.current", "inactive_file"};
+  std::uint64_t least = unlimited;
+  std::istringstream lines(membership);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos) continue;
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
+    const std::string path = line.substr(second + 1);
+    if (controllers == ",,")
+      least = std::min(least, free_up_to_root(root, path, version_2));
+    else if (controllers.find(",memory,") != controllers.npos)
+      least = std::min(least, free_up_to_root(root + "/memory", path, version_1));
+  }
+  return least;
+}
+
+std::uint64_t available_memory() {
+  return std::min(free_on_machine(), free_in_cgroup(whole_text("/proc/self/cgroup"), "/sys/fs/cgroup"));
+}
 
 void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what) {
   if (needed <= available) return;

@@ -43,6 +43,9 @@ constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
                                             [](std::uint64_t x) { return x >= 1 && x <= 1ULL << 40; }};
 constexpr std::uint64_t most_explicit_leaves = 2048;
 
+// Deeper objects are no events, and recursion over them could exhaust the stack.
+constexpr int deepest_nesting = 16;
+
 constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
                                                 "wor_gaussian",
@@ -97,6 +100,8 @@ class Members {
   Members(std::string_view line, std::string_view where) : where_(where) {
     std::set<std::string> seen;
     const Json::parser_callback_t no_member_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
+      if (depth > deepest_nesting)
+        throw PrivacyError(fmt::format("{}: nested more than {} deep", where, deepest_nesting));
       if (depth == 1 && event == Json::parse_event_t::key && !seen.insert(parsed.get<std::string>()).second)
         throw PrivacyError(fmt::format("{}: member {} is given twice", where, parsed.dump()));
       return true;
@@ -111,14 +116,25 @@ class Members {
 
   bool has(const char* member) const { return object_.contains(member); }
 
+  // Members whose value is "?" become 1.
+  void close_open(const std::function<void(const std::string&)>& open) {
+    for (auto& [member, value] : object_.items())
+      if (value == "?") open(member), value = 1;
+  }
+
+  // How a message shows a value: escaped, and not at any length.
+  static std::string shown(const Json& value) {
+    const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return text.size() <= 60 ? text : text.substr(0, 60) + "...";
+  }
+
   double number(const char* member, std::string_view allowed) const {
     const Json& value = at(member, allowed);
     if (!value.is_number()) refuse(where_, member, shown(value), allowed);
     return value.get<double>();
   }
 
-  std::uint64_t whole(const char* member) const {
-    constexpr std::string_view allowed = "a whole number from 1 to 2^53";
+  std::uint64_t whole(const char* member, std::string_view allowed = natural.text) const {
     const Json& value = at(member, allowed);
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > largest_whole)  // a double may round it down
       refuse(where_, member, shown(value), allowed);
@@ -153,11 +169,6 @@ class Members {
     return *found;
   }
 
-  static std::string shown(const Json& value) {
-    const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-    return text.size() <= 60 ? text : text.substr(0, 60) + "...";
-  }
-
   std::string_view where_;
   Json object_;
 };
@@ -172,11 +183,13 @@ struct Reader {
   void operator()(const char* member, double& x, Allowed<double> allowed, double absent) const {
     x = line.has(member) ? line.number(member, allowed.text) : absent;
   }
-  void operator()(const char* member, std::uint64_t& x, Allowed<std::uint64_t>) const { x = line.whole(member); }
+  void operator()(const char* member, std::uint64_t& x, Allowed<std::uint64_t> allowed) const {
+    x = line.whole(member, allowed.text);
+  }
   void operator()(const char* member, Strategy& strategy) const {
     const std::string text = line.text(member, strategies_allowed);
     const auto* found = std::find(std::begin(strategy_names), std::end(strategy_names), text);
-    if (found == std::end(strategy_names)) refuse(where, member, fmt::format("\"{}\"", text), strategies_allowed);
+    if (found == std::end(strategy_names)) refuse(where, member, Members::shown(text), strategies_allowed);
     strategy = static_cast<Strategy>(found - std::begin(strategy_names));
   }
   // Rows of a lower-triangular matrix, each up to its diagonal or padded with zeros.
@@ -239,7 +252,7 @@ Mechanism mechanism_called(std::string_view kind, std::string_view where) {
   (std::make_index_sequence<std::variant_size_v<Mechanism>>{});
   for (const Mechanism& prototype : prototypes)
     if (name(prototype) == kind) return prototype;
-  refuse(where, "event", fmt::format("\"{}\"", kind),
+  refuse(where, "event", Members::shown(kind),
          fmt::format("{} (others are unknown to this version)", fmt::join(mechanism_names, ", ")));
 }
 
@@ -272,7 +285,7 @@ EventHeader parse_header(const Members& members, std::string_view where) {
   if (const auto adjacency = parse_adjacency(text))
     header.adjacency = *adjacency;
   else
-    refuse(where, "adjacency", fmt::format("\"{}\"", text), allowed);
+    refuse(where, "adjacency", Members::shown(text), allowed);
   if (members.has("n")) header.n = members.whole("n");
   header.seeded = members.has("seeded") && members.flag("seeded");
   return header;
@@ -318,8 +331,10 @@ std::string to_json(const Event& event, std::string_view extra) {
   return text + (extra.empty() ? "" : ",") + std::string(extra) + "}";
 }
 
-EventLine parse_event_line(std::string_view line, std::string_view where) {
-  const Members members(line, where);
+EventLine parse_event_line(std::string_view line, std::string_view where,
+                           const std::function<void(const std::string&)>& open) {
+  Members members(line, where);
+  if (open) members.close_open(open);
   EventLine result;
   if (members.has("ledger"))
     result.content = parse_header(members, where);

@@ -15,6 +15,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/strategy.hpp"
+#include "rounding.hpp"
 
 namespace dpmpi {
 
@@ -23,12 +24,6 @@ namespace {
 // 64 bits: what is lost before the final rounding to a double is far below one unit of it.
 using Real = long double;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double round_up(Real x) {
-  const auto nearest = static_cast<double>(x);
-  return nearest < x ? std::nextafter(nearest, infinity) : nearest;
-}
-double round_down(Real x) { return -round_up(-x); }
 
 // Which side of the true value a result must lie on.
 enum class Side { above = 1, below = -1 };
@@ -150,9 +145,10 @@ namespace {
 // mu^2 of one use of a mechanism.
 Real squared_mu(const Mechanism& mechanism) {
   const auto of_noise = [](double z) { return 1 / (static_cast<Real>(z) * static_cast<Real>(z)); };
+  const auto of_mu = [](double mu) { return static_cast<Real>(mu) * static_cast<Real>(mu); };
   if (const auto* m = std::get_if<Gaussian>(&mechanism)) return of_noise(m->noise_multiplier);
-  if (const auto* m = std::get_if<Tree>(&mechanism)) return squared_sensitivity(*m) * of_noise(m->noise_multiplier);
-  if (const auto* m = std::get_if<Gdp>(&mechanism)) return static_cast<Real>(m->mu) * static_cast<Real>(m->mu);
+  if (const auto* m = std::get_if<Tree>(&mechanism)) return of_mu(tree_mu(*m));
+  if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_mu(m->mu);
   if (std::holds_alternative<NonPrivate>(mechanism)) return infinity;
   std::string reason = "it is not a Gaussian on a query of all records";
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism)) {
@@ -165,7 +161,7 @@ Real squared_mu(const Mechanism& mechanism) {
   throw PrivacyError(fmt::format("event {}: accountant gdp has no bound for it: {}", name(mechanism), reason));
 }
 
-// Above the roundings of the sum and of squared_sensitivity (relative 1e-12, upwards).
+// Above the roundings of the sum and of tree_mu (relative 1e-12, upwards).
 constexpr Real sum_error = 0x1p-56L, sensitivity_excess = 0x1p-39L;
 
 }  // namespace

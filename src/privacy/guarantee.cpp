@@ -60,6 +60,16 @@ Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency,
   return g;
 }
 
+std::string rounded_up(double x) {
+  if (x == 0) return "0";
+  if (!(x > 0 && std::isfinite(x))) return fmt::format("{}", x);
+  const int exponent = static_cast<int>(std::floor(std::log10(x)));
+  for (double shown = x;; shown = std::nextafter(shown, HUGE_VAL) + std::pow(10.0, exponent - 5) / 2) {
+    std::string text = fmt::format("{:.6g}", shown);
+    if (std::stod(text) >= x) return text;
+  }
+}
+
 double attacker_power(const Guarantee& guarantee, double false_positive_rate) {
   if (std::isinf(guarantee.epsilon)) return 1;
   const double delta = guarantee.delta, rate = false_positive_rate;

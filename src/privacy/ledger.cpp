@@ -135,10 +135,7 @@ Ledger Ledger::open(const std::string& path) {
   });
   if (reader.lines() == 0) throw PrivacyError(fmt::format("{}:1: a ledger begins with its header", path));
   ledger.cut_ = bytes.size() - complete;
-  if (ledger.cut_ > 0) {
-    ledger.file_.truncate(complete);
-    ledger.file_.sync();
-  }
+  ledger.uncut_ = ledger.cut_;
   ledger.size_ = complete;
   ledger.header_ = *reader.header;
   ledger.events_ = std::move(reader.events);
@@ -168,14 +165,25 @@ void Ledger::append(std::span<const LedgerEntry> entries) {
   for (const LedgerEntry& entry : entries) events_.push_back(entry.event);
 }
 
+void Ledger::cut() {
+  if (uncut_ == 0) return;
+  if (file_.size() != size_ + uncut_)
+    throw DataError(fmt::format("ledger {}: changed since it was opened: somebody else wrote to it", path_));
+  file_.truncate(size_);
+  file_.sync();
+  uncut_ = 0;
+}
+
 // One write, then one sync. After any failure what reached the disk is unknown (a failed sync must not be tried
 // again), so the ledger stays closed for entries.
 void Ledger::write(const std::string& text) {
   if (broken_) throw DataError(fmt::format("ledger {}: an earlier write failed; open it again", path_));
   broken_ = true;
+  cut();
   if (file_.size() != size_)
     throw DataError(fmt::format("ledger {}: has {} bytes instead of {}: somebody else wrote to it", path_,
                                 file_.size(), size_));
+  check_in_place();
   file_.write(text);
   file_.sync();
   size_ += text.size();

@@ -83,7 +83,7 @@ LossLaw LossLaw::randomized_response(double epsilon, std::uint64_t count) {
   for (Atom& atom : law.atoms_) atom.mass /= total;
   law.left_out_ = left_out / total;
   law.mass_error_ = 8 * unit * static_cast<double>(law.atoms_.size() + 4);
-  law.loss_error_ = unit * epsilon * n;
+  law.loss_error_ = n > 1 ? unit * epsilon * n : 0;  // +-epsilon is not rounded
   return law;
 }
 

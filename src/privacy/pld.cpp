@@ -57,11 +57,11 @@ struct Direction {
 std::vector<Direction> directions_of(const std::map<Mechanism, std::uint64_t>& uses, Adjacency adjacency) {
   Direction forward, backward;
   bool symmetric = true;
-  double mu_squared = 0;
+  long double mu_squared = 0;  // its range holds the square of every double
   for (const auto& [mechanism, uses_of_it] : uses) {
     const auto count = static_cast<double>(uses_of_it);
     if (const auto mu = gaussian_mu(mechanism)) {
-      mu_squared += count * *mu * *mu;
+      mu_squared += static_cast<long double>(count) * *mu * *mu;
       continue;
     }
     const DominatingPair dominating = dominating_pair(mechanism, adjacency);
@@ -72,13 +72,14 @@ std::vector<Direction> directions_of(const std::map<Mechanism, std::uint64_t>& u
   }
   if (mu_squared > 0) {
     // Above the rounding of the sum; tree_mu() may be high by 2^-39.
-    const double mu = std::sqrt(mu_squared);
+    const auto mu = static_cast<double>(std::sqrt(mu_squared));
     const CountedPair merged{gaussian_pair(mu * (1 + 0x1p-48)), gaussian_pair(mu * (1 - 0x1p-37)), 1};
     for (Direction* direction : {&forward, &backward}) {
       direction->pairs.push_back(merged);
       direction->uses += 1;
     }
   }
+  if (forward.pairs.empty()) return {};  // only trees whose matrix is zero: outputs have the same law
   if (symmetric) return {forward};
   return {forward, backward};
 }
@@ -253,6 +254,7 @@ void PldAccountant::compose(const Event& event) {
 // losses have smooth densities.
 PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   const std::vector<Direction> directions = directions_of(uses_, adjacency());
+  if (directions.empty()) return {0, 0};
   std::vector<Refinement> refinements;
   std::vector<Interval> intervals(directions.size(), {0, infinity});
   for (const Direction& direction : directions) {

@@ -84,7 +84,7 @@ ComposedLoss::ComposedLoss(std::span<const CountedLaw> laws, const Focus& focus,
   low_ = offset + first * step_;
   CircularPowers::Product product = powers.product();
   const auto start = ((static_cast<std::int64_t>(first) % size) + size) % size;
-  std::ranges::rotate(product.mass, product.mass.begin() + start);
+  std::rotate(product.mass.begin(), product.mass.begin() + start, product.mass.end());
   tilted_ = std::move(product.mass);
   const double error = bound == Bound::upper ? product.error : -product.error;
   for (double& mass : tilted_) mass = std::max(0.0, std::max(0.0, mass) + error);

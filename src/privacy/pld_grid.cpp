@@ -220,7 +220,16 @@ double merged_anchor(const LossPair& pair, double step) {
   return anchor - 0x1p-20 * step;
 }
 
-GridLaw discretize_down(const LossPair& pair, LossRange range, double step) {
+// Atoms at both ends of all losses can borrow from nobody: off the grid they lose up to a step in every use. More
+// noise that puts both on the grid lowers H, too, but by a part step/span of epsilon at most, however many uses.
+LossPair with_span_on_grid(const LossPair& pair, double step) {
+  const double steps = std::abs(pair.span) / step, whole = std::floor(steps + 0x1p-40);
+  if (!pair.narrowed || whole < 1 || std::abs(steps - whole) <= 0x1p-40) return pair;
+  return pair.narrowed(whole * step);
+}
+
+GridLaw discretize_down(const LossPair& given, LossRange range, double step) {
+  const LossPair pair = with_span_on_grid(given, step);
   GridLaw law = empty_law(pair, merged_anchor(pair, step), range, step);
   law.infinite = pair.infinite;
   std::vector<Cell> cells = cells_around_points(pair, law);
@@ -248,12 +257,14 @@ double p_below(const LossPair& pair, double loss) {
 }  // namespace
 
 LossRange loss_range(const LossPair& pair, double tail) {
-  // Bisection outwards from the anchor; where there is nothing beyond it, the result is the anchor.
+  // Bisection outwards from 0, which losses surround: E_P e^(-loss) = 1. The anchor may be where all losses end,
+  // far from those that occur (log(1 - q) at rates q near 1).
   const auto edge = [&](double limit, auto mass_beyond) {
-    double inside = pair.anchor, outside = limit;
+    double inside = 0, outside = limit;
+    if (pair.anchor * limit > 0 && mass_beyond(pair, pair.anchor) <= tail) outside = pair.anchor;
     if (mass_beyond(pair, inside) <= tail) return inside;
     if (mass_beyond(pair, outside) > tail) return outside;
-    for (int i = 0; i < 200 && std::abs(outside - inside) > 1e-3 * std::abs(outside - pair.anchor); ++i) {
+    for (int i = 0; i < 200 && std::abs(outside - inside) > 1e-3 * std::abs(outside); ++i) {
       const double middle = (inside + outside) / 2;
       (mass_beyond(pair, middle) <= tail ? outside : inside) = middle;
     }
@@ -279,11 +290,12 @@ std::vector<SketchPoint> sketch(const LossPair& pair, LossRange range) {
   if (!pair.cut) return points;
   // Edges crowd towards the anchor: mechanisms with small sampling rates have losses of many magnitudes.
   constexpr int half = 256;
+  const double center = std::clamp(pair.anchor, range.low, range.high);
   LossCut low{};
   for (int i = -half; i <= half; ++i) {
     const double fraction = std::pow(std::abs(i) / static_cast<double>(half), 4);
-    const double distance = (i < 0 ? range.low : range.high) - pair.anchor;
-    const LossCut high = pair.cut(pair.anchor + fraction * distance);
+    const double distance = (i < 0 ? range.low : range.high) - center;
+    const LossCut high = pair.cut(center + fraction * distance);
     if (i > -half)
       if (const CellMass cell = between(low, high); cell.p > 0 && cell.q > 0)
         points.push_back({std::log(cell.p / cell.q), std::log(cell.p)});

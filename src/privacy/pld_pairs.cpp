@@ -28,8 +28,12 @@ Sides normal(double t) {
   const double small = std::erfc(std::abs(t) / std::numbers::sqrt2) / 2;
   return t > 0 ? Sides{small, 1 - small} : Sides{1 - small, small};
 }
-// A relative error of 2^-51 in t, which |t| phi(t) <= (1 + t^2) Phi(-t) turns into one of the tail, and erfc's.
-double normal_error(double t) { return 0x1p-51 * (16 + 2 * t * t); }
+// A relative error of 2^-51 in t, which |t| phi(t) <= (1 + t^2) Phi(-t) turns into one of the tail, and erfc's. Far
+// beyond 40 tails are 0, and t^2 might overflow.
+double normal_error(double t) {
+  const double seen = std::min(t, 1e6);
+  return 0x1p-51 * (16 + 2 * seen * seen);
+}
 
 LossCut join(Sides p, Sides q, double error) { return {p.above, p.below, q.above, q.below, error}; }
 
@@ -60,6 +64,7 @@ LossPair laplace_pair(double scale) {
   };
   pair.anchor = -most;
   pair.span = 2 * most;
+  pair.narrowed = [](double span) { return laplace_pair(2 / span); };
   pair.loss_error = 0x1p-49 * most;
   return pair;
 }
@@ -79,6 +84,16 @@ LossPair sampled_pair(const LossPair& base, double q) {
     pair.atoms.push_back({loss_of(atom.loss), (1 - q) * atom.q + q * atom.p, atom.q});
   pair.anchor = pair.atoms.empty() ? std::log1p(-q) : pair.atoms.front().loss;
   if (pair.atoms.size() > 1) pair.span = pair.atoms.back().loss - pair.anchor;
+  // Sampling keeps the order of divergences, and its span grows with that of the base, whose losses are +-l.
+  if (base.narrowed && pair.atoms.size() > 1)
+    pair.narrowed = [q, loss_of, narrowed = base.narrowed, widest = base.span / 2](double span) {
+      double low = 0, high = widest;
+      for (int i = 0; i < 100; ++i) {
+        const double l = (low + high) / 2;
+        (loss_of(l) - loss_of(-l) < span ? low : high) = l;
+      }
+      return sampled_pair(narrowed(2 * low), q);
+    };
   // An error x in e^l = 1 + expm1(L)/q is one of q x / (1 - q + q e^l) in L; and dL/dl <= 1, |l| <= |L| - log q
   // above.
   pair.loss_error = base.loss_error + 0x1p-49 * (1 + 1 / (1 - q) - std::log(q));
@@ -112,6 +127,7 @@ LossPair randomized_response_pair(double epsilon, double delta) {
   pair.infinite = delta;
   pair.anchor = -epsilon;
   pair.span = 2 * epsilon;
+  pair.narrowed = [delta](double span) { return randomized_response_pair(span / 2, delta); };
   return pair;
 }
 
@@ -147,6 +163,7 @@ LossPair reversed(const LossPair& pair) {
   for (LossAtom& atom : result.atoms) atom = {-atom.loss, atom.q, atom.p};
   result.anchor = -pair.anchor;
   result.span = -pair.span;
+  if (pair.narrowed) result.narrowed = [narrowed = pair.narrowed](double span) { return reversed(narrowed(span)); };
   return result;
 }
 

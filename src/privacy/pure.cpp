@@ -31,16 +31,23 @@ std::optional<ApproxDp> guarantee(const Mechanism& mechanism) {
   return {};
 }
 
-// 1 - prod (1 - delta_i), the probability that some guarantee fails, and its relative rounding error.
-double failure(const std::map<Mechanism, std::uint64_t>& uses) {
-  double log_success = 0;
-  for (const auto& [mechanism, count] : uses)
-    log_success += static_cast<double>(count) * std::log1p(-guarantee(mechanism)->delta);
-  return -std::expm1(log_success);
-}
-
-double failure_error(const std::map<Mechanism, std::uint64_t>& uses) {
-  return 0x1p-51 * static_cast<double>(uses.size() + 8);
+// 1 - prod (1 - delta_i), the probability that some guarantee fails, rounded to both sides. A single delta is
+// itself: an (epsilon, delta) guarantee has to give its epsilon back at its own delta.
+struct Failure {
+  double least, most;
+};
+Failure failure(const std::map<Mechanism, std::uint64_t>& uses) {
+  double log_success = 0, only = 0, fallible = 0;
+  for (const auto& [mechanism, count] : uses) {
+    const double delta = guarantee(mechanism)->delta;
+    if (delta == 0) continue;
+    only = delta;
+    fallible += static_cast<double>(count);
+    log_success += static_cast<double>(count) * std::log1p(-delta);
+  }
+  if (fallible <= 1) return {only, only};
+  const double total = -std::expm1(log_success), error = 0x1p-51 * static_cast<double>(uses.size() + 8);
+  return {total * (1 - error), std::min(1.0, total * (1 + error))};
 }
 
 std::map<double, std::uint64_t> uses_by_epsilon(const std::map<Mechanism, std::uint64_t>& uses) {
@@ -79,9 +86,10 @@ void OptimalCompositionAccountant::compose(const Event& event) {
 // Pairs of neighbours, then pairs of pairs: losses that the grid splits are split few times.
 const LossLaw& OptimalCompositionAccountant::law() const {
   if (law_) return *law_;
-  std::vector<LossLaw> laws = {LossLaw::randomized_response(0, 0)};
+  std::vector<LossLaw> laws;
   for (const auto& [epsilon, count] : uses_by_epsilon(uses_))
     laws.push_back(LossLaw::randomized_response(epsilon, count));
+  if (laws.empty()) laws.push_back(LossLaw::randomized_response(0, 0));
   for (; laws.size() > 1; laws.resize((laws.size() + 1) / 2))
     for (std::size_t i = 0; 2 * i < laws.size(); ++i)
       laws[i] = 2 * i + 1 < laws.size() ? laws[2 * i] + laws[2 * i + 1] : std::move(laws[2 * i]);
@@ -93,25 +101,25 @@ const LossLaw& OptimalCompositionAccountant::law() const {
 // is randomized response. So delta(epsilon) = failure + (1 - failure) H(epsilon), with H that of the responses.
 double OptimalCompositionAccountant::delta(double epsilon) const {
   verify(epsilon >= 0, "epsilon >= 0");
-  const double fail = std::min(1.0, failure(uses_) * (1 + failure_error(uses_)));
+  const double fail = failure(uses_).most;
   return fail == 1 ? 1 : std::min(1.0, (fail + (1 - fail) * law().delta(epsilon)) * above);
 }
 
 double OptimalCompositionAccountant::epsilon(double delta) const {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  const double fail = std::min(1.0, failure(uses_) * (1 + failure_error(uses_)));
+  const double fail = failure(uses_).most;
   return fail > delta ? infinity : law().epsilon((delta - fail) / (1 - fail) * below);
 }
 
 double OptimalCompositionAccountant::least_delta(double epsilon) const {
   if (!all_are_worst_cases(uses_) || !law().exact()) return 0;
-  const double fail = failure(uses_) * (1 - failure_error(uses_));
+  const double fail = failure(uses_).least;
   return (fail + (1 - fail) * law().least_delta(epsilon)) * below;
 }
 
 double OptimalCompositionAccountant::least_epsilon(double delta) const {
   if (!all_are_worst_cases(uses_) || !law().exact()) return 0;
-  const double fail = failure(uses_) * (1 - failure_error(uses_));
+  const double fail = failure(uses_).least;
   return fail >= delta ? law().atoms().front().loss * below
                        : law().least_epsilon((delta - fail) / (1 - fail) * above);
 }

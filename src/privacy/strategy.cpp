@@ -9,6 +9,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/sqrt_toeplitz.hpp"
+#include "rounding.hpp"
 
 namespace dpmpi {
 
@@ -16,11 +17,6 @@ namespace {
 
 using Real = long double;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double round_up(Real x) {
-  const auto nearest = static_cast<double>(x);
-  return nearest < x ? std::nextafter(nearest, infinity) : nearest;
-}
 
 // Squared column norms of the matrix: of leaf 1, and the largest of the other leaves (0 if there are none).
 struct Columns {

@@ -10,20 +10,19 @@
 #include "json_values.hpp"
 
 namespace dpmpi {
-namespace {
 
-// Six digits, rounded up: a promise in words must not be smaller than the number.
-std::string rounded_up(double x) {
-  const double unit = std::pow(10.0, std::floor(std::log10(x)) - 5);
-  return fmt::format("{:.6g}", std::ceil(x / unit) * unit);
+std::string theorem(const std::string& method) {
+  for (const auto& entry : methods())
+    if (entry.name == method) return entry.source;
+  return {};
 }
 
-std::string statement(const RunConfig& config, const PublicFacts& facts, double epsilon, double delta) {
+std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
   if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
   if (!config.method->is_private()) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
   if (std::isinf(epsilon)) return "NOT PRIVATE: the noise is too small for any bound.";
-  const char* change = facts.adjacency == Adjacency::add_remove ? "adding or removing one record"
-                                                                : "replacing one record by another";
+  const char* change = config.privacy.which() == Adjacency::add_remove ? "adding or removing one record"
+                                                                       : "replacing one record by another";
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
       "Everything released by this run, the model and every iterate, is ({}, {})-differentially private: "
@@ -31,18 +30,8 @@ std::string statement(const RunConfig& config, const PublicFacts& facts, double 
       "{} changes the probability of any outcome by at most a factor e^{}, except with probability {}. It "
       "says "
       "nothing about data.eval, which is treated as public, nor about how the settings were chosen.{}",
-      rounded_up(epsilon), rounded_up(delta), change, facts.data.records, rounded_up(epsilon), rounded_up(delta),
-      whom);
+      rounded_up(epsilon), rounded_up(delta), change, n, rounded_up(epsilon), rounded_up(delta), whom);
 }
-
-// Where the proof is that the method's releases are the events that are accounted for.
-std::string theorem(const std::string& method) {
-  for (const auto& entry : methods())
-    if (entry.name == method) return entry.source;
-  return {};
-}
-
-}  // namespace
 
 std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks) {
   constexpr const char* label = "dpmpi key check value";
@@ -69,7 +58,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["epsilon"] = json_number(guarantee.epsilon);
   out["delta"] = guarantee.delta;
   out["adjacency"] = name(plan.adjacency);
-  out["statement"] = statement(config, facts, guarantee.epsilon, guarantee.delta);
+  out["statement"] = statement(config, facts.data.records, guarantee.epsilon, guarantee.delta);
   out["interval"] = json_interval(guarantee);
   out["by"] = json_by(guarantee);
   out["accountant"] = config.privacy.accountant;
@@ -92,6 +81,8 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["plan_digest"] = sha256(plan_json(plan, config, facts));
   out["data_commitment"] = provenance.commitment;
   out["ledger_head"] = ledger.head();
+  out["model_digest"] = provenance.model;
+  out["metrics_digest"] = provenance.metrics;
   out["program"] = provenance.program;
   out["version"] = DPMPI_VERSION;
   return out.dump(2) + "\n";

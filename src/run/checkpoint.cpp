@@ -22,6 +22,7 @@ constexpr std::string_view magic = "dpmpi checkpoint 3\n";
 constexpr std::size_t digits = 64, head = magic.size() + 2 * digits;
 
 std::string latest(const std::string& run) { return run + "/checkpoint/latest"; }
+std::string next(const std::string& run) { return run + "/checkpoint/next"; }
 std::string previous(const std::string& run) { return run + "/checkpoint/previous"; }
 
 std::string mac(const SecretKey& key, const std::string& body) {
@@ -72,7 +73,7 @@ void write_checkpoint(const std::string& run, const SecretKey& key, const Checkp
   describe(archive, copy);
   const std::string& body = archive.bytes();
   // The new one is whole and on disk before the old one gives way: at every moment one of the two can be read.
-  const std::string fresh = run + "/checkpoint/next";
+  const std::string fresh = next(run);
   write_file(fresh, fmt::format("{}{}{}{}", magic, sha256(body), mac(key, body), body), 0600);
   if (fs::exists(latest(run))) rename_file(latest(run), previous(run));
   fault_point("renamed");
@@ -82,7 +83,8 @@ void write_checkpoint(const std::string& run, const SecretKey& key, const Checkp
 
 Checkpoint read_checkpoint(const std::string& run, const SecretKey* key) {
   std::string why;
-  for (const auto& path : {latest(run), previous(run)}) {
+  // `next` too: where the one before was damaged, a kill between the renames leaves no other whole one.
+  for (const auto& path : {latest(run), next(run), previous(run)}) {
     try {
       return parse(path, key);
     } catch (const DataError& e) {

@@ -68,22 +68,34 @@ void LineFile::append(std::string_view line) {
   size_ += text.size();
 }
 
+void LineFile::sync() {
+  file_.check_in_place();
+  file_.sync();
+}
+
+std::string safetensors_data(std::span<const ParameterGroup> groups, std::span<const float> w) {
+  std::string data;
+  for (const auto& group : groups)
+    data.append(reinterpret_cast<const char*>(w.data() + group.offset), group.rows * group.cols * sizeof(float));
+  return data;
+}
+
 std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,
                         const std::vector<std::pair<std::string, std::string>>& metadata) {
   nlohmann::ordered_json header;
   for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
-  std::string data;
+  std::size_t begin = 0;
   for (const auto& group : groups) {
-    const std::size_t count = group.rows * group.cols, begin = data.size();
-    data.append(reinterpret_cast<const char*>(w.data() + group.offset), count * sizeof(float));
+    const std::size_t end = begin + group.rows * group.cols * sizeof(float);
     auto shape =
         group.rows == 1 ? nlohmann::json::array({group.cols}) : nlohmann::json::array({group.rows, group.cols});
-    header[group.name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, data.size()}}};
+    header[group.name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, end}}};
+    begin = end;
   }
   std::string text = header.dump();
   text.resize(round_up(text.size(), 8), ' ');
   const std::uint64_t size = text.size();
-  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text + data;
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text + safetensors_data(groups, w);
 }
 
 }  // namespace dpmpi

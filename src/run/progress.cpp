@@ -4,7 +4,9 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include "dpmpi/core/say.hpp"
 
 namespace dpmpi {
 
@@ -37,13 +39,13 @@ void Progress::update(std::uint64_t done, const std::string& note) {
       fmt::format("step {}/{} ({:.0f} %)  {:.1f} steps/s  {} left  {}", done, steps_,
                   100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, steps_)), rate,
                   duration_text(left), note);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
+  say("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void Progress::close() {
-  if (terminal_ && drawn_) fmt::print(stderr, "\n");
+  if (terminal_ && drawn_) say("\n");
   drawn_ = false;
 }
 

@@ -6,15 +6,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dpmpi/core/say.hpp"
 #include "dpmpi/privacy/strategy.hpp"
 
 namespace dpmpi {
 namespace {
 
 void print_row(std::FILE* out, const std::string& name, const std::string& value) {
-  fmt::print(out, "| {:<20} | {:<73} |\n", name, value);
+  say_to(out, "| {:<20} | {:<73} |\n", name, value);
 }
-void print_rule(std::FILE* out) { fmt::print(out, "+{:-<22}+{:-<75}+\n", "", ""); }
+void print_rule(std::FILE* out) { say_to(out, "+{:-<22}+{:-<75}+\n", "", ""); }
 
 const char* storage_text(Storage storage) {
   switch (storage) {
@@ -60,8 +61,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;
     row("noise multiplier", fmt::format("{:.6g}, {}", plan.promise.noise_multiplier,
                                         exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
-    row("promise", fmt::format("epsilon {:.6g}, delta {:.3g}, {}, trust = {}", plan.epsilon(), plan.delta(),
-                               name(plan.adjacency), config.privacy.trust));
+    row("promise", fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(plan.epsilon()),
+                               rounded_up(plan.delta()), name(plan.adjacency), config.privacy.trust));
     row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
   } else {
     row("promise", "none: THIS METHOD IS NOT PRIVATE");

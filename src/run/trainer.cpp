@@ -12,6 +12,7 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/say.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
@@ -27,7 +28,7 @@
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/progress.hpp"
 #include "dpmpi/run/settings_table.hpp"
-#include "dpmpi/run/signals.hpp"
+#include "dpmpi/run/stop_requests.hpp"
 #include "dpmpi/run/watchdog.hpp"
 
 namespace dpmpi {
@@ -54,7 +55,6 @@ class Run {
   void open_logs(Clock::time_point start);
   void save_checkpoint();
   void evaluate_and_log();
-  void look_for_stop_requests();
   double spent_so_far();
   std::string note();
 
@@ -66,7 +66,7 @@ class Run {
   std::unique_ptr<Objective> objective_;
   Plan plan_;
   Shard training_, evaluation_;
-  ProgramIdentity program_ = program_identity();
+  ProgramIdentity program_ = program_identity(config_.value("objective.library"));
   RunDirectory place_;  // root
   std::string directory_;
   std::optional<KeyRecord> key_;  // root
@@ -78,38 +78,10 @@ class Run {
   std::uint64_t accounted_ = 0, next_ = 0;
   LineFile metrics_, timing_;  // root
   Evaluation last_;
-  Clock::time_point started_ = Clock::now(), looked_ = started_;
-  std::string stop_reason_ = "a signal";
+  Clock::time_point started_ = Clock::now();
   NodeBoard board_;
   Watchdog watchdog_;
 };
-
-// Accounting can be costly (convolutions), so the root does it for all; all meet its refusals alike.
-Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
-  std::string text;
-  std::int32_t refusal = 0;
-  Promise promise;
-  if (comm.is_root()) try {
-      promise = make_promise(config, facts);
-      Archive archive;
-      promise.archive(archive);
-      text = archive.bytes();
-    } catch (const Error& e) {
-      refusal = static_cast<std::int32_t>(e.code());
-      text = e.what();
-    }
-  comm.broadcast(refusal);
-  comm.broadcast(text);
-  if (refusal == static_cast<std::int32_t>(ExitCode::config)) throw ConfigError(text);
-  if (refusal == static_cast<std::int32_t>(ExitCode::privacy)) throw PrivacyError(text);
-  if (refusal != 0) throw BugError(text);
-  if (!comm.is_root()) {
-    Archive archive(text);
-    promise.archive(archive);
-    archive.finish();
-  }
-  return make_plan(config, facts, std::move(promise));
-}
 
 Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& options)
     : comm_(comm),
@@ -147,8 +119,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
 
 // What needs no data is refused before hours go into reading them. Root only.
 void Run::refuse_early() {
-  if (!config_.run.stop_file.empty() && std::filesystem::exists(config_.run.stop_file))
-    throw ConfigError(fmt::format("run.stop_file = {} is there: remove it, then start", config_.run.stop_file));
+  refuse_old_stop_file(config_.run);
   if (!options_.resume) return;
   place_ = open_run_directory(*options_.resume);
   directory_ = place_.path;
@@ -184,7 +155,7 @@ void Run::open_records(Clock::time_point start) {
     evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
                        Ownership::even(blocks, comm_.size()), objective_->label_kind(), objective_->classes());
   }
-  if (root_ && !options_.quiet) fmt::print(stderr, "read the data in {}\n", duration_text(seconds_since(start)));
+  if (root_ && !options_.quiet) say("read the data in {}\n", duration_text(seconds_since(start)));
 }
 
 void Run::open_door() {
@@ -220,6 +191,7 @@ void Run::go_on_from_checkpoint() {
   std::string state;
   if (root_) {
     check_same_data(directory_, *checkpoint_, *key_, curator_->commitment());
+    ledger_->cut();
     next_ = checkpoint_->step;
     state = checkpoint_->method_state;
     Archive running_sums(checkpoint_->curator_state);
@@ -242,7 +214,7 @@ void Run::open_logs(Clock::time_point start) {
   timing_ = LineFile(directory_ + "/timing.jsonl", checkpoint_ ? checkpoint_->timing_bytes : 0, 0600);
   timing_.append(fmt::format(R"({{"phase":"load","step":{},"seconds":{:.3f},"ranks":{}}})", next_,
                              seconds_since(start), comm_.size()));
-  if (checkpoint_ && !options_.quiet) fmt::print(stderr, "going on after step {} of {}\n", next_, plan_.steps);
+  if (checkpoint_ && !options_.quiet) say("going on after step {} of {}\n", next_, plan_.steps);
   checkpoint_.reset();
 }
 
@@ -308,21 +280,6 @@ void Run::evaluate_and_log() {
       next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
 }
 
-// Signals reach any rank; the clock and the file are looked at by the root.
-void Run::look_for_stop_requests() {
-  if (stop_signalled()) curator_->request_stop();
-  if (!root_) return;
-  if (config_.run.max_hours > 0 && seconds_since(started_) > 3600 * config_.run.max_hours) {
-    stop_reason_ = "run.max_hours";
-    curator_->request_stop();
-  }
-  if (config_.run.stop_file.empty() || (seconds_since(looked_) < 1 && looked_ != started_)) return;
-  looked_ = Clock::now();
-  if (!std::filesystem::exists(config_.run.stop_file)) return;
-  stop_reason_ = fmt::format("run.stop_file: remove {} first", config_.run.stop_file);
-  curator_->request_stop();
-}
-
 ExitCode Run::steps() {
   const std::uint64_t total = plan_.steps;
   const std::uint64_t eval_every = config_.report.eval_every > 0
@@ -330,13 +287,14 @@ ExitCode Run::steps() {
                                        : std::max<std::uint64_t>(1, total / 20);
   const auto checkpoint_every = static_cast<std::uint64_t>(config_.run.checkpoint_every);
   Progress progress(root_ ? config_.report.progress : "none", next_, total);
-  started_ = looked_ = Clock::now();
+  started_ = Clock::now();
+  StopRequests requests(config_.run, root_);
   const InPhase phase(Phase::update);
   while (next_ < total) {
     heartbeat().step = next_;
     heartbeat().beat();
     fault_point("step");
-    look_for_stop_requests();
+    if (requests.seen()) curator_->request_stop();
     config_.method->step(*curator_, next_);
     ++next_;
 
@@ -347,8 +305,8 @@ ExitCode Run::steps() {
     if (stop) {
       progress.close();
       if (root_)
-        fmt::print(stderr, "stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n",
-                   next_, total, stop_reason_, directory_);
+        say("stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n", next_, total,
+            requests.reason(), directory_);
       return ExitCode::stopped;
     }
   }
@@ -364,9 +322,13 @@ void Run::finish() {
   if (!root_) return;
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
+  ledger_->check_in_place();
+  metrics_.sync();
+  timing_.sync();
   const std::string certificate = certificate_json(
       config_, facts_, plan_, *ledger_,
-      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks)});
+      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
+       sha256(safetensors_data(objective_->groups(), iterate)), sha256(read_file(directory_ + "/metrics.jsonl"))});
   write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
                                                             {{"method", config_.method_name},
                                                              {"objective", config_.objective_name},
@@ -377,7 +339,7 @@ void Run::finish() {
   if (!config_.run.keep_key) wipe_key(directory_);
   remove_checkpoints(directory_);
   if (options_.quiet) return;
-  fmt::print(stderr, "done in {}: {}\n", duration_text(seconds_since(started_)), note());
+  say("done in {}: {}\n", duration_text(seconds_since(started_)), note());
   fmt::print("{}\n", directory_);
 }
 

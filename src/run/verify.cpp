@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +27,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+// Values nested deeper than any of the run's files could exhaust the stack of what recurses over them.
+bool not_deep(int depth, json::parse_event_t, json&) {
+  if (depth > 16) throw std::runtime_error("is nested more than 16 deep");
+  return true;
+}
 
 // Thrown at the first thing that is wrong.
 struct Wrong {
@@ -50,6 +57,7 @@ class Verification {
       coverage();
       checkpoint();
       certificate();
+      metrics();
       model();
     } catch (const Wrong& wrong) {
       items_.push_back({VerifiedItem::State::bad, wrong.place, wrong.problem});
@@ -90,7 +98,7 @@ class Verification {
   json parsed(const std::string& file) {
     place_ = file;
     try {
-      return json::parse(read_file(path(file)));
+      return json::parse(read_file(path(file)), not_deep);
     } catch (const json::exception& e) {
       throw Wrong{file, fmt::format("is not JSON: {}", e.what())};
     }
@@ -143,7 +151,8 @@ class Verification {
   }
 
   void plan() {
-    const json plan = parsed("plan.json");
+    plan_ = parsed("plan.json");
+    const json& plan = plan_;
     if (header_.contains("plan") && header_["plan"] != sha256(read_file(path(place_))))
       throw Wrong{place_, "is not the plan whose SHA-256 stands in ledger.jsonl:1"};
     equal(plan, place_, "adjacency", name(list_.header->adjacency), "ledger.jsonl:1");
@@ -197,7 +206,7 @@ class Verification {
     place_ = "certificate.json";
     if (!exists(place_)) return absent(place_, "not there yet: the run is not finished");
     if (!complete_) throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
-    const json c = parsed(place_);
+    const json& c = certificate_ = parsed(place_);
     equal(c, place_, "ledger_head", head_, "the last line of ledger.jsonl");
     equal(c, place_, "config_digest", config_->digest(), "config.ini");
     equal(c, place_, "plan_digest", sha256(read_file(path("plan.json"))), "plan.json");
@@ -210,9 +219,16 @@ class Verification {
     equal(c, place_, "method", config_->method_name, "config.ini");
     equal(c, place_, "objective", config_->objective_name, "config.ini");
     equal(c, place_, "accountant", config_->privacy.accountant, "config.ini");
+    equal(c, place_, "noise", config_->method->is_private() ? config_->privacy.noise : "none", "config.ini");
+    equal(c, place_, "theorem", theorem(config_->method_name), "the method");
+    for (const auto& [name, in_plan] : {std::pair{"numerical_slack", "slack"}, {"steps", "steps"}, {"dim", "dim"}})
+      equal(c, place_, name, plan_.value(in_plan, json()), "plan.json");
     if (!same_events(events_in(c, place_), list_.events))
       throw Wrong{"certificate.json: events", "are not those of ledger.jsonl"};
     guarantee(c, place_, list_.events, config_->method->is_private() && !list_.header->seeded);
+    const double epsilon = c["epsilon"].is_number() ? c["epsilon"].get<double>() : HUGE_VAL;
+    equal(c, place_, "statement", statement(*config_, list_.header->n.value_or(0), epsilon, delta_.get<double>()),
+          "its numbers");
     good(place_,
          fmt::format("epsilon {} at delta {}, recomputed from ledger.jsonl; digests of ledger, config, plan "
                      "and data",
@@ -228,19 +244,29 @@ class Verification {
     std::uint64_t size = 0;
     if (text.size() >= sizeof size) std::memcpy(&size, text.data(), sizeof size);
     if (text.size() < sizeof size || size > text.size() - sizeof size) throw Wrong{place_, "is cut"};
-    const json header = json::parse(text.substr(sizeof size, size), nullptr, false);
+    const json header = json::parse(text.substr(sizeof size, size), not_deep, false);
     const json metadata = header.is_object() ? header.value("__metadata__", json::object()) : json::object();
     if (metadata.value("certificate", json()) != sha256(read_file(path("certificate.json"))))
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     if (metadata.value("config", json()) != config_->digest()) throw Wrong{place_, "belongs to another config"};
-    good(place_, "carries the SHA-256 of certificate.json and the config's digest");
+    if (sha256(std::string_view(text).substr(sizeof size + size)) != certificate_.value("model_digest", json()))
+      throw Wrong{place_, "holds other parameters than those of certificate.json's model_digest"};
+    good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
+  }
+
+  void metrics() {
+    place_ = "metrics.jsonl";
+    if (!exists("certificate.json") || !exists(place_)) return;
+    if (sha256(read_file(path(place_))) != certificate_.value("metrics_digest", json()))
+      throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
+    good(place_, "SHA-256 as in certificate.json");
   }
 
   std::string run_, place_;
   std::vector<VerifiedItem> items_;
   std::string text_, head_;  // of the ledger
   EventList list_;
-  json header_, delta_;
+  json header_, plan_, delta_, certificate_;
   std::unique_ptr<RunConfig> config_;
   std::vector<Event> planned_;
   bool complete_ = false;

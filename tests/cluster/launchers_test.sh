@@ -77,6 +77,16 @@ printf '{}\n' >"$run/ledger.jsonl"
 check "a folder of a run that never began is moved aside, and the run starts" \
   test "$(train_or_resume "$run" the.ini echo 2>/dev/null)" = "--config the.ini --set run.dir=$run"
 check "it is kept" test -e "$run".unstarted-*/unstarted/ledger.jsonl
+run=$scratch/ended
+mkdir -p "$run/checkpoint"
+touch "$run/certificate.json" "$run/model.safetensors" "$run/checkpoint/key"
+check "a key that a kill left in a finished run is wiped by resume" \
+  test "$(train_or_resume "$run" x sh -c 'echo "$1"; exit 2' sh; echo $?)" = "$run is finished
+resume
+0"
+check "and a failure to wipe it is not hidden" \
+  test "$(train_or_resume "$run" x sh -c 'exit 3' sh; echo $?)" = "$run is finished
+3"
 check "a stop that comes before the ranks catch signals is a stop" \
   test "$(bash -c '. launch/job-functions
     (sleep 1; kill -USR1 $$) &

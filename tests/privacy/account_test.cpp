@@ -68,6 +68,14 @@ TEST_F(Account, PrintsTheComposedCurve) {
   EXPECT_NEAR(curve["32"].get<double>(), 1.124627593705e+4, 1e-5);
 }
 
+TEST_F(Account, TheCurveOfSeededNoiseIsInfinite) {
+  request_.orders = {2};
+  write("{\"ledger\":1,\"adjacency\":\"add_remove\",\"seeded\":true}\n" + events_);
+  EXPECT_EQ(json()["rdp"]["2"], "infinity");
+  request_.orders = {2, 3, 2};  // one member an order
+  EXPECT_THROW(text(), ConfigError);
+}
+
 TEST_F(Account, TheBestIsTheSmallestOfAllThatApply) {
   request_.accountant = "best";
   const auto answer = json();
@@ -96,6 +104,29 @@ TEST_F(Account, ErrorsNameLineMemberValueAndWhatIsAllowed) {
         std::string::npos)
         << e.what();
   }
+}
+
+TEST_F(Account, MessagesShowValuesEscapedAndCut) {
+  const auto message = [&](const std::string& line) -> std::string {
+    write(line + "\n");
+    try {
+      text();
+    } catch (const PrivacyError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const std::string escape = message(R"({"event":"\u001b[31m","count":1})");
+  EXPECT_EQ(escape.find('\x1b'), escape.npos);
+  EXPECT_NE(escape.find(R"(event is "\u001b[31m", allowed: gaussian)"), escape.npos) << escape;
+  EXPECT_LT(message("{\"event\":\"" + std::string(100'000, 'a') + "\",\"count\":1}").size(), 1000);
+  for (const std::string& deep :
+       {std::string(200'000, '['), "{\"event\":\"laplace\",\"scale\":1,\"count\":" + std::string(200'000, '[')}) {
+    const std::string nested = message(deep);
+    EXPECT_NE(nested.find(request_.path + ":1: nested more than 16 deep"), nested.npos) << nested.substr(0, 200);
+  }
+  EXPECT_NE(message(R"({"event":"tree","strategy":"full","leaves":1e18,"noise_multiplier":1})").find("to 2^40"),
+            std::string::npos);
 }
 
 TEST_F(Account, AdjacencyOfTheFile) {

@@ -2,11 +2,16 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
@@ -114,6 +119,47 @@ TEST(RdpAccountant, IsFastEnoughForEveryMetricsLine) {
   EXPECT_GT(sum, 0);
   EXPECT_LT(seconds.count(), 1.0);
   RecordProperty("microseconds_per_line", static_cast<int>(seconds.count() * 1e3));
+}
+
+// Squares of these parameters leave the range of a double, and a zero matrix releases noise alone.
+TEST(BestAccountant, NumbersWhoseSquaresOverflowOrVanish) {
+  const auto written = [](std::vector<double> matrix, double noise_multiplier) {
+    Tree tree{.strategy = Strategy::explicit_matrix, .leaves = 2, .noise_multiplier = noise_multiplier};
+    tree.matrix = std::move(matrix);
+    return tree;
+  };
+  struct Case {
+    Mechanism mechanism;
+    double mu;
+  };
+  const Case cases[] = {{Gaussian{1e200}, 1e-200},
+                        {Gaussian{1e-200}, 1e200},
+                        {Gdp{1e-310}, 1e-310},
+                        {Gdp{1e200}, 1e200},
+                        {PoissonGaussian{0.5, 1e200}, 1e-200},
+                        {written({0, 0, 0}, 1), 0},
+                        {written({0, 0, 1e308}, 1e300), 1e8},
+                        {written({1e-200, 0, 0}, 1e-200), 1},
+                        {written({1e-200, 0, 0}, 1), 1e-200}};
+  for (const auto& [mechanism, mu] : cases)
+    for (const std::uint64_t count : {1, 7}) {
+      const Adjacency adjacency = count == 1 ? Adjacency::add_remove : Adjacency::replace_one;
+      const std::string what = to_json({mechanism, count}) + " under " + std::string(name(adjacency));
+      BestAccountant best(adjacency);
+      best.compose({mechanism, count});
+      const double total = mu * std::sqrt(static_cast<double>(count)), epsilon = gdp_epsilon(total, 1e-5);
+      const double found = best.epsilon(1e-5), least = best.least_epsilon(1e-5);
+      EXPECT_LE(least, epsilon) << what;
+      if (std::holds_alternative<PoissonGaussian>(mechanism)) {
+        EXPECT_LT(found, 1e-2) << what;  // sampling only lowers it
+        EXPECT_LT(best.delta(0.01), 1e-5) << what;
+        continue;
+      }
+      EXPECT_GE(found, epsilon * (1 - 1e-12)) << what;
+      EXPECT_LE(found, epsilon * (1 + 1e-9)) << what;
+      EXPECT_GE(best.delta(0), gdp_delta(total, 0) * (1 - 1e-12)) << what;
+      EXPECT_LE(best.least_delta(0), gdp_delta(total, 0)) << what;
+    }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
@@ -140,6 +142,22 @@ TEST(AttackerPower, WithoutEventsIsTheFalsePositiveRate) {
   }
   EXPECT_THROW(attacker_power(GdpAccountant(Adjacency::add_remove), -0.1), BugError);
   EXPECT_THROW(attacker_power(GdpAccountant(Adjacency::add_remove), std::nan("")), BugError);
+}
+
+TEST(RoundedUp, IsNeverSmallerAndNeverMuchLarger) {
+  EXPECT_EQ(rounded_up(0), "0");
+  EXPECT_EQ(rounded_up(HUGE_VAL), "inf");
+  EXPECT_EQ(rounded_up(1), "1");
+  EXPECT_EQ(rounded_up(0.3), "0.3");
+  EXPECT_EQ(rounded_up(1e-5), "1e-05");
+  EXPECT_EQ(rounded_up(1.00000001), "1.00001");
+  EXPECT_EQ(rounded_up(9.9999991), "10");
+  EXPECT_EQ(rounded_up(123456.01), "123457");
+  for (double x = 1e-300; x < 1e300; x *= 1.37) {
+    const double shown = std::stod(rounded_up(x));
+    EXPECT_GE(shown, x);
+    EXPECT_LE(shown, x * (1 + 1.1e-5));
+  }
 }
 
 }  // namespace

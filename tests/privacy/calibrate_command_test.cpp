@@ -134,5 +134,38 @@ TEST_F(CalibrateCommand, WrongRequests) {
   EXPECT_THROW(calibrate(request_, out), DataError);
 }
 
+TEST_F(CalibrateCommand, OnlyMembersOfTheEventAreOpen) {
+  write(R"({"event":"gaussian","noise_multiplier":"?","count":9,"note":"\"scale\":\"?\"","x":{"rho":"?"}})"
+        "\n");
+  const double value = answer()["noise_multiplier"];
+  write("{\"event\":\"gaussian\",\"noise_multiplier\":\"?\",\"count\":9}\n");
+  EXPECT_EQ(answer()["noise_multiplier"], value);
+  // An inner "?" opens nothing, least of all the value that is given outside.
+  expect_refused("{\"event\":\"gaussian\",\"x\":{\"noise_multiplier\":\"?\"},\"noise_multiplier\":5,\"count\":9}\n",
+                 "no value is \"?\"");
+  expect_refused("{\"ledger\":1,\"adjacency\":\"add_remove\",\"scale\":\"?\"}\n", "a header has no member scale");
+  expect_refused("{\"event\":\"gaussian\",\"noise_multiplier\":5,\"noise_multiplier\":\"?\",\"count\":9}\n",
+                 "member \"noise_multiplier\" is given twice");
+}
+
+TEST_F(CalibrateCommand, LongLinesAreRead) {
+  const std::string event = "{\"event\":\"gaussian\",\"noise_multiplier\":\"?\",\"count\":9";
+  write(event + "}\n");
+  const auto expected = answer();
+  for (const std::string& tail : {",\"note\":\"" + std::string(3'000'000, 'a') + "\"}",
+                                  ",\"" + std::string(300'000, 'a') + "\":1}", std::string(300'000, ' ') + "}"}) {
+    write(event + tail + "\n");
+    EXPECT_EQ(answer(), expected);
+  }
+}
+
+TEST_F(CalibrateCommand, AnUnknownCountIsThatOfAllRunsOfATree) {
+  const std::string tree = R"({"event":"tree","strategy":"fenwick","leaves":64,"noise_multiplier":90,"count":"?")";
+  expect_refused(tree + ",\"restarts\":7}\n", "restarts is 7 beside an unknown count");
+  write(tree + ",\"restarts\":1}\n");
+  const auto found = answer();
+  EXPECT_LE(epsilon_with(tree + "}\n", found["count"]), 1.5);
+}
+
 }  // namespace
 }  // namespace dpmpi

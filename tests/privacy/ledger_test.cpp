@@ -156,6 +156,7 @@ TEST_F(LedgerFile, AnInterruptedWriteIsCutOff) {
     EXPECT_EQ(verify_ledger(path_).bad_line, 4u);
     Ledger ledger = Ledger::open(path_);
     EXPECT_EQ(ledger.cut_bytes(), size - two_lines);
+    EXPECT_EQ(bytes(), good.substr(0, size)) << "opening changes nothing";
     EXPECT_EQ(ledger.events().size(), 2u);
     ledger.append(std::vector<LedgerEntry>{{{NonPrivate{}, 1}, R"("reason":"seeded")"}});
     EXPECT_EQ(bytes(), good);  // the replayed line is the line that was interrupted

@@ -91,6 +91,32 @@ TEST(LossPair, ReversalKeepsTheIdentityOfDivergences) {
     EXPECT_NEAR(divergence(mirrored, loss), 1 - std::exp(loss) + std::exp(loss) * divergence(pair, -loss), 1e-14);
 }
 
+TEST(LossPair, NarrowerPairsHaveSmallerDivergences) {
+  const LossPair pairs[] = {laplace_pair(.7), randomized_response_pair(1.1, .01),
+                            sampled_pair(laplace_pair(.7), .3), reversed(sampled_pair(laplace_pair(.7), .3))};
+  for (const LossPair& pair : pairs)
+    for (const double share : {.99, .5, .01}) {
+      const double span = share * std::abs(pair.span);
+      const LossPair narrow = pair.narrowed(span);
+      EXPECT_NEAR(std::abs(narrow.span), span, 1e-13);
+      for (double loss = -3; loss < 3; loss += .0173)
+        EXPECT_LE(divergence(narrow, loss), divergence(pair, loss) + 1e-14) << share << " at " << loss;
+    }
+}
+
+// Losses end at log(1 - q), far below all that occur.
+TEST(LossPair, RangesReachNoFurtherThanLossesThatOccur) {
+  for (const double q : {.9999, 1 - 1e-9}) {
+    const LossPair pair = sampled_pair(gaussian_pair(.01), q);
+    for (const LossRange& range : {loss_range(pair, 1e-15), loss_range(reversed(pair), 1e-15)}) {
+      EXPECT_LT(range.low, -.05);
+      EXPECT_GT(range.low, -.1);
+      EXPECT_GT(range.high, .05);
+      EXPECT_LT(range.high, .1);
+    }
+  }
+}
+
 // The opposite pair at its definition, by the likelihood ratio at the cut.
 TEST(LossPair, OppositeGaussiansInvertTheirRatio) {
   const double q = .03, s = .9;
@@ -107,27 +133,28 @@ TEST(LossPair, OppositeGaussiansInvertTheirRatio) {
   }
 }
 
+// On steps that suit the pair and on those that suit another one.
 TEST(GridLaw, EnclosesDivergencesForEveryGamma) {
   for (const auto& [name, pair] : pairs())
-    for (const double wanted : {.9, .11, .013}) {
-      SCOPED_TRACE(name + ", step " + std::to_string(wanted));
-      const LossRange range = loss_range(pair, 1e-13);
-      const double step = aligned_step(pair, wanted);
-      EXPECT_LE(step, wanted * (1 + 1e-15));
-      const GridLaw upper = discretize(pair, range, step, Bound::upper);
-      const GridLaw lower = discretize(pair, range, step, Bound::lower);
-      EXPECT_TRUE(std::ranges::all_of(upper.mass, [](double m) { return m >= 0; }));
-      EXPECT_TRUE(std::ranges::all_of(lower.mass, [](double m) { return m >= 0; }));
-      double widest = 0;
-      for (double loss = -5; loss < 5; loss += .0173) {
-        const double exact = divergence(pair, loss), slack = 1e-14 * (1 + std::exp(loss));
-        EXPECT_GE(divergence(upper, loss), exact - slack) << loss;
-        EXPECT_LE(divergence(lower, loss), exact + slack) << loss;
-        widest =
-            std::max(widest, (divergence(upper, loss) - divergence(lower, loss)) / std::max(1.0, std::exp(loss)));
+    for (const double wanted : {.9, .11, .013})
+      for (const double step : {aligned_step(pair, wanted), wanted}) {
+        SCOPED_TRACE(name + ", step " + std::to_string(step));
+        const LossRange range = loss_range(pair, 1e-13);
+        EXPECT_LE(step, wanted * (1 + 1e-15));
+        const GridLaw upper = discretize(pair, range, step, Bound::upper);
+        const GridLaw lower = discretize(pair, range, step, Bound::lower);
+        EXPECT_TRUE(std::ranges::all_of(upper.mass, [](double m) { return m >= 0; }));
+        EXPECT_TRUE(std::ranges::all_of(lower.mass, [](double m) { return m >= 0; }));
+        double widest = 0;
+        for (double loss = -5; loss < 5; loss += .0173) {
+          const double exact = divergence(pair, loss), slack = 1e-14 * (1 + std::exp(loss));
+          EXPECT_GE(divergence(upper, loss), exact - slack) << loss;
+          EXPECT_LE(divergence(lower, loss), exact + slack) << loss;
+          widest =
+              std::max(widest, (divergence(upper, loss) - divergence(lower, loss)) / std::max(1.0, std::exp(loss)));
+        }
+        EXPECT_LE(widest, -std::expm1(-wanted));
       }
-      EXPECT_LE(widest, -std::expm1(-wanted));
-    }
 }
 
 // Means differ in second order of the step for smooth laws: what makes 10^6 uses affordable.

@@ -12,6 +12,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/pure.hpp"
 
 namespace dpmpi {
 namespace {
@@ -236,6 +237,36 @@ TEST(PldAccountant, IntervalsAreNarrowAndBelowRenyiBounds) {
     EXPECT_GE(accountant.delta(least), delta * 0.9999);
   }
   EXPECT_GE(judged, 20);
+}
+
+// A rate near 1 gives next to nothing away or gained: the losses are those of the Gaussian, though they end at
+// log(1 - q).
+TEST(PldAccountant, RatesNearOneAreAlmostTheGaussian) {
+  for (const double rate : {0.9999, 0.99999, 1 - 1e-7})
+    for (const double z : {3.0, 30.0, 3000.0}) {
+      const PldAccountant accountant = composed({{PoissonGaussian{rate, z}, 9}});
+      const double gaussian = gdp_epsilon(3 / z, 1e-6);
+      EXPECT_LE(accountant.epsilon(1e-6), gaussian * (1 + 1e-3)) << rate << " " << z;
+      EXPECT_GE(accountant.least_epsilon(1e-6), gaussian * (1 - 1e-3)) << rate << " " << z;
+    }
+}
+
+// One step cannot put the atoms of all of them on its grid.
+TEST(PldAccountant, AtomsOfDifferentSpansCloseTheInterval) {
+  const std::vector<Event> pure = {{ApproxDp{0.01, 0}, 400}, {ApproxDp{0.0234, 0}, 400}};
+  OptimalCompositionAccountant optimal(add_remove);
+  optimal.compose(pure);
+  expect_epsilon(pure, 1e-6, optimal.epsilon(1e-6), 5e-4);
+
+  const std::vector<Event> lists[] = {
+      {{ApproxDp{0.001, 0}, 100000}, {ApproxDp{0.00234, 0}, 100000}},
+      {{PoissonLaplace{0.01, 1}, 10000}, {PoissonLaplace{0.023, 1.5}, 10000}},
+      {{PoissonGaussian{0.99994, 4745}, 1}, {Laplace{23733}, 257574}, {Laplace{21.83}, 1}}};
+  for (const auto& events : lists) {
+    const PldAccountant accountant = composed(events);
+    const double most = accountant.epsilon(1e-6);
+    EXPECT_LE(most - accountant.least_epsilon(1e-6), 0.005 * most) << to_json(events.front());
+  }
 }
 
 TEST(PldAccountant, MoreNoiseLessSamplingFewerStepsAreBetter) {

@@ -50,6 +50,33 @@ TEST_F(Cli, HelpListAndVersionNeedNothing) {
   EXPECT_TRUE(contains(dpmpi("--version").output, "dpmpi "));
 }
 
+TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
+  for (const std::string command :
+       {"train", "resume", "plan", "account", "calibrate", "verify", "generate", "convert", "list", "help"}) {
+    const Outcome asked = dpmpi("help " + command), flag = dpmpi(command + " --help");
+    EXPECT_EQ(asked.code, 0) << asked.output;
+    EXPECT_TRUE(contains(asked.output, "dpmpi " + command) || command == "train") << asked.output;
+    EXPECT_EQ(flag.output, asked.output);
+  }
+  for (const std::string words :
+       {"list --json", "train --config x --json", "resume x --ranks 2", "list --measure"}) {
+    const Outcome refused = dpmpi(words);
+    EXPECT_EQ(refused.code, 2) << words;
+    EXPECT_TRUE(contains(refused.output, "is an option of dpmpi plan")) << refused.output;
+  }
+}
+
+TEST_F(Cli, FoldersAreNoEventLists) {
+  for (const std::string& words :
+       {"account " + folder() + " --delta 1e-5", "calibrate " + folder() + " --epsilon 1 --delta 1e-5"}) {
+    const Outcome refused = dpmpi(words);
+    EXPECT_EQ(refused.code, 3) << refused.output;
+    EXPECT_TRUE(contains(refused.output, "is a folder")) << refused.output;
+  }
+  const Outcome refused = dpmpi("account x --delta 1e-5 --adjacency both");
+  EXPECT_TRUE(contains(refused.output, "one of: add_remove, replace_one")) << refused.output;
+}
+
 TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"trian " + config(), "did you mean train?"},
@@ -139,6 +166,21 @@ TEST_F(Cli, ExactNoiseIsPlannedRecordedAndCertified) {
   const std::string tiny = " --set privacy.delta=1e-18";
   EXPECT_EQ(dpmpi("plan " + exact + tiny).code, 0);
   EXPECT_EQ(dpmpi("plan " + config() + tiny).code, 4);
+}
+
+// So much noise that delta alone covers it.
+TEST_F(Cli, AnEpsilonOfZeroIsStatedAsZero) {
+  const std::string run = folder() + "/zero";
+  std::ofstream(folder() + "/zero.ini")
+      << "[data]\ntrain = t.csv\nblocks = 4\n[method]\nsampling = full\nsteps = 1\n"
+         "[privacy]\nnoise_multiplier = 1e6\ndelta = 1e-5\n";
+  const Outcome outcome = dpmpi("-q --config " + folder() + "/zero.ini --set run.dir=" + run);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const json certificate = file(run + "/certificate.json");
+  EXPECT_EQ(certificate["epsilon"], 0.0);
+  EXPECT_TRUE(contains(certificate["statement"], "is (0, 1e-05)-differentially private"))
+      << certificate["statement"];
+  EXPECT_TRUE(contains(certificate["statement"], "at most a factor e^0,")) << certificate["statement"];
 }
 
 TEST_F(Cli, RunsWithoutPrivacySaySo) {

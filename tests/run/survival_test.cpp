@@ -118,6 +118,48 @@ TEST_F(Disk, ADataFileThatChangesWhileItIsRead) {
   EXPECT_FALSE(fs::exists(run_ + "/ledger.jsonl"));
 }
 
+// Lines that go to a file that nobody finds any more are lost: no release without its line, no model without its
+// ledger.
+TEST_F(Disk, AFileThatIsReplacedWhileTheRunWritesToIt) {
+  const std::string seeded = config_ + " privacy.seed=1";
+  ASSERT_EQ(alone("none", fmt::format("{} run.dir={}/whole", seeded, folder_)).code, 0);
+  for (const auto& [step, name] :
+       {std::pair{50, "ledger.jsonl"}, {235, "ledger.jsonl"}, {50, "metrics.jsonl"}, {235, "metrics.jsonl"}}) {
+    fs::remove_all(run_);
+    Outcome outcome = alone(fmt::format("step@0#{}=replace={}/{}", step, run_, name), seeded);
+    EXPECT_EQ(outcome.code, 3) << step << name << outcome.output;
+    EXPECT_TRUE(contains(outcome, fmt::format("{} was removed, moved or replaced", name))) << outcome.output;
+    EXPECT_FALSE(fs::exists(run_ + "/model.safetensors")) << step << name;
+    // A replaced ledger looks like a copied run, and may be accepted as one.
+    EXPECT_EQ(alone("none", run_ + " run.moved=true").code, 0) << step << name;
+    for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json"})
+      EXPECT_EQ(read_file(folder_ + "/whole/" + file), read_file(run_ + "/" + file)) << step << name << file;
+  }
+}
+
+// The system's answer is a signal, which would end the process without a word.
+TEST_F(Disk, AFileSizeLimitIsAFullDisk) {
+  const Outcome outcome = alone("step@0#50=small", config_);
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "a file-size limit (ulimit -f) is in the way")) << outcome.output;
+  EXPECT_EQ(alone("none", run_).code, 0);
+}
+
+TEST_F(Disk, AFullLogDoesNotEndTheRun) {
+  const Outcome outcome = run_command(fmt::format("{} --config {} 2>/dev/full", DPMPI_PROGRAM, config_), 60);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(fs::exists(run_ + "/certificate.json"));
+}
+
+TEST_F(Disk, APathThatTheSystemRefusesIsNoInternalError) {
+  const std::string path = folder_ + "/" + std::string(300, 'x');
+  const Outcome outcome =
+      run_command(fmt::format("{} --config {} --set run.dir={}", DPMPI_PROGRAM, config_, path), 60);
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "File name too long")) << outcome.output;
+  EXPECT_EQ(run_command(fmt::format("{} resume {}", DPMPI_PROGRAM, path), 60).code, 3);
+}
+
 TEST_F(Disk, ALostMetricsFileIsNotFilledWithZeros) {
   ASSERT_EQ(alone("step@0#100=kill", config_).code, 137);
   fs::resize_file(run_ + "/metrics.jsonl", 3);
@@ -191,6 +233,37 @@ TEST_F(Refusal, AKeyThatOthersMayReadOrThatWasEdited) {
 TEST_F(Refusal, ADamagedCheckpointLeavesTheOneBefore) {
   ASSERT_EQ(alone("step@0#100=kill", config_).code, 137);
   fs::resize_file(run_ + "/checkpoint/latest", 200);
+  EXPECT_EQ(alone("none", run_).code, 0);
+}
+
+// Resumed from `previous`, whose successor then must not push it out before it is in place itself.
+TEST_F(Refusal, ADamagedCheckpointAndAKillBetweenTheRenames) {
+  ASSERT_EQ(alone("step@0#100=kill", config_).code, 137);
+  fs::resize_file(run_ + "/checkpoint/latest", 200);
+  ASSERT_EQ(alone("renamed@0#1=kill", run_).code, 137);
+  const Outcome outcome = alone("none", run_);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+}
+
+// Without FMA the C library's exp() rounds otherwise, and with it the losses' sums.
+TEST_F(Refusal, OtherElementaryFunctions) {
+  ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
+  const Outcome outcome = run_command(
+      fmt::format("GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 {} none {}", DPMPI_FAULT_PROGRAM, run_), 60);
+  if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "this processor has no other ones";
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "(functions ")) << outcome.output;
+  EXPECT_EQ(alone("none", run_).code, 0);
+}
+
+// Some editors strip it. What is refused must be left as it is, so that it can be put right.
+TEST_F(Refusal, ALedgerWithoutItsLastNewlineIsNotCutFurther) {
+  ASSERT_EQ(alone("step@0#150=usr1", config_).code, 6);
+  const std::string ledger = run_ + "/ledger.jsonl", whole = read_file(ledger);
+  fs::resize_file(ledger, whole.size() - 1);
+  EXPECT_EQ(alone("none", run_).code, 4);
+  EXPECT_EQ(read_file(ledger), whole.substr(0, whole.size() - 1));
+  std::ofstream(ledger, std::ios::app) << "\n";
   EXPECT_EQ(alone("none", run_).code, 0);
 }
 

@@ -87,7 +87,7 @@ class Verify : public ::testing::Test {
 
 TEST_F(Verify, FinishedRuns) {
   const auto items = verify_run(finished());
-  ASSERT_EQ(items.size(), 6u);
+  ASSERT_EQ(items.size(), 7u);
   for (const auto& item : items) EXPECT_EQ(item.state, State::good) << item.place << ": " << item.detail;
   EXPECT_EQ(items.back().place, "model.safetensors");
 }
@@ -155,12 +155,38 @@ TEST_F(Verify, MembersOfTheCertificateWithoutTheModel) {
             "certificate.json: epsilon");
 }
 
+TEST_F(Verify, WhatPeopleReadInTheCertificateFollowsFromTheRun) {
+  const auto certificate = nlohmann::ordered_json::parse(read_file(finished() + "/certificate.json"));
+  for (const char* key : {"statement", "theorem", "noise", "numerical_slack", "steps", "dim"}) {
+    const std::string damaged = copy(finished());
+    fs::remove(damaged + "/model.safetensors");  // which has the certificate's digest
+    EXPECT_EQ(bad(damaged), "");
+    auto changed = certificate;
+    changed[key] = key == std::string("statement") ? "It is (0.01, 1e-05)-differentially private." : "other";
+    overwrite(damaged + "/certificate.json", changed.dump());
+    EXPECT_EQ(bad(damaged), fmt::format("certificate.json: {}", key));
+  }
+}
+
+TEST_F(Verify, DeepFilesAreNamed) {
+  const auto nest = [](std::string& text) { text = std::string(200'000, '['); };
+  for (const char* file : {"plan.json", "certificate.json"}) EXPECT_EQ(bad_after(finished(), file, nest), file);
+}
+
 TEST_F(Verify, SettingsThatTheNumbersDependOn) {
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("batch = 50", "batch = 51")), "config.ini");
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("epsilon = 3", "epsilon = 2")), "config.ini");
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("[privacy]", "[privacz]")), "config.ini");
   EXPECT_EQ(bad_after(finished(), "config.ini", replace("progress = none", "progress = bar")), "")
       << "how progress is shown may change";
+}
+
+TEST_F(Verify, ParametersAndMetrics) {
+  const auto last_bit = [](std::string& text) { text.back() = static_cast<char>(text.back() ^ 1); };
+  EXPECT_EQ(bad_after(finished(), "model.safetensors", last_bit), "model.safetensors");
+  EXPECT_EQ(bad_after(finished(), "model.safetensors", [](std::string& text) { text += "xxxx"; }),
+            "model.safetensors");
+  EXPECT_EQ(bad_after(finished(), "metrics.jsonl", replace("\"step\":", "\"step\": ")), "metrics.jsonl");
 }
 
 TEST_F(Verify, FilesOfAnotherRun) {

@@ -6,7 +6,8 @@
 //   kill           SIGKILL to this rank         killall   to all ranks         killmpirun   to the launcher
 //   stop           SIGSTOP to this rank         hang      sleeps for ever
 //   usr1, term     a signal to this rank, twice with 3 s between: usr1usr1
-//   touch=FILE     writes to that file
+//   touch=FILE     writes to that file               replace=FILE   puts a copy in its place, as editors do
+//   small          limits the size of files, as ulimit -f does (Open MPI could not start under one)
 //   ENOSPC, EROFS, EIO, ENOLCK   the file operation fails, there and from then on
 
 #include <cerrno>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "dpmpi/comm/session.hpp"
@@ -74,6 +76,15 @@ int act() {
   if (action == "usr1usr1") sleep_for(3500), kill(getpid(), SIGUSR1);
   while (action == "hang") sleep_for(1000);
   if (action.starts_with("touch=")) std::ofstream(action.substr(6), std::ios::app) << "0\n";
+  if (action == "small") {
+    const rlimit nothing{100, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &nothing);
+  }
+  if (action.starts_with("replace=")) {
+    const std::string file = action.substr(8);
+    std::filesystem::copy_file(file, file + "~");
+    std::filesystem::rename(file + "~", file);
+  }
   return 0;
 }
 

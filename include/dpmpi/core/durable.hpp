@@ -32,6 +32,9 @@ class DurableFile {
   /// Locks the file against other processes until it is closed. False if another process holds it; `unsupported` is
   /// set where the file system has no locks.
   bool lock(bool& unsupported);
+  /// Throws DataError if the path no longer leads to this file: it was removed, moved or replaced (by an editor,
+  /// sed -i or rsync, say), and what is written from then on would be lost when it is closed.
+  void check_in_place() const;
   bool is_open() const { return file_ >= 0; }
   void close();  ///< reports an error that only close(2) sees
 

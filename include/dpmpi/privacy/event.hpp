@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -162,6 +163,9 @@ struct EventLine {
 /// Reads one line: a header if it has the member "ledger", else an event.
 /// Throws PrivacyError naming `where`, the member, its value and what is allowed: malformed JSON, a member given
 /// twice, an unknown event, a missing, non-finite or out-of-range member.
-EventLine parse_event_line(std::string_view line, std::string_view where);
+/// `open` (of a template) is called with the name of every member of the object that is "?", before the others are
+/// checked; it may throw, and the member is then read as 1. Without it "?" is a value like any other.
+EventLine parse_event_line(std::string_view line, std::string_view where,
+                           const std::function<void(const std::string&)>& open = {});
 
 }  // namespace dpmpi

@@ -31,6 +31,9 @@ Guarantee epsilon_guarantee(const std::vector<Event>& events, Adjacency adjacenc
 Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency, double epsilon,
                           std::string_view accountant);
 
+/// Six digits, rounded up: a promise in words must not be smaller than the number. `x` >= 0.
+std::string rounded_up(double x);
+
 /// Upper bound on the true positive rate of any test of one record's presence at this false positive rate, by one
 /// (epsilon, delta): its trade-off curve (Kairouz, Oh and Viswanath 2015).
 double attacker_power(const Guarantee& guarantee, double false_positive_rate);

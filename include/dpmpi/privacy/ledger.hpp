@@ -35,26 +35,33 @@ class Ledger {
   static Ledger create(const std::string& path, const EventHeader& header, const std::string& extra = {});
 
   /// Opens an existing ledger to go on. Bytes after the last newline are a write that was interrupted before
-  /// append() returned, so nothing was released under them: they are cut off. Throws PrivacyError with the first
-  /// bad line if the chain or an event is broken, DataError if the file cannot be read or is in use by another
-  /// process.
+  /// append() returned, so nothing was released under them: they do not count,
+  /// and cut() or the next append() removes them (not before the caller has seen that the file is the right one).
+  /// Throws PrivacyError with the first bad line if the chain or an event is broken, DataError if the file cannot
+  /// be read or is in use by another process.
   static Ledger open(const std::string& path);
 
   Ledger(Ledger&& other) noexcept;
   Ledger& operator=(Ledger&&) = delete;
   ~Ledger();
 
+  /// Removes what an interrupted write left at the end, durably. Does nothing a second time.
+  void cut();
+
   /// Writes all entries in one write and waits until they are on disk. Release nothing under them before it
   /// returns. After a failure (DataError: disk full, ...) the ledger takes no further entries; open() it again.
   /// Throws PrivacyError, and writes nothing, if an event is out of range.
   void append(std::span<const LedgerEntry> entries);
+
+  /// Throws DataError if the file at the path is no longer the one that is written to.
+  void check_in_place() const { file_.check_in_place(); }
 
   const EventHeader& header() const { return header_; }
   /// All lines so far as they are in the file (header first, without newlines).
   const std::vector<std::string>& lines() const { return lines_; }
   const std::vector<Event>& events() const { return events_; }
   const std::string& head() const { return head_; }  ///< SHA-256 of the last line, 64 hex digits
-  std::uint64_t cut_bytes() const { return cut_; }   ///< bytes of an interrupted write that open() removed
+  std::uint64_t cut_bytes() const { return cut_; }   ///< bytes of an interrupted write at the end
   /// The file's number in its file system: the file is only ever appended to, so a copy or a restored one differs.
   std::uint64_t inode() const { return file_.inode(); }
 
@@ -69,6 +76,7 @@ class Ledger {
   std::vector<Event> events_;
   std::string head_;
   std::uint64_t size_ = 0, cut_ = 0;
+  std::uint64_t uncut_ = 0;  // of these, still in the file
   bool broken_ = false;
 };
 

@@ -30,6 +30,9 @@ struct LossPair {
   double anchor = 0;      ///< a loss where mass crowds: grids have a point there
   double span = 0;        ///< distance to a second loss that deserves a grid point, or 0
   double loss_error = 0;  ///< rounding: the set of `cut(l)` has its boundary within loss_error + |l| 2^-49 of l
+  /// The pair of a mechanism of this kind with a smaller span (more noise): all its divergences are smaller. Empty
+  /// if there is none.
+  std::function<LossPair(double span)> narrowed = {};
 };
 
 /// What accounting needs to know of one use of a mechanism.

@@ -17,7 +17,14 @@ struct Provenance {
   std::string commitment;                         ///< keyed, to the data
   std::string program;                            ///< digest of the program and processor kind
   std::map<std::string, std::string> generators;  ///< key check value of every secret stream
+  std::string model, metrics;  ///< SHA-256 of the parameters (safetensors_data) and of metrics.jsonl
 };
+
+/// Where the proof is that the method's releases are the events that are accounted for.
+std::string theorem(const std::string& method);
+
+/// The promise in words, with its numbers rounded up; `n`: the number of records.
+std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta);
 
 /// Key check values: what HMAC says about a fixed text under each stream's key. They bind the run to its
 /// generators, so that a key that was kept can be recognised, and say nothing about their output. `blocks`: how

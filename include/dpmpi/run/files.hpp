@@ -23,13 +23,15 @@ class LineFile {
   LineFile(const std::string& path, std::uint64_t offset, int permissions = 0644);
   void append(std::string_view line);  ///< adds the newline
   std::uint64_t size() const { return size_; }
-  void sync() { file_.sync(); }
+  void sync();  ///< also throws DataError if the file was removed or replaced since
 
  private:
   DurableFile file_;
   std::uint64_t size_ = 0;
 };
 
+/// The parameters of all groups, one after the other: the data section of a model file.
+std::string safetensors_data(std::span<const ParameterGroup> groups, std::span<const float> w);
 /// The model in the safetensors layout: one float32 tensor per parameter group, `metadata` as text pairs.
 std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,
                         const std::vector<std::pair<std::string, std::string>>& metadata);

@@ -13,15 +13,16 @@ namespace dpmpi {
 /// nobody accounts for. Local (a file that this rank cannot see is not compared).
 void refuse_private_evaluation(const DataOptions& data);
 
-/// The program that this process runs: its bytes, the C library and the processor features that choose its
-/// arithmetic. A step that is replayed by another program could round differently, and the same noise on two
-/// different sums gives their difference away.
+/// The program that this process runs: its bytes, those of the `plugin` that computes its losses (a shared object's
+/// name, empty: none; not what that loads in turn), the C library with the values of its elementary functions, and
+/// the processor features that choose its arithmetic. A step that is replayed by another program could round
+/// differently, and the same noise on two different sums gives their difference away.
 struct ProgramIdentity {
   std::string digest;
   std::string text;  ///< for people
 };
-/// Local; throws DataError if the program's file cannot be read.
-ProgramIdentity program_identity();
+/// Local; throws DataError if the program's file cannot be read, ConfigError if the plugin cannot be loaded.
+ProgramIdentity program_identity(const std::string& plugin = {});
 
 /// Size, time of change and number of all files of a config that this rank can see. A file that is written while it
 /// is read gives neither the old nor the new data.

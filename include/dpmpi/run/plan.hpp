@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/query.hpp"
 #include "dpmpi/run/config.hpp"
@@ -41,6 +42,10 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts);
 Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise);
 /// Both.
 Plan make_plan(const RunConfig& config, const PublicFacts& facts);
+
+/// The plan of a run on several ranks. Collective. Accounting can be costly (convolutions), so the root makes the
+/// promise for all; its refusals are met by all ranks alike.
+Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts);
 
 /// plan.json: deterministic text, ends with a newline.
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);
