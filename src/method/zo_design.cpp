@@ -64,6 +64,8 @@ void ZoDesignOptions::validate(std::vector<std::string>& problems) const {
   if (skip_last_ && (outer.inner < 2 || (restart_ > 0 && restart_ != outer.inner)))
     problems.emplace_back("method.skip_last needs method.inner >= 2 and no method.restart");
   if (auto_ && restart_ > 0) problems.emplace_back("method.auto chooses epochs without method.restart");
+  if (auto_ && outer.step_radius > 0)
+    problems.emplace_back("method.auto is for D = delta / T: leave out method.step_radius");
   if (calibration_ == "paper" && (strategy_ != "fenwick" || adaptive_clip_))
     problems.emplace_back("method.calibration = paper is for strategy = fenwick without adaptive_clip");
 }

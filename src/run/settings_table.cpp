@@ -50,8 +50,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                         query.sensitivity, query.eta, query.noise_std));
     if (query.running)
       row("", fmt::format(
-                  "running sum of {} leaves, {}: noise of a prefix {:.3g} per coordinate, on average",
-                  query.running->leaves, name(query.running->strategy),
+                  "sums of {} leaves, {}: noise of a prefix {:.3g} on average", query.running->leaves,
+                  name(query.running->strategy),
                   query.is_private() ? query.noise_std * std::sqrt(mean_prefix_noise_variance(query.tree())) : 0));
     else
       row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
