@@ -28,6 +28,7 @@ LabelRule::LabelRule(const DataOptions& options, LabelKind kind, std::size_t cla
         "data.positive makes labels -1 and +1, but this objective takes other labels: remove it, or use "
         "data.label_map");
   for (const auto& text : options.positive) positive_.push_back(name_of(trim(text)));
+  for (const auto& text : options.only_labels) only_.push_back(name_of(trim(text)));
   for (const auto& entry : options.label_map) {
     const auto [name, value] = split_entry(entry, "data.label_map");
     map_.emplace_back(name_of(name), option_number(value, "data.label_map"));
@@ -52,6 +53,8 @@ float LabelRule::decode(double raw, std::uint64_t global_index) const {
 }
 
 float LabelRule::decode(const Name& raw, std::uint64_t global_index) const {
+  if (!only_.empty() && std::find(only_.begin(), only_.end(), raw) == only_.end())
+    return std::numeric_limits<float>::quiet_NaN();
   double value = raw.number.value_or(0);
   if (!positive_.empty()) {
     value = std::find(positive_.begin(), positive_.end(), raw) != positive_.end() ? 1 : -1;

@@ -91,6 +91,10 @@ void declare_values(DataOptions& d, Options& o) {
         "Labels, as written in the file, that become +1; all others become -1 (one class or a group against the "
         "rest)");
   o.add("label_map", d.label_map, "Labels as numbers: raw:number,...; a label that is not listed is then an error");
+  o.add("only_labels", d.only_labels,
+        "Labels, as written in the file, that take part, in training and evaluation; records with others become "
+        "empty "
+        "slots, which count in the number of records");
   o.add("keep_one_in", d.keep_one_in,
         "Public class imbalance for experiments: label:N,... keeps one of N training records with that label, by a "
         "public "
@@ -180,6 +184,7 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
   if (!missing.empty()) attempt([&] { option_number(missing, "data.missing"); });
   attempt([&] { check_shard_paths(shards); });
   attempt([&] { check_distinct(entry_names(label_map), "data.label_map"); });
+  attempt([&] { check_distinct(only_labels, "data.only_labels"); });
   attempt([&] { check_distinct(entry_names(keep_one_in), "data.keep_one_in"); });
   attempt([&] { check_distinct(entry_names(mean), "data.mean"); });
   attempt([&] { check_distinct(entry_names(deviation), "data.std"); });

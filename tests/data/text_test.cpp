@@ -222,6 +222,20 @@ TEST(Labels, KindsMappingsAndNumericEquality) {
   EXPECT_THROW(map.decode("h", 0), Malformed);
 }
 
+TEST(Labels, OthersThanTheListedBecomeEmptySlots) {
+  DataOptions o;
+  o.only_labels = {"0", "1"};
+  o.positive = {"1"};
+  for (const bool thin : {true, false}) {  // training and evaluation alike
+    const LabelRule rule(o, LabelKind::sign, 0, thin);
+    EXPECT_EQ(rule.decode("1.0", 7), 1);
+    EXPECT_EQ(rule.decode(0.0, 7), -1);
+    EXPECT_TRUE(std::isnan(rule.decode("2", 7)));
+    EXPECT_TRUE(std::isnan(rule.decode("cat", 7))) << "what does not take part need not be a number";
+    EXPECT_THROW(rule.decode("", 7), Malformed);
+  }
+}
+
 TEST(Labels, ThinningIsAPublicFunctionOfLabelAndIndex) {
   DataOptions o;
   o.keep_one_in = {"1:10"};

@@ -31,7 +31,7 @@ struct DataOptions {
   std::vector<std::string> mean, deviation;
 
   // Labels.
-  std::vector<std::string> positive, label_map, keep_one_in;
+  std::vector<std::string> positive, label_map, only_labels, keep_one_in;
 
   /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
   std::string config_folder;
