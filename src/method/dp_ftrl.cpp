@@ -24,10 +24,10 @@ std::uint64_t whole(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 class DpFtrl : public Method {
  public:
   void declare(Options& options) override {
-    options.add("batch", batch_, "records of a step", Range::at_least(1))
+    options.add("batch", batch_, "records of a step", Range::closed(1, 0x1p31))
         .add("passes", passes_, "passes over the data; each starts a new tree", Range::at_least(1))
         .add("restarts", restarts_, "trees of a pass: each starts from the point where the last one ended",
-             Range::at_least(1))
+             Range::closed(1, 0x1p31))
         .add("clip", clip_, "bound C on the norm of one record's gradient", Range::positive())
         .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
              {"flat", "per_layer"})

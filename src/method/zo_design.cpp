@@ -31,11 +31,12 @@ ZoBound ZoDesign::bound(double sigma) const {
 void ZoDesignOptions::declare(Options& options) {
   outer.declare(options);
   options.add("auto", auto_, "choose T, B1, B2 and K by the bound for the privacy target")
-      .add("batch", batch_, "records B2 of a difference (0: 64, or chosen with method.auto)", Range::at_least(0))
+      .add("batch", batch_, "records B2 of a difference (0: 64, or chosen with method.auto)",
+           Range::closed(0, 0x1p31))
       .add("first_batch", first_batch_, "records B1 of a gradient (0: so many that leaf 1 costs no extra noise)",
-           Range::at_least(0))
+           Range::closed(0, 0x1p31))
       .add("restart", restart_, "steps q after which the running sum starts again with a gradient (0: T)",
-           Range::at_least(0))
+           Range::closed(0, 0x1p31))
       .add("skip_last", skip_last_, "make no query in the last step of an epoch, which the learner does not use")
       .add("directions", scheme_, "how the directions of a record are drawn", {"haar", "iid", "block"})
       .add("count", count_, "directions m of a record (0: as many as parameters)", Range::at_least(0))

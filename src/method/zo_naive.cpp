@@ -25,7 +25,7 @@ class ZoNaive : public Method {
  public:
   void declare(Options& options) override {
     options_.declare(options);
-    options.add("batch", batch_, "records B of a step", Range::at_least(1))
+    options.add("batch", batch_, "records B of a step", Range::closed(1, 0x1p31))
         .add("clip", clip_, "bound on the norm of a record's estimate (0: d L, which L-Lipschitz losses obey)",
              Range::non_negative());
   }

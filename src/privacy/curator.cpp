@@ -203,9 +203,9 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
   // A second sum would carry the same noise: what leaves the ranks of the two would differ by un-noised values.
-  if (s.summed == batch.step_ + 1 || batch.step_ < s.next)
-    throw PrivacyError(
-        fmt::format("query {}: step {} was summed before; noise is added once", query.name, batch.step_));
+  if (batch.step_ < s.summed || batch.step_ < s.next)
+    throw PrivacyError(fmt::format("query {}: step {} or a later one was summed before; noise is added once",
+                                   query.name, batch.step_));
   if (!(scale > 0 && scale <= 1))
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};

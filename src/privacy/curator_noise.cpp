@@ -56,6 +56,7 @@ void Curator::go_on_with_running_sum(Site& s, std::uint64_t step, double clip_sc
   }
   std::span<const double> noise;
   if (s.prefix) {
+    verify(s.prefix->leaf() == step % rule.leaves, "the leaves of a running sum come in order");
     const double clip = s.query.clip_at(step) / s.query.bound.clip * clip_scale;
     noise = next_prefix_noise(s, step, rule.adaptive ? s.query.sensitivity_scale(clip) : 1);
   }

@@ -55,6 +55,19 @@ std::uint64_t steps_per_pass(const QuerySpec& spec) {
   return 0;
 }
 
+// In double: a pass of more than 2^53 records is refused as well.
+void check_pass(const QuerySpec& spec, std::uint64_t records) {
+  const auto* rule = std::get_if<Shuffled>(&spec.sampling);
+  if (!rule) return;
+  const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
+  const double used = real(rule->runs) * (real(rule->first) + real(rule->batch) * (real(rule->leaves) - 1));
+  if (rule->first == 0 || rule->leaves == 0 || rule->runs == 0 || used > real(records))
+    throw PrivacyError(
+        fmt::format("query {}: a pass of {} records does not fit the data ({} records): a record would be "
+                    "used more than once",
+                    spec.name, used, records));
+}
+
 void check_running(const QuerySpec& spec) {
   const RunningSum& running = *spec.running;
   verify(steps_per_pass(spec) > 0,
@@ -95,6 +108,7 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   query.adjacency = adjacency;
   query.records = records;
   verify(spec.dim > 0 && spec.bound.clip > 0 && records > 0, "a query needs coordinates, a bound and records");
+  check_pass(spec, records);
   if (spec.running) check_running(spec);
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
   const double std_guess = spec.noise_multiplier * change * spec.bound.clip * (1 + largest_eta);

@@ -47,14 +47,17 @@ double sampler_delta(const std::vector<Query>& queries) {
   double total = 0;
   for (const auto& q : queries) {
     if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
-    const double share = expected_share(q.sampling, q.records);
+    const double share = std::max(
+        expected_share(q.sampling, q.records),
+        static_cast<double>(q.running ? largest_batch(q.sampling, q.records) : 0) / static_cast<double>(q.records));
     // A record is part of one leaf, which shifts a few nodes of a tree or all later rows of a matrix.
     const double shifts = !q.running ? 1.0
                           : q.running->strategy == Strategy::fenwick || q.running->strategy == Strategy::full ||
                                   q.running->strategy == Strategy::full_honaker
                               ? 1 + std::log2(static_cast<double>(q.running->leaves))
                               : static_cast<double>(q.running->leaves);
-    const double shifted = share * shifts * tail(largest_normal - 1 / q.noise_multiplier);
+    const double largest_shift = (q.running ? std::max(1.0, q.running->first_clip) : 1.0) / q.noise_multiplier;
+    const double shifted = share * shifts * tail(largest_normal - largest_shift);
     total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
   }
   return total;

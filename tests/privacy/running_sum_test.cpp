@@ -239,6 +239,25 @@ TEST(RunningSum, APassIsOneTree) {
   EXPECT_EQ(world.ledger->events(), (std::vector<Event>{{world.query.tree(), 3}}));
 }
 
+// A pass that would use records twice, also one whose size overflows 64 bits, and steps out of order.
+TEST(RunningSum, TheDoorCountsRecordsAndSteps) {
+  auto two_many = spec(1, 2, 8, fenwick);
+  for (const Shuffled& rule :
+       {Shuffled{1, 30, 10, 8, 5}, Shuffled{1, 1, (1ULL << 62) + 1, 8, 1}, Shuffled{1, 0, 1, 8, 1}}) {
+    two_many.sampling = rule;
+    EXPECT_THROW(Query::declare(two_many, 0, Adjacency::replace_one, 400), PrivacyError) << describe(rule);
+  }
+  World world(spec(1, 2, 16, fenwick));
+  EXPECT_THROW(world.release(3, nothing), BugError) << "leaf 4 before leaves 1 to 3";
+  World again(spec(1, 2, 16, fenwick));
+  for (const std::uint64_t t : {0u, 1u}) {
+    const Batch batch = again.curator->draw(again.query, t);
+    again.curator->sum(again.query, batch, nothing);  // dropped
+  }
+  EXPECT_THROW(again.release(0, nothing), PrivacyError);
+  EXPECT_THROW(again.release(1, nothing), PrivacyError);
+}
+
 TEST(RunningSum, RefusesWhatHasNoAnalysis) {
   auto discrete = spec(1, 2, 8, fenwick);
   discrete.noise = Noise::discrete_gaussian;
