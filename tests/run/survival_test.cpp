@@ -298,10 +298,13 @@ TEST_F(Lock, TheSecondProcessIsRefusedByNameAndTheFirstGoesOn) {
   for (const char* filesystem : {"none", "lock@0#1=ENOLCK"}) {  // with flock and without
     fs::remove_all(run_);
     const std::string program = fmt::format("{} {}", DPMPI_FAULT_PROGRAM, filesystem);
+    const std::string stop = run_ + ".stop";
+    fs::remove(stop);
     const Outcome outcome = run_command(
-        fmt::format("{0} {1} method.steps=100000 run.max_hours=0.0008 & sleep 1.5; {0} {2}; echo second $?; "
-                    "{0} {1}; echo third $?; wait %1; echo first $?",
-                    program, config_, run_));
+        fmt::format("{0} {1} method.steps=100000000 run.stop_file={3} & "
+                    "for i in $(seq 300); do [ -e {2}/checkpoint/latest ] && break; sleep 0.1; done; "
+                    "{0} {2}; echo second $?; {0} {1}; echo third $?; touch {3}; wait %1; echo first $?",
+                    program, config_, run_, stop));
     EXPECT_TRUE(contains(outcome, "is in use by process ")) << outcome.output;
     EXPECT_TRUE(contains(outcome, "second 2")) << outcome.output;
     EXPECT_TRUE(contains(outcome, "third 2")) << outcome.output;
