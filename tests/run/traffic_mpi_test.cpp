@@ -8,7 +8,7 @@
 #include "dpmpi/privacy/curator.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
-#include "support/traffic.hpp"
+#include "comm/traffic.hpp"
 
 namespace dpmpi {
 namespace {
