@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "comm/traffic.hpp"
 #include "dpmpi/privacy/curator.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
-#include "comm/traffic.hpp"
 
 namespace dpmpi {
 namespace {
