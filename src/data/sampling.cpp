@@ -77,8 +77,8 @@ std::string describe(const SamplingRule& rule) {
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
                  [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); },
                  [](const Shuffled& s) {
-                   return fmt::format("shuffled once, {} runs a pass of batches of {} and {} times {}", s.runs,
-                                      s.first, s.leaves - 1, s.batch);
+                   return fmt::format("shuffled {}, {} runs a pass of batches of {} and {} times {}",
+                                      s.reshuffle ? "every pass" : "once", s.runs, s.first, s.leaves - 1, s.batch);
                  }},
       rule);
 }
@@ -142,10 +142,11 @@ std::uint64_t Shuffled::begin(std::uint64_t t) const {
   return step / leaves * records_per_run() + (leaf == 0 ? 0 : first + (leaf - 1) * batch);
 }
 
-std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, std::uint64_t records) {
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, std::uint64_t records, std::uint64_t pass) {
   if (records > std::numeric_limits<std::uint32_t>::max())
     throw ConfigError(fmt::format("a shuffled order has room for 2^32 - 1 records, not {}", records));
-  return PublicStream(rule.seed, "shuffle").permutation(static_cast<std::uint32_t>(records));
+  return PublicStream(rule.seed, "shuffle", rule.reshuffle ? pass : 0)
+      .permutation(static_cast<std::uint32_t>(records));
 }
 
 ShuffledBlock::ShuffledBlock(std::span<const std::uint32_t> slots, std::uint64_t first_index, std::uint64_t count) {

@@ -16,7 +16,7 @@ namespace dpmpi {
 void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const Stopwatch watch(timing_.noise);
   const InPhase phase(Phase::noise);
-  const double noise_scale = s.query.sensitivity_scale(clip_scale);
+  const double noise_scale = s.query.sensitivity_scale(clip_scale) * s.query.noise_scale(step);
   if (s.query.noise == Noise::discrete_gaussian) {
     const double quanta = std::ceil(static_cast<double>(s.query.noise_quanta) * noise_scale);
     const DiscreteGaussianSampler sampler(static_cast<std::uint64_t>(quanta));

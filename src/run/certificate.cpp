@@ -25,12 +25,13 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
                                                                        : "replacing one record by another";
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
-      "Everything released by this run, the model and every iterate, is ({}, {})-differentially private: "
+      "Everything released by this run, {}, is ({}, {})-differentially private: "
       "{} among "
       "{} changes the probability of any outcome by at most a factor e^{}, except with probability {}. It "
       "says "
       "nothing about data.eval, which is treated as public, nor about how the settings were chosen.{}",
-      rounded_up(epsilon), rounded_up(delta), change, n, rounded_up(epsilon), rounded_up(delta), whom);
+      config.method->released(), rounded_up(epsilon), rounded_up(delta), change, n, rounded_up(epsilon),
+      rounded_up(delta), whom);
 }
 
 std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks) {
@@ -39,6 +40,7 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
   for (std::uint32_t b = 0; b < blocks; ++b) selections += key.derive("selection", b).authenticate(label);
   return {{"noise", key.derive("noise").authenticate(label)},
           {"quota", key.derive("quota").authenticate(label)},
+          {"shared_noise", key.derive("shared noise").authenticate(label)},
           {"selection", sha256(selections)}};
 }
 
@@ -67,7 +69,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["noise"] = config.method->is_private() ? config.privacy.noise : "none";
   out["numerical_slack"] = largest_slack(plan);
   out["trust"] = config.privacy.trust;
-  out["released"] = "every iterate and the final model";
+  out["released"] = config.method->released();
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
   out["n"] = facts.data.records;

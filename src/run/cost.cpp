@@ -24,8 +24,12 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     cost.flops += batch * query.effort * objective.flops_per_record();
     const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
     if (query.is_private()) cost.noise_values += draws * static_cast<double>(query.dim);
-    cost.up += 4 * query.dim + 8;  // and a word of flags
-    cost.down += 4 * (query.dim + 1);
+    const std::uint64_t word = query.exact ? 8 : 4;
+    cost.up += word * query.dim + 8;  // and a word of flags
+    cost.down += word * (query.dim + 1);
+    const double steps = static_cast<double>(query.steps),
+                 share = query.hidden ? static_cast<double>(query.hidden->hybrid) / steps : 1;
+    cost.own_values += share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws);
   }
   return cost;
 }
@@ -34,7 +38,8 @@ Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   const double kernels = kernel_seconds(cost, machine), noise = cost.noise_values * machine.noise_seconds;
   Prediction p{.ranks = ranks};
   p.compute = std::max(noise, (kernels + noise) / ranks);  // the root takes fewer blocks for its noise
-  const double levels = std::ceil(std::log2(ranks));       // of a reduce and of a broadcast tree
+  p.compute += cost.own_values * machine.noise_seconds;
+  const double levels = std::ceil(std::log2(ranks));  // of a reduce and of a broadcast tree
   p.communication =
       levels * (2 * machine.latency + static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
   return p;

@@ -50,6 +50,18 @@ struct QuerySpec {
   std::optional<RunningSum> running = {};
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
+  /// A short sum that must be precise: on Lattice::finest, released by Curator::release_exact, 8 bytes a
+  /// coordinate.
+  bool exact = false;
+  /// The method adds noise of its own from Curator::shared_noise: numbers of every step, drawn by each rank.
+  std::uint64_t shared_noise = 0;
+  /// Random numbers that every rank makes by itself in a step (directions), for plans.
+  std::uint64_t public_draws = 0;
+  /// Iterates stay hidden between its releases: the run is one such event, scaled by noise_multiplier and charged
+  /// when it begins. The noise of a step follows the event's schedule: see Query::noise_scale.
+  std::optional<HiddenState> hidden = {};
+  /// What the lattice and the method's rounding add to hidden->error, per unit of noise_multiplier.
+  double hidden_rounding = 0;
 };
 
 /// A declared query with the values that follow from it.
@@ -80,6 +92,11 @@ struct Query : QuerySpec {
   double sensitivity_scale(double scale) const { return (scale + eta) / (1 + eta); }
   /// The mechanism of one run of a running sum.
   Tree tree() const;
+  /// The event of a hidden run.
+  HiddenState hidden_state() const;
+  /// Noise std at step t over noise_std: of hidden runs, the noise in the span of the directions,
+  /// before_multiplier before the last `hybrid` steps, sqrt(directional^2 + isotropic^2) in them. Else 1.
+  double noise_scale(std::uint64_t t) const;
   /// The clip at step t before scaling.
   double clip_at(std::uint64_t t) const;
 };
