@@ -7,9 +7,38 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/privacy/hidden_state.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
+
+namespace {
+
+// Every bound that applies to a run whose iterates stay hidden, and which one was used.
+OrderedJson json_explanation(const HiddenState& run, const Plan& plan) {
+  const HiddenExplanation e = explain(run, plan.adjacency, plan.delta());
+  OrderedJson out;
+  out["used"] = e.used;
+  out["epsilon"] = {{"hidden", json_number(e.hidden_epsilon)},
+                    {"composition", json_number(e.composition_epsilon)},
+                    {"last_step", json_number(e.last_step_epsilon)}};
+  out["mu"] = e.mu;
+  out["delta"] = {{"coupling", e.coupling_failure}, {"clip", e.clip_failure}};
+  out["stretches"] = OrderedJson::array();
+  for (const auto& s : e.stretches)
+    out["stretches"].push_back({{"steps", {s.stretch.begin, s.stretch.end}},
+                                {"bound", name(s.bound)},
+                                {"mu", json_number(s.mu)},
+                                {"N", s.window},
+                                {"theta", s.theta},
+                                {"c1", std::exp(s.growth.log_rate)},
+                                {"Wfac", std::exp(s.growth.log_excess)},
+                                {"failure", s.failure}});
+  out["towards_ranks"] = "composition: a rank of the job sees every iterate";
+  return out;
+}
+
+}  // namespace
 
 std::string theorem(const std::string& method) {
   for (const auto& entry : methods())
@@ -70,6 +99,11 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["numerical_slack"] = largest_slack(plan);
   out["trust"] = config.privacy.trust;
   out["released"] = config.method->released();
+  for (const auto& event : ledger.events())
+    if (const auto* run = std::get_if<HiddenState>(&event.mechanism))
+      out["hidden_state"] = json_explanation(*run, plan);
+  if (const auto assumptions = config.method->assumptions(facts); !assumptions.empty())
+    out["assumptions"] = assumptions;
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
   out["n"] = facts.data.records;
