@@ -242,7 +242,7 @@ void LinearDifferences::tile_differences(const Rows& rows, std::size_t first, co
 
 std::unique_ptr<ProjectedDifferences::Probe> linear_differences(const Objective& objective, Frames& frames,
                                                                 const DifferenceRule& rule) {
-  if (objective.scalar_loss() == nullptr && !objective.linear_softmax()) return nullptr;
+  if (!ProjectedDifferences::linear(objective)) return nullptr;
   return std::make_unique<LinearDifferences>(objective, frames, rule);
 }
 

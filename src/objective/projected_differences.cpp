@@ -60,6 +60,9 @@ ProjectedDifferences::ProjectedDifferences(Objective& objective, Frames& frames,
 
 ProjectedDifferences::~ProjectedDifferences() = default;
 
+bool ProjectedDifferences::linear(const Objective& objective) {
+  return objective.scalar_loss() != nullptr || objective.linear_softmax();
+}
 bool ProjectedDifferences::linear() const { return probe_->linear(); }
 
 // Only `this` is captured, so that a step allocates nothing.
@@ -88,8 +91,8 @@ void ProjectedDifferences::add(const Rows& rows, const L2Bound& bound, LatticeAc
 
 // With u = 2^-53, the computed norm is at least (1 - (K / 2 + 3) u) |q|, the factor at most (1 + u) C / norm, and
 // each product is rounded once; clip / sqrt(K) is rounded twice and squared K times. Both stay below 1 + (K + 8) u.
-NumericSlack ProjectedDifferences::slack() const {
-  return {.clip = (static_cast<double>(clipped_.size()) + 8) * 0x1p-53, .summed_rows = 1};
+NumericSlack ProjectedDifferences::slack(std::size_t count) {
+  return {.clip = (static_cast<double>(count) + 8) * 0x1p-53, .summed_rows = 1};
 }
 
 }  // namespace dpmpi

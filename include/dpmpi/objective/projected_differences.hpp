@@ -47,9 +47,11 @@ class ProjectedDifferences {
   Kernel kernel(std::span<const double> w);
 
   /// Whether differences come from margins (one product a step) and not from 2 K evaluations.
+  static bool linear(const Objective& objective);
   bool linear() const;
-  /// What arithmetic adds to the norm of a contribution, relative to the clip.
-  NumericSlack slack() const;
+  /// What arithmetic adds to the norm of a contribution of `count` differences, relative to the clip.
+  static NumericSlack slack(std::size_t count);
+  NumericSlack slack() const { return slack(clipped_.size()); }
 
   /// How a reading forms its contributions. Private to the implementation.
   class Probe;
