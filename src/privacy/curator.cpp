@@ -91,7 +91,7 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   if (std::none_of(sites_.begin(), sites_.end(), [](const auto& s) { return s->query.shared_noise > 0; })) return;
   std::array<std::uint8_t, 32> bytes{};
   if (comm_.is_root()) std::ranges::copy(key->derive("shared noise").bytes(), bytes.begin());
-  comm_.broadcast(std::span(bytes));
+  comm_.broadcast(std::span<std::uint8_t>(bytes));
   shared_ = std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
 }
 
