@@ -70,8 +70,7 @@ std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFa
                       .probe_error_fp = rounding,
                       .provenance = "user asserted (method.i_have_proved_it)"};
   }
-  if (options.smooth > 0 || options.lipschitz > 0 || options.curvature != 0) return {};
-  if (options.feature_bound == 0) return {};
+  if (options.declares() || options.feature_bound == 0) return {};
   return smoothness(*facts.objective, options.feature_bound, options.label_bound, reach);
 }
 
@@ -205,12 +204,6 @@ void choose_noise(HiddenSetup& s, const HiddenOptions& options, const PublicFact
 }
 
 void hide(HiddenSetup& s, const HiddenOptions& options, const PublicFacts& facts) {
-  if (!s.smoothness)
-    refuse(options, facts,
-           fmt::format("HS-01 unknown smoothness{}",
-                       options.smooth > 0 || options.lipschitz > 0 || options.curvature != 0
-                           ? ": declared constants need smoothness, lipschitz and i_have_proved_it"
-                           : " of this objective"));
   describe_run(s, options, facts);
   if (s.event->error > largest_error)
     refuse(
@@ -264,6 +257,10 @@ HiddenSetup set_up(const HiddenOptions& options, const PublicFacts& facts) {
   if (options.hidden())
     if (const auto why = hidden_refusal(options, facts); !why.empty()) refuse(options, facts, why);
   choose_radius(s, options, facts);
+  if (options.hidden() && !s.smoothness)
+    refuse(options, facts,
+           options.declares() ? "HS-01 declared constants need smoothness, lipschitz and i_have_proved_it"
+                              : "HS-01 unknown smoothness of this objective");
   choose_rate(s, options);
   s.omega = s.h() * facts.objective->l2 * s.K * s.length * s.length / s.d;
   choose_clip(s, options, facts);

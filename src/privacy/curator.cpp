@@ -149,9 +149,11 @@ std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t las
   for (const auto& s : sites_) {
     const Query& q = s->query;
     const std::uint64_t end = std::min(last, q.steps);
+    // A hidden run is one line, which has the run's own steps.
+    const std::string steps = q.hidden ? "" : fmt::format(R"("steps":[{},{}],)", first, end - 1);
     for (const auto& event : q.events(std::min(first, end), end))
-      lines.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, end - 1,
-                                          q.name, q.bound.clip, q.eta)});
+      lines.push_back(
+          {event, fmt::format(R"({}"site":"{}","clip":{},"slack":{:.6g})", steps, q.name, q.bound.clip, q.eta)});
   }
   return lines;
 }

@@ -28,6 +28,8 @@ struct HiddenOptions {
 
   DirectionLaw direction_law() const;
   bool hidden() const { return accounting == "hidden"; }
+  /// Whether constants of the loss are declared.
+  bool declares() const { return smooth > 0 || lipschitz > 0 || curvature != 0; }
   bool joint() const { return clipping == "joint"; }
   std::uint64_t T() const { return static_cast<std::uint64_t>(steps); }
   std::uint64_t K() const { return static_cast<std::uint64_t>(directions); }
