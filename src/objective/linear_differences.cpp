@@ -196,10 +196,12 @@ double LinearDifferences::factor(const Records& records, std::uint32_t i) const 
   return bound > 0 && norm > bound ? bound / norm : 1.0;
 }
 
+/// Real labels within their bound; signs are -1 and +1, whatever a file says.
 double LinearDifferences::label(const Records& records, std::uint32_t i) const {
-  const double y = records.label[i], bound = rule_.label_bound;
-  return bound > 0 && phi_ && phi_->label_kind() == LabelKind::real && std::abs(y) > bound ? std::copysign(bound, y)
-                                                                                           : y;
+  const double y = records.label[i];
+  if (!phi_ || (phi_->label_kind() == LabelKind::real && rule_.label_bound == 0)) return y;
+  const double most = phi_->label_kind() == LabelKind::sign ? 1 : rule_.label_bound;
+  return std::abs(y) > most ? std::copysign(most, y) : y;  // NaN stays NaN
 }
 
 const double* LinearDifferences::differences(const Rows& rows) {

@@ -76,6 +76,16 @@ Kernel ProjectedDifferences::kernel(std::span<const double> w) {
   return kernel;
 }
 
+void ProjectedDifferences::unclipped(std::span<const double> w, const Rows& rows, std::span<double> q) {
+  verify(q.size() == rows.size() * clipped_.size(), "one number for each row and direction");
+  probe_->prepare(w);
+  for (std::size_t reading = 0; reading < probe_->readings(); ++reading) {
+    probe_->begin(reading);
+    if (reading + 1 < probe_->readings()) probe_->read(rows);
+  }
+  std::copy_n(probe_->differences(rows), q.size(), q.begin());
+}
+
 void ProjectedDifferences::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   verify(bound.clipping == Clipping::flat, "differences are clipped as one vector or one by one");
   const std::size_t K = clipped_.size();

@@ -46,6 +46,10 @@ class ProjectedDifferences {
   /// before. Local.
   Kernel kernel(std::span<const double> w);
 
+  /// The differences of one micro-batch before they are clipped (rows x K, row-major): for checks on public
+  /// records.
+  void unclipped(std::span<const double> w, const Rows& rows, std::span<double> q);
+
   /// Whether differences come from margins (one product a step) and not from 2 K evaluations.
   static bool linear(const Objective& objective);
   bool linear() const;

@@ -13,13 +13,13 @@
 namespace dpmpi {
 
 struct Smoothness {
-  double M = 0;               ///< gradients are M-Lipschitz
-  double lower = 0;           ///< Hessians are >= lower I: m (strongly convex), 0 (convex) or -rho (weakly convex)
-  double L = 0;               ///< losses are L-Lipschitz
-  std::optional<double> T3;   ///< bound of the third directional derivative, if one is known
-  bool convex = false;        ///< lower >= 0
-  double probe_error_fp = 0;  ///< what rounding adds to the error of one central difference
-  std::string provenance;     ///< where the constants come from, for certificates
+  double M = 0;      ///< gradients are M-Lipschitz
+  double lower = 0;  ///< Hessians are >= lower I: m (strongly convex), 0 (convex) or -rho (weakly convex)
+  double L = 0;      ///< losses are L-Lipschitz
+  std::optional<double> T3 = {};  ///< bound of the third directional derivative, if one is known
+  bool convex = false;            ///< lower >= 0
+  double probe_error_fp = 0;      ///< what rounding adds to the error of one central difference
+  std::string provenance = {};    ///< where the constants come from, for certificates
 
   /// Largest error e of one central difference with radius xi against the directional derivative.
   double probe_error(double xi) const;
