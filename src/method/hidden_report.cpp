@@ -38,7 +38,7 @@ Derived HiddenSetup::derived(const Query& query) const {
               {"s2", N > 0 ? energy * std::sqrt((1 - f) / d) : 0},
               {"omega", omega}};
   if (std::isfinite(R)) all.emplace_back("R", R);
-  if (smoothness) {
+  if (smoothness && std::isfinite(R)) {
     all.emplace_back("M", smoothness->M);
     all.emplace_back("lower", smoothness->lower);
     all.emplace_back("L", smoothness->L);

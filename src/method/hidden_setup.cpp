@@ -59,8 +59,9 @@ std::string composition_text(const HiddenOptions& options, const PublicFacts& fa
 std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFacts& facts, double reach) {
   const bool linear = ProjectedDifferences::linear(*facts.objective);
   if (options.smooth > 0 && options.lipschitz > 0 && options.proved) {
-    // Losses of other objectives are differences of float32 points and values.
-    const double rounding = linear ? 0x1p-51 * options.lipschitz
+    // Margins and directions are sums of d products in double; other losses differences of float32 points.
+    const double terms = static_cast<double>(facts.objective->dim()) + 8;
+    const double rounding = linear ? terms * 0x1p-53 * (options.smooth * reach + options.lipschitz)
                                    : 0x1p-24 * options.lipschitz * reach / std::max(options.radius, 0x1p-60);
     return Smoothness{.M = options.smooth,
                       .lower = options.curvature,
@@ -71,13 +72,8 @@ std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFa
                       .provenance = "user asserted (method.i_have_proved_it)"};
   }
   if (options.declares() || options.feature_bound == 0) return {};
+  if (!options.hidden() && facts.objective->label_kind() == LabelKind::real && options.label_bound == 0) return {};
   return smoothness(*facts.objective, options.feature_bound, options.label_bound, reach);
-}
-
-// The error of a central difference at radius xi. Beside the provider's: rounding of the d-term products of margins
-// and directions, in double.
-double probe_error(const HiddenSetup& s, const Smoothness& smooth, double xi) {
-  return smooth.probe_error(xi) + (s.d + 4) * 0x1p-53 * (smooth.M * s.R + smooth.L);
 }
 
 // The largest radius at which finite differences add `free_error` to the distance of coupled runs, as if the clip
@@ -96,7 +92,7 @@ void choose_radius(HiddenSetup& s, const HiddenOptions& options, const PublicFac
   if (!s.smoothness || std::isinf(s.R)) return;
   if (options.radius == 0) s.xi = free_radius(s, *s.smoothness);
   s.smoothness = constants(options, facts, ball + s.xi);
-  s.error = probe_error(s, *s.smoothness, s.xi);
+  s.error = s.smoothness->probe_error(s.xi);
 }
 
 void choose_rate(HiddenSetup& s, const HiddenOptions& options) {

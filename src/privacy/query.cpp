@@ -90,7 +90,7 @@ void check_hidden(const Query& q) {
         "hidden iterates have no analysis with privacy.noise = discrete_gaussian, allowed: gaussian");
   verify(q.exact && !q.running && q.hidden->steps == q.steps, "a hidden run is one exact query of all its steps");
   // Query::hidden_rounding counts on this.
-  if (q.lattice.quantum() > 0x1p-35 * q.noise_std)
+  if (q.lattice.quantum() > 1.01 * 0x1p-35 * q.noise_std)
     throw PrivacyError(fmt::format(
         "query {}: the integer lattice is too coarse for hidden iterates: too many records for the noise", q.name));
 }
