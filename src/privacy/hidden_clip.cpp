@@ -1,9 +1,12 @@
+// Clips and lattices: what must be small, or have a small probability, for the coupling to be what the proof says.
+//
 // How improbable it is that a clip below the Lipschitz constant is ever active: |u . g| <= L |U^T e| for a unit
 // vector e, and |U^T e|^2 has a Beta law for a frame that is drawn after the points are known.
 
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
 #include <boost/math/special_functions/beta.hpp>
 
 #include "dpmpi/core/errors.hpp"
@@ -55,6 +58,17 @@ double high_probability_clip(double failure, bool joint, double lipschitz, doubl
   if (p.b() == 0) return certain;
   const double tail = boost::math::ibetac_inv(p.a(), p.b(), failure / p.uses / (outward * outward));
   return std::min(certain, (lipschitz * std::sqrt(tail) + p.error) * outward);
+}
+
+double dither_share(double quantum, double isotropic_std) {
+  const double share = 4 * quantum / isotropic_std;
+  if (!(quantum > 0 && share <= 0x1p-10))
+    throw PrivacyError(
+        fmt::format("the lattice of the noised scalars (quantum {:.3g} in the update) is too coarse for the "
+                    "isotropic noise ({:.3g}): "
+                    "hidden-state bound unavailable",
+                    quantum, isotropic_std));
+  return share;
 }
 
 }  // namespace dpmpi

@@ -7,6 +7,7 @@
 #include <boost/math/special_functions/beta.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "rounding.hpp"
 
 namespace dpmpi {
 
@@ -27,10 +28,12 @@ double squared_shift(double s, double a, double s1, double s2) {
 }
 
 // The series has positive terms for x > 0; Kummer's transformation 1F1(a; b; x) = e^x 1F1(b - a; b; -x) makes it so
-// for x < 0. Every term adds at most two roundings of 2^-64 to the sum and a few to its successors.
+// for x < 0. Every term adds at most two roundings of 2^-64 to the sum and a few to its successors. Beyond x =
+// 2^18, where the series is long, B in [0, 1] has to do.
 double log_beta_moment(double a, double b, double x) {
   using Real = long double;
-  verify(a > 0 && a <= b && std::isfinite(x), "0 < a <= b and a finite argument");
+  verify(a > 0 && a <= b && !std::isnan(x), "0 < a <= b and an argument");
+  if (std::abs(x) > 0x1p18) return std::max(x, 0.0);
   const Real p = x < 0 ? b - a : a, q = b, y = std::abs(x);
   Real term = 1, sum = 1, log_scale = 0, k = 0;
   for (;;) {
@@ -45,10 +48,8 @@ double log_beta_moment(double a, double b, double x) {
     }
     if (ratio < 0.5L && term < 1e-21L * sum) break;  // what follows is at most one more term
   }
-  const Real log_sum = log_scale + std::log(sum);
-  const Real error = (8 * k + 64) * 0x1p-63L + std::abs(log_sum) * 0x1p-60L;
-  return static_cast<double>((x < 0 ? x + log_sum : log_sum) + error) * 1.0 +
-         0x1p-52 * static_cast<double>(std::abs(x < 0 ? x + log_sum : log_sum));
+  const Real log_sum = log_scale + std::log(sum), result = x < 0 ? x + log_sum : log_sum;
+  return round_up(result + (8 * k + 64) * 0x1p-63L + std::abs(log_sum) * 0x1p-60L);
 }
 
 namespace {
@@ -126,6 +127,7 @@ double allocation(double gap, double log_rate, double error, std::uint64_t steps
   if (std::abs(log_rate) * n < 1e-15) return n * (error + gap / n) * (error + gap / n) * (1 + 4e-15);
   const double log_gap = std::log(gap) + (log_rate < 0 ? n * log_rate : log_rate);  // over the largest weight
   const double q = -std::abs(log_rate);
+  if (log_gap > 690) return infinity;
   if (log_gap < -690)  // closed by the step of the largest weight alone
     return n * error * error + std::exp(std::max(-745.0, 2 * log_gap)) + 2 * error * std::exp(log_gap);
   const double need = std::exp(log_gap);

@@ -18,6 +18,8 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double least_theta = 0.5, theta_step = 0.002;
 constexpr int most_theta = 5298;  // 2e4
 constexpr int coarse_stride = 230;
+// No window closes a gap that grows like this, and c^2 must not overflow.
+constexpr double widest_contraction = 1e3;
 double theta_at(int index) { return least_theta * std::exp(theta_step * index); }
 
 }  // namespace
@@ -65,7 +67,7 @@ StretchBound search_coupling(const HiddenState& run, const Stretch& stretch, dou
                              const std::function<double(std::uint64_t, const Growth&)>& cost) {
   StretchBound best{.stretch = stretch, .bound = factors, .mu = infinity};
   const std::uint64_t longest = std::min(stretch.isotropic, stretch.steps() - 1);
-  if (longest == 0) return best;
+  if (longest == 0 || run.contraction > widest_contraction) return best;
   const StepMap map = step_map(run);
   const bool certain = run.directions == run.dimension;
   const auto offer = [&](const WindowOptimum& found, double theta, const Growth& growth) {

@@ -241,6 +241,40 @@ TEST(HiddenAccountant, AttackersAreBounded) {
   }
 }
 
+// Whatever check() lets through has a bound, and no search runs away.
+TEST(HiddenAccountant, ExtremeRunsHaveBounds) {
+  const auto with = [](auto change) {
+    HiddenState run = G4.run(5e5);
+    change(run);
+    check({run, 1}, "run");
+    const double e = epsilon(run);
+    EXPECT_FALSE(std::isnan(e));
+    EXPECT_GE(e, 0);
+    return e;
+  };
+  const double base = with([](HiddenState&) {});
+  for (const double c : {0.0, 1e-300, 3.0, 1e3, 1e200}) with([=](HiddenState& m) { m.contraction = c; });
+  for (const double zeta : {1e-300, 1e-3}) EXPECT_LT(with([=](HiddenState& m) { m.retention = zeta; }), base);
+  for (const double x : {1e-300, 1e300}) {
+    with([=](HiddenState& m) { m.diameter = x; });
+    with([=](HiddenState& m) { m.drift = x; });
+    with([=](HiddenState& m) { m.error = x; });
+    with([=](HiddenState& m) { m.directional_multiplier = x; });
+    with([=](HiddenState& m) { m.isotropic_multiplier = x; });
+    with([=](HiddenState& m) { m.noise_multiplier = x; });
+  }
+  with([](HiddenState& m) { m.steps = m.hybrid = 1ULL << 53; });
+  with([](HiddenState& m) { m.dimension = 1ULL << 53; });
+  with([](HiddenState& m) { m.dimension = m.directions = 1ULL << 53; });
+  with([](HiddenState& m) { m.population = 1ULL << 53, m.parts = 1ULL << 52, m.reshuffled = true; });
+  with([](HiddenState& m) { m.population = 1ULL << 53, m.batch = 1; });
+  // The smallest noise is no noise, the largest no proof of perfect privacy.
+  EXPECT_TRUE(std::isinf(with([](HiddenState& m) { m.noise_multiplier = 1e-300; })));
+  HiddenState loud = G4.run(5e5);
+  loud.noise_multiplier = 1e300;
+  EXPECT_GT(composition_mu(loud), 0);
+}
+
 TEST(HiddenAccountant, FewStepsOfFullDirections) {
   HiddenCase c{.n = 50, .d = 8, .K = 8, .eta = 8, .sigma = 1, .contraction = .5};
   const HiddenTotal total = hidden_total(c.run(1000), 1e-6);

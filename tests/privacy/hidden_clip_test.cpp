@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
 #include "hidden_case.hpp"
@@ -64,6 +67,37 @@ TEST(ClipFailure, Effect) {
   EXPECT_LT(composed, hidden_mu(joint));
   expect_close(composed, 1.042832);
   expect_close(gdp_epsilon(composed, delta), 4.595293);
+}
+
+// Noise rounded to whole numbers plus a Gaussian of deviation tau: the density is that of Gaussian plus uniform
+// noise, with a relative ripple of at most 2 exp(-2 pi^2 tau^2 s^2 / (s^2 + tau^2)) (and its harmonics).
+TEST(Dither, MakesNoiseOnALatticeContinuous) {
+  const auto upper = [](double x) { return std::erfc(x / std::sqrt(2.0)) / 2; };
+  const auto density = [](double x, double s) {
+    return std::exp(-x * x / (2 * s * s)) / (s * std::sqrt(2 * std::numbers::pi));
+  };
+  constexpr double s = 6;
+  const auto ripple = [&](double tau) {
+    const double both = std::hypot(s, tau);
+    double most = 0;
+    for (double x = 0; x < 4 * s; x += 0.01) {
+      double lattice = 0;
+      for (int n = static_cast<int>(x) - 40; n <= static_cast<int>(x) + 40; ++n)
+        lattice += (upper((n - .5) / s) - upper((n + .5) / s)) * density(x - n, tau);
+      most = std::max(most, std::abs(lattice / (upper((x - .5) / both) - upper((x + .5) / both)) - 1));
+    }
+    return most;
+  };
+  const auto bound = [](double tau) {
+    return 2.01 * std::exp(-2 * std::numbers::pi * std::numbers::pi * tau * tau * s * s / (s * s + tau * tau));
+  };
+  EXPECT_GT(ripple(.25), 0.01);  // the lattice shows
+  for (const double tau : {.25, .5, .75}) EXPECT_LE(ripple(tau), bound(tau)) << tau;
+  EXPECT_LT(ripple(4), 1e-10);  // rounding of this sum
+  EXPECT_LT(bound(4), 1e-90);
+  EXPECT_EQ(dither_share(1e-9, 1e-3), 4e-6);
+  EXPECT_THROW(dither_share(1e-5, 1e-3), PrivacyError);
+  EXPECT_THROW(dither_share(1e-5, 0), PrivacyError);
 }
 
 }  // namespace

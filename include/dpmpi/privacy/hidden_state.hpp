@@ -119,4 +119,12 @@ double clip_failure(double clip, bool joint, double lipschitz, double error, std
 double high_probability_clip(double failure, bool joint, double lipschitz, double error, std::uint64_t directions,
                              std::uint64_t dimension, double evaluations);
 
+/// kappa: the part of the isotropic noise's component in the span of U that a step must keep,
+///   U g + (I - (1 - kappa) U U^T) z,
+/// where g is rounded to a lattice whose quantum is `quantum` in the same units as z's deviation. Noise on a
+/// lattice alone would leave the iterate's bits below a quantum bare. With this dither of four quanta the sum has
+/// the density of Gaussian noise plus an independent uniform variable, up to a factor 1 +- 1e-130
+/// (docs/privacy.md). Throws PrivacyError if the quantum is not small against z.
+double dither_share(double quantum, double isotropic_std);
+
 }  // namespace dpmpi
