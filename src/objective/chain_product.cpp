@@ -95,14 +95,16 @@ void Panels::pack_columns(std::size_t first, std::size_t count, const T* from, s
 
 template <class T>
 void Panels::pack_rows(std::size_t first, std::size_t count, const T* const* rows) {
-  double* to = values_.data() + first * inner_;
+  constexpr std::size_t at_once = 32;  // of each row: what is written stays in the first-level cache
   const std::size_t filled = width(first);
-  for (std::size_t j = 0; j < count; ++j) {
-    const T* from = rows[j];
-    for (std::size_t k = 0; k < inner_; ++k) to[k * filled + j] = static_cast<double>(from[k]);
+  for (std::size_t from = 0; from < inner_; from += at_once) {
+    const std::size_t now = std::min(at_once, inner_ - from);
+    double* to = values_.data() + first * inner_ + from * filled;
+    for (std::size_t j = 0; j < count; ++j)
+      for (std::size_t k = 0; k < now; ++k) to[k * filled + j] = static_cast<double>(rows[j][from + k]);
+    for (std::size_t j = count; j < filled; ++j)
+      for (std::size_t k = 0; k < now; ++k) to[k * filled + j] = 0;
   }
-  for (std::size_t j = count; j < filled; ++j)
-    for (std::size_t k = 0; k < inner_; ++k) to[k * filled + j] = 0;
 }
 
 template void Panels::pack_columns(std::size_t, std::size_t, const double*, std::size_t);
