@@ -1,6 +1,7 @@
 #include "dpmpi/objective/chain_product.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <type_traits>
 
 #include "dpmpi/core/errors.hpp"
@@ -72,6 +73,29 @@ void chain_panel(const LeftFactor& a, std::size_t rows, const double* b, std::si
   for (; j < width; j += native) chain_columns<1>(a, rows, b + j, width, inner, c + j, stride);
 }
 
+template <class T>
+Packet load_as_double(const T* from) {
+  T __attribute__((vector_size(native * sizeof(T)))) values;
+  std::memcpy(&values, from, sizeof values);
+  const auto wide = __builtin_convertvector(values, double __attribute__((vector_size(native * sizeof(double)))));
+  Packet packet;
+  std::memcpy(&packet, &wide, sizeof packet);
+  return packet;
+}
+
+/// to[k * stride + i] = rows[i][first + k] for a square of `native` rows and columns; zeros for a row that is null.
+template <class T>
+void pack_square(const T* const* rows, std::size_t first, double* to, std::size_t stride) {
+  using namespace Eigen::internal;
+  PacketBlock<Packet, native> square;
+#pragma GCC unroll 8
+  for (std::size_t i = 0; i < native; ++i)
+    square.packet[i] = rows[i] != nullptr ? load_as_double(rows[i] + first) : pset1<Packet>(0.0);
+  ptranspose(square);
+#pragma GCC unroll 8
+  for (std::size_t k = 0; k < native; ++k) pstoreu(to + k * stride, square.packet[k]);
+}
+
 }  // namespace
 
 void Panels::resize(std::size_t inner, std::size_t columns) {
@@ -95,14 +119,16 @@ void Panels::pack_columns(std::size_t first, std::size_t count, const T* from, s
 
 template <class T>
 void Panels::pack_rows(std::size_t first, std::size_t count, const T* const* rows) {
-  double* to = values_.data() + first * inner_;
-  const std::size_t filled = width(first);
-  for (std::size_t j = 0; j < count; ++j) {
-    const T* from = rows[j];
-    for (std::size_t k = 0; k < inner_; ++k) to[k * filled + j] = static_cast<double>(from[k]);
+  const std::size_t filled = width(first), blocks = inner_ / native * native;
+  double* const to = values_.data() + first * inner_;
+  for (std::size_t j = 0; j < filled; j += native) {
+    const T* block[native] = {};
+    for (std::size_t i = 0; i < native; ++i) block[i] = j + i < count ? rows[j + i] : nullptr;
+    for (std::size_t k = 0; k < blocks; k += native) pack_square(block, k, to + k * filled + j, filled);
+    for (std::size_t k = blocks; k < inner_; ++k)
+      for (std::size_t i = 0; i < native; ++i)
+        to[k * filled + j + i] = block[i] != nullptr ? static_cast<double>(block[i][k]) : 0.0;
   }
-  for (std::size_t j = count; j < filled; ++j)
-    for (std::size_t k = 0; k < inner_; ++k) to[k * filled + j] = 0;
 }
 
 template void Panels::pack_columns(std::size_t, std::size_t, const double*, std::size_t);
