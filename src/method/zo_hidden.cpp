@@ -60,7 +60,7 @@ class ZoHidden : public Method {
     return options_.paper ? setup_.paper_curve(queries.at(0), facts.delta) : std::string();
   }
   std::string released() const override {
-    if (options_.release == "all") return "the model and every iterate";
+    if (!options_.hidden() || options_.release == "all") return "the model and every iterate";
     const char* also = ", beside public settings and all directions";
     if (options_.release == "final") return std::string("the model alone") + also;
     return "the model and the iterate after every " + std::to_string(options_.release_every) + " steps" + also;
