@@ -209,10 +209,11 @@ std::unique_ptr<Objective> make_objective(const RunConfig& config, const Dataset
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) {
   if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
   const auto queries = config.method->queries(facts, 1.0);
-  double batch = static_cast<double>(facts.data.records);
-  for (const auto& query : queries) batch = std::min(batch, expected_batch(query.sampling, facts.data.records));
   std::uint32_t blocks = 16;
-  while (blocks > 1 && batch / blocks < 64) blocks /= 2;
+  for (const auto& query : queries) {
+    const double batch = expected_batch(query.sampling, facts.data.records);
+    while (blocks > 1 && (batch / blocks < 1 || batch / blocks * query.effort < 64)) blocks /= 2;
+  }
   return blocks;
 }
 

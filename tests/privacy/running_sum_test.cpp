@@ -85,8 +85,8 @@ TEST(RunningSum, WithoutNoiseItIsTheSumOfTheLeavesSoFar) {
 
 // Traps: a record used twice in a pass, or placed by its content.
 TEST(Shuffled, UsesARecordOnceInAPassAndByPositionOnly) {
-  const auto slots = shuffle_slots(order, shape.count);
   const Shard shard = testing::random_shard(shape, 4);
+  const auto slots = shuffle_slots(order, shard.layout);
   std::vector<ShuffledBlock> blocks;
   for (const auto& block : shard.blocks) blocks.emplace_back(slots, block.first_index, block.records.count);
   std::map<std::uint64_t, int> used;
