@@ -6,12 +6,14 @@
 // The data are random 60,000 x 784 records in memory. zo-block: d = 512, 512 directions in orthonormal groups of
 // 32, losses one by one; zo-glm: d = 1024, the closed form. One line of JSON: samples per second of the whole step
 // (sampling, kernels, lattice, reduce, noise, broadcast, ledger, update), the same of kernels only, their ratio,
+// the CPU time of a step on the rank that needs most,
 // and the limits measured in the same process just before: FMA peak, Eigen's product rate and read bandwidth of all
 // ranks together.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <random>
 
@@ -133,6 +135,16 @@ double total(const Communicator& comm, double rate) {
   return 1e-3 * static_cast<double>(value);
 }
 
+// The largest of a number that every rank has. Root only.
+double largest(const Communicator& comm, double value) {
+  double most = value;
+  for (const std::string& other : comm.gather(fmt::format("{}", value))) most = std::max(most, std::stod(other));
+  return most;
+}
+
+/// Of this process. Waiting for a message spins, and counts.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 int bench(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks) {
   constexpr std::uint64_t records = 60000;
   const Case chosen = find_case(name);
@@ -188,6 +200,7 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
   std::vector<double> rates;
   Curator::Timing before = curator.timing();
   const auto all = Clock::now();
+  const double cpu_before = cpu_seconds();
   const std::uint64_t first = t;
   std::int64_t more = 1;
   while (more > 0 && t + chunk < most_steps) {
@@ -198,6 +211,7 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
     comm.sum(std::span(&more, 1));
   }
   const double steps = static_cast<double>(t - first);
+  const double cpu = largest(comm, 1e6 * (cpu_seconds() - cpu_before) / steps);
   const Curator::Timing& after = curator.timing();
   // Kernels alone, perfectly balanced: the sum over ranks, divided by the ranks.
   const double kernels = total(comm, (after.kernels - before.kernels) / steps * 1e6) / comm.size();
@@ -206,11 +220,11 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
   const auto us = [&](double Curator::Timing::*field) { return 1e6 * (after.*field - before.*field) / steps; };
   if (comm.is_root()) {
     fmt::print(
-        R"({{"case":"{}","batch":{},"blocks":{},"ranks":{},"samples_per_s":{:.0f},"step_us":{:.1f},"kernels_us":{:.1f},"over_kernels":{:.3f},)"
+        R"({{"case":"{}","batch":{},"blocks":{},"ranks":{},"samples_per_s":{:.0f},"step_us":{:.1f},"cpu_us":{:.1f},"kernels_us":{:.1f},"over_kernels":{:.3f},)"
         R"("root_us":{{"sampling":{:.1f},"kernels":{:.1f},"noise":{:.1f},"reduce":{:.1f},"broadcast":{:.1f},"ledger":{:.1f}}},)"
         R"("gflops":{:.0f},"fma_peak_gflops":{:.0f},"eigen_gflops":{:.0f},"read_gb_per_s":{:.1f},"rows_gb_per_s":{:.1f}}})"
         "\n",
-        name, batch, blocks, comm.size(), rate, step, kernels, step / kernels, us(&Curator::Timing::sampling),
+        name, batch, blocks, comm.size(), rate, step, cpu, kernels, step / kernels, us(&Curator::Timing::sampling),
         us(&Curator::Timing::kernels), us(&Curator::Timing::noise), us(&Curator::Timing::reduce),
         us(&Curator::Timing::broadcast), us(&Curator::Timing::ledger), rate * objective->flops_per_record() * 1e-9,
         peak, products, bandwidth, rate * 4 * static_cast<double>(features) * 1e-9);
