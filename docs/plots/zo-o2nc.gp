@@ -1,0 +1,67 @@
+# Draws the plots of docs/methods/zo-o2nc.md from the .dat files here:  cd docs/plots && gnuplot zo-o2nc.gp
+# (Debian: gnuplot-nox).
+set style line 1 lc rgb "#000000" lw 1.6 pt 7 ps 0.8
+set style line 2 lc rgb "#0072b2" lw 1.6 pt 5 ps 0.8
+set style line 3 lc rgb "#56b4e9" lw 1.6 pt 9 ps 0.9
+set style line 4 lc rgb "#009e73" lw 1.6 pt 11 ps 0.9
+set style line 5 lc rgb "#8fb000" lw 1.6 pt 13 ps 1.0
+set style line 6 lc rgb "#e69f00" lw 1.6 pt 4 ps 0.8
+set style line 7 lc rgb "#d55e00" lw 1.6 pt 6 ps 0.8
+set style line 8 lc rgb "#cc79a7" lw 1.6 pt 8 ps 0.9
+systems = "NP R V OT O X P N"
+what = "'no noise (NP)' 'closed form (R)' 'haar, clipped (V)' 'haar, Toeplitz (OT)' 'haar (O)' 'iid, exact (X)' 'iid, paper (P)' 'naive (N)'"
+best(rho) = sprintf("awk -v dim=16 -v rho=%s -f best.awk zo-o2nc-phase.dat", rho)
+of(system, rho) = sprintf("< %s | grep '^%s '", best(rho), system)
+reference(system, rho) = sprintf("< grep '^%s ' zo-o2nc-reference.dat | awk '$3 == %s || $3 == 0'", system, rho)
+grid = "set grid lc rgb '#dddddd' lw 0.6"
+
+set terminal svg size 860,420 font "sans,13" noenhanced background "#ffffff"
+set output "zo-o2nc-records.svg"
+set multiplot
+@grid
+set logscale y
+set xrange [15.6:20.4]
+set yrange [0.018:0.3]
+set xtics ("2^16" 16, "2^18" 18, "2^20" 20)
+set ytics (0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
+set xlabel "records M"
+set ylabel "mean |smoothed gradient|"
+set title "rho = 1"
+set size 0.40, 1
+set origin 0, 0
+unset key
+plot for [i=1:8] reference(word(systems, i), "1") using 2:4 with lines ls i, \
+     for [i=1:8] of(word(systems, i), "1") using 2:4 with points ls i
+set title "rho = 0.25"
+set size 0.60, 1
+set origin 0.40, 0
+set key outside right center reverse Left samplen 1.6 spacing 1.2
+set ylabel ""
+plot for [i=1:8] reference(word(systems, i), "0.25") using 2:4 with lines ls i notitle, \
+     for [i=1:8] of(word(systems, i), "0.25") using 2:4 with points ls i notitle, \
+     for [i=1:8] 1/0 with linespoints ls i title word(what, i)
+unset multiplot
+unset logscale
+
+set terminal svg size 760,360 font "sans,13" noenhanced background "#ffffff"
+set output "zo-o2nc-systems.svg"
+set multiplot layout 1,2
+unset key
+set style data histogram
+set style fill solid 0.8 noborder
+set boxwidth 0.7
+set xrange [-0.6:8.6]
+set xtics ("NP" 0, "R" 1, "V" 2, "K&S" 3, "OT" 4, "O" 5, "X" 6, "P" 7, "N" 8) nomirror
+set xlabel "system"
+order = "NP R V K&S OT O X P N"
+row(i) = of(word(order, i), "1")." | awk '$2 == 18'"
+set ytics auto
+set yrange [0:0.16]
+set title "stationarity, M = 2^18, rho = 1"
+set ylabel "mean |smoothed gradient|"
+plot for [i=1:9] row(i) using (i - 1):4 with boxes lc rgb "#0072b2"
+set yrange [0:0.7]
+set title "loss at the end (1.06 at the start)"
+set ylabel "loss"
+plot for [i=1:9] row(i) using (i - 1):5 with boxes lc rgb "#d55e00"
+unset multiplot
