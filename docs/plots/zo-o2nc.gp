@@ -65,3 +65,30 @@ set title "loss at the end (1.06 at the start)"
 set ylabel "loss"
 plot for [i=1:9] row(i) using (i - 1):5 with boxes lc rgb "#d55e00"
 unset multiplot
+
+set terminal svg size 860,380 font "sans,13" noenhanced background "#ffffff"
+set output "zo-o2nc-mnist.svg"
+set multiplot layout 1,2
+@grid
+set style data points
+set key bottom right
+set yrange [0.4:1.02]
+set ytics 0.1
+set ylabel "accuracy on test records"
+set title "at the end"
+set logscale x
+set xrange [0.4:10]
+set xtics ("0.5" 0.5, "1" 1, "2" 2, "4" 4, "8" 8) mirror
+set xlabel "epsilon (delta = 1e-5)"
+run(method) = sprintf("< grep '^mnist %s ' zo-o2nc-networks.dat", method)
+plot run("zo-o2nc") using 3:6 ls 2 title "zo-o2nc", run("zo-naive") using 3:6 ls 7 title "zo-naive", \
+     run("zo-o2nc-noiseless") using (9.3):6 ls 1 title "zo-o2nc-noiseless"
+unset logscale
+set title "on the way, zo-o2nc, epsilon = 4, three seeds"
+set xrange [0:100]
+set xtics auto
+set xlabel "step"
+set ylabel ""
+unset key
+plot for [s=1:3] sprintf("< grep '^%d ' zo-o2nc-mnist-steps.dat", s) using 2:3 with linespoints ls (s + 1)
+unset multiplot
