@@ -15,7 +15,7 @@ of(system, rho) = sprintf("< %s | grep '^%s '", best(rho), system)
 reference(system, rho) = sprintf("< grep '^%s ' zo-o2nc-reference.dat | awk '$3 == %s || $3 == 0'", system, rho)
 grid = "set grid lc rgb '#dddddd' lw 0.6"
 
-set terminal svg size 860,420 font "sans,13" noenhanced background "#ffffff"
+set terminal svg size 900,420 font "sans,13" noenhanced background "#ffffff"
 set output "zo-o2nc-records.svg"
 set multiplot
 @grid
@@ -27,23 +27,23 @@ set ytics (0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
 set xlabel "records M"
 set ylabel "mean |smoothed gradient|"
 set title "rho = 1"
-set size 0.40, 1
-set origin 0, 0
+set lmargin at screen 0.12; set rmargin at screen 0.39
 unset key
 plot for [i=1:8] reference(word(systems, i), "1") using 2:4 with lines ls i, \
      for [i=1:8] of(word(systems, i), "1") using 2:4 with points ls i
 set title "rho = 0.25"
-set size 0.60, 1
-set origin 0.40, 0
-set key outside right center reverse Left samplen 1.6 spacing 1.2
+set lmargin at screen 0.47; set rmargin at screen 0.74
+set key at screen 0.755, 0.75 left reverse Left samplen 1.6 spacing 1.2
 set ylabel ""
 plot for [i=1:8] reference(word(systems, i), "0.25") using 2:4 with lines ls i notitle, \
      for [i=1:8] of(word(systems, i), "0.25") using 2:4 with points ls i notitle, \
      for [i=1:8] 1/0 with linespoints ls i title word(what, i)
 unset multiplot
+unset lmargin
+unset rmargin
 unset logscale
 
-set terminal svg size 760,360 font "sans,13" noenhanced background "#ffffff"
+set terminal svg size 940,380 font "sans,13" noenhanced background "#ffffff"
 set output "zo-o2nc-systems.svg"
 set multiplot layout 1,2
 unset key
@@ -66,25 +66,27 @@ set ylabel "loss"
 plot for [i=1:9] row(i) using (i - 1):5 with boxes lc rgb "#d55e00"
 unset multiplot
 
-set terminal svg size 860,380 font "sans,13" noenhanced background "#ffffff"
+set terminal svg size 940,400 font "sans,13" noenhanced background "#ffffff"
 set output "zo-o2nc-mnist.svg"
 set multiplot layout 1,2
 @grid
 set style data points
+set key default
 set key bottom right
-set yrange [0.4:1.02]
-set ytics 0.1
+set yrange [0:1.03]
+set ytics 0.2
 set ylabel "accuracy on test records"
 set title "at the end"
 set logscale x
-set xrange [0.4:10]
-set xtics ("0.5" 0.5, "1" 1, "2" 2, "4" 4, "8" 8) mirror
-set xlabel "epsilon (delta = 1e-5)"
+set xrange [0.4:20]
+set xtics ("0.5" 0.5, "1" 1, "2" 2, "4" 4, "8" 8, "none" 16) mirror
+set xlabel "epsilon, delta = 1e-5"
 run(method) = sprintf("< grep '^mnist %s ' zo-o2nc-networks.dat", method)
-plot run("zo-o2nc") using 3:6 ls 2 title "zo-o2nc", run("zo-naive") using 3:6 ls 7 title "zo-naive", \
-     run("zo-o2nc-noiseless") using (9.3):6 ls 1 title "zo-o2nc-noiseless"
+plot run("zo-o2nc") using ($3 * 0.96):6 ls 2 title "zo-o2nc", run("zo-naive") using ($3 * 1.04):6 ls 7 title "zo-naive", \
+     run("zo-o2nc-noiseless") using (15.3):6 ls 1 title "zo-o2nc-noiseless", \
+     run("zo-ks") using (16.7):6 ls 8 title "zo-ks"
 unset logscale
-set title "on the way, zo-o2nc, epsilon = 4, three seeds"
+set title "on the way: zo-o2nc, epsilon = 4, seeds 1 to 3"
 set xrange [0:100]
 set xtics auto
 set xlabel "step"
