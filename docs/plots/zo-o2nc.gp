@@ -67,7 +67,7 @@ plot for [i=1:9] row(i) using (i - 1):5 with boxes lc rgb "#d55e00"
 unset multiplot
 
 set terminal svg size 940,400 font "sans,13" noenhanced background "#ffffff"
-set output "zo-o2nc-mnist.svg"
+set output "zo-o2nc-networks.svg"
 set multiplot layout 1,2
 @grid
 set style data points
@@ -76,7 +76,7 @@ set key bottom right
 set yrange [0:1.03]
 set ytics 0.2
 set ylabel "accuracy on test records"
-set title "at the end"
+set title "MNIST 0 or 1, ramp loss"
 set logscale x
 set xrange [0.4:20]
 set xtics ("0.5" 0.5, "1" 1, "2" 2, "4" 4, "8" 8, "none" 16) mirror
@@ -85,12 +85,13 @@ run(method) = sprintf("< grep '^mnist %s ' zo-o2nc-networks.dat", method)
 plot run("zo-o2nc") using ($3 * 0.96):6 ls 2 title "zo-o2nc", run("zo-naive") using ($3 * 1.04):6 ls 7 title "zo-naive", \
      run("zo-o2nc-noiseless") using (15.3):6 ls 1 title "zo-o2nc-noiseless", \
      run("zo-ks") using (16.7):6 ls 8 title "zo-ks"
-unset logscale
-set title "on the way: zo-o2nc, epsilon = 4, seeds 1 to 3"
-set xrange [0:100]
-set xtics auto
-set xlabel "step"
-set ylabel ""
-unset key
-plot for [s=1:3] sprintf("< grep '^%d ' zo-o2nc-mnist-steps.dat", s) using 2:3 with linespoints ls (s + 1)
+set title "Adult, absolute loss"
+set yrange [0.3:0.55]
+set ytics 0.05
+set ylabel "loss on test records"
+of_adult(method) = sprintf("< grep '^a9a %s ' zo-o2nc-networks.dat", method)
+set key top right
+plot of_adult("zo-o2nc") using 3:5 ls 2 title "zo-o2nc", \
+     of_adult("zo-o2nc-noiseless") using (16):5 ls 1 title "zo-o2nc-noiseless", \
+     0.4724 with lines lc rgb "#888888" dt 2 title "constant -1"
 unset multiplot
