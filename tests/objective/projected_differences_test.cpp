@@ -15,8 +15,8 @@
 #include "dpmpi/objective/glm.hpp"
 #include "dpmpi/objective/glm_softmax.hpp"
 #include "dpmpi/objective/mlp.hpp"
-#include "objective/allocations.hpp"
 #include "objective/random_records.hpp"
+#include "support/allocations.hpp"
 
 namespace dpmpi::test {
 namespace {
