@@ -22,37 +22,36 @@ double Lattice::quantum() const { return std::ldexp(1.0, -k); }
 
 namespace {
 
-void check_room(Lattice lattice, double bound, std::uint64_t largest_batch) {
-  if (std::abs(lattice.k) > 100)
+// `k` may be infinite, where a product overflows: it becomes an int behind its check.
+Lattice checked(double k, double bound, std::uint64_t largest_batch) {
+  if (!(std::abs(k) <= 100))
     throw ConfigError(fmt::format(
         "a bound of {} is out of the range of float32 arithmetic: scale clip and data to order 1", bound));
+  const Lattice lattice{static_cast<int>(k)};
   const double largest = static_cast<double>(largest_batch) * (bound * lattice.scale() + 1.0);
   if (largest >= std::ldexp(1.0, 62))
     throw ConfigError(fmt::format("a sum of {} records bounded by {} does not fit the integer lattice (2^62)",
                                   largest_batch, bound));
+  return lattice;
 }
 
 }  // namespace
 
 Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch) {
-  verify(bound > 0 && std::isfinite(bound) && noise_std >= 0, "lattice needs a positive finite bound");
+  verify(bound > 0 && noise_std >= 0, "lattice needs a positive bound");
   const double fine = std::ceil(std::log2(4096.0 * std::sqrt(static_cast<double>(dim)) / bound));
   const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
   const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
-  const Lattice lattice{static_cast<int>(std::min({fine, fits, fills}))};
-  check_room(lattice, bound, largest_batch);
-  return lattice;
+  return checked(std::min({fine, fits, fills}), bound, largest_batch);
 }
 
 Lattice Lattice::finest(double bound, double noise_std, std::uint64_t largest_batch) {
-  verify(bound > 0 && std::isfinite(bound) && noise_std >= 0, "lattice needs a positive finite bound");
+  verify(bound > 0 && noise_std >= 0, "lattice needs a positive bound");
   // Half of the room for the noise.
   const double room =
       std::floor(60.0 - std::log2(bound * static_cast<double>(std::max<std::uint64_t>(1, largest_batch))));
   const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : std::ceil(40.0 - std::log2(bound));
-  const Lattice lattice{static_cast<int>(std::min(room, fills))};
-  check_room(lattice, bound, largest_batch);
-  return lattice;
+  return checked(std::min(room, fills), bound, largest_batch);
 }
 
 LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra,

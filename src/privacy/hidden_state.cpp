@@ -80,8 +80,8 @@ double gap_before(const HiddenState& run, const Stretch& stretch, std::uint64_t 
   return std::min(run.diameter, static_cast<double>(stretch.steps() - window) * run.drift);
 }
 
-// A map that ignores the records moves by `error` more than it should, and where there is no directional noise the
-// isotropic noise hides the record's own shift, too: (1 + a)^2 / s2^2 a step.
+// Where there is no directional noise, the isotropic noise hides the record's own shift of 1, too: a step costs
+// (1 + a)^2 / s2^2. Charged at every step, also where parts leave the record out.
 double closing_cost(const HiddenState& run, const Stretch& stretch, std::uint64_t window, const Growth& growth) {
   const double own_shift = run.directional_multiplier == 0 ? 1 : 0;
   const double gap = gap_before(run, stretch, window) * std::exp(growth.log_excess);

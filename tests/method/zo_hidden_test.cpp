@@ -426,8 +426,9 @@ TEST(ZoHidden, ReshuffledPassesUseEveryRecordOnce) {
   const Shuffled rule{.seed = 3, .first = 30, .batch = 30, .leaves = 1, .runs = 10, .reshuffle = true};
   Shuffled once = rule;
   once.reshuffle = false;
-  EXPECT_EQ(shuffle_slots(once, 300, 0), shuffle_slots(once, 300, 4));
-  EXPECT_NE(shuffle_slots(rule, 300, 0), shuffle_slots(rule, 300, 4));
+  const BlockLayout layout = testing::numbered_shard(300).layout;
+  EXPECT_EQ(shuffle_slots(once, layout, 0), shuffle_slots(once, layout, 4));
+  EXPECT_NE(shuffle_slots(rule, layout, 0), shuffle_slots(rule, layout, 4));
   const Query query = Query::declare({.name = "count",
                                       .dim = 1,
                                       .sampling = rule,

@@ -89,7 +89,8 @@ TEST(Dither, MakesNoiseOnALatticeContinuous) {
     return most;
   };
   const auto bound = [](double tau) {
-    return 2.01 * std::exp(-2 * std::numbers::pi * std::numbers::pi * tau * tau * s * s / (s * s + tau * tau));
+    const double exponent = 2 * std::numbers::pi * std::numbers::pi * tau * tau * s * s / (s * s + tau * tau);
+    return 2 * (std::exp(-exponent) + std::exp(-4 * exponent) + std::exp(-9 * exponent));
   };
   EXPECT_GT(ripple(.25), 0.01);  // the lattice shows
   for (const double tau : {.25, .5, .75}) EXPECT_LE(ripple(tau), bound(tau)) << tau;

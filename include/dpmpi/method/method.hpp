@@ -29,6 +29,8 @@ struct PublicFacts {
   double delta = 1e-5, epsilon = 0, noise_multiplier = 0;
   /// Every rank may see un-noised sums and hidden iterates (privacy.trust = cluster).
   bool ranks_trusted = true;
+  /// The noise multiplier is found from privacy.epsilon, not given.
+  bool calibrated = false;
 };
 
 /// What a method derived from its options and the public facts, each under its source's own symbol.
