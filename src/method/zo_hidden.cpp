@@ -56,6 +56,11 @@ class ZoHidden : public Method {
   }
 
   std::vector<std::string> assumptions(const PublicFacts&) const override { return setup_.assumptions(); }
+  void check_assumptions(Objective& objective, const PublicFacts& facts) const override {
+    if (!setup_.event) return;
+    check_smoothness(objective, {facts.data.features, facts.data.storage, facts.bias}, *setup_.smoothness,
+                     options_.feature_bound, options_.label_bound, setup_.R + setup_.xi);
+  }
   std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     return options_.paper ? setup_.paper_curve(queries.at(0), facts.delta) : std::string();
   }

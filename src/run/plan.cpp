@@ -192,6 +192,7 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
 
 PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
   PublicFacts facts{data, &objective, config.privacy.which()};
+  facts.bias = static_cast<float>(config.data.bias);
   if (!config.method->is_private()) return facts;
   facts.delta = resolve_delta(config, facts);
   facts.epsilon = config.privacy.epsilon;

@@ -107,6 +107,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   facts_ = public_facts(config, facts_.data, *objective_);
   plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
+  config.method->check_assumptions(*objective_, facts_);
 
   // 2. The records, and the door in front of them.
   open_records(start);

@@ -413,6 +413,25 @@ TEST(ZoHidden, RefusesLossesThatNobodyCertified) {
   }
 }
 
+// Declared constants that the loss does not keep are found out on synthetic records; true ones are not.
+TEST(ZoHidden, ChecksDeclaredConstants) {
+  for (const auto& [smoothness, lipschitz, holds] :
+       {std::tuple{"0.25", "1", true}, {"0.02", "1", false}, {"0.25", "0.05", false}}) {
+    const auto objective = logistic();
+    const auto method = testing::make_method(
+        "zo-hidden",
+        with(hidden, {{"smoothness", smoothness}, {"lipschitz", lipschitz}, {"i_have_proved_it", "true"}}));
+    PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+    facts.noise_multiplier = 50;
+    method->queries(facts, 50);
+    EXPECT_EQ(method->assumptions(facts).at(0).find("user asserted") != std::string::npos, true);
+    if (holds)
+      EXPECT_NO_THROW(method->check_assumptions(*objective, facts)) << smoothness;
+    else
+      EXPECT_THROW(method->check_assumptions(*objective, facts), PrivacyError) << smoothness << " " << lipschitz;
+  }
+}
+
 // With a failure probability for clips the automatic clip is smaller, and the event says so.
 TEST(ZoHidden, SmallerClipsCostDelta) {
   const auto sure = trial(hidden, 50), likely = trial(with(hidden, {{"clip_failure", "1e-6"}}), 50);

@@ -29,6 +29,8 @@ struct PublicFacts {
   double delta = 1e-5, epsilon = 0, noise_multiplier = 0;
   /// Every rank may see un-noised sums and hidden iterates (privacy.trust = cluster).
   bool ranks_trusted = true;
+  /// Value of the bias column.
+  float bias = 1;
   /// The noise multiplier is found from privacy.epsilon, not given.
   bool calibrated = false;
 };
@@ -53,6 +55,9 @@ class Method {
   virtual std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const = 0;
   /// What the guarantee takes for granted beside the proof, in words, for certificates.
   virtual std::vector<std::string> assumptions(const PublicFacts& /*facts*/) const { return {}; }
+  /// Tries what can be tried of them on synthetic public records, before any step. Throws PrivacyError. Local;
+  /// changes what was prepared in the objective.
+  virtual void check_assumptions(Objective& /*objective*/, const PublicFacts& /*facts*/) const {}
   /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
   virtual std::string remarks(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
     return {};
