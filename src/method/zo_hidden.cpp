@@ -24,6 +24,7 @@
 #include "dpmpi/method/hidden_setup.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/objective/projected_differences.hpp"
+#include "dpmpi/privacy/hidden_state.hpp"
 
 namespace dpmpi {
 namespace {
@@ -88,6 +89,8 @@ class ZoHidden : public Method {
     velocity_.assign(options_.momentum > 0 ? w_.size() : 0, 0.0);
     mean_.assign(options_.average > 0 ? w_.size() : 0, 0.0);
     along_.assign(differences_.dim, 0.0);
+    if (const double s2 = noise_across(options_.T() - 1); setup_.event && s2 > 0)
+      dither_ = dither_share(setup_.h() / real(setup_.batch) * differences_.lattice.quantum() * setup_.length, s2);
     publish();
   }
 
@@ -142,14 +145,20 @@ class ZoHidden : public Method {
     probes_ = std::make_unique<ProjectedDifferences>(*objective_, *frames_, setup_.rule(options_));
   }
 
-  // to += s2 (I - U U^T / |u|^2) z.
+  /// s2 at step t, from the noise that the query has.
+  double noise_across(std::uint64_t t) const {
+    return setup_.h() / real(setup_.batch) * differences_.noise_std / setup_.along() * setup_.across(t);
+  }
+
+  // to += s2 (I - (1 - kappa) U U^T / |u|^2) z: a small part of z stays in the span, because the noise there lies
+  // on the lattice and would leave the bits of w below a quantum bare.
   void add_noise_across(Curator& curator, std::uint64_t t, std::span<double> to) {
     across_.resize(w_.size());
     curator.shared_noise(t, 0, across_);
-    const double s2 = setup_.h() / real(setup_.batch) * differences_.noise_std / setup_.along() * setup_.across(t);
+    const double s2 = noise_across(t);
     for (double& z : across_) z *= s2;
     frames_->project(across_, along_);
-    for (double& z : along_) z /= -setup_.length * setup_.length;
+    for (double& z : along_) z *= -(1 - dither_) / (setup_.length * setup_.length);
     frames_->add(along_, across_);
     for (std::size_t j = 0; j < to.size(); ++j) to[j] += across_[j];
   }
@@ -184,6 +193,7 @@ class ZoHidden : public Method {
   mutable HiddenSetup setup_;  // of the last call of queries()
   Objective* objective_ = nullptr;
   Query differences_;
+  double dither_ = 0;  // kappa
   std::unique_ptr<Frames> frames_;
   std::unique_ptr<ProjectedDifferences> probes_;
   std::vector<double> w_, along_, across_, velocity_, mean_;
