@@ -168,9 +168,10 @@ void describe_run(HiddenSetup& s, const HiddenOptions& options, const PublicFact
   run.directions = static_cast<std::uint64_t>(s.K);
   run.dimension = static_cast<std::uint64_t>(s.d);
   run.population = s.records;
-  run.batch = s.batch;
   run.parts = cyclic ? cyclic->parts : shuffled ? shuffled->runs : 1;
-  run.reshuffled = shuffled && shuffled->reshuffle;
+  // A pass of one part takes its records in every step: no fresh sample, although it leaves some records out.
+  run.batch = shuffled && run.parts == 1 ? s.records : s.batch;
+  run.reshuffled = shuffled && shuffled->reshuffle && run.parts > 1;
   run.failure = options.clip_failure;
   if (const auto released = options.released_steps(); released.size() > 1) run.releases = released;
   s.event = run;

@@ -12,6 +12,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/frames.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
+#include "dpmpi/privacy/hidden_state.hpp"
 #include "method/trial.hpp"
 
 namespace dpmpi {
@@ -187,6 +188,28 @@ TEST(ZoHidden, NoiseFollowsTheSchedule) {
   EXPECT_LT(out[0] / full, 1e-20);
   EXPECT_NEAR(in[1] / (s1 * s1 + s2 * s2), 1, 0.21);
   EXPECT_NEAR(out[1] / (s2 * s2), 1, 0.14);
+}
+
+// The noise in the span lies on the lattice of the noised sums, as the steps before the window show. In the window
+// a part of the noise across stays in the span, so that no bits of the last iterate are left bare.
+TEST(ZoHidden, NoiseInTheSpanLeavesTheLatticeInTheWindow) {
+  auto t = trial(with(hidden, {{"ball", "1e6"}, {"radius", "1e-9"}, {"rate", "1"}}), 1000, nobody());
+  Frames frames(DirectionLaw::stiefel, 13, 4, t.curator->public_key());
+  const double quantum = 1.0 / 4 / 300 * t.queries[0].lattice.quantum();  // h / b times that of the sum
+  double largest_before = 0, mean_after = 0;
+  Vector before = state(t);
+  for (std::uint64_t step = 0; step < 200; ++step) {
+    t.run(1);
+    Vector now = state(t);
+    frames.begin(step);
+    for (const double a : along(frames, minus(now, before))) {
+      const double off = std::abs(a / quantum - std::nearbyint(a / quantum));
+      step < 100 ? largest_before = std::max(largest_before, off) : mean_after += off / 400;
+    }
+    before = std::move(now);
+  }
+  EXPECT_LT(largest_before, 0.02) << "rounding alone";
+  EXPECT_NEAR(mean_after, 0.25, 5 * std::sqrt(1.0 / 48 / 400)) << "as a uniform variable";
 }
 
 // A published implementation drew the noise from the generator that everybody can seed to form the directions. Here
@@ -438,6 +461,20 @@ TEST(ZoHidden, SmallerClipsCostDelta) {
   EXPECT_LT(likely.derived("C"), sure.derived("C"));
   EXPECT_EQ(likely.queries[0].hidden->failure, 1e-6);
   EXPECT_EQ(sure.queries[0].hidden->failure, 0);
+}
+
+// A public partition whose pass has room for one part takes the same records in every step: nothing is amplified.
+TEST(ZoHidden, OnePartOfMostRecordsIsNoFreshSample) {
+  for (const char* sampling : {"shuffle_once", "reshuffle"}) {
+    const auto one = trial(with(hidden, {{"sampling", sampling}, {"batch", "180"}}), 50);
+    const auto events = one.queries[0].events(0, 400);
+    const auto& run = std::get<HiddenState>(events.at(0).mechanism);
+    EXPECT_FALSE(run.sampled()) << sampling;
+    EXPECT_EQ(run.drift, 180) << "the sum is divided by the batch";
+    // Who sees every iterate: 100 steps with f = 1 and 300 with noise everywhere, each of which may use the record.
+    const double f = 0.4, both = f + (1 - f) * 4 / 13;
+    EXPECT_NEAR(composition_mu(run), std::sqrt(100 + 300 / both) / 50, 1e-9) << sampling;
+  }
 }
 
 // Every reshuffled pass uses each record once, in an order of its own.
