@@ -56,13 +56,16 @@ std::string composition_text(const HiddenOptions& options, const PublicFacts& fa
 }
 
 // The constants, declared or known from the form of the loss, on the ball that probes may reach.
-std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFacts& facts, double reach) {
+std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFacts& facts, double ball,
+                                    double xi) {
+  const double reach = ball + xi;
   const bool linear = ProjectedDifferences::linear(*facts.objective);
   if (options.smooth > 0 && options.lipschitz > 0 && options.proved) {
-    // Margins and directions are sums of d products in double; other losses differences of float32 points.
+    // Margins and directions are sums of d products in double; other losses are read at float32 points, two for a
+    // difference, that are a float32 step apart.
     const double terms = static_cast<double>(facts.objective->dim()) + 8;
     const double rounding = linear ? terms * 0x1p-53 * (options.smooth * reach + options.lipschitz)
-                                   : 0x1p-24 * options.lipschitz * reach / std::max(options.radius, 0x1p-60);
+                                   : 0x1p-24 * options.lipschitz * (reach / xi + 2);
     return Smoothness{.M = options.smooth,
                       .lower = options.curvature,
                       .L = options.lipschitz,
@@ -77,8 +80,10 @@ std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFa
 }
 
 // The largest radius at which finite differences add `free_error` to the distance of coupled runs, as if the clip
-// were L.
+// were L. Of losses that are read at float32 points: the radius at which curvature and rounding add the same.
 double free_radius(const HiddenSetup& s, const Smoothness& smooth) {
+  if (!s.linear)
+    return std::min(0.01 * s.R, std::sqrt(0x1p-22 * smooth.L * s.R / (smooth.M - std::min(smooth.lower, 0.0))));
   const double e = free_error * smooth.L / (std::sqrt(s.K) * real(s.batch));
   double xi = e * (smooth.convex ? 4 : 2) / smooth.M;
   if (smooth.T3) xi = std::max(xi, *smooth.T3 > 0 ? std::sqrt(6 * e / *smooth.T3) : default_radius);
@@ -88,10 +93,10 @@ double free_radius(const HiddenSetup& s, const Smoothness& smooth) {
 void choose_radius(HiddenSetup& s, const HiddenOptions& options, const PublicFacts& facts) {
   s.xi = options.radius > 0 ? options.radius : default_radius;
   const double ball = std::isinf(s.R) ? 0 : s.R;
-  s.smoothness = constants(options, facts, ball + s.xi);
+  s.smoothness = constants(options, facts, ball, s.xi);
   if (!s.smoothness || std::isinf(s.R)) return;
   if (options.radius == 0) s.xi = free_radius(s, *s.smoothness);
-  s.smoothness = constants(options, facts, ball + s.xi);
+  s.smoothness = constants(options, facts, ball, s.xi);
   s.error = s.smoothness->probe_error(s.xi);
 }
 
@@ -128,11 +133,11 @@ void choose_clip(HiddenSetup& s, const HiddenOptions& options, const PublicFacts
 }
 
 // The step w -> D w - h U U^T grad a(w) with D = 1 - omega on regularised coordinates, 1 on others: across the
-// directions it shrinks distances by max D, along them by the largest eigenvalue of D - h Hessian. `fill`: the
-// smallest share of b that a batch holds.
-void contraction(HiddenSetup& s, double most, double least, double fill) {
+// directions it shrinks distances by max D, along them by the largest eigenvalue of D - h Hessian. Curvature above
+// 0 is not used: slots that are empty and records that are not finite, in either dataset, count as 0 and have none.
+void contraction(HiddenSetup& s, double most, double least) {
   const Smoothness& m = *s.smoothness;
-  const double top = most - s.h() * (m.lower > 0 ? fill : 1) * m.lower, bottom = least - s.h() * m.M;
+  const double top = most - s.h() * std::min(m.lower, 0.0), bottom = least - s.h() * m.M;
   s.zeta = most;
   s.c = std::max(std::abs(top), std::abs(bottom)) / most;
 }
@@ -154,11 +159,10 @@ void rounding(HiddenSetup& s) {
 void describe_run(HiddenSetup& s, const HiddenOptions& options, const PublicFacts& facts) {
   const auto* cyclic = std::get_if<Cyclic>(&s.sampling);
   const auto* shuffled = std::get_if<Shuffled>(&s.sampling);
-  const double fill = cyclic ? std::floor(real(s.records) / real(cyclic->parts)) / real(s.batch) : 1;
   if (s.omega >= 1)
     throw ConfigError(
         fmt::format("objective.l2 takes all of w in a step (omega = {:.3g}): make method.rate smaller", s.omega));
-  contraction(s, regularises_all(*facts.objective) ? 1 - s.omega : 1, 1 - s.omega, fill);
+  contraction(s, regularises_all(*facts.objective) ? 1 - s.omega : 1, 1 - s.omega);
   HiddenState run;
   run.steps = s.steps;
   run.diameter = 2 * s.R / s.shift();
@@ -188,7 +192,9 @@ void choose_noise(HiddenSetup& s, const HiddenOptions& options, const PublicFact
     if (s.N == 0) s.N = best.window;
     if (s.f == HiddenOptions::automatic) s.f = best.share;
   }
-  if (s.N == 0) {  // no coupling is better than composition
+  if (s.N == 0 ||
+      (s.f == 1 && options.share == HiddenOptions::automatic)) {  // no coupling is better than composition
+    s.N = 0;
     s.event.reset(), s.f = 1;
     return;
   }
@@ -214,7 +220,7 @@ void hide(HiddenSetup& s, const HiddenOptions& options, const PublicFacts& facts
 }  // namespace
 
 std::string hidden_refusal(const HiddenOptions& options, const PublicFacts& facts) {
-  const bool known = has_known_form(*facts.objective);
+  const bool known = has_known_form(*facts.objective), linear = ProjectedDifferences::linear(*facts.objective);
   if (options.law != "stiefel") return fmt::format("HS-03 method.law = {} is not stiefel", options.law);
   if (options.ball == 0) return "HS-04 no projection: method.ball is not set";
   if (options.share == 1) return "HS-05 method.share = 1 in the window: there is no noise across the directions";
@@ -223,8 +229,10 @@ std::string hidden_refusal(const HiddenOptions& options, const PublicFacts& fact
   if (options.release == "all") return "HS-07 method.release = all: every iterate is seen";
   if (options.average > 0) return "HS-07 method.average > 0: an average of iterates tells about all of them";
   if (!options.start.empty()) return "HS-08 method.start comes from outside of the run and may depend on records";
-  if (known && options.feature_bound == 0 && options.smooth == 0)
+  if (options.feature_bound == 0 && (options.declares() ? linear : known))
     return "HS-09 method.feature_bound is not set: the norm of records is not bounded";
+  if (linear && facts.objective->label_kind() == LabelKind::real && options.label_bound == 0 && options.declares())
+    return "HS-09 method.label_bound is not set: labels are not bounded";
   if (options.momentum > 0) return "HS-10 method.momentum > 0: the step is not the map that the proof is about";
   if (options.paper && facts.objective->dim() < 2 * options.K())
     return "HS-11 method.paper needs at least 2 K parameters: the paper's bound on the directions' overlap does";
