@@ -381,6 +381,7 @@ TEST(ZoHidden, RefusesWhatTheBoundDoesNotCover) {
       {"HS-07", {{"average", "0.9"}}},
       {"HS-08", {{"start", "1,2"}}},
       {"HS-09", {{"feature_bound", "0"}}},
+      {"HS-09", {{"feature_bound", "0"}, {"smoothness", "1"}, {"lipschitz", "1"}, {"i_have_proved_it", "true"}}},
       {"HS-10", {{"momentum", "0.9"}}},
       {"HS-11", {{"paper", "true"}, {"directions", "7"}}},
       {"HS-01", {{"smoothness", "1"}, {"lipschitz", "1"}}},
@@ -453,6 +454,62 @@ TEST(ZoHidden, ChecksDeclaredConstants) {
     else
       EXPECT_THROW(method->check_assumptions(*objective, facts), PrivacyError) << smoothness << " " << lipschitz;
   }
+}
+
+// A slot may be empty and a record not finite: then the mean loss is less curved than every loss was declared to
+// be.
+TEST(ZoHidden, CountsOnNoCurvatureAboveZero) {
+  const auto with_curvature = [](const char* lower) {
+    const auto t = trial(
+        with(hidden,
+             {{"smoothness", "0.25"}, {"lipschitz", "1"}, {"curvature", lower}, {"i_have_proved_it", "true"}}),
+        50);
+    EXPECT_DOUBLE_EQ(t.derived("h"), 4) << "1 / M";
+    return t.derived("c");
+  };
+  EXPECT_EQ(with_curvature("0.1"), 1);
+  EXPECT_EQ(with_curvature("0"), 1);
+  EXPECT_NEAR(with_curvature("-0.1"), 1.4, 1e-12);
+}
+
+// Squared losses are as steep as labels are large, whatever was declared.
+TEST(ZoHidden, BoundsLabelsOfDeclaredLosses) {
+  const auto objective = testing::make_objective("squared", {shape.features, shape.storage, shape.bias});
+  PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+  facts.noise_multiplier = 50;
+  const Settings declared =
+      with(hidden, {{"smoothness", "1"}, {"lipschitz", "2"}, {"i_have_proved_it", "true"}, {"rate", "1"}});
+  EXPECT_THROW(testing::make_method("zo-hidden", declared)->queries(facts, 1), PrivacyError);
+  EXPECT_NO_THROW(testing::make_method("zo-hidden", with(declared, {{"label_bound", "1"}}))->queries(facts, 1));
+}
+
+// Losses that are read at float32 points have an error L R / (2^24 xi) beside that of the curvature.
+TEST(ZoHidden, ChoosesTheRadiusOfDeclaredLosses) {
+  std::vector<std::pair<std::string, std::string>> network{{"objective.hidden", "3"}, {"objective.classes", "2"}};
+  const auto objective = testing::make_objective("mlp", {shape.features, shape.storage, shape.bias}, network);
+  PublicFacts facts{{20, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+  facts.noise_multiplier = 50;
+  const Settings declared =
+      with(hidden, {{"feature_bound", "0"}, {"smoothness", "2"}, {"lipschitz", "3"}, {"i_have_proved_it", "true"}});
+  const auto radius = [&](const Settings& settings) {
+    const auto method = testing::make_method("zo-hidden", settings);
+    const std::vector<Query> queries{
+        Query::declare(method->queries(facts, 50).at(0), 0, facts.adjacency, facts.data.records)};
+    for (const auto& [key, value] : method->derived(facts, queries))
+      if (key == "xi") return std::get<double>(value);
+    return 0.0;
+  };
+  EXPECT_NEAR(radius(declared), std::sqrt(4 * 0x1p-24 * 3 * 0.5 / 2), 1e-12);
+  EXPECT_EQ(radius(with(declared, {{"radius", "3e-4"}})), 3e-4);
+  EXPECT_THROW(radius(with(declared, {{"radius", "1e-9"}})), PrivacyError) << "rounding";
+}
+
+// A window that is asked for where no share of the noise makes it better than composition.
+TEST(ZoHidden, FallsBackToCompositionWhereNoWindowHelps) {
+  Settings settings = with(hidden, {{"steps", "5"}, {"window", "3"}});
+  settings.erase("share");
+  const auto t = trial(settings, 50);
+  EXPECT_EQ(t.queries[0].events(0, 5), (std::vector<Event>{{Gaussian{50}, 5}}));
 }
 
 // With a failure probability for clips the automatic clip is smaller, and the event says so.
