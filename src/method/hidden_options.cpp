@@ -72,6 +72,9 @@ void HiddenOptions::declare(Options& options) {
 
 void HiddenOptions::validate(std::vector<std::string>& problems) const {
   if (share != automatic && share < 0) problems.emplace_back("method.share is -1 or in [0, 1]");
+  // Squares of lengths stay far from overflow and underflow, and the ball is resolved by float32.
+  if (ball > 0 && (ball < 1e-30 || ball > 1e30)) problems.emplace_back("method.ball is 0 or in [1e-30, 1e30]");
+  if (rate > 1e30) problems.emplace_back("method.rate is at most 1e30");
   if ((release == "ledger") != (release_every > 0))
     problems.emplace_back("method.release = ledger and method.release_every belong together");
   if (window > steps) problems.emplace_back("method.window is longer than the run (method.steps)");

@@ -8,6 +8,7 @@
 
 #include "dpmpi/method/hidden_setup.hpp"
 #include "dpmpi/privacy/hidden_paper.hpp"
+#include "dpmpi/privacy/hidden_state.hpp"
 
 namespace dpmpi {
 namespace {
@@ -15,6 +16,12 @@ namespace {
 double real(std::uint64_t n) { return static_cast<double>(n); }
 
 }  // namespace
+
+double HiddenSetup::dither(const Query& query) const {
+  const double s2 = h() / real(batch) * query.noise_std / along() * across(steps - 1);
+  if (!event || !(s2 > 0)) return 0;
+  return dither_share(h() / real(batch) * query.lattice.quantum() * length, s2);
+}
 
 Derived HiddenSetup::derived(const Query& query) const {
   const double z = query.noise_multiplier / along(), b = real(batch);
@@ -49,6 +56,7 @@ Derived HiddenSetup::derived(const Query& query) const {
   all.emplace_back("c", run.contraction);
   all.emplace_back("zeta", run.retention);
   all.emplace_back("c2", run.error * s);
+  if (const double kept = dither(query); kept > 0) all.emplace_back("kappa", kept);
   return all;
 }
 

@@ -89,8 +89,7 @@ class ZoHidden : public Method {
     velocity_.assign(options_.momentum > 0 ? w_.size() : 0, 0.0);
     mean_.assign(options_.average > 0 ? w_.size() : 0, 0.0);
     along_.assign(differences_.dim, 0.0);
-    if (const double s2 = noise_across(options_.T() - 1); setup_.event && s2 > 0)
-      dither_ = dither_share(setup_.h() / real(setup_.batch) * differences_.lattice.quantum() * setup_.length, s2);
+    dither_ = setup_.dither(differences_);
     publish();
   }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/hidden_options.hpp"
 #include "dpmpi/objective/frames.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
@@ -518,6 +519,35 @@ TEST(ZoHidden, SmallerClipsCostDelta) {
   EXPECT_LT(likely.derived("C"), sure.derived("C"));
   EXPECT_EQ(likely.queries[0].hidden->failure, 1e-6);
   EXPECT_EQ(sure.queries[0].hidden->failure, 0);
+}
+
+// Plans say so before anything is charged.
+TEST(ZoHidden, RefusesIsotropicNoiseBelowTheLattice) {
+  const auto t = trial(hidden, 50);
+  EXPECT_LT(t.derived("kappa"), 1e-6);
+  EXPECT_GT(t.derived("kappa"), 0);
+  const auto objective = logistic();
+  const auto method = testing::make_method("zo-hidden", with(hidden, {{"share", "0.9999999999999999"}}));
+  PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+  facts.noise_multiplier = 50;
+  const std::vector<Query> queries{
+      Query::declare(method->queries(facts, 50).at(0), 0, facts.adjacency, facts.data.records)};
+  EXPECT_THROW(method->derived(facts, queries), PrivacyError);
+}
+
+TEST(ZoHidden, KeepsLengthsInRange) {
+  for (const auto& [key, value, good] : {std::tuple{"ball", "1e-200", false},
+                                         {"ball", "1e200", false},
+                                         {"ball", "1e-30", true},
+                                         {"rate", "1e200", false}}) {
+    HiddenOptions options;
+    Options declared("method");
+    options.declare(declared);
+    std::vector<std::string> problems;
+    declared.read({{std::string("method.") + key, {value, "test"}}}, problems);
+    options.validate(problems);
+    EXPECT_EQ(problems.empty(), good) << key << " = " << value;
+  }
 }
 
 // A public partition whose pass has room for one part takes the same records in every step: nothing is amplified.

@@ -45,6 +45,9 @@ struct HiddenSetup {
   double across(std::uint64_t t) const;
   /// Deviation of the noise along the directions over that, where accounting is by composition with constant f.
   double along() const;
+  /// kappa, the part of the noise across that stays in the span; 0 without a window. Throws PrivacyError if the
+  /// lattice is too coarse for that noise.
+  double dither(const Query& query) const;
   QuerySpec query(const PublicFacts& facts, double z) const;
   DifferenceRule rule(const HiddenOptions& options) const;
   Derived derived(const Query& query) const;
