@@ -56,9 +56,11 @@ void HiddenOptions::declare(Options& options) {
            Range::non_negative())
       .add("label_bound", label_bound, "Y: real labels are moved into [-Y, Y] (0: labels as they are)",
            Range::non_negative())
-      .add("smoothness", smooth, "declared M: every record's gradient is M-Lipschitz (0: from the objective)",
+      .add("smoothness", smooth,
+           "declared M: every record's gradient, without objective.l2, is M-Lipschitz (0: from the objective)",
            Range::non_negative())
-      .add("curvature", curvature, "declared least eigenvalue of every record's Hessian (m >= 0, or -rho)")
+      .add("curvature", curvature,
+           "declared least eigenvalue of every record's Hessian (-rho; above 0 it counts as 0)")
       .add("lipschitz", lipschitz, "declared Lipschitz constant L of every record's loss", Range::non_negative())
       .add("i_have_proved_it", proved,
            "the declared constants hold for every admissible record on the ball of radius R + xi")
