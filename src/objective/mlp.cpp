@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/mlp_difference.hpp"
 #include "dpmpi/objective/mlp_head.hpp"
@@ -34,10 +32,12 @@ class Mlp final : public Objective {
   LabelKind label_kind() const override;
   std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
   std::size_t outputs() const override { return shape_.units.back(); }
-  std::vector<ParameterGroup> groups() const override;
-  double flops_per_record() const override;
+  std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
+  double flops_per_record() const override { return network_flops(shape_); }
   std::size_t micro_batch_rows() const override { return micro_rows; }
-  void initialise(const PublicStream& stream, std::span<float> w) const override;
+  void initialise(const PublicStream& stream, std::span<float> w) const override {
+    initialise_network(shape_, stream, w);
+  }
 
   void prepare(std::span<const float> w) override;
   void prepare_pair(std::span<const float> w, std::span<const float> v) override;
@@ -72,25 +72,6 @@ class Mlp final : public Objective {
 LabelKind Mlp::label_kind() const {
   if (shape_.head == Head::softmax) return LabelKind::class_;
   return shape_.head == Head::logistic || shape_.head == Head::ramp ? LabelKind::sign : LabelKind::real;
-}
-
-std::vector<ParameterGroup> Mlp::groups() const {
-  std::vector<ParameterGroup> all;
-  for (std::size_t l = 0; l < shape_.layers(); ++l) {
-    const std::string prefix = shape_.layers() == 1 ? "" : fmt::format("layer{}.", l + 1);
-    all.push_back({prefix + "weight", shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l)});
-    if (shape_.has_bias(l)) all.push_back({prefix + "bias", shape_.bias_offset(l), shape_.outputs(l), 1});
-  }
-  return all;
-}
-
-// Forward and weight gradient use every parameter, the backward pass those behind the first layer.
-double Mlp::flops_per_record() const {
-  return 6.0 * static_cast<double>(dim()) - 2.0 * static_cast<double>(shape_.parameters(0));
-}
-
-void Mlp::initialise(const PublicStream& stream, std::span<float> w) const {
-  initialise_network(shape_, stream, w);
 }
 
 void Mlp::prepare(std::span<const float> w) {
@@ -184,9 +165,7 @@ void Mlp::probe(const Rows& row, double radius, const DirectionTile& tile, std::
 }  // namespace
 
 std::unique_ptr<Objective> make_mlp(MlpShape shape) {
-  verify(shape.units.size() >= 2, "a network has inputs and outputs");
-  for (const std::size_t units : shape.units)
-    if (units == 0) throw ConfigError("a layer of the network has no units (or the records have no features)");
+  check_units(shape);
   return std::make_unique<Mlp>(std::move(shape));
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mlp_clip.hpp"
@@ -30,6 +32,27 @@ std::size_t gather_input(const MlpShape& shape, const Rows& rows, Scratch<T>& in
 }
 
 template std::size_t gather_input(const MlpShape&, const Rows&, Scratch<float>&);
+
+std::vector<ParameterGroup> network_groups(const MlpShape& shape) {
+  std::vector<ParameterGroup> all;
+  for (std::size_t l = 0; l < shape.layers(); ++l) {
+    const std::string prefix = shape.layers() == 1 ? "" : fmt::format("layer{}.", l + 1);
+    all.push_back({prefix + "weight", shape.weight_offset(l), shape.outputs(l), shape.inputs(l)});
+    if (shape.has_bias(l)) all.push_back({prefix + "bias", shape.bias_offset(l), shape.outputs(l), 1});
+  }
+  return all;
+}
+
+// Forward and weight gradient use every parameter, the backward pass those behind the first layer.
+double network_flops(const MlpShape& shape) {
+  return 6.0 * static_cast<double>(shape.dim()) - 2.0 * static_cast<double>(shape.parameters(0));
+}
+
+void check_units(const MlpShape& shape) {
+  verify(shape.units.size() >= 2, "a network has inputs and outputs");
+  for (const std::size_t units : shape.units)
+    if (units == 0) throw ConfigError("a layer of the network has no units (or the records have no features)");
+}
 
 // Variances: He et al. (2015) before relu, Glorot and Bengio (2010) before tanh and softplus.
 void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w) {

@@ -26,6 +26,13 @@ inline float label(const Rows& rows, std::size_t r) { return rows.records.label[
 template <class T>
 std::size_t gather_input(const MlpShape& shape, const Rows& rows, Scratch<T>& input);
 
+/// Each layer's matrix and bias, named layer1.weight, layer1.bias, ... (weight, bias if there is one layer).
+std::vector<ParameterGroup> network_groups(const MlpShape& shape);
+/// Floating-point operations of one clipped gradient.
+double network_flops(const MlpShape& shape);
+/// Throws ConfigError if a layer has no unit.
+void check_units(const MlpShape& shape);
+
 /// A public start point of the weights: Gaussian, of variances that keep the scale of signals; a single layer
 /// starts at zero, the centre of a convex problem. w: shape.dim() values.
 void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w);

@@ -85,6 +85,8 @@ class Objective {
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
   virtual void scores(const Rows& rows, std::span<float> out) = 0;
+  /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
+  virtual float decision_threshold() const { return 0; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
