@@ -24,6 +24,7 @@ class DpSgda : public Method {
  public:
   void declare(Options& options) override {
     options_.declare(options, clip_help());
+    options_.declare_budget(options);
     options.add("dual_share", dual_share_, "share of the noise budget that the dual gets", Range::open(0, 1));
   }
   void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }

@@ -26,6 +26,7 @@ double DifferenceRadius::between(std::span<const float> w, std::span<const float
 
 void PrivateDiffOptions::declare(Options& options, const char* clip_help) {
   SaddleOptions::declare(options, clip_help);
+  declare_budget(options);
   options
       .add("restart", restart, "rounds T from one full gradient to the next (1: alternating dp-sgda)",
            Range::closed(1, 0x1p40))

@@ -33,6 +33,12 @@ void SaddleOptions::declare(Options& options, const char* clip_help) {
            {"constant", "inverse", "primal", "closed_form"})
       .add("output", output, "which pair is the result: the last, or one drawn uniformly by the public seed",
            {"last", "uniform"})
+      .add("seed", seed, "public seed of start point and output", Range::at_least(0));
+  descent.declare(options);
+}
+
+void SaddleOptions::declare_budget(Options& options) {
+  options
       .add("prior", prior,
            "the share of positive records: a public constant of the objective, or released once with noise",
            {"public", "private"})
@@ -45,9 +51,7 @@ void SaddleOptions::declare(Options& options, const char* clip_help) {
            "method.stated_epsilon, times the plan's (privacy.noise_multiplier = 1: as printed)",
            {"exact", "paper"})
       .add("stated_epsilon", stated_epsilon, "epsilon that the paper's formulas are given (calibration = paper)",
-           Range::non_negative())
-      .add("seed", seed, "public seed of start point and output", Range::at_least(0));
-  descent.declare(options);
+           Range::non_negative());
 }
 
 void SaddleOptions::validate(std::vector<std::string>& problems) const {
@@ -59,10 +63,11 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
 }
 
 SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
+  if (sampling == "full") return FullBatch{};
   const auto m = static_cast<std::uint64_t>(batch);
   if (m > data.records)
     throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", m, data.records));
-  if (sampling == "full" || m == data.records) return FullBatch{};
+  if (m == data.records) return FullBatch{};
   if (sampling == "wor") return WithoutReplacement{m};
   return Poisson{static_cast<double>(m) / static_cast<double>(data.records)};
 }
@@ -91,8 +96,9 @@ double SaddleOptions::dual_rate_at(const SaddleObjective& f, std::uint64_t r, st
 }
 
 PaperNoise SaddleOptions::paper(const PublicFacts& facts) const {
-  return {static_cast<double>(facts.data.records), expected_batch(rule(facts.data), facts.data.records),
-          stated_epsilon, facts.delta};
+  const auto n = static_cast<double>(facts.data.records);
+  return {n, expected_batch(rule(facts.data), facts.data.records), stated_epsilon,
+          facts.delta > 0 ? facts.delta : std::pow(n, -1.1)};
 }
 
 QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, bool is_private) const {

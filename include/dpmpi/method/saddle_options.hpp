@@ -33,6 +33,8 @@ class SaddleOptions {
 
   /// `clip_help`: of method.clip.
   void declare(Options& options, const char* clip_help);
+  /// How noise is shared out: prior and calibration.
+  void declare_budget(Options& options);
   void validate(std::vector<std::string>& problems) const;
 
   SamplingRule rule(const DatasetFacts& data) const;
