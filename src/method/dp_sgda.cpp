@@ -124,7 +124,7 @@ class DpSgda : public Method {
   double multiplier(const PublicFacts& facts, bool joint, double noise_multiplier) const {
     if (!options_.as_printed()) return noise_multiplier;
     const double each = options_.paper(facts).dp_sgda(static_cast<double>(steps(facts)));
-    return noise_multiplier * each / (joint ? std::sqrt(2.0) : 1);
+    return noise_multiplier * per_sensitivity(each, facts.adjacency) / (joint ? std::sqrt(2.0) : 1);
   }
 
   double dual_share_ = 0.1;

@@ -78,7 +78,8 @@ double PrivateDiffOptions::multiplier(const PublicFacts& facts, std::string_view
                                                  : counts.dual);
   if (as_printed()) {
     const double R = real(rounds(facts.data)), T = static_cast<double>(restart);
-    return paper(facts).private_diff(family == "restart" ? R / T : family == "difference" ? R : N);
+    const double count = family == "restart" ? R / T : family == "difference" ? R : N;
+    return per_sensitivity(paper(facts).private_diff(count), facts.adjacency);
   }
   const double share = family == "restart" ? restart_share : family == "difference" ? difference_share : dual_share;
   double total = dual_share;

@@ -9,6 +9,8 @@
 
 namespace dpmpi {
 
+double per_sensitivity(double z, Adjacency adjacency) { return adjacency == Adjacency::replace_one ? z / 2 : z; }
+
 const SaddleObjective& saddle(const Objective* objective, const char* method) {
   const auto* f = dynamic_cast<const SaddleObjective*>(objective);
   if (!f) throw ConfigError(fmt::format("{} solves min-max problems, and this objective is none", method));
@@ -108,7 +110,7 @@ QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, bool is_private) 
           .dim = 1,
           .sampling = FullBatch{},
           .bound = {1},
-          .noise_multiplier = is_private ? prior_noise : 0,
+          .noise_multiplier = is_private ? per_sensitivity(prior_noise, facts.adjacency) : 0,
           .steps = 1,
           .schedule = {.period = rounds(facts.data)},
           .effort = 0};

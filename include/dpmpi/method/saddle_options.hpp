@@ -16,6 +16,9 @@
 
 namespace dpmpi {
 
+/// The noise multiplier of noise that is z times a clip: under replace_one a sum's sensitivity is twice its clip.
+double per_sensitivity(double z, Adjacency adjacency);
+
 /// The objective as the min-max problem that it must be. Throws ConfigError if it is none.
 const SaddleObjective& saddle(const Objective* objective, const char* method);
 
