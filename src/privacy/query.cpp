@@ -103,12 +103,12 @@ std::uint64_t Schedule::step_of(std::uint64_t release) const {
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
   if (slack.summed_rows <= 1) return slack.clip + rounding / 2;
-  // One micro-batch of at most b rows is replaced by one, or by two of together at most b + 1 rows. Each float32
-  // sum errs by at most (rows + 2) 2^-24 times the sum of the norms; each of the (at most three) sums is rounded
-  // once.
-  const double b = static_cast<double>(slack.summed_rows);
-  const double summation = (b * (b + 2) + (b + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
-  return slack.clip + summation + 1.5 * rounding;
+  // One micro-batch of at most B rows is replaced by one, or by two of together at most B + 1 rows; each is cut
+  // into float32 sums of at most b rows, s of B rows, so at most 2 s + 1 in all. A sum of m rows errs by at most (m
+  // + 2) 2^-24 times the sum of the norms (times the kernel's magnification), and is rounded once.
+  const double b = static_cast<double>(slack.summed_rows), sums = static_cast<double>(slack.sums), B = sums * b;
+  const double summation = slack.magnification * (B * (b + 2) + (B + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
+  return slack.clip + summation + (sums + 0.5) * rounding;
 }
 
 Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {

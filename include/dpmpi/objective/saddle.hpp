@@ -64,7 +64,7 @@ class SaddleObjective : public Objective {
   /// Moves y (dual_dim() values) to the nearest point of Y.
   virtual void project_dual(std::span<float> /*y*/) const {}
 
-  /// The largest norm of the record's part of grad_y, if it is bounded for every record: a clip that never binds.
+  /// The natural clip of the record's part of grad_y: its largest norm where that is bounded.
   virtual std::optional<double> dual_bound() const { return {}; }
   /// mu, if the mean of f is a quadratic -mu/2 |y|^2 + ... in y whatever the data: then the step 1/mu along grad_y
   /// leads to the maximum (the closed form).
