@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "curator_site.hpp"
 #include "dpmpi/core/discrete_gaussian.hpp"
@@ -39,9 +40,10 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
 // ends it, by its level; PrefixNoise keeps it as long as prefixes need it.
 std::span<const double> Curator::next_prefix_noise(Site& s, std::uint64_t step, double leaf_scale) {
   const std::uint64_t width = round_up(s.query.dim, 8);
-  return s.prefix->next(leaf_scale, [&](std::uint32_t level, std::span<double> out) {
+  const auto draw = [&](std::uint32_t level, std::span<double> out) {
     noise_->normals(step, s.query.site, level * width, out);
-  });
+  };
+  return s.prefix->next(leaf_scale, std::cref(draw));  // by reference: a step allocates nothing
 }
 
 // R_t = R_{t-1} + leaf_t + (n_t - n_{t-1}): the newest release, the present sum, and the change of the noise. All

@@ -57,7 +57,7 @@ struct Curator::Site {
   void shuffle(const Shard& shard) {
     const auto* rule = std::get_if<Shuffled>(&query.sampling);
     if (!rule) return;
-    const auto order = shuffle_slots(*rule, shard.layout.records);
+    const auto order = shuffle_slots(*rule, shard.layout);
     for (const auto& block : shard.blocks) shuffled.emplace_back(order, block.first_index, block.records.count);
   }
 

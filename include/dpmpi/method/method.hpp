@@ -26,6 +26,8 @@ struct PublicFacts {
   double rho = 1;
   /// The probability that the promise may fail, for formulas that contain it; 0: not known.
   double delta = 0;
+  /// The noise multiplier is found from privacy.epsilon, not given.
+  bool calibrated = false;
 };
 
 /// What a method derived from its options and the public facts, each under its source's own symbol.
