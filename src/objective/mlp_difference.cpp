@@ -15,29 +15,46 @@ bool usable(double square) {
   return sizeof(T) == 4 ? square < 0x1p80 : usable_square(square);
 }
 
-}  // namespace
+struct Norms {
+  double square;  ///< of Dd a'^T + d Da^T, with the guard
+  double parts;   ///< |Dd| |a'| + |d| |Da|
+};
 
 template <class T>
-double squared_norm(const LayerDifference<T>& layer) {
+Norms norms(const LayerDifference<T>& layer) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const std::size_t out = layer.delta_change.size(), in = layer.level.size();
   const double delta_change2 = squared_norm(layer.delta_change.data(), out);
   const double level2 = squared_norm(layer.level.data(), in);
-  if (!usable<T>(delta_change2) || !usable<T>(level2)) return none;
-  if (layer.delta.empty()) return delta_change2 * level2;
+  if (!usable<T>(delta_change2) || !usable<T>(level2)) return {none, none};
+  if (layer.delta.empty()) return {delta_change2 * level2, 0};
 
   const double delta2 = squared_norm(layer.delta.data(), out);
   const double level_change2 = squared_norm(layer.level_change.data(), in);
-  if (!usable<T>(delta2) || !usable<T>(level_change2)) return none;
+  if (!usable<T>(delta2) || !usable<T>(level_change2)) return {none, none};
   const double square = delta_change2 * level2 + delta2 * level_change2 +
                         2 * dot(layer.delta_change.data(), layer.delta.data(), out) *
                             dot(layer.level.data(), layer.level_change.data(), in);
   const double parts = std::sqrt(delta_change2 * level2) + std::sqrt(delta2 * level_change2);
-  return std::max(square + 0x1p-46 * static_cast<double>(in + out) * parts * parts, 0.25 * parts * parts);
+  return {std::max(0.0, square + 0x1p-46 * static_cast<double>(in + out) * parts * parts), parts};
+}
+
+}  // namespace
+
+template <class T>
+double squared_norm(const LayerDifference<T>& layer) {
+  return norms(layer).square;
+}
+
+template <class T>
+double clipping_square(const LayerDifference<T>& layer) {
+  const Norms n = norms(layer);
+  return std::isnan(n.square) ? n.square : std::max(n.square, 0.25 * n.parts * n.parts);
 }
 
 template double squared_norm(const LayerDifference<float>&);
 template double squared_norm(const LayerDifference<double>&);
+template double clipping_square(const LayerDifference<float>&);
 
 MlpDifference::MlpDifference(const MlpShape& shape, OutputLoss& loss)
     : shape_(shape),
@@ -105,7 +122,7 @@ LayerDifference<float> MlpDifference::layer_difference(std::size_t layer, std::s
 
 void MlpDifference::clip_row(std::size_t row, const L2Bound& bound) {
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
-  for (std::size_t l = 0; l < layers; ++l) factors_[l] = squared_norm(layer_difference(l, row));
+  for (std::size_t l = 0; l < layers; ++l) factors_[l] = clipping_square(layer_difference(l, row));
   double* slope = slope_changes_.data() + row * slopes;
   if (slopes > 0) factors_[layers] = squared_norm(slope, slopes);
   if (!squares_to_factors(bound, factors_)) {

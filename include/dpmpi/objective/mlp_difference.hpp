@@ -21,16 +21,19 @@ struct LayerDifference {
 };
 
 /// The squared norm of d a^T - d' a'^T = Dd a'^T + d Da^T, never below the true one:
-///   max(|Dd|^2 |a'|^2 + |d|^2 |Da|^2 + 2 <Dd, d> <a', Da> + 2^-46 S (|Dd| |a'| + |d| |Da|)^2,
-///       (|Dd| |a'| + |d| |Da|)^2 / 4),
-/// S = length of the dot products, all in double. The term with S exceeds the rounding of the others, which can
-/// cancel; without it a record of large activations could contribute many times the clip. The lower limit keeps the
-/// two parts of a clipped difference within twice the clip, so that rounding them stays small beside it; it binds
-/// only where more than half of them cancels. NaN if an operand is not finite (or its square exceeds 2^500, or 2^80
-/// for float32, whose smallest numbers are not that much smaller than a lattice's quantum). Lengths are multiples
-/// of 16.
+///   |Dd|^2 |a'|^2 + |d|^2 |Da|^2 + 2 <Dd, d> <a', Da> + 2^-46 S (|Dd| |a'| + |d| |Da|)^2,
+/// S = length of the dot products, all in double. The last term exceeds the rounding of the others, which can
+/// cancel; without it a record of large activations could contribute many times the clip. NaN if an operand is not
+/// finite (or its square exceeds 2^500; 2^80 for float32, whose smallest numbers are not that much smaller than a
+/// lattice's quantum). Lengths are multiples of 16.
 template <class T>
 double squared_norm(const LayerDifference<T>& layer);
+
+/// What a layer is clipped by: at least squared_norm(layer), and at least (|Dd| |a'| + |d| |Da|)^2 / 4. So the two
+/// parts of a clipped difference together keep within twice the clip, and rounding them stays small beside it, even
+/// where more than half of them cancels (where the layer is clipped more than it would have to be).
+template <class T>
+double clipping_square(const LayerDifference<T>& layer);
 
 /// The kernel, for the gradient by the weights and by the loss's slopes() (as MlpClippedGradient): the contribution
 /// uses the very same bits Dd, a', d, Da as the norm.
