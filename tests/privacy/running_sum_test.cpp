@@ -292,5 +292,13 @@ TEST(RunningSum, RefusesWhatHasNoAnalysis) {
   EXPECT_THROW(Query::declare(poisson, 0, Adjacency::replace_one, 400), BugError);
 }
 
+// In the plan, before the data: what the root could not keep.
+TEST(RunningSum, RefusesNoiseThatDoesNotFitTheRoot) {
+  RunningSum rule = fenwick;
+  rule.strategy = Strategy::sqrt_toeplitz;
+  EXPECT_THROW(Query::declare(spec(1, 100'000'000, 8, rule), 0, Adjacency::replace_one, 400), ConfigError);
+  EXPECT_NO_THROW(Query::declare(spec(0, 100'000'000, 8, rule), 0, Adjacency::replace_one, 400));
+}
+
 }  // namespace
 }  // namespace dpmpi
