@@ -40,7 +40,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     : comm_(comm), shard_(shard) {
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
-    steps_ = std::max(steps_, query.steps);
+    if (query.steps > 0) steps_ = std::max(steps_, query.schedule.step_of(query.steps - 1) + 1);
     sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
     sites_.back()->shuffle(shard);
     if (comm.is_root()) sites_.back()->start_running_sum();
@@ -93,7 +93,7 @@ const Query& Curator::query(std::uint32_t site) const {
 // The ledger was written window by window; of the last window an interrupted write may have left some lines only.
 // No noise was drawn under those, and they are completed here, as they would have been.
 void Curator::resume_at(std::uint64_t t) {
-  for (auto& s : sites_) s->next = t;
+  for (auto& s : sites_) s->next = s->query.releases_before(t);
   reserved_ = 0;
   if (comm_.is_root()) {
     verify(ledger_ != nullptr, "a release needs a ledger");
@@ -116,7 +116,7 @@ void Curator::resume_at(std::uint64_t t) {
   }
   comm_.broadcast(reserved_);
   for (auto& s : sites_)
-    if (s->prefix) replay_noise(*s, t);
+    if (s->prefix) replay_noise(*s, s->next);
 }
 
 std::uint64_t Curator::window_end(std::uint64_t step) const {
@@ -128,15 +128,16 @@ std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t las
   std::vector<LedgerEntry> lines;
   for (const auto& s : sites_) {
     const Query& q = s->query;
-    const std::uint64_t end = std::min(last, q.steps);
-    for (const auto& event : q.events(std::min(first, end), end))
-      lines.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", first, end - 1,
+    const std::uint64_t begin = q.releases_before(first), end = q.releases_before(last);
+    for (const auto& event : q.events(begin, end))
+      lines.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", begin, end - 1,
                                           q.name, q.bound.clip, q.eta)});
   }
   return lines;
 }
 
-// Writes the ledger lines of the next steps of all queries in one go: before any noise of these steps is used.
+// Writes the ledger lines of the run's next steps, of all queries, in one go: before any noise of these steps is
+// used.
 void Curator::reserve(std::uint64_t step) {
   const Stopwatch watch(timing_.ledger);
   const InPhase phase(Phase::ledger);
@@ -177,7 +178,7 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
   if (t >= s.query.steps)
     throw PrivacyError(
         fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
-  if (t >= reserved_) reserve(t);
+  if (const std::uint64_t step = s.query.schedule.step_of(t); step >= reserved_) reserve(step);
   const std::uint64_t window = t / reserved_steps * reserved_steps;
   const bool quotas = std::holds_alternative<WithoutReplacement>(s.query.sampling);
   if (quotas && s.quotas_from != window + 1) {
@@ -237,7 +238,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   const std::uint64_t step = total.value_.step;
   verify(s.summed == step + 1 && step >= s.next, "a sum is released once, before the query's next sum");
   s.next = step + 1;
-  verify(s.next <= reserved_, "a release without its ledger line");
+  verify(s.query.schedule.step_of(step) < reserved_, "a release without its ledger line");
   if (comm_.is_root()) {
     const Stopwatch watch(timing_.noise);
     const auto message = s.sum.message();

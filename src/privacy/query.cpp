@@ -91,6 +91,16 @@ std::optional<Noise> parse_noise(std::string_view text) {
   return {};
 }
 
+std::uint64_t Schedule::releases_before(std::uint64_t step) const {
+  const std::uint64_t place = std::clamp(step % period, begin, end);
+  return (step / period * (end - begin) + place - begin) * times;
+}
+
+std::uint64_t Schedule::step_of(std::uint64_t release) const {
+  const std::uint64_t visit = release / times;
+  return visit / (end - begin) * period + begin + visit % (end - begin);
+}
+
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
   if (slack.summed_rows <= 1) return slack.clip + rounding / 2;
@@ -109,6 +119,9 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   query.adjacency = adjacency;
   query.records = records;
   verify(spec.dim > 0 && spec.bound.clip > 0 && records > 0, "a query needs coordinates, a bound and records");
+  verify(spec.schedule.begin < spec.schedule.end && spec.schedule.end <= spec.schedule.period &&
+             spec.schedule.times > 0,
+         "a schedule names steps of its period");
   check_pass(spec, records);
   if (spec.running) check_running(spec);
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
@@ -138,6 +151,10 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   }
   if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
+}
+
+std::uint64_t Query::releases_before(std::uint64_t step) const {
+  return std::min(steps, schedule.releases_before(step));
 }
 
 std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const {

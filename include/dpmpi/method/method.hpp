@@ -24,6 +24,8 @@ struct PublicFacts {
   Adjacency adjacency = Adjacency::add_remove;
   /// The privacy target as rho-GDP, for methods that choose their settings by it.
   double rho = 1;
+  /// The probability that the promise may fail, for formulas that contain it; 0: not known.
+  double delta = 0;
   /// The noise multiplier is found from privacy.epsilon, not given.
   bool calibrated = false;
 };
