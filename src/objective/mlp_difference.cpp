@@ -55,6 +55,7 @@ double clipping_square(const LayerDifference<T>& layer) {
 template double squared_norm(const LayerDifference<float>&);
 template double squared_norm(const LayerDifference<double>&);
 template double clipping_square(const LayerDifference<float>&);
+template double clipping_square(const LayerDifference<double>&);
 
 MlpDifference::MlpDifference(const MlpShape& shape, OutputLoss& loss)
     : shape_(shape),
@@ -100,6 +101,7 @@ void MlpDifference::set_output_deltas(const Rows& rows) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const float *at_v = pair_.level(last).row(r), *change = pair_.level_change(last).row(r);
     std::copy_n(at_v, outputs_.size(), outputs_.begin());
+    loss_.select(rows, r);
     loss_.gradient(outputs_.data(), label(rows, r), tail_v_, delta_v_.data(), slope_v_.data());
     for (std::size_t k = 0; k < outputs_.size(); ++k) outputs_[k] += static_cast<double>(change[k]);
     double* slope = slope_changes_.data() + r * slopes;
