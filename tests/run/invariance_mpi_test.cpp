@@ -34,13 +34,15 @@ Settings needs(const std::string& objective, Storage storage) {
       {"softmax", {"objective.classes=5"}},
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
       {"auc", {"objective.prior=0.3", "objective.scorer=mlp", "objective.hidden=6"}},
+      {"worst_group", {"objective.group_sizes=200,100", "objective.head=logistic", "objective.hidden=6"}},
   };
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
   const bool classes = objective == "mlp" || objective == "softmax";
-  const bool sign =
-      objective == "logistic" || objective == "smoothed_hinge" || objective == "ramp" || objective == "auc";
-  const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : "regression";
+  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "ramp" ||
+                    objective == "auc" || objective == "worst_group";
+  const bool transitions = objective == "td";
+  const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
   const auto file = [&](const char* part) {
     const std::string name = fmt::format("{}/{}{}", folder(), kind, part);
     if (storage == Storage::dense_u8) return name + ".images," + name + ".labels";
@@ -49,7 +51,7 @@ Settings needs(const std::string& objective, Storage storage) {
   settings.push_back("data.train=" + file(""));
   settings.push_back("data.eval=" + file("-eval"));
   if (storage == Storage::dense_u8) settings.emplace_back("data.scale=0.004");
-  if (storage != Storage::dense_u8) settings.emplace_back("data.features=12");
+  if (storage != Storage::dense_u8) settings.push_back(fmt::format("data.features={}", transitions ? 9 : 12));
   return settings;
 }
 
@@ -74,7 +76,8 @@ Settings options_of(const std::string& method, const std::string& objective) {
 
 // Min-max problems are for min-max methods, and these for no others.
 bool min_max(const std::string& name) {
-  return name == "auc" || name == "dp-sgda" || name == "sgda" || name == "dptd" || name.starts_with("private-diff");
+  return name == "auc" || name == "td" || name == "worst_group" || name == "dp-sgda" || name == "sgda" ||
+         name == "dptd" || name.starts_with("private-diff");
 }
 
 bool needs_gradients(const std::string& method) { return !method.starts_with("zo-"); }
@@ -97,7 +100,7 @@ void write_idx(const std::string& path, unsigned count, unsigned columns, unsign
 void make_data() {
   fs::remove_all(folder());
   fs::create_directories(folder());
-  for (const char* kind : {"blobs", "heavy-tailed", "regression"})
+  for (const char* kind : {"blobs", "heavy-tailed", "regression", "cartpole"})
     for (const char* extension : {"csv", "libsvm"}) {
       GenerateOptions options;
       options.kind = kind;
@@ -105,9 +108,10 @@ void make_data() {
       options.output = fmt::format("{}/{}.{}", folder(), kind, extension);
       generate(options);
     }
-  for (const char* kind : {"blobs", "heavy-tailed", "regression"})
+  for (const char* kind : {"blobs", "heavy-tailed", "regression", "cartpole"})
     for (const auto& [part, count] : {std::pair{"", 611u}, std::pair{"-eval", 203u}}) {
-      write_idx(fmt::format("{}/{}{}.images", folder(), kind, part), count, 12, 1);
+      const unsigned columns = std::string(kind) == "cartpole" ? 9 : 12;
+      write_idx(fmt::format("{}/{}{}.images", folder(), kind, part), count, columns, 1);
       write_idx(fmt::format("{}/{}{}.labels", folder(), kind, part), count, 0,
                 std::string(kind) == "heavy-tailed" ? 2 : 5);
     }
