@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/environments.hpp"
 #include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mlp_clip.hpp"
@@ -56,6 +57,10 @@ class Td final : public SaddleObjective {
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
+
+  /// psi (primal_dim() values) = Psi(s) of row `row` of the last gather(), at the terms of its evaluation.
+  void features(std::size_t row, std::span<double> psi) const;
+  double projected_error(const Records& records);
 
   NumericSlack primal_gradient_slack() const override { return slack(); }
   NumericSlack dual_gradient_slack() const override { return slack(); }
@@ -176,6 +181,38 @@ void Td::for_each_record(const Rows& rows, std::size_t at_once, Visit visit) {
 
 void Td::losses(const Rows& rows, std::span<double> out) {
   for_each_record(rows, rows_at_once, [&](std::size_t row) { out[row] = terms_.error * terms_.error; });
+}
+
+void Td::features(std::size_t row, std::span<double> psi) const {
+  const std::size_t n = settings_.state, units = shape_.units[1];
+  for (std::size_t u = 0; u < units; ++u) {
+    for (std::size_t j = 0; j < n; ++j) psi[u * n + j] = terms_.slope[u] * state_.row(row)[j];
+    if (shape_.has_bias(0)) psi[shape_.bias_offset(0) + u] = terms_.slope[u] * state_.row(row)[n];
+  }
+  if (has_hidden_layer())
+    std::copy_n(terms_.level.begin(), units + 1,
+                psi.begin() + static_cast<std::ptrdiff_t>(shape_.weight_offset(1)));
+}
+
+double Td::projected_error(const Records& records) {
+  const std::size_t d = primal_dim();
+  std::vector<double> psi(d), b(d), G(d * d);
+  double count = 0;
+  for (std::uint32_t i = 0; i < records.count; ++i) {
+    const Rows row{records, std::span(&i, 1)};
+    gather(row);
+    if (!usable(row, 0)) continue;
+    at_w_.evaluate(transition(row, 0), terms_);
+    features(0, psi);
+    add_scaled(terms_.error, psi.data(), b.data(), d);
+    for (std::size_t j = 0; j < d; ++j) add_scaled(psi[j], psi.data(), G.data() + j * d, d);
+    count += 1;
+  }
+  for (double& x : b) x /= count;
+  for (double& x : G) x /= count;
+  for (std::size_t j = 0; j < d; ++j) G[j * d + j] += settings_.dual_l2;
+  const std::vector<double> omega = solve_linear(std::move(G), b);
+  return dot(omega.data(), b.data(), d) / 2;
 }
 
 void Td::scores(const Rows& rows, std::span<float> out) {
@@ -372,6 +409,12 @@ std::unique_ptr<SaddleObjective> make_td(const TdSettings& settings) {
     throw ConfigError("objective.discount must lie in [0, 1]");
   if (!(settings.dual_radius > 0)) throw ConfigError("objective.dual_radius must be positive");
   return std::make_unique<Td>(settings);
+}
+
+double projected_bellman_error(const TdSettings& settings, std::span<const float> w, const Records& records) {
+  Td td(settings);
+  td.prepare(w);
+  return td.projected_error(records);
 }
 
 }  // namespace dpmpi

@@ -284,6 +284,10 @@ TEST(Td, GridWorldHasItsKnownValues) {
     return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   };
   const double at_values = mean_loss(theta), at_zero = mean_loss(Point(td->dim()));
+  EXPECT_LT(projected_bellman_error(settings, theta, moves), 1e-12);
+  // At zero values delta = -1: b is minus the share 1/15 of each cell, and so is G + mu I but for its sign and mu.
+  EXPECT_NEAR(projected_bellman_error(settings, Point(td->dim()), moves), 0.5 * (1.0 / 15) / (1.0 / 15 + 0.1),
+              1e-9);
   EXPECT_NEAR(at_zero, 1, 1e-6) << "the squared reward";
   EXPECT_LT(at_values, at_zero);
 }

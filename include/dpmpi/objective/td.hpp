@@ -23,4 +23,9 @@ struct TdSettings {
 /// settings are out of range.
 std::unique_ptr<SaddleObjective> make_td(const TdSettings& settings);
 
+/// The error that is minimised, of theta in w = (theta, omega) over all records that are there:
+/// 1/2 b^T (G + mu_w I)^-1 b with b = mean delta Psi and G = mean Psi Psi^T, the maximum over all omega. It is 0
+/// where the values solve the projected Bellman equation. Takes dim()^2 numbers and dim()^3 operations. Local.
+double projected_bellman_error(const TdSettings& settings, std::span<const float> w, const Records& records);
+
 }  // namespace dpmpi
