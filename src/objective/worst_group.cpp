@@ -104,6 +104,8 @@ class WorstGroup final : public SaddleObjective {
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
+  // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
+  std::optional<double> dual_curvature() const override { return 1.0; }
 
   NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
   NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself

@@ -216,6 +216,7 @@ TEST(WorstGroup, OptionsAndShape) {
   f->initialise(PublicStream(1, "start"), w);
   EXPECT_EQ(w.back(), 0.5F);
   EXPECT_FALSE(f->has_gradients());
+  EXPECT_EQ(*dynamic_cast<SaddleObjective&>(*f).dual_curvature(), 1);
 }
 
 }  // namespace

@@ -69,7 +69,9 @@ Settings options_of(const std::string& method, const std::string& objective) {
   if (method == "zo-naive" || method == "zo-ks") return {"method.inner=8", "method.batch=20"};
   if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
-  if (objective == "td" || objective == "worst_group") settings.emplace_back("method.dual_clip=0.4");
+  if (objective == "td" || objective == "worst_group")
+    for (const char* more : {"method.dual_clip=0.4", "method.dual_rate=0.5"}) settings.emplace_back(more);
+  if (method == "private-diff-literal" && objective == "td") settings.emplace_back("method.concavity=0.1");
   if (method.starts_with("private-diff"))
     for (const char* more : {"method.restart=3", "method.dual_steps=2"}) settings.emplace_back(more);
   return settings;
