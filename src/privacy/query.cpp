@@ -102,14 +102,20 @@ std::uint64_t Schedule::step_of(std::uint64_t release) const {
 }
 
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
-  const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
-  if (slack.summed_rows <= 1) return slack.clip + rounding / 2;
+  const double rounding = rounding_slack(slack, dim, clip, lattice);
+  if (slack.summed_rows <= 1) return slack.clip + rounding;
   // One micro-batch of at most B rows is replaced by one, or by two of together at most B + 1 rows; each is cut
   // into float32 sums of at most b rows, s of B rows, so at most 2 s + 1 in all. A sum of m rows errs by at most (m
   // + 2) 2^-24 times the sum of the norms (times the kernel's magnification), and is rounded once.
-  const double b = static_cast<double>(slack.summed_rows), sums = static_cast<double>(slack.sums), B = sums * b;
+  const double b = static_cast<double>(slack.summed_rows), B = static_cast<double>(slack.sums) * b;
   const double summation = slack.magnification * (B * (b + 2) + (B + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
-  return slack.clip + summation + (sums + 0.5) * rounding;
+  return slack.clip + summation + rounding;
+}
+
+// A coordinate of a sum is rounded by half a quantum at most.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
+  const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
+  return slack.summed_rows <= 1 ? rounding / 2 : (static_cast<double>(slack.sums) + 0.5) * rounding;
 }
 
 Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
@@ -129,6 +135,7 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   const Extent sum = extent(spec, records);
   query.lattice = Lattice::choose(spec.dim, sum.largest_clip * (1 + largest_eta), std_guess, sum.records);
   query.eta = relative_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
+  query.rounding = rounding_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
         "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "

@@ -68,6 +68,7 @@ struct Query : QuerySpec {
   std::uint64_t records = 0;  ///< n, public
   Lattice lattice;
   double eta = 0;          ///< relative numerical slack (N4)
+  double rounding = 0;     ///< the part of eta that rounding to the lattice makes, whatever the clip's scale
   double sensitivity = 0;  ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
   /// noise_multiplier * sensitivity; for the discrete Gaussian rounded up to a whole number of quanta, so that its
   /// events, which state noise_multiplier, never promise more noise than there is.
@@ -88,8 +89,9 @@ struct Query : QuerySpec {
   bool is_private() const { return noise_multiplier > 0; }
 
   /// The L2 sensitivity of a sum whose contributions were clipped at scale * bound.clip, 0 < scale <= 1, over
-  /// `sensitivity`: clipping scales down, rounding does not.
-  double sensitivity_scale(double scale) const { return (scale + eta) / (1 + eta); }
+  /// `sensitivity`: contributions and the errors of their float32 sums scale down, rounding to the lattice does
+  /// not.
+  double sensitivity_scale(double scale) const { return (scale * (1 + eta - rounding) + rounding) / (1 + eta); }
   /// The mechanism of one run of a running sum.
   Tree tree() const;
   /// The clip at step t before scaling.
@@ -98,5 +100,7 @@ struct Query : QuerySpec {
 
 /// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/privacy.md has the proof.
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
+/// Its part that stays as it is when kernels clip at less: lattice rounding.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
 
 }  // namespace dpmpi
