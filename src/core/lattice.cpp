@@ -21,14 +21,15 @@ double Lattice::scale() const { return std::ldexp(1.0, k); }
 double Lattice::quantum() const { return std::ldexp(1.0, -k); }
 
 Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch) {
-  verify(bound > 0 && std::isfinite(bound) && noise_std >= 0, "lattice needs a positive finite bound");
+  verify(bound > 0 && noise_std >= 0, "lattice needs a positive bound");
   const double fine = std::ceil(std::log2(4096.0 * std::sqrt(static_cast<double>(dim)) / bound));
   const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
   const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
-  const Lattice lattice{static_cast<int>(std::min({fine, fits, fills}))};
-  if (std::abs(lattice.k) > 100)
+  const double k = std::min({fine, fits, fills});
+  if (!(std::abs(k) <= 100))  // before it becomes an int: it is infinite where a product above overflows
     throw ConfigError(fmt::format(
         "a bound of {} is out of the range of float32 arithmetic: scale clip and data to order 1", bound));
+  const Lattice lattice{static_cast<int>(k)};
   const double largest = static_cast<double>(largest_batch) * (bound * lattice.scale() + 1.0);
   if (largest >= std::ldexp(1.0, 62))
     throw ConfigError(fmt::format("a sum of {} records bounded by {} does not fit the integer lattice (2^62)",

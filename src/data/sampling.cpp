@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -135,39 +134,6 @@ void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t c
                         },
                         [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); }},
              rule);
-}
-
-std::uint64_t Shuffled::begin(std::uint64_t t) const {
-  const std::uint64_t step = t % steps_per_pass(), leaf = step % leaves;
-  return step / leaves * records_per_run() + (leaf == 0 ? 0 : first + (leaf - 1) * batch);
-}
-
-std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, std::uint64_t records) {
-  if (records > std::numeric_limits<std::uint32_t>::max())
-    throw ConfigError(fmt::format("a shuffled order has room for 2^32 - 1 records, not {}", records));
-  return PublicStream(rule.seed, "shuffle").permutation(static_cast<std::uint32_t>(records));
-}
-
-ShuffledBlock::ShuffledBlock(std::span<const std::uint32_t> slots, std::uint64_t first_index, std::uint64_t count) {
-  for (std::uint64_t i = 0; i < count; ++i)
-    order_.push_back({slots[first_index + i], static_cast<std::uint32_t>(i)});
-  std::sort(order_.begin(), order_.end(), [](const Place& a, const Place& b) { return a.slot < b.slot; });
-}
-
-void ShuffledBlock::select(std::uint64_t begin, std::uint64_t end, std::vector<std::uint32_t>& rows,
-                           std::vector<std::uint32_t>& slots) {
-  const auto at = [&](std::uint64_t slot) {
-    return std::lower_bound(order_.begin(), order_.end(), slot,
-                            [](const Place& place, std::uint64_t s) { return place.slot < s; });
-  };
-  chosen_.assign(at(begin), at(end));
-  std::sort(chosen_.begin(), chosen_.end(), [](const Place& a, const Place& b) { return a.row < b.row; });
-  rows.clear();
-  slots.clear();
-  for (const Place& place : chosen_) {
-    rows.push_back(place.row);
-    slots.push_back(static_cast<std::uint32_t>(place.slot - begin));
-  }
 }
 
 MicroBatching MicroBatching::plan(std::size_t capacity, std::uint64_t largest_block, double share) {

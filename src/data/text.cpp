@@ -71,7 +71,8 @@ bool to_number(std::string_view text, double& x) {
 
 float to_feature(double x) {
   if (!(std::abs(x) <= static_cast<double>(std::numeric_limits<float>::max())))
-    throw Malformed(fmt::format("value {} is not allowed: finite numbers of magnitude up to 3.4e38 are", x));
+    throw Malformed(fmt::format("value {} is not allowed: finite numbers of magnitude up to 3.4e38 are",
+                                show_field(fmt::format("{}", x))));
   return static_cast<float>(x);
 }
 

@@ -25,7 +25,7 @@ class DpFtrl : public Method {
  public:
   void declare(Options& options) override {
     options.add("batch", batch_, "records of a step", Range::closed(1, 0x1p31))
-        .add("passes", passes_, "passes over the data; each starts a new tree", Range::at_least(1))
+        .add("passes", passes_, "passes over the data; each starts a new tree", Range::closed(1, 0x1p31))
         .add("restarts", restarts_, "trees of a pass: each starts from the point where the last one ended",
              Range::closed(1, 0x1p31))
         .add("clip", clip_, "bound C on the norm of one record's gradient", Range::positive())

@@ -43,11 +43,12 @@ void ZoDesignOptions::declare(Options& options) {
       .add("block", block_, "orthonormal directions in a group (directions = block)", Range::at_least(1))
       .add("centre", centre_, "subtract the mean of a difference's slopes")
       .add("fast", fast_, "use the closed form of haar directions for linear models")
-      .add("slope_clip", slope_clip_, "bound Lc on slopes along single directions (0: none)", Range::non_negative())
+      .add("slope_clip", slope_clip_, "bound Lc on slopes along single directions (0: none)",
+           Range::closed(0, 1e20))
       .add("gradient_clip", gradient_clip_, "bound C_1 on a record's gradient estimate (0: by the directions)",
-           Range::non_negative())
+           Range::closed(0, 1e20))
       .add("kappa", kappa_, "bound kappa L 2 D / delta on a record's difference (0: by the directions)",
-           Range::non_negative())
+           Range::closed(0, 1e20))
       .add("adaptive_clip", adaptive_clip_,
            "bound differences by the distance that was travelled, with the noise to match")
       .add("strategy", strategy_, "correlation of the noise of running sums",
@@ -67,8 +68,33 @@ void ZoDesignOptions::validate(std::vector<std::string>& problems) const {
   if (auto_ && restart_ > 0) problems.emplace_back("method.auto chooses epochs without method.restart");
   if (auto_ && outer.step_radius > 0)
     problems.emplace_back("method.auto is for D = delta / T: leave out method.step_radius");
+  if (auto_ && (outer.inner != ZoOptions{}.inner || outer.outer > 0 || first_batch_ > 0))
+    problems.emplace_back("method.auto chooses T, B1 and K: leave out method.inner, first_batch and outer");
   if (calibration_ == "paper" && (strategy_ != "fenwick" || adaptive_clip_))
     problems.emplace_back("method.calibration = paper is for strategy = fenwick without adaptive_clip");
+}
+
+// What ZerothOrder and Directions would refuse, under the names of the options, before any record is read.
+void ZoDesignOptions::check_probes(const Objective& objective) const {
+  const Probes p = probes(objective);
+  const std::size_t d = objective.dim(), group = scheme_ == "haar" ? d : scheme_ == "block" ? p.block : 1;
+  if (p.centre && p.count < 2)
+    throw ConfigError(fmt::format(
+        "method.count = {} is not allowed with method.centre = true, which takes at least two directions",
+        p.count));
+  if (p.count % group != 0)
+    throw ConfigError(
+        fmt::format("method.count = {} is not allowed with method.directions = {}: orthonormal directions come in "
+                    "groups of {} here, so count must be a multiple of that",
+                    p.count, scheme_, group));
+  if (std::max(p.count, d) >= std::size_t{1} << 32)
+    throw ConfigError(
+        fmt::format("method.count = {} directions of {} parameters, allowed: less than 2^32 of both", p.count, d));
+  if (group > Directions::largest_group && !fast(objective))
+    throw ConfigError(fmt::format(
+        "orthonormal groups of {} directions are too large, allowed: {}; set method.directions = block with "
+        "method.block = 32 to 64",
+        group, Directions::largest_group));
 }
 
 Probes ZoDesignOptions::probes(const Objective& objective) const {
@@ -129,6 +155,17 @@ ZoShape ZoDesignOptions::shape(const ZoProblem& problem, const ZoEstimator& e) c
   return s;
 }
 
+// Wide enough for every use, narrow enough that quotients of clips and batches stay ordinary numbers.
+void ZoDesignOptions::check_clips(const ZoEstimator& e) const {
+  const auto check = [](const char* what, double clip) {
+    if (!(clip >= 1e-25 && clip <= 1e25))
+      throw ConfigError(fmt::format("{} is {:.4g}, allowed: 1e-25 to 1e25", what, clip));
+  };
+  check("the bound C_1 of a record's gradient (method.gradient_clip, lipschitz)", e.gradient_clip);
+  check("the bound C_d of a record's difference (method.kappa * lipschitz * 2 * step_radius / radius)",
+        e.kappa * outer.lipschitz * 2 * (auto_ ? 1 : outer.step_radius_for(whole(outer.inner)) / outer.radius));
+}
+
 ZoDesign ZoDesignOptions::complete(const ZoProblem& problem, const ZoEstimator& e, const ZoShape& s) const {
   ZoDesign d{.problem = problem, .estimator = e, .shape = s};
   d.leaves = s.restart - (skip_last_ ? 1 : 0);
@@ -157,10 +194,18 @@ ZoDesign ZoDesignOptions::design(const PublicFacts& facts, bool is_private) cons
                           .gap = outer.gap,
                           .rho = is_private ? facts.rho : 0,
                           .change = facts.adjacency == Adjacency::replace_one ? 2.0 : 1.0};
+  if (calibration_ == "paper" && facts.calibrated)
+    throw ConfigError(
+        "method.calibration = paper needs privacy.noise_multiplier (1 / rho) in place of privacy.epsilon, which "
+        "calibrates any noise to the same promise");
+  check_probes(*facts.objective);
   const ZoEstimator e = estimator(*facts.objective);
+  check_clips(e);
   ZoProblem of_a_pass = problem;
   of_a_pass.rho /= std::sqrt(static_cast<double>(outer.passes));
-  return complete(problem, e, shape(of_a_pass, e));
+  const ZoShape s = shape(of_a_pass, e);
+  outer.check(*facts.objective, s.inner, s.outer);
+  return complete(problem, e, s);
 }
 
 ZoDesign ZoDesignOptions::design(const Query& query, const Objective& objective) const {

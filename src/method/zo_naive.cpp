@@ -104,6 +104,7 @@ class ZoNaive : public Method {
           fmt::format("{} epochs of {} records do not fit {} records: make method.inner, batch or "
                       "outer smaller",
                       std::max<std::uint64_t>(1, K), epoch, facts.data.records));
+    options_.check(*facts.objective, whole(options_.inner), K);
     return K;
   }
 

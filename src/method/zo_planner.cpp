@@ -22,6 +22,9 @@ double differences(const ZoShape& s) { return s.restart == s.inner ? real(s.inne
 // Mean squared travel between neighbouring points, in units of D^2: E (1 - s + s')^2, s and s' uniform.
 constexpr double mean_squared_travel = 7.0 / 6;
 
+// More than a shuffle has room for, so that such an epoch fits no data; sums and products of it fit 64 bits.
+constexpr double most_first_batch = 0x1p32;
+
 double levels(std::uint64_t leaves) { return static_cast<double>(std::bit_width(leaves) - 1); }
 
 double difference_clip(const ZoProblem& p, const ZoEstimator& e, double step_radius) {
@@ -95,7 +98,7 @@ std::uint64_t zo_first_batch(const ZoProblem& p, const ZoEstimator& e, std::uint
   if (leaves < 2) return batch;
   const double h = levels(leaves);
   const double exact = e.gradient_clip * real(batch) / difference_clip(p, e, step_radius) * std::sqrt((h + 1) / h);
-  return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(exact * (1 - 1e-12))));
+  return static_cast<std::uint64_t>(std::clamp(std::ceil(exact * (1 - 1e-12)), 1.0, most_first_batch));
 }
 
 ZoPlan plan_zo(const ZoProblem& problem, const ZoEstimator& estimator, std::span<const std::uint64_t> batches) {

@@ -13,8 +13,7 @@ namespace {
 
 constexpr std::uint32_t direction_tag = 1;
 constexpr std::size_t tile_directions = 64;
-constexpr std::size_t largest_group = 4096;  // 128 MB, and 40 seconds a record
-constexpr std::size_t at_once = 1024;        // normals, in small dimensions
+constexpr std::size_t at_once = 1024;  // normals, in small dimensions
 
 /// Directions that are made orthonormal together.
 std::size_t group_of(DirectionScheme scheme, std::size_t dim, std::size_t count, std::size_t block) {
@@ -26,10 +25,10 @@ std::size_t group_of(DirectionScheme scheme, std::size_t dim, std::size_t count,
   if (block == 0 || block > dim || count % block != 0)
     throw ConfigError(
         fmt::format("{} directions in {} dimensions do not come in orthonormal groups of {}", count, dim, block));
-  if (block > largest_group)
+  if (block > Directions::largest_group)
     throw ConfigError(
         fmt::format("an orthonormal group of {} directions is too large (at most {}): use blocks of 32 to 64",
-                    block, largest_group));
+                    block, Directions::largest_group));
   return block;
 }
 

@@ -39,17 +39,23 @@ void add(double factor, std::span<const double> x, std::span<double> sum) {
 
 }  // namespace
 
-PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(dim) {
-  check({tree, 1}, "tree noise");
-  const std::uint64_t rows = rows_kept(tree);
-  if (const double bytes = 8.0 * static_cast<double>(rows) * static_cast<double>(dim); bytes > most_bytes)
+void check_kept_noise(const Tree& tree, std::size_t dim) {
+  const double bytes = 8.0 * static_cast<double>(rows_kept(tree)) * static_cast<double>(dim);
+  if (bytes > most_bytes)
     throw ConfigError(fmt::format(
         "strategy {} with {} leaves keeps {:.1f} GB of noise at the root for {} coordinates, allowed: {:.0f} GB; "
         "choose fenwick, full_honaker or banded with a smaller band",
         name(tree.strategy), tree.leaves, bytes * 1e-9, dim, most_bytes * 1e-9));
+}
+
+PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(dim) {
+  check({tree, 1}, "tree noise");
+  check_kept_noise(tree, dim);
+  const std::uint64_t rows = rows_kept(tree);
   kept_.resize(rows * dim);
   fresh_.resize(dim);
   prefix_.resize(dim);
+  scale_.reserve(std::min<std::uint64_t>(tree.leaves, 1 << 20));
   if (tree.strategy == Strategy::sqrt_toeplitz || tree.strategy == Strategy::banded)
     for (std::uint64_t k = 0; k < rows; ++k) {
       const auto x = static_cast<double>(k);

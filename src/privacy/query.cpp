@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/prefix_noise.hpp"
 
 namespace dpmpi {
 namespace {
@@ -135,6 +136,7 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
     query.noise_quanta = static_cast<std::uint64_t>(quanta);
     query.noise_std = quanta * query.lattice.quantum();
   }
+  if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
 }
 

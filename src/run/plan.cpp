@@ -40,6 +40,13 @@ std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t fi
 // further.
 constexpr double largest_normal = 9.4;
 
+// The largest leaf in units of bound.clip. A run of one leaf has only the first; with adaptive noise that, too,
+// gets the noise of its own size.
+double largest_leaf(const RunningSum& running) {
+  const bool only_first = running.leaves == 1 && !running.adaptive;
+  return only_first ? running.first_clip : std::max(1.0, running.first_clip);
+}
+
 // Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
 // the shift of one sensitivity in one coordinate (the worst place for it), the others unshifted.
 double sampler_delta(const std::vector<Query>& queries) {
@@ -56,7 +63,7 @@ double sampler_delta(const std::vector<Query>& queries) {
                                   q.running->strategy == Strategy::full_honaker
                               ? 1 + std::log2(static_cast<double>(q.running->leaves))
                               : static_cast<double>(q.running->leaves);
-    const double largest_shift = (q.running ? std::max(1.0, q.running->first_clip) : 1.0) / q.noise_multiplier;
+    const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
     const double shifted = share * shifts * tail(largest_normal - largest_shift);
     total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
   }
@@ -174,6 +181,7 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
 PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
   PublicFacts facts{data, &objective, config.privacy.which()};
   if (!config.method->is_private()) return facts;
+  facts.calibrated = config.privacy.noise_multiplier == 0;
   facts.rho = config.privacy.noise_multiplier > 0 ? 1 / config.privacy.noise_multiplier
                                                   : gdp_mu(config.privacy.epsilon, resolve_delta(config, facts));
   return facts;
@@ -201,10 +209,11 @@ std::unique_ptr<Objective> make_objective(const RunConfig& config, const Dataset
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) {
   if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
   const auto queries = config.method->queries(facts, 1.0);
-  double batch = static_cast<double>(facts.data.records);
-  for (const auto& query : queries) batch = std::min(batch, expected_batch(query.sampling, facts.data.records));
   std::uint32_t blocks = 16;
-  while (blocks > 1 && batch / blocks < 64) blocks /= 2;
+  for (const auto& query : queries) {
+    const double batch = expected_batch(query.sampling, facts.data.records);
+    while (blocks > 1 && (batch / blocks < 1 || batch / blocks * query.effort < 64)) blocks /= 2;
+  }
   return blocks;
 }
 

@@ -35,6 +35,13 @@ TEST(Lattice, RefusesSumsThatCouldOverflow) {
   EXPECT_NO_THROW(Lattice::choose(1'000'000, 1.0, 0.0, std::uint64_t{1} << 38));
 }
 
+// Also where the bound is so large that the exponent is no longer finite: as an int it would pass for any size.
+TEST(Lattice, RefusesBoundsFarFromOne) {
+  for (const double bound : {1e-40, 1e40, 1e300, 1e307, 1.7e308, HUGE_VAL})
+    for (const double noise : {0.0, bound, 1e300})
+      EXPECT_THROW(Lattice::choose(16, bound, noise, 100), ConfigError) << bound;
+}
+
 // The order of additions and the moments of spilling leave no trace in the sum.
 TEST(LatticeAccumulator, SumIsExactInAnyOrderAndAcrossSpills) {
   constexpr std::size_t dim = 37, rows = 5000;

@@ -133,10 +133,23 @@ TEST_F(BadFile, HeaderOfAnotherWidth) {
 TEST_F(BadFile, NotFinite) {
   for (const char* value : {"nan", "NaN", "inf", "-Infinity", "1e999"})
     expect("a.csv", fmt::format("x,y\n1,2\n\n{},4\n", value), {":4: ", "finite"});
-  expect("a.csv", "x,y\n1e39,2\n", {":2: value 1e+39", "3.4e38"});
+  expect("a.csv", "x,y\n1e39,2\n", {":2: value '1e+39'", "3.4e38"});
   expect("a.csv", "x,y\n1,nan\n", {":2: label 'nan' is not a finite number"});
   options_.features = 3;
-  expect("a.svm", "1 2:nan\n", {":1: value nan"});
+  expect("a.svm", "1 2:nan\n", {":1: value 'nan'"});
+}
+
+TEST_F(BadFile, ValuesOfRecordsAreHidden) {
+  const HideFields hide(true);
+  options_.features = 3;
+  for (const char* value : {"nan", "-inf", "1e+39", "7e+99"})
+    for (const auto& [name, line] : {std::pair<const char*, std::string>{"a.svm", fmt::format("1 2:{}\n", value)},
+                                     {"a.csv", fmt::format("x,x2,x3,y\n1,2,{},4\n", value)}}) {
+      options_.train = folder_.write(name, line);
+      const std::string message = message_of([&] { load_one(options_, kind_, 10); });
+      EXPECT_MENTIONS(message, "(private, not shown; see data.show_values)");
+      EXPECT_EQ(message.find(value), message.npos) << message;
+    }
 }
 
 TEST_F(BadFile, TextWhereANumberIsExpected) {
@@ -284,7 +297,7 @@ TEST_F(BadFile, NpyValues) {
   const float bad[] = {1, std::numeric_limits<float>::quiet_NaN()};
   const std::string bytes(reinterpret_cast<const char*>(bad), sizeof bad);
   expect_pair(npy_file("<f4", "(2, 1)", bytes), npy_file("|u1", "(2,)", "\1\1"),
-              {"x: record 2 (byte 132): value nan"});
+              {"x: record 2 (byte 132): value 'nan'"});
   expect_pair(npy_file("|u1", "(2, 1)", "\1\1"), npy_file("<f4", "(2,)", bytes),
               {"y: record 2 (byte 132): label 'nan' is not finite"});
 }

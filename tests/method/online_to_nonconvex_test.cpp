@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 
 namespace dpmpi {
@@ -133,6 +134,15 @@ std::vector<std::vector<float>> epochs_and_output(OnlineToNonconvex::Output outp
   all.push_back(stationary);
   all.emplace_back(loop.published().begin(), loop.published().end());
   return all;
+}
+
+// A regulariser of 1e308, say: the same message on all ranks, and no iterate that is not a number.
+TEST(OnlineToNonconvex, RefusesWhatIsNotFinite) {
+  for (const double bad : {HUGE_VAL, std::nan(""), 1e200}) {
+    OnlineToNonconvex loop({.inner = 2, .outer = 1, .step_radius = 1}, AlignedVector<float>{0.0f, 0.0f});
+    loop.advance();
+    EXPECT_THROW(loop.learn(std::vector<double>{1.0, bad}), ConfigError);
+  }
 }
 
 TEST(OnlineToNonconvex, ChoosesItsOutput) {

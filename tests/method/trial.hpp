@@ -55,7 +55,8 @@ struct Trial {
   std::unique_ptr<Curator> curator;
 
   Trial(const std::string& name, const std::map<std::string, std::string>& options, double multiplier,
-        std::unique_ptr<Objective> f, Shard records, Adjacency adjacency = Adjacency::replace_one)
+        std::unique_ptr<Objective> f, Shard records, Adjacency adjacency = Adjacency::replace_one,
+        std::uint64_t key = 1)
       : shard(std::move(records)), objective(std::move(f)), method(make_method(name, options)) {
     facts = {shard.facts, objective.get(), adjacency, multiplier > 0 ? 1 / multiplier : 1};
     for (const auto& spec : method->queries(facts, multiplier))
@@ -66,7 +67,7 @@ struct Trial {
     std::filesystem::remove(path);
     ledger.emplace(Ledger::create(path, {adjacency, shard.facts.records}));
     curator =
-        std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(1));
+        std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(key));
     curator->record_in(*ledger);
     method->start(*objective, queries, steps);
   }

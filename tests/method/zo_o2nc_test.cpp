@@ -199,6 +199,70 @@ TEST(ZoO2nc, ALossThatIsNotFiniteCountsZero) {
   }
 }
 
+// What does not fit the objective, the data or itself is refused by the plan, with the option's name.
+TEST(ZoO2nc, RefusesBeforeAnyRecordIsRead) {
+  const auto refusal = [](const char* name, const Options& options, bool calibrated = false) -> std::string {
+    const auto f = zero(16);
+    PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
+    facts.calibrated = calibrated;
+    const auto method = testing::make_method(name, options);
+    try {
+      method->queries(facts, 1);
+    } catch (const ConfigError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const auto names = [](const std::string& text, const std::string& part) { return text.find(part) != text.npos; };
+  EXPECT_EQ(refusal("zo-o2nc", {{"inner", "16"}}), "");
+  EXPECT_EQ(refusal("zo-o2nc", {{"inner", "16"}, {"count", "32"}}), "");
+  const std::vector<std::pair<Options, std::string>> cases = {
+      {{{"count", "1"}, {"directions", "iid"}, {"centre", "true"}}, "method.count = 1"},
+      {{{"count", "15"}}, "groups of 16"},
+      {{{"directions", "block"}, {"block", "3"}}, "groups of 3"},
+      {{{"directions", "iid"}, {"count", "4294967296"}}, "method.count = 4294967296"},
+      {{{"step_radius", "1e-30"}}, "step_radius"},
+      {{{"kappa", "1e-40"}}, "method.kappa"},
+      {{{"gradient_clip", "1e-40"}}, "method.gradient_clip"},
+      {{{"gradient_clip", "1e20"}, {"kappa", "1e-20"}}, "do not fit 5000 records"},
+      {{{"start", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}}, "method.start has 17 numbers"},
+      {{{"passes", "2147483648"}}, "less than 2^32"}};
+  for (auto [options, part] : cases) {
+    options.insert({{"inner", "16"}, {"batch", "8"}});
+    EXPECT_TRUE(names(refusal("zo-o2nc", options), part)) << part << ": " << refusal("zo-o2nc", options);
+  }
+  EXPECT_TRUE(names(refusal("zo-naive", {{"passes", "2147483648"}, {"inner", "16"}}), "less than 2^32"));
+  EXPECT_TRUE(names(refusal("zo-naive", {{"start", cases[8].first.at("start")}, {"inner", "16"}}), "17 numbers"));
+  // Under privacy.epsilon the paper's noise would silently become the exact one.
+  const Options paper{{"inner", "64"}, {"batch", "1"}, {"calibration", "paper"}};
+  EXPECT_EQ(refusal("zo-o2nc", paper), "");
+  EXPECT_TRUE(names(refusal("zo-o2nc", paper, true), "privacy.noise_multiplier"));
+}
+
+TEST(ZoO2nc, RefusesOptionsThatContradict) {
+  const auto problems = [](const Options& options) {
+    std::unique_ptr<Method> method;
+    for (const auto& entry : methods())
+      if (entry.name == "zo-o2nc") method = entry.make();
+    dpmpi::Options declared("method");
+    method->declare(declared);
+    Settings settings;
+    for (const auto& [key, value] : options) settings["method." + key] = {value, "test"};
+    std::vector<std::string> found;
+    declared.read(settings, found);
+    method->validate(found);
+    return found.size();
+  };
+  EXPECT_EQ(problems({{"auto", "true"}, {"batch", "8"}}), 0u);
+  for (const char* key : {"inner", "outer", "first_batch"})
+    EXPECT_EQ(problems({{"auto", "true"}, {key, "8"}}), 1u) << key << " would be ignored";
+  for (const char* value : {"1e39", "-1e308", "inf", "nan", "x", "1,,2"})
+    EXPECT_EQ(problems({{"start", value}}), 1u) << value;
+  for (const char* key : {"radius", "step_radius", "lipschitz", "gap", "slope_clip", "gradient_clip", "kappa"})
+    for (const char* value : {"1e300", "nan", "-1"}) EXPECT_EQ(problems({{key, value}}), 1u) << key << value;
+  EXPECT_EQ(problems({{"step", "fixed"}, {"rate", "1e300"}}), 1u);
+}
+
 // method.skip_last: the same T steps, one query less; method.restart: the sum starts with a gradient every q steps.
 TEST(ZoO2nc, ShapesOfEpochs) {
   const auto steps = [](const Options& more) {

@@ -49,7 +49,7 @@ std::vector<Vector> nodes(Trial& trial) {
 
 /// The record whose slot is that of leaf i + 1, by the public shuffle.
 std::uint64_t record_of_leaf(std::uint64_t i) {
-  const auto slots = shuffle_slots({.seed = 1, .first = 1, .batch = 1, .leaves = leaves, .runs = 1}, leaves);
+  const auto slots = shuffle_slots({.seed = 1, .first = 1, .batch = 1, .leaves = leaves, .runs = 1}, {leaves, 1});
   return static_cast<std::uint64_t>(std::find(slots.begin(), slots.end(), i) - slots.begin());
 }
 

@@ -1,32 +1,12 @@
-// Replaces the global allocation functions by counting ones, so that a test can show that a kernel allocates
-// nothing.
-#include "objective/allocations.hpp"
+#include "support/allocations.hpp"
 
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/aligned.hpp"
 
 namespace dpmpi::test {
-namespace {
-
-std::size_t allocations = 0;
-
-void* counted(void* memory) {
-  ++allocations;
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-// Out of line, or g++ sees memory of operator new in free() and warns.
-[[gnu::noinline]] void release(void* memory) noexcept { std::free(memory); }
-
-}  // namespace
-
-std::size_t allocation_count() { return allocations; }
 
 TEST(Allocations, PlainAndAlignedOnesAreCounted) {
   const std::size_t before = allocation_count();
@@ -38,19 +18,3 @@ TEST(Allocations, PlainAndAlignedOnesAreCounted) {
 }
 
 }  // namespace dpmpi::test
-
-void* operator new(std::size_t size) { return dpmpi::test::counted(std::malloc(size == 0 ? 1 : size)); }
-void* operator new[](std::size_t size) { return operator new(size); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  const auto step = static_cast<std::size_t>(alignment);
-  return dpmpi::test::counted(std::aligned_alloc(step, dpmpi::round_up(size == 0 ? 1 : size, step)));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) { return operator new(size, alignment); }
-void operator delete(void* p) noexcept { dpmpi::test::release(p); }
-void operator delete[](void* p) noexcept { dpmpi::test::release(p); }
-void operator delete(void* p, std::size_t) noexcept { dpmpi::test::release(p); }
-void operator delete[](void* p, std::size_t) noexcept { dpmpi::test::release(p); }
-void operator delete(void* p, std::align_val_t) noexcept { dpmpi::test::release(p); }
-void operator delete[](void* p, std::align_val_t) noexcept { dpmpi::test::release(p); }
-void operator delete(void* p, std::size_t, std::align_val_t) noexcept { dpmpi::test::release(p); }
-void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { dpmpi::test::release(p); }

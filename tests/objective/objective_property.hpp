@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/objective/objective.hpp"
-#include "objective/allocations.hpp"
 #include "objective/random_records.hpp"
+#include "support/allocations.hpp"
 
 namespace dpmpi::test {
 

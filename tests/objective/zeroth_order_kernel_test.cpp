@@ -12,9 +12,9 @@
 #include "dpmpi/objective/glm.hpp"
 #include "dpmpi/objective/mlp.hpp"
 #include "dpmpi/objective/zeroth_order.hpp"
-#include "objective/allocations.hpp"
 #include "objective/black_box.hpp"
 #include "objective/random_records.hpp"
+#include "support/allocations.hpp"
 
 namespace dpmpi::test {
 namespace {

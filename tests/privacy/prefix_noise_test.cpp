@@ -38,6 +38,20 @@ TEST(PrefixNoise, FenwickAddsStoredNodes) {
             (std::vector<double>{1, 2, 5, 4, 9, 10, 17, 8, 17, 18, 29, 20, 33, 34, 49, 16}));
 }
 
+// The nodes of the prefix t: popcount(t) of them, t leaves together, and one left end for every right end.
+TEST(PrefixNoise, FenwickNodesArePrefixesInBinary) {
+  const Tree of = tree(Strategy::fenwick, 4096);
+  const auto count = prefixes(of, one);
+  const auto leaves = prefixes(of, [](std::uint32_t level, std::uint64_t t) {
+    EXPECT_EQ(std::uint64_t{1} << level, t & (~t + 1)) << "node t holds the leaves (t - lowbit(t), t]";
+    return std::ldexp(1.0, static_cast<int>(level));
+  });
+  for (std::uint64_t t = 1; t <= 4096; ++t) {
+    EXPECT_EQ(count[t - 1], std::popcount(t)) << t;
+    EXPECT_EQ(leaves[t - 1], static_cast<double>(t)) << t;
+  }
+}
+
 // Trap: fresh noise per query in place of stored nodes, which averaging removes.
 TEST(PrefixNoise, ANodeIsDrawnOnce) {
   const auto z = prefixes(tree(Strategy::fenwick, 7),

@@ -43,7 +43,7 @@ struct World {
   Query query;
   std::unique_ptr<Curator> curator;
 
-  explicit World(const QuerySpec& s, bool fresh = true)
+  explicit World(const QuerySpec& s, bool fresh = true, std::uint64_t key = 3)
       : query(Query::declare(s, 0, Adjacency::replace_one, shape.count)) {
     if (fresh) {
       std::filesystem::remove(path);
@@ -51,7 +51,7 @@ struct World {
     } else {
       ledger.emplace(Ledger::open(path));
     }
-    curator = std::make_unique<Curator>(comm, shard, std::vector{query}, 64, SecretKey::from_seed(3));
+    curator = std::make_unique<Curator>(comm, shard, std::vector{query}, 64, SecretKey::from_seed(key));
     curator->record_in(*ledger);
   }
   std::vector<double> release(std::uint64_t t, const Kernel& kernel, double scale = 1) {
@@ -85,8 +85,8 @@ TEST(RunningSum, WithoutNoiseItIsTheSumOfTheLeavesSoFar) {
 
 // Traps: a record used twice in a pass, or placed by its content.
 TEST(Shuffled, UsesARecordOnceInAPassAndByPositionOnly) {
-  const auto slots = shuffle_slots(order, shape.count);
   const Shard shard = testing::random_shard(shape, 4);
+  const auto slots = shuffle_slots(order, shard.layout);
   std::vector<ShuffledBlock> blocks;
   for (const auto& block : shard.blocks) blocks.emplace_back(slots, block.first_index, block.records.count);
   std::map<std::uint64_t, int> used;
@@ -134,6 +134,31 @@ TEST(RunningSum, NoiseIsThatOfTheTree) {
   }
   EXPECT_NEAR(mean_product(z[5], z[6]), 2, five * std::sqrt(4.0 + 6));
   EXPECT_NEAR(mean_product(z[6], z[7]), 0, five * std::sqrt(3.0));
+}
+
+// Traps: noise from the public seed, and low bits of the noise that are not on the sum's grid.
+TEST(RunningSum, NoiseIsAFunctionOfTheKeyAloneAndOnTheLattice) {
+  for (const auto strategy : {Strategy::fenwick, Strategy::full_honaker, Strategy::sqrt_toeplitz}) {
+    RunningSum rule = fenwick;
+    rule.strategy = strategy;
+    QuerySpec one = spec(1, 50, 16, rule), other = one;
+    Shuffled shuffle = order;
+    shuffle.seed += 1;
+    other.sampling = shuffle;
+    const auto noise = [](const QuerySpec& s, std::uint64_t key) {
+      World world(s, true, key);
+      const double quantum = world.query.lattice.quantum();
+      std::vector<std::vector<double>> z;
+      for (std::uint64_t t = 0; t < 16; ++t) {
+        z.push_back(world.release(t, nothing));
+        for (const double x : z.back()) EXPECT_EQ(x / quantum, std::round(x / quantum)) << "the grid";
+      }
+      return z;
+    };
+    const auto z = noise(one, 3), other_shuffle = noise(other, 3), other_key = noise(one, 4);
+    EXPECT_EQ(z, other_shuffle);
+    for (std::size_t t = 0; t < 16; ++t) EXPECT_NE(z[t], other_key[t]);
+  }
 }
 
 // What one record changes, on the lattice: the same vector in every later prefix of its run and in no other run, so
@@ -265,6 +290,14 @@ TEST(RunningSum, RefusesWhatHasNoAnalysis) {
   auto poisson = spec(1, 2, 8, fenwick);
   poisson.sampling = Poisson{0.1};
   EXPECT_THROW(Query::declare(poisson, 0, Adjacency::replace_one, 400), BugError);
+}
+
+// In the plan, before the data: what the root could not keep.
+TEST(RunningSum, RefusesNoiseThatDoesNotFitTheRoot) {
+  RunningSum rule = fenwick;
+  rule.strategy = Strategy::sqrt_toeplitz;
+  EXPECT_THROW(Query::declare(spec(1, 100'000'000, 8, rule), 0, Adjacency::replace_one, 400), ConfigError);
+  EXPECT_NO_THROW(Query::declare(spec(0, 100'000'000, 8, rule), 0, Adjacency::replace_one, 400));
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ TEST(SquaredSensitivity, IsTheLargestColumnOfTheMatrixOfEveryStrategy) {
 }
 
 TEST(SquaredSensitivity, FenwickPathsHaveTheCountedLengths) {
-  for (std::uint64_t leaves = 1; leaves <= 700; ++leaves) {
+  for (std::uint64_t leaves = 1; leaves <= 4096; ++leaves) {
     std::uint64_t first = 0, others = 0;
     for (std::uint64_t leaf = 1; leaf <= leaves; ++leaf) {
       std::uint64_t nodes = 0;
@@ -127,6 +127,23 @@ TEST(SquaredSensitivity, FenwickPathsHaveTheCountedLengths) {
   }
   EXPECT_EQ(squared_sensitivity(tree(Strategy::fenwick, 1ULL << 40)), 41);
   EXPECT_EQ(squared_sensitivity(tree(Strategy::full, (1ULL << 40) - 1)), 40);
+}
+
+// Leaf i moves the prefixes t >= i by one vector h_i. Their noise is B xi with the decoder B of the tree, so the
+// loss is that of h_i' (B B')^{-1} h_i = |B^{-1} h_i|^2, whatever the accountant thinks of nodes.
+TEST(SquaredSensitivity, IsTheLeverageOfALeafInThePrefixes) {
+  constexpr std::uint64_t T = 8;
+  const double expected[T] = {4, 3, 3, 2, 3, 2, 2, 1};
+  for (std::uint64_t leaf = 1; leaf <= T; ++leaf) {
+    double y[T + 1] = {}, squared = 0;  // forward substitution: row t of B has ones at t, t - lowbit(t), ...
+    for (std::uint64_t t = 1; t <= T; ++t) {
+      y[t] = t >= leaf ? 1 : 0;
+      for (std::uint64_t b = t & (t - 1); b > 0; b &= b - 1) y[t] -= y[b];
+      squared += y[t] * y[t];
+    }
+    EXPECT_NEAR(squared, expected[leaf - 1], 1e-9) << leaf;
+  }
+  EXPECT_EQ(squared_sensitivity(tree(Strategy::fenwick, T)), 4);
 }
 
 TEST(SquaredSensitivity, SquareRootToeplitzVectors) {

@@ -116,6 +116,21 @@ TEST_F(Planning, AnAccountantCanBeChosen) {
   EXPECT_NE(outcome.output.find("privacy.accountant = moments"), std::string::npos) << outcome.output;
 }
 
+// A sum of one leaf has the noise of its own clip, not of a clip of leaves that do not exist: both the promise and
+// the check that the noise reaches far enough go by it.
+TEST_F(Planning, ASumOfOneLeaf) {
+  std::ofstream(folder() + "/one.ini") << "[data]\ntrain = train.csv\nblocks = 4\n[objective]\nname = absolute\n"
+                                          "[method]\nname = zo-o2nc\ninner = 1\nbatch = 8\n[privacy]\nepsilon = 4\n"
+                                          "delta = 1e-5\nadjacency = replace_one\n";
+  const auto outcome =
+      testing::run_command(fmt::format("{} plan --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const json plan = json::parse(outcome.output);
+  EXPECT_LT(plan["events"][0]["first_leaf"].get<double>(), 0.5);
+  const double s_1 = plan["method"]["s_1"], sigma = plan["method"]["sigma"];
+  EXPECT_NEAR(s_1 / sigma, 0.92493090, 1e-3) << "rho for epsilon 4, less the numerical slack";
+}
+
 TEST_F(Planning, MeasuredRates) {
   for (const char* launcher : {"", "mpirun -n 2 "}) {
     const json plan = planned("--measure", launcher);

@@ -31,9 +31,9 @@ struct Cyclic {
 struct Partition {
   std::uint64_t parts = 1;
 };
-/// Public: a shuffle of the positions, cut into runs of `leaves` consecutive batches, the first of a run of size
-/// `first` and the others of size `batch`. `runs` runs are a pass, which uses a record once at most; further passes
-/// repeat it. Positions behind the last run are never used.
+/// Public: a shuffle of the positions (shuffle_slots), cut into runs of `leaves` consecutive batches, the first of
+/// a run of size `first` and the others of size `batch`. `runs` runs are a pass, which uses a record once at most;
+/// further passes repeat it. Positions behind the last run are never used.
 struct Shuffled {
   std::uint64_t seed = 1;
   std::uint64_t first = 0, batch = 0;  ///< >= 1
@@ -80,8 +80,16 @@ class ShuffledBlock {
   std::vector<Place> order_;  // by slot
   std::vector<Place> chosen_;
 };
-/// The slot of every record: a public permutation of 0..records-1. At most 2^32 - 1 records.
-std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, std::uint64_t records);
+/// The slot of every record: a public permutation of 0..records-1, a function of the seed and the layout. At most
+/// 2^32 - 1 records.
+///
+/// It is stratified, so that every batch falls evenly on the blocks, and thereby on the ranks whatever runs of
+/// blocks they own. A block's records come in random order, spread evenly over rounds; a round takes one record of
+/// every block (smaller blocks are left out of some), in van der Corput's order of bit reversal, shifted at random;
+/// and the slots are counted from a random one. So every record's slot is uniform; and of any consecutive slots,
+/// where the blocks are of one size and 2^k, half belong to the first half of the blocks, up to 1 (else up to a
+/// few).
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout& layout);
 
 /// How a block's selected rows become micro-batches: from fixed index ranges (never by compacting the block),
 /// halved where more than `capacity` rows are selected. A record's presence changes the rows of one range only: one

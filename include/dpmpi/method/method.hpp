@@ -24,6 +24,8 @@ struct PublicFacts {
   Adjacency adjacency = Adjacency::add_remove;
   /// The privacy target as rho-GDP, for methods that choose their settings by it.
   double rho = 1;
+  /// The noise multiplier is found from privacy.epsilon, not given.
+  bool calibrated = false;
 };
 
 /// What a method derived from its options and the public facts, each under its source's own symbol.

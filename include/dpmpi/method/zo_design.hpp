@@ -38,7 +38,8 @@ class ZoDesignOptions {
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
 
-  /// rho of `facts` is used by method.auto alone. Throws ConfigError if the data is too small.
+  /// rho of `facts` is used by method.auto alone. Throws ConfigError if the data is too small, or if the options do
+  /// not fit the objective or each other.
   ZoDesign design(const PublicFacts& facts, bool is_private) const;
   /// The design behind a query that was made from it.
   ZoDesign design(const Query& query, const Objective& objective) const;
@@ -52,6 +53,8 @@ class ZoDesignOptions {
   bool skips_last() const { return skip_last_; }
 
  private:
+  void check_probes(const Objective& objective) const;
+  void check_clips(const ZoEstimator& estimator) const;
   ZoEstimator estimator(const Objective& objective) const;
   ZoShape shape(const ZoProblem& problem, const ZoEstimator& estimator) const;
   ZoDesign complete(const ZoProblem& problem, const ZoEstimator& estimator, const ZoShape& shape) const;

@@ -21,8 +21,10 @@ struct ZoOptions {
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
 
-  /// The objective's start point, its first coordinates replaced by method.start. Throws ConfigError if those are
-  /// too many.
+  /// Throws ConfigError if method.start is longer than the parameters, or passes of K epochs of T steps are too
+  /// many steps.
+  void check(const Objective& objective, std::uint64_t T, std::uint64_t K) const;
+  /// The objective's start point, its first coordinates replaced by method.start.
   AlignedVector<float> start_point(const Objective& objective) const;
   /// `G`: root mean square of the releases, for step = fixed without a rate.
   OnlineToNonconvex::Settings loop(std::uint64_t T, std::uint64_t K, double G) const;

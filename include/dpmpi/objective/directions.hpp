@@ -28,6 +28,8 @@ struct DirectionTile {
 
 class Directions {
  public:
+  static constexpr std::size_t largest_group = 4096;  ///< 128 MB, and 40 seconds a record
+
   /// `count` directions of `dim` coordinates a slot. haar: count is a multiple of dim (dim: one matrix); block:
   /// `block` <= dim divides count; both: groups of at most 4096. Throws ConfigError otherwise. Memory: a tile of 64
   /// directions, or one group if that is more (haar: dim x dim).

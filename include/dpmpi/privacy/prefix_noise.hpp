@@ -13,13 +13,17 @@
 
 namespace dpmpi {
 
+/// Throws ConfigError if the strategy has to keep more than 4 GB of draws, or is `explicit`. For plans: the noise
+/// itself is made on the root alone.
+void check_kept_noise(const Tree& tree, std::size_t dim);
+
 class PrefixNoise {
  public:
   /// Independent standard normals for the node of `level` that ends at the present leaf (levels are 0 for matrix
   /// strategies), all dim of them into `out`.
   using Draw = std::function<void(std::uint32_t level, std::span<double> out)>;
 
-  /// Throws ConfigError if the strategy has to keep more than 4 GB of draws, or is `explicit`.
+  /// Throws as check_kept_noise.
   PrefixNoise(const Tree& tree, std::size_t dim);
 
   /// Starts a new run: the next leaf is 1.

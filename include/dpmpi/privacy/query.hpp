@@ -66,7 +66,8 @@ struct Query : QuerySpec {
   std::uint64_t noise_quanta = 0;  ///< discrete Gaussian: noise_std / lattice.quantum(), at most 2^36
 
   /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, or if the sampling rule has
-  /// no analysis under this adjacency; ConfigError if the sum does not fit the lattice.
+  /// no analysis under this adjacency; ConfigError if the sum does not fit the lattice,
+  /// or the noise of a running sum the root.
   static Query declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records);
 
   /// Events of the releases at steps first .. last-1. A record takes part in one step of every round of a cyclic

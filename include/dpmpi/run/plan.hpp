@@ -57,8 +57,8 @@ PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, cons
 /// The objective of the config for this data. Throws ConfigError if its parameters would not fit in memory.
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data);
 
-/// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves 64 expected rows a block and step
-/// (N1).
+/// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves every block, in a step of every
+/// query, one expected row and the effort of 64 (N1).
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
 
 /// Uses of every mechanism, in a fixed order.
