@@ -89,6 +89,8 @@ std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout
 }
 
 ShuffledBlock::ShuffledBlock(std::span<const std::uint32_t> slots, std::uint64_t first_index, std::uint64_t count) {
+  order_.reserve(count);
+  chosen_.reserve(count);  // so that no step allocates; of this memory only what a batch needs is ever touched
   for (std::uint64_t i = 0; i < count; ++i)
     order_.push_back({slots[first_index + i], static_cast<std::uint32_t>(i)});
   std::sort(order_.begin(), order_.end(), [](const Place& a, const Place& b) { return a.slot < b.slot; });

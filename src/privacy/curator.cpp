@@ -214,9 +214,10 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   {
     const Stopwatch watch(timing_.kernels);
     const InPhase phase(Phase::kernels);
-    for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
-      s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i],
-                          [&](const Rows& rows) { kernel(rows, bound, s.sum); });
+    kernel.run(bound, s.sum, [&](const auto& visit) {
+      for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
+        s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
+    });
   }
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.

@@ -58,7 +58,12 @@ struct Curator::Site {
     const auto* rule = std::get_if<Shuffled>(&query.sampling);
     if (!rule) return;
     const auto order = shuffle_slots(*rule, shard.layout);
-    for (const auto& block : shard.blocks) shuffled.emplace_back(order, block.first_index, block.records.count);
+    for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
+      const std::uint64_t count = shard.blocks[i].records.count;
+      shuffled.emplace_back(order, shard.blocks[i].first_index, count);
+      const std::uint64_t most = std::min(count, std::max(rule->first, rule->batch));
+      selected[i].reserve(most), slots[i].reserve(most);
+    }
   }
 
   void start_running_sum() {

@@ -38,8 +38,8 @@ Settings needs(const std::string& objective, Storage storage) {
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
   const bool classes = objective == "mlp" || objective == "softmax";
-  const bool sign =
-      objective == "logistic" || objective == "smoothed_hinge" || objective == "ramp" || objective == "auc";
+  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "sigmoid" ||
+                    objective == "ramp" || objective == "auc";
   const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : "regression";
   const auto file = [&](const char* part) {
     const std::string name = fmt::format("{}/{}{}", folder(), kind, part);
