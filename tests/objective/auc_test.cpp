@@ -11,7 +11,6 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/mlp_difference.hpp"
 #include "dpmpi/objective/mlp_gradient.hpp"
-#include "objective/allocations.hpp"
 #include "objective/auc_reference.hpp"
 #include "objective/objective_property.hpp"
 
