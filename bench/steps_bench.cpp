@@ -1,15 +1,19 @@
-// Whole dp-sgd steps beside the kernels inside them, on one rank or several:
+// Whole steps beside the kernels inside them, on one rank or several:
 //
-//   mpirun -n 2 steps_bench CASE BATCH [BLOCKS]      CASE: logistic, softmax, mlp
+//   mpirun -n 2 steps_bench CASE BATCH [BLOCKS]      CASE: logistic, softmax, mlp (dp-sgd); zo-block, zo-glm
+//   (zo-o2nc)
 //
-// The data are random 60,000 x 784 records in memory. One line of JSON: samples per second of the whole step
+// The data are random 60,000 x 784 records in memory. zo-block: d = 512, 512 directions in orthonormal groups of
+// 32, losses one by one; zo-glm: d = 1024, the closed form. One line of JSON: samples per second of the whole step
 // (sampling, kernels, lattice, reduce, noise, broadcast, ledger, update), the same of kernels only, their ratio,
+// the CPU time of a step on the rank that needs most,
 // and the limits measured in the same process just before: FMA peak, Eigen's product rate and read bandwidth of all
 // ranks together.
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <random>
 
@@ -36,7 +40,20 @@ struct Case {
   std::string objective;
   Storage storage;
   Settings options;
+  std::uint64_t features = 784;
+  float bias = 1;
+  std::string method = "dp-sgd";
+  Settings method_options = {};
+  std::uint64_t chunk = 0;  ///< steps between two looks at the clock; 0: 200,000 records
 };
+
+Case zeroth_order(std::uint64_t features, Settings directions, std::uint64_t chunk) {
+  directions.merge(Settings{{"method.inner", {"512", ""}},
+                            {"method.outer", {"1", ""}},
+                            {"method.passes", {"100", ""}},
+                            {"method.first_batch", {"1024", ""}}});
+  return {"phase_retrieval", Storage::dense_f32, {}, features, 0, "zo-o2nc", std::move(directions), chunk};
+}
 
 Case find_case(const std::string& name) {
   if (name == "logistic") return {"logistic", Storage::dense_f32, {}};
@@ -47,13 +64,17 @@ Case find_case(const std::string& name) {
             {{"objective.classes", {"10", ""}},
              {"objective.hidden", {"256", ""}},
              {"objective.activation", {"relu", ""}}}};
-  throw ConfigError("CASE is logistic, softmax or mlp");
+  if (name == "zo-block")
+    return zeroth_order(512, {{"method.directions", {"block", ""}}, {"method.fast", {"false", ""}}}, 3);
+  if (name == "zo-glm") return zeroth_order(1024, {}, 100);
+  throw ConfigError("CASE is logistic, softmax, mlp, zo-block or zo-glm");
 }
 
-Records random_block(Storage storage, std::size_t count, std::size_t features, LabelKind kind, unsigned seed) {
+Records random_block(Storage storage, std::size_t count, std::size_t features, float bias, LabelKind kind,
+                     unsigned seed) {
   std::mt19937 bits(seed);
   Records r;
-  r.storage = storage, r.count = count, r.features = features, r.stride = round_up(features, 16), r.bias = 1;
+  r.storage = storage, r.count = count, r.features = features, r.stride = round_up(features, 16), r.bias = bias;
   r.f32.resize(count * r.stride);
   for (auto& x : r.f32) x = static_cast<float>(bits()) * 0x1p-32f;
   for (std::size_t i = 0; i < count; ++i) {
@@ -114,9 +135,20 @@ double total(const Communicator& comm, double rate) {
   return 1e-3 * static_cast<double>(value);
 }
 
+// The largest of a number that every rank has. Root only.
+double largest(const Communicator& comm, double value) {
+  double most = value;
+  for (const std::string& other : comm.gather(fmt::format("{}", value))) most = std::max(most, std::stod(other));
+  return most;
+}
+
+/// Of this process. Waiting for a message spins, and counts.
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 int bench(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks) {
-  constexpr std::uint64_t records = 60000, features = 784;
+  constexpr std::uint64_t records = 60000;
   const Case chosen = find_case(name);
+  const std::uint64_t features = chosen.features;
   std::unique_ptr<Objective> objective;
   std::vector<std::string> problems;
   for (const auto& entry : objectives())
@@ -125,7 +157,7 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
       Options options("objective");
       builder->declare(options);
       options.read(chosen.options, problems);
-      objective = builder->make({features, chosen.storage, 1});
+      objective = builder->make({features, chosen.storage, chosen.bias});
     }
   Shard shard;
   shard.facts = {records, features, chosen.storage};
@@ -137,16 +169,18 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
   for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b)
     shard.blocks.push_back(
         {b, shard.layout.begin(b),
-         random_block(chosen.storage, shard.layout.size(b), features, objective->label_kind(), b)});
+         random_block(chosen.storage, shard.layout.size(b), features, chosen.bias, objective->label_kind(), b)});
 
   std::unique_ptr<Method> method;
   for (const auto& entry : methods())
-    if (entry.name == "dp-sgd") method = entry.make();
+    if (entry.name == chosen.method) method = entry.make();
   Options options("method");
   method->declare(options);
   constexpr std::uint64_t most_steps = 4000;
-  options.read({{"method.batch", {std::to_string(batch), ""}}, {"method.steps", {std::to_string(most_steps), ""}}},
-               problems);
+  Settings settings = chosen.method_options;
+  settings["method.batch"] = {std::to_string(batch), ""};
+  if (chosen.method == "dp-sgd") settings["method.steps"] = {std::to_string(most_steps), ""};
+  options.read(settings, problems);
   verify(problems.empty(), "bad benchmark options");
   const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
   const Query query = Query::declare(method->queries(facts, 1.0)[0], 0, facts.adjacency, records);
@@ -161,11 +195,13 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
   const double peak = total(comm, fma_peak()), products = total(comm, eigen_rate()),
                bandwidth = total(comm, read_bandwidth(shard));
   std::uint64_t t = 0;
-  for (; t < 20; ++t) method->step(curator, t);
+  const std::uint64_t chunk = chosen.chunk > 0 ? chosen.chunk : std::max<std::uint64_t>(10, 200000 / batch);
+  for (; t < std::min<std::uint64_t>(20, chunk); ++t) method->step(curator, t);
   std::vector<double> rates;
   Curator::Timing before = curator.timing();
   const auto all = Clock::now();
-  const std::uint64_t first = t, chunk = std::max<std::uint64_t>(10, 200000 / batch);
+  const double cpu_before = cpu_seconds();
+  const std::uint64_t first = t;
   std::int64_t more = 1;
   while (more > 0 && t + chunk < most_steps) {
     const auto start = Clock::now();
@@ -175,6 +211,7 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
     comm.sum(std::span(&more, 1));
   }
   const double steps = static_cast<double>(t - first);
+  const double cpu = largest(comm, 1e6 * (cpu_seconds() - cpu_before) / steps);
   const Curator::Timing& after = curator.timing();
   // Kernels alone, perfectly balanced: the sum over ranks, divided by the ranks.
   const double kernels = total(comm, (after.kernels - before.kernels) / steps * 1e6) / comm.size();
@@ -183,14 +220,14 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
   const auto us = [&](double Curator::Timing::*field) { return 1e6 * (after.*field - before.*field) / steps; };
   if (comm.is_root()) {
     fmt::print(
-        R"({{"case":"{}","batch":{},"blocks":{},"ranks":{},"samples_per_s":{:.0f},"step_us":{:.1f},"kernels_us":{:.1f},"over_kernels":{:.3f},)"
+        R"({{"case":"{}","batch":{},"blocks":{},"ranks":{},"samples_per_s":{:.0f},"step_us":{:.1f},"cpu_us":{:.1f},"kernels_us":{:.1f},"over_kernels":{:.3f},)"
         R"("root_us":{{"sampling":{:.1f},"kernels":{:.1f},"noise":{:.1f},"reduce":{:.1f},"broadcast":{:.1f},"ledger":{:.1f}}},)"
         R"("gflops":{:.0f},"fma_peak_gflops":{:.0f},"eigen_gflops":{:.0f},"read_gb_per_s":{:.1f},"rows_gb_per_s":{:.1f}}})"
         "\n",
-        name, batch, blocks, comm.size(), rate, step, kernels, step / kernels, us(&Curator::Timing::sampling),
+        name, batch, blocks, comm.size(), rate, step, cpu, kernels, step / kernels, us(&Curator::Timing::sampling),
         us(&Curator::Timing::kernels), us(&Curator::Timing::noise), us(&Curator::Timing::reduce),
         us(&Curator::Timing::broadcast), us(&Curator::Timing::ledger), rate * objective->flops_per_record() * 1e-9,
-        peak, products, bandwidth, rate * 4 * features * 1e-9);
+        peak, products, bandwidth, rate * 4 * static_cast<double>(features) * 1e-9);
     std::filesystem::remove(path);
   }
   return 0;

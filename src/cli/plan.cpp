@@ -59,6 +59,9 @@ void print_promise(const Plan& plan) {
 void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, const std::vector<int>& ranks) {
   fmt::print("\nper step: {:.4g} flops, {:.4g} records, up to the root {} bytes a rank, down {} bytes\n",
              cost.flops, cost.records, cost.up, cost.down);
+  if (cost.own_values > 0)
+    fmt::print("and {:.4g} normals that every rank draws by itself (directions, noise across them): {:.3g} s\n",
+               cost.own_values, cost.own_values * machine.noise_seconds);
   fmt::print(
       "predicted by latency {:.3g} s, {:.3g} s a byte, {:.3g} flops/s, {:.3g} s a record at least, {:.3g} s a "
       "noise value\n({})\n",
@@ -95,6 +98,7 @@ int show_plan(const Communicator& comm, const CommandLine& line) {
                    stdout);
     print_promise(plan);
     print_cost(plan, cost, machine, line.ranks);
+    if (const auto text = config.method->remarks(facts, plan.queries); !text.empty()) fmt::print("\n{}", text);
   }
   return static_cast<int>(ExitCode::done);
 }

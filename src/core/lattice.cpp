@@ -20,13 +20,11 @@ inline std::int32_t nearest(float x) { return static_cast<std::int32_t>(__builti
 double Lattice::scale() const { return std::ldexp(1.0, k); }
 double Lattice::quantum() const { return std::ldexp(1.0, -k); }
 
-Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch) {
-  verify(bound > 0 && noise_std >= 0, "lattice needs a positive bound");
-  const double fine = std::ceil(std::log2(4096.0 * std::sqrt(static_cast<double>(dim)) / bound));
-  const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
-  const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
-  const double k = std::min({fine, fits, fills});
-  if (!(std::abs(k) <= 100))  // before it becomes an int: it is infinite where a product above overflows
+namespace {
+
+// `k` may be infinite, where a product overflows: it becomes an int behind its check.
+Lattice checked(double k, double bound, std::uint64_t largest_batch) {
+  if (!(std::abs(k) <= 100))
     throw ConfigError(fmt::format(
         "a bound of {} is out of the range of float32 arithmetic: scale clip and data to order 1", bound));
   const Lattice lattice{static_cast<int>(k)};
@@ -37,17 +35,40 @@ Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::ui
   return lattice;
 }
 
-LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra)
+}  // namespace
+
+Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch) {
+  verify(bound > 0 && noise_std >= 0, "lattice needs a positive bound");
+  const double fine = std::ceil(std::log2(4096.0 * std::sqrt(static_cast<double>(dim)) / bound));
+  const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
+  const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
+  return checked(std::min({fine, fits, fills}), bound, largest_batch);
+}
+
+Lattice Lattice::finest(double bound, double noise_std, std::uint64_t largest_batch) {
+  verify(bound > 0 && noise_std >= 0, "lattice needs a positive bound");
+  // Half of the room for the noise.
+  const double room =
+      std::floor(60.0 - std::log2(bound * static_cast<double>(std::max<std::uint64_t>(1, largest_batch))));
+  const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : std::ceil(40.0 - std::log2(bound));
+  return checked(std::min(room, fills), bound, largest_batch);
+}
+
+LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra,
+                                       Width width)
     : lattice_(lattice),
       scale_(static_cast<float>(lattice.scale())),
-      capacity_(static_cast<std::size_t>(std::min(1e9, int32_limit / (bound * lattice.scale() + 1.0)))),
+      capacity_(static_cast<std::size_t>(
+          width == Width::int64 ? 1e9 : std::min(1e9, int32_limit / (bound * lattice.scale() + 1.0)))),
+      width_(width),
       dim_(dim),
-      hot_(round_up(dim, 16), 0),
+      hot_(width == Width::int64 ? 0 : round_up(dim, 16), 0),
       total_(dim + extra, 0) {
   verify(capacity_ > 0, "one record does not fit the int32 accumulator");
 }
 
 void LatticeAccumulator::clear() {
+  if (width_ == Width::int64) return std::fill(total_.begin(), total_.end(), 0);
   if (pending_ > 0) std::fill(hot_.begin(), hot_.end(), 0);
   std::fill(total_.begin() + static_cast<std::ptrdiff_t>(dim()), total_.end(), 0);
   pending_ = 0;
@@ -56,11 +77,13 @@ void LatticeAccumulator::clear() {
 
 void LatticeAccumulator::begin(std::size_t rows) {
   verify(rows <= capacity_, "more records at once than the int32 accumulator holds");
+  if (width_ == Width::int64) return;
   if (pending_ + rows > capacity_) spill();
   pending_ += rows;
 }
 
 void LatticeAccumulator::add(std::size_t offset, std::span<const float> values) {
+  if (width_ == Width::int64) return add_wide(offset, values);
   std::int32_t* to = hot_.data() + offset;
   const float scale = scale_;
   const float* from = values.data();
@@ -68,13 +91,22 @@ void LatticeAccumulator::add(std::size_t offset, std::span<const float> values) 
 }
 
 void LatticeAccumulator::add(std::size_t offset, std::span<const double> values) {
+  if (width_ == Width::int64) return add_wide(offset, values);
   std::int32_t* to = hot_.data() + offset;
   const double scale = lattice_.scale();
   for (std::size_t j = 0; j < values.size(); ++j)
     to[j] += static_cast<std::int32_t>(__builtin_rint(scale * values[j]));
 }
 
+template <class T>
+void LatticeAccumulator::add_wide(std::size_t offset, std::span<const T> values) {
+  std::int64_t* to = total_.data() + offset;
+  const double scale = lattice_.scale();
+  for (std::size_t j = 0; j < values.size(); ++j) to[j] += std::llrint(scale * static_cast<double>(values[j]));
+}
+
 void LatticeAccumulator::spill(std::size_t first, std::size_t last) {
+  if (width_ == Width::int64) return;
   std::int32_t* hot = hot_.data();
   std::int64_t* total = total_.data();
   if (fresh_) {

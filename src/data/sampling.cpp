@@ -76,8 +76,8 @@ std::string describe(const SamplingRule& rule) {
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
                  [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); },
                  [](const Shuffled& s) {
-                   return fmt::format("shuffled once, {} runs a pass of batches of {} and {} times {}", s.runs,
-                                      s.first, s.leaves - 1, s.batch);
+                   return fmt::format("shuffled {}, {} runs a pass of batches of {} and {} times {}",
+                                      s.reshuffle ? "every pass" : "once", s.runs, s.first, s.leaves - 1, s.batch);
                  }},
       rule);
 }

@@ -66,7 +66,9 @@ std::uint64_t Shuffled::begin(std::uint64_t t) const {
   return step / leaves * records_per_run() + (leaf == 0 ? 0 : first + (leaf - 1) * batch);
 }
 
-std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout& layout) {
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& of, const BlockLayout& layout, std::uint64_t pass) {
+  Shuffled rule = of;
+  if (rule.reshuffle && pass > 0) rule.seed = PublicStream(rule.seed, "shuffle pass").word(pass);
   if (layout.records > std::numeric_limits<std::uint32_t>::max())
     throw ConfigError(fmt::format("a shuffled order has room for 2^32 - 1 records, not {}", layout.records));
   const std::uint64_t rounds = layout.largest();
@@ -89,6 +91,8 @@ std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout
 }
 
 ShuffledBlock::ShuffledBlock(std::span<const std::uint32_t> slots, std::uint64_t first_index, std::uint64_t count) {
+  order_.reserve(count);
+  chosen_.reserve(count);  // so that no step allocates; of this memory only what a batch needs is ever touched
   for (std::uint64_t i = 0; i < count; ++i)
     order_.push_back({slots[first_index + i], static_cast<std::uint32_t>(i)});
   std::sort(order_.begin(), order_.end(), [](const Place& a, const Place& b) { return a.slot < b.slot; });

@@ -59,6 +59,8 @@ const ObjectiveRegistration capped{
 const ObjectiveRegistration logistic{plain<logistic_loss, binary>("logistic", "log(1 + exp(-y m)), m = <w, x>")};
 const ObjectiveRegistration hinge{
     plain<smoothed_hinge_loss, binary>("smoothed_hinge", "hinge of y m, quadratic on [0, 1]")};
+const ObjectiveRegistration sigmoid{
+    plain<sigmoid_loss, binary>("sigmoid", "1 / (1 + exp(y m)), m = <w, x> (smooth, not convex)")};
 const ObjectiveRegistration ramp{plain<ramp_loss, binary>("ramp", "min(1, max(0, 1 - y m)) (not convex)")};
 
 }  // namespace

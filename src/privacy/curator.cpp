@@ -1,6 +1,7 @@
 #include "dpmpi/privacy/curator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -73,12 +74,31 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     tags += block_key.derive("commitment").authenticate(content_digest(shard.blocks[i].records));
   }
   if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);
+  share_keys(key);
   const auto all_tags = comm.gather(tags);
   if (comm.is_root())
     commitment_ = key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, "")));
 }
 
 Curator::~Curator() = default;
+
+void Curator::share_keys(const std::optional<SecretKey>& key) {
+  if (comm_.is_root()) {
+    const SecretKey directions = key->derive("public randomness");
+    std::memcpy(&public_key_, directions.bytes().data(), sizeof public_key_);
+  }
+  comm_.broadcast(public_key_);
+  if (std::none_of(sites_.begin(), sites_.end(), [](const auto& s) { return s->query.shared_noise > 0; })) return;
+  std::array<std::uint8_t, 32> bytes{};
+  if (comm_.is_root()) std::ranges::copy(key->derive("shared noise").bytes(), bytes.begin());
+  comm_.broadcast(std::span<std::uint8_t>(bytes));
+  shared_ = std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
+}
+
+void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out) {
+  verify(shared_ != nullptr, "noise that no query declared");
+  shared_->normals(t, 0, first, out);
+}
 
 Curator::Site& Curator::site(std::uint32_t index) {
   verify(index < sites_.size(), "a query that was not declared");
@@ -129,9 +149,11 @@ std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t las
   for (const auto& s : sites_) {
     const Query& q = s->query;
     const std::uint64_t begin = q.releases_before(first), end = q.releases_before(last);
+    // A hidden run is one line, which has the run's own steps.
+    const std::string steps = q.hidden ? "" : fmt::format(R"("steps":[{},{}],)", begin, end - 1);
     for (const auto& event : q.events(begin, end))
-      lines.push_back({event, fmt::format(R"("steps":[{},{}],"site":"{}","clip":{},"slack":{:.6g})", begin, end - 1,
-                                          q.name, q.bound.clip, q.eta)});
+      lines.push_back(
+          {event, fmt::format(R"({}"site":"{}","clip":{},"slack":{:.6g})", steps, q.name, q.bound.clip, q.eta)});
   }
   return lines;
 }
@@ -186,9 +208,11 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
     s.quotas_from = window + 1;
   }
   const Stopwatch watch(timing_.sampling);
-  if (const auto* rule = std::get_if<Shuffled>(&s.query.sampling))
+  if (const auto* rule = std::get_if<Shuffled>(&s.query.sampling)) {
+    s.shuffle(shard_, t / rule->steps_per_pass());
     for (std::size_t i = 0; i < s.shuffled.size(); ++i)
       s.shuffled[i].select(rule->begin(t), rule->end(t), s.selected[i], s.slots[i]);
+  }
   for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty(); ++i) {
     const Block& block = shard_.blocks[i];
     const std::uint64_t quota = quotas ? s.quotas[(t - window) * shard_.blocks.size() + i] : 0;
@@ -214,9 +238,10 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   {
     const Stopwatch watch(timing_.kernels);
     const InPhase phase(Phase::kernels);
-    for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
-      s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i],
-                          [&](const Rows& rows) { kernel(rows, bound, s.sum); });
+    kernel.run(bound, s.sum, [&](const auto& visit) {
+      for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
+        s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
+    });
   }
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
@@ -233,12 +258,18 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
 }
 
+// What both kinds of release have in common, before the root looks at the sum.
+Curator::Site& Curator::begin_release(const LatticeSum& total) {
+  Site& s = site(total.site);
+  verify(s.summed == total.step + 1 && total.step >= s.next, "a sum is released once, before the query's next sum");
+  s.next = total.step + 1;
+  verify(s.query.schedule.step_of(total.step) < reserved_, "a release without its ledger line");
+  return s;
+}
+
 std::span<const float> Curator::release(Secret<LatticeSum> total) {
-  Site& s = site(total.value_.site);
-  const std::uint64_t step = total.value_.step;
-  verify(s.summed == step + 1 && step >= s.next, "a sum is released once, before the query's next sum");
-  s.next = step + 1;
-  verify(s.query.schedule.step_of(step) < reserved_, "a release without its ledger line");
+  Site& s = begin_release(total.value_);
+  verify(!s.query.exact, "an exact query has a release of its own");
   if (comm_.is_root()) {
     const Stopwatch watch(timing_.noise);
     const auto message = s.sum.message();
@@ -255,6 +286,20 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   comm_.broadcast(std::span<float>(s.released));
   stop_agreed_ = s.released.back() > 0;
   return std::span<const float>(s.released).first(s.query.dim);
+}
+
+std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
+  Site& s = begin_release(total.value_);
+  verify(s.query.exact, "only an exact query is released to the last bit");
+  const std::span<std::int64_t> message = s.sum.message();
+  fault_point("release");
+  const Stopwatch watch(timing_.broadcast);
+  if (comm_.is_root()) message.back() = message.back() > 0 ? 1 : 0;
+  comm_.broadcast(message);
+  stop_agreed_ = message.back() > 0;
+  const double quantum = s.query.lattice.quantum();
+  for (std::size_t j = 0; j < s.query.dim; ++j) s.exact[j] = static_cast<double>(message[j]) * quantum;
+  return s.exact;
 }
 
 }  // namespace dpmpi

@@ -1,4 +1,5 @@
-// The noise of the curator's releases: where it is drawn, and how it joins the sums. Root only.
+// The noise of the curator's releases: where it is drawn, and how it joins the sums. Root only. Functions are
+// handed on by reference, so that a step allocates nothing.
 
 #include <algorithm>
 #include <cmath>
@@ -17,23 +18,25 @@ namespace dpmpi {
 void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const Stopwatch watch(timing_.noise);
   const InPhase phase(Phase::noise);
-  const double noise_scale = s.query.sensitivity_scale(clip_scale);
+  const double noise_scale = s.query.sensitivity_scale(clip_scale) * s.query.noise_scale(step);
   if (s.query.noise == Noise::discrete_gaussian) {
     const double quanta = std::ceil(static_cast<double>(s.query.noise_quanta) * noise_scale);
     const DiscreteGaussianSampler sampler(static_cast<std::uint64_t>(quanta));
     SecretReader bits(*noise_, step, s.query.site);
-    s.sum.finish([&](std::size_t, std::span<std::int64_t> total) {
+    const auto add = [&](std::size_t, std::span<std::int64_t> total) {
       for (auto& value : total) value += sampler(bits);
-    });
+    };
+    s.sum.finish(std::cref(add));
     return;
   }
   const double scale = s.query.noise_std * noise_scale * s.query.lattice.scale();
   alignas(64) double normal[1024];
-  s.sum.finish([&](std::size_t first, std::span<std::int64_t> total) {
+  const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
     noise_->normals(step, s.query.site, first, std::span(normal, total.size()));
     for (std::size_t i = 0; i < total.size(); ++i)
       total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));
-  });
+  };
+  s.sum.finish(std::cref(add));
 }
 
 // The noise of the prefix that ends at `step`, in units of a node's deviation. A node is drawn at the step that
@@ -43,7 +46,7 @@ std::span<const double> Curator::next_prefix_noise(Site& s, std::uint64_t step, 
   const auto draw = [&](std::uint32_t level, std::span<double> out) {
     noise_->normals(step, s.query.site, level * width, out);
   };
-  return s.prefix->next(leaf_scale, std::cref(draw));  // by reference: a step allocates nothing
+  return s.prefix->next(leaf_scale, std::cref(draw));
 }
 
 // R_t = R_{t-1} + leaf_t + (n_t - n_{t-1}): the newest release, the present sum, and the change of the noise. All
@@ -63,14 +66,15 @@ void Curator::go_on_with_running_sum(Site& s, std::uint64_t step, double clip_sc
     noise = next_prefix_noise(s, step, rule.adaptive ? s.query.sensitivity_scale(clip) : 1);
   }
   const double scale = s.query.noise_std * s.query.lattice.scale();
-  s.sum.finish([&](std::size_t first, std::span<std::int64_t> total) {
+  const auto go_on = [&](std::size_t first, std::span<std::int64_t> total) {
     for (std::size_t i = 0; i < total.size(); ++i) {
       const std::size_t j = first + i;
       const auto n = noise.empty() ? 0 : static_cast<std::int64_t>(__builtin_rint(scale * noise[j]));
       total[i] += s.running[j] + (n - s.noise_before[j]);
       s.noise_before[j] = n;
     }
-  });
+  };
+  s.sum.finish(std::cref(go_on));
 }
 
 void Curator::archive(Archive& archive) {

@@ -35,8 +35,10 @@ struct Curator::Site {
   std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
   std::uint64_t quotas_from = 0;                  // first step of that window + 1
   AlignedVector<float> released;                  // values, then the stop flag
+  std::vector<double> exact;                      // the same of an exact query, without the flag
   std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
   std::vector<ShuffledBlock> shuffled;            // for each own block, if the rule is Shuffled
+  std::uint64_t shuffled_for = 0;                 // pass
 
   // Running sums, root only. The newest release and the noise in it, both on the lattice.
   std::unique_ptr<PrefixNoise> prefix;
@@ -47,18 +49,28 @@ struct Curator::Site {
       : query(q),
         batching(
             MicroBatching::plan(micro_batch_rows, layout.largest(), expected_share(q.sampling, layout.records))),
-        sum(q.dim, q.lattice, std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta), flag_words),
+        sum(q.dim, q.lattice, std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta), flag_words,
+            q.exact ? Width::int64 : Width::int32),
         selected(own_blocks),
         slots(own_blocks),
-        released(q.dim + flag_words) {
+        released(q.exact ? 0 : q.dim + flag_words),
+        exact(q.exact ? q.dim : 0) {
     batching.capacity = std::min(batching.capacity, sum.rows_at_once());
   }
 
-  void shuffle(const Shard& shard) {
+  /// The order of a pass, if the rule has one.
+  void shuffle(const Shard& shard, std::uint64_t pass = 0) {
     const auto* rule = std::get_if<Shuffled>(&query.sampling);
-    if (!rule) return;
-    const auto order = shuffle_slots(*rule, shard.layout);
-    for (const auto& block : shard.blocks) shuffled.emplace_back(order, block.first_index, block.records.count);
+    if (!rule || (!shuffled.empty() && (pass == shuffled_for || !rule->reshuffle))) return;
+    const auto order = shuffle_slots(*rule, shard.layout, pass);
+    shuffled.clear();
+    for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
+      const std::uint64_t count = shard.blocks[i].records.count;
+      shuffled.emplace_back(order, shard.blocks[i].first_index, count);
+      const std::uint64_t most = std::min(count, std::max(rule->first, rule->batch));
+      selected[i].reserve(most), slots[i].reserve(most);
+    }
+    shuffled_for = pass;
   }
 
   void start_running_sum() {

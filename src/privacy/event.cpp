@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <span>
@@ -41,7 +42,10 @@ constexpr Allowed<std::uint64_t> natural{"a whole number from 1 to 2^53",
                                          [](std::uint64_t x) { return x >= 1 && x <= largest_whole; }};
 constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
                                             [](std::uint64_t x) { return x >= 1 && x <= 1ULL << 40; }};
+constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
+                                               [](std::uint64_t x) { return x <= largest_whole; }};
 constexpr std::uint64_t most_explicit_leaves = 2048;
+constexpr std::size_t most_releases = 4096;
 
 // Deeper objects are no events, and recursion over them could exhaust the stack.
 constexpr int deepest_nesting = 16;
@@ -55,6 +59,7 @@ constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "laplace",
                                                 "poisson_laplace",
                                                 "tree",
+                                                "hidden_state",
                                                 "zcdp",
                                                 "gdp",
                                                 "exponential",
@@ -69,7 +74,33 @@ constexpr std::string_view strategies_allowed = "fenwick, full, full_honaker, sq
 // The members of a mechanism in the order of the file, described once for reading, checking and writing:
 // visit(name, value, allowed), or with a default in place of a missing member.
 template <class M, class Visit>
+void for_each_member_of_run(M& m, Visit&& visit) {
+  visit("steps", m.steps, natural);
+  visit("hybrid", m.hybrid, whole_or_zero);
+  if (m.hybrid < m.steps) visit("before_multiplier", m.before_multiplier, positive);
+  if (m.hybrid > 0) {
+    visit("directional_multiplier", m.directional_multiplier, not_negative);
+    visit("isotropic_multiplier", m.isotropic_multiplier, positive);
+  }
+  visit("noise_multiplier", m.noise_multiplier, positive, 1.0);
+  visit("diameter", m.diameter, positive);
+  visit("drift", m.drift, positive);
+  visit("contraction", m.contraction, not_negative);
+  visit("retention", m.retention, rate, 1.0);
+  visit("error", m.error, not_negative, 0.0);
+  visit("directions", m.directions, natural);
+  visit("dimension", m.dimension, natural);
+  visit("population", m.population, natural);
+  visit("batch", m.batch, natural);
+  visit("parts", m.parts, natural, std::uint64_t{1});
+  visit("reshuffled", m.reshuffled);
+  visit("failure", m.failure, failure, 0.0);
+  visit("releases", m.releases);
+}
+
+template <class M, class Visit>
 void for_each_member(M& m, Visit&& visit) {
+  if constexpr (requires { m.hybrid; }) return for_each_member_of_run(m, visit);
   if constexpr (requires { m.population; }) {
     visit("population", m.population, natural);
     visit("batch", m.batch, natural);
@@ -134,12 +165,12 @@ class Members {
     return value.get<double>();
   }
 
-  std::uint64_t whole(const char* member, std::string_view allowed = natural.text) const {
+  std::uint64_t whole(const char* member, std::string_view allowed = natural.text, double least = 1) const {
     const Json& value = at(member, allowed);
     if (value.is_number_unsigned() && value.get<std::uint64_t>() > largest_whole)  // a double may round it down
       refuse(where_, member, shown(value), allowed);
-    const double x = value.is_number() ? value.get<double>() : 0;
-    if (!(x >= 1 && x <= static_cast<double>(largest_whole) && x == std::floor(x)))
+    const double x = value.is_number() ? value.get<double>() : -1;
+    if (!(x >= least && x <= static_cast<double>(largest_whole) && x == std::floor(x)))
       refuse(where_, member, shown(value), allowed);
     return static_cast<std::uint64_t>(x);
   }
@@ -184,7 +215,21 @@ struct Reader {
     x = line.has(member) ? line.number(member, allowed.text) : absent;
   }
   void operator()(const char* member, std::uint64_t& x, Allowed<std::uint64_t> allowed) const {
-    x = line.whole(member, allowed.text);
+    x = line.whole(member, allowed.text, allowed.holds(0) ? 0 : 1);
+  }
+  void operator()(const char* member, std::uint64_t& x, Allowed<std::uint64_t> allowed,
+                  std::uint64_t absent) const {
+    x = absent;
+    if (line.has(member)) (*this)(member, x, allowed);
+  }
+  void operator()(const char* member, bool& x) const { x = line.has(member) && line.flag(member); }
+  void operator()(const char* member, std::vector<std::uint64_t>& released) const {
+    constexpr std::string_view allowed = "a list of whole numbers of steps";
+    if (!line.has(member)) return;
+    for (const Json& step : line.array(member, allowed)) {
+      if (!step.is_number_unsigned()) refuse(where, member, Members::shown(step), allowed);
+      released.push_back(step.get<std::uint64_t>());
+    }
   }
   void operator()(const char* member, Strategy& strategy) const {
     const std::string text = line.text(member, strategies_allowed);
@@ -214,10 +259,13 @@ struct Checker {
   void operator()(const char* member, auto x, auto allowed) const {
     if (!allowed.holds(x)) refuse(where, member, fmt::format("{}", x), allowed.text);
   }
-  void operator()(const char* member, double x, Allowed<double> allowed, double) const {
+  template <class T>
+  void operator()(const char* member, T x, Allowed<T> allowed, T) const {
     (*this)(member, x, allowed);
   }
   void operator()(const char*, Strategy) const {}
+  void operator()(const char*, bool) const {}
+  void operator()(const char*, const std::vector<std::uint64_t>&) const {}
   void operator()(const char* member, const std::vector<double>& triangle, std::uint64_t leaves) const {
     if (leaves > most_explicit_leaves)
       refuse(where, "leaves", fmt::format("{}", leaves), "1 to 2048 for an explicit matrix");
@@ -231,8 +279,15 @@ struct Writer {
   std::string& out;
 
   void operator()(const char* member, auto x, auto) const { out += fmt::format(",\"{}\":{}", member, x); }
-  void operator()(const char* member, double x, Allowed<double> allowed, double absent) const {
+  template <class T>
+  void operator()(const char* member, T x, Allowed<T> allowed, T absent) const {
     if (x != absent) (*this)(member, x, allowed);
+  }
+  void operator()(const char* member, bool x) const {
+    if (x) out += fmt::format(",\"{}\":true", member);
+  }
+  void operator()(const char* member, const std::vector<std::uint64_t>& list) const {
+    if (!list.empty()) out += fmt::format(",\"{}\":[{}]", member, fmt::join(list, ","));
   }
   void operator()(const char* member, Strategy strategy) const {
     out += fmt::format(",\"{}\":\"{}\"", member, name(strategy));
@@ -291,6 +346,29 @@ EventHeader parse_header(const Members& members, std::string_view where) {
   return header;
 }
 
+// What ranges of single members do not say.
+void check_run(const HiddenState& m, std::string_view where) {
+  const auto at_most = [&](std::string_view member, std::uint64_t x, std::string_view other, std::uint64_t most) {
+    if (x > most)
+      refuse(where, member, fmt::format("{}", x), fmt::format("a whole number up to {}, {}", other, most));
+  };
+  at_most("hybrid", m.hybrid, "steps", m.steps);
+  at_most("directions", m.directions, "dimension", m.dimension);
+  at_most("batch", m.batch, "population", m.population);
+  at_most("parts", m.parts, "population", m.population);
+  for (const double part : {m.before_multiplier, m.directional_multiplier, m.isotropic_multiplier})
+    if (!std::isfinite(m.noise_multiplier * part))
+      refuse(where, "noise_multiplier", fmt::format("{}", m.noise_multiplier), "a multiple that stays finite");
+  if (m.reshuffled && m.parts == 1) refuse(where, "reshuffled", "true", "false where there are no parts");
+  if (m.releases.empty()) return;
+  const bool ascending =
+      std::adjacent_find(m.releases.begin(), m.releases.end(), std::greater_equal<>()) == m.releases.end();
+  if (!ascending || m.releases.front() < 1 || m.releases.back() != m.steps || m.releases.size() > most_releases)
+    refuse(where, "releases",
+           fmt::format("a list of {} from {} to {}", m.releases.size(), m.releases.front(), m.releases.back()),
+           fmt::format("up to {} numbers of steps that ascend to steps, {}", most_releases, m.steps));
+}
+
 }  // namespace
 
 std::string_view name(Adjacency adjacency) {
@@ -310,7 +388,9 @@ void check(const Event& event, std::string_view where) {
   std::visit(
       [&](const auto& m) {
         for_each_member(m, Checker{where});
-        if constexpr (requires { m.population; })
+        if constexpr (requires { m.hybrid; })
+          check_run(m, where);
+        else if constexpr (requires { m.population; })
           if (m.batch > m.population)
             refuse(where, "batch", fmt::format("{}", m.batch),
                    fmt::format("a whole number from 1 to the population, {}", m.population));

@@ -211,6 +211,9 @@ struct Pairs {
   DominatingPair operator()(const WorGaussian&) const {
     refuse(mechanism, adjacency, "none is proven for sums over samples without replacement");
   }
+  DominatingPair operator()(const HiddenState&) const {
+    refuse(mechanism, adjacency, "its bounds hold outside of an event that takes a part of delta");
+  }
   template <class Other>
   DominatingPair operator()(const Other&) const {
     refuse(mechanism, adjacency, "its losses depend on the query's values on the lattice");

@@ -55,6 +55,7 @@ PrefixNoise::PrefixNoise(const Tree& tree, std::size_t dim) : tree_(tree), dim_(
   kept_.resize(rows * dim);
   fresh_.resize(dim);
   prefix_.resize(dim);
+  scale_.reserve(std::min<std::uint64_t>(tree.leaves, 1 << 20));
   if (tree.strategy == Strategy::sqrt_toeplitz || tree.strategy == Strategy::banded)
     for (std::uint64_t k = 0; k < rows; ++k) {
       const auto x = static_cast<double>(k);

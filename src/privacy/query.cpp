@@ -81,6 +81,21 @@ void check_running(const QuerySpec& spec) {
                     spec.name));
 }
 
+// What the bound for hidden iterates takes for granted of the query.
+void check_hidden(const Query& q) {
+  if (!q.hidden || !q.is_private()) return;
+  if (q.adjacency != Adjacency::replace_one)
+    throw PrivacyError("hidden iterates are analysed under replace_one only: set privacy.adjacency = replace_one");
+  if (q.noise != Noise::gaussian)
+    throw PrivacyError(
+        "hidden iterates have no analysis with privacy.noise = discrete_gaussian, allowed: gaussian");
+  verify(q.exact && !q.running && q.hidden->steps == q.steps, "a hidden run is one exact query of all its steps");
+  // Query::hidden_rounding counts on this.
+  if (q.lattice.quantum() > 1.01 * 0x1p-35 * q.noise_std)
+    throw PrivacyError(fmt::format(
+        "query {}: the integer lattice is too coarse for hidden iterates: too many records for the noise", q.name));
+}
+
 }  // namespace
 
 std::string_view name(Noise noise) { return noise == Noise::discrete_gaussian ? "discrete_gaussian" : "gaussian"; }
@@ -102,14 +117,20 @@ std::uint64_t Schedule::step_of(std::uint64_t release) const {
 }
 
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
-  const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
-  if (slack.summed_rows <= 1) return slack.clip + rounding / 2;
+  const double rounding = rounding_slack(slack, dim, clip, lattice);
+  if (slack.summed_rows <= 1) return slack.clip + rounding;
   // One micro-batch of at most B rows is replaced by one, or by two of together at most B + 1 rows; each is cut
   // into float32 sums of at most b rows, s of B rows, so at most 2 s + 1 in all. A sum of m rows errs by at most (m
   // + 2) 2^-24 times the sum of the norms (times the kernel's magnification), and is rounded once.
-  const double b = static_cast<double>(slack.summed_rows), sums = static_cast<double>(slack.sums), B = sums * b;
+  const double b = static_cast<double>(slack.summed_rows), B = static_cast<double>(slack.sums) * b;
   const double summation = slack.magnification * (B * (b + 2) + (B + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
-  return slack.clip + summation + (sums + 0.5) * rounding;
+  return slack.clip + summation + rounding;
+}
+
+// A coordinate of a sum is rounded by half a quantum at most.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
+  const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
+  return slack.summed_rows <= 1 ? rounding / 2 : (static_cast<double>(slack.sums) + 0.5) * rounding;
 }
 
 Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
@@ -127,8 +148,11 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
   const double std_guess = spec.noise_multiplier * change * spec.bound.clip * (1 + largest_eta);
   const Extent sum = extent(spec, records);
-  query.lattice = Lattice::choose(spec.dim, sum.largest_clip * (1 + largest_eta), std_guess, sum.records);
+  const double largest = sum.largest_clip * (1 + largest_eta);
+  query.lattice = spec.exact ? Lattice::finest(largest, std_guess, sum.records)
+                             : Lattice::choose(spec.dim, largest, std_guess, sum.records);
   query.eta = relative_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
+  query.rounding = rounding_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
         "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
@@ -149,6 +173,7 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
     query.noise_quanta = static_cast<std::uint64_t>(quanta);
     query.noise_std = quanta * query.lattice.quantum();
   }
+  check_hidden(query);
   if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
 }
@@ -160,6 +185,7 @@ std::uint64_t Query::releases_before(std::uint64_t step) const {
 std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const {
   if (first >= last) return {};
   if (!is_private()) return {{NonPrivate{}, last - first}};
+  if (hidden) return first == 0 ? std::vector<Event>{{hidden_state(), 1}} : std::vector<Event>{};
   if (running) {
     const std::uint64_t pass = steps_per_pass(*this), begun = rounds_begun(last, pass) - rounds_begun(first, pass);
     return begun > 0 ? std::vector<Event>{{tree(), begun}} : std::vector<Event>{};
@@ -171,6 +197,10 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
   if (const auto* wor = std::get_if<WithoutReplacement>(&sampling)) return {{sampled(*this, *wor), last - first}};
   if (const auto* cyclic = std::get_if<Cyclic>(&sampling))
     return rounds(rounds_begun(last, cyclic->parts) - rounds_begun(first, cyclic->parts));
+  if (const auto* order = std::get_if<Shuffled>(&sampling)) {  // of a pass a record is in one step at most
+    const std::uint64_t parts = order->steps_per_pass();
+    return rounds(rounds_begun(last, parts) - rounds_begun(first, parts));
+  }
   if (std::holds_alternative<Partition>(sampling)) return rounds(first == 0 ? 1 : 0);
   return {{whole(*this), last - first}};
 }
@@ -179,6 +209,19 @@ Tree Query::tree() const {
   const double first = running->adaptive ? 1 : running->first_clip;
   const std::uint64_t band = running->strategy == Strategy::banded ? running->band : 0;
   return {running->strategy, running->leaves, noise_multiplier, band, first};
+}
+
+HiddenState Query::hidden_state() const {
+  HiddenState state = *hidden;
+  state.noise_multiplier *= noise_multiplier;
+  state.error += hidden_rounding * noise_multiplier;
+  return state;
+}
+
+double Query::noise_scale(std::uint64_t t) const {
+  if (!hidden) return 1;
+  if (t + hidden->hybrid < hidden->steps) return hidden->before_multiplier;
+  return std::hypot(hidden->directional_multiplier, hidden->isotropic_multiplier);
 }
 
 double Query::clip_at(std::uint64_t t) const {

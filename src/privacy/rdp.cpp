@@ -9,6 +9,7 @@
 #include <boost/math/tools/minima.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/hidden_state.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/strategy.hpp"
 
@@ -52,6 +53,7 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism) {
     return of_noise(m->noise_multiplier);
   if (const auto* m = std::get_if<Tree>(&mechanism)) return of_gdp(tree_mu(*m));
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_gdp(m->mu);
+  if (const auto* m = std::get_if<HiddenState>(&mechanism); m && !m->sampled()) return of_gdp(composition_mu(*m));
   if (const auto* m = std::get_if<Zcdp>(&mechanism)) return m->rho;
   return {};
 }
@@ -59,13 +61,17 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism) {
 namespace {
 
 // Samples of a fixed size. n and the batch size are the same in both datasets, so there is replace_one only.
-template <class Wor>
-std::vector<double> wor_curve(const Wor& m, Adjacency adjacency, Orders orders) {
+void require_replace_one(const Mechanism& mechanism, Adjacency adjacency) {
   if (adjacency != Adjacency::replace_one)
     throw PrivacyError(
         fmt::format("event {} under add_remove: samples of a fixed size have a bound under replace_one "
                     "only (n and the batch size are the same in both datasets)",
-                    name(Mechanism(m))));
+                    name(mechanism)));
+}
+
+template <class Wor>
+std::vector<double> wor_curve(const Wor& m, Adjacency adjacency, Orders orders) {
+  require_replace_one(m, adjacency);
   return wor_gaussian_curve(static_cast<double>(m.batch) / static_cast<double>(m.population), m.noise_multiplier,
                             orders);
 }
@@ -83,6 +89,10 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, O
     return poisson_discrete_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
   if (const auto* m = std::get_if<WorGaussian>(&mechanism)) return wor_curve(*m, adjacency, orders);
   if (const auto* m = std::get_if<WorDiscreteGaussian>(&mechanism)) return wor_curve(*m, adjacency, orders);
+  if (const auto* m = std::get_if<HiddenState>(&mechanism)) {
+    require_replace_one(mechanism, adjacency);
+    return sampled_composition_curve(*m, orders);
+  }
   if (const auto* m = std::get_if<Laplace>(&mechanism)) return laplace_curve(m->scale, orders);
   if (const auto* m = std::get_if<PoissonLaplace>(&mechanism))
     return poisson_laplace_curve(m->sampling_rate, m->scale, adjacency, orders);

@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/privacy/rdp_curves.hpp"
+#include "hidden_run.hpp"
 
 namespace dpmpi {
 
@@ -55,12 +59,68 @@ double RdpAccountant::failure() const {
   return failure_;
 }
 
+// Like total_, rho_ and failure_, with runs that hide their iterates replaced by their coupled processes, which
+// differ from them with probability `uncoupled` at most: that is added to delta.
+struct RdpAccountant::Composed {
+  std::vector<double> total;
+  std::optional<double> rho;
+  double failure = 0, uncoupled = 0;
+
+  // Of delta = uncoupled + failure + (1 - failure) left, rounded down.
+  RdpConversion to_epsilon(const std::vector<double>& orders, double delta) const {
+    const double lost = failure + uncoupled;
+    const double left = lost == 0 ? delta : (delta - lost) / (1 - failure) * (1 - 0x1p-36);
+    if (!(left > 0)) return {std::numeric_limits<double>::infinity(), orders.back()};
+    return rho ? zcdp_to_epsilon(*rho, left) : rdp_to_epsilon(orders, total, left);
+  }
+  double to_delta(const std::vector<double>& orders, double epsilon) const {
+    const double left = rho ? zcdp_to_delta(*rho, epsilon).value : rdp_to_delta(orders, total, epsilon).value;
+    if (failure == 0 && uncoupled == 0) return std::min(1.0, left);
+    return std::min(1.0, (uncoupled + failure + (1 - failure) * left) * (1 + 0x1p-50));
+  }
+};
+
+bool RdpAccountant::hides_iterates() const {
+  return std::any_of(uses_.begin(), uses_.end(),
+                     [](const auto& use) { return std::holds_alternative<HiddenState>(use.first); });
+}
+
+RdpAccountant::Composed RdpAccountant::coupled(double failure, double delta) const {
+  double runs = 0;
+  for (const auto& [mechanism, use] : uses_)
+    if (std::holds_alternative<HiddenState>(mechanism)) runs += static_cast<double>(use.count);
+  Composed result{.total = std::vector<double>(orders_.size(), 0.0), .rho = 0, .failure = failure_};
+  for (const auto& [mechanism, use] : uses_) {
+    const auto count = static_cast<double>(use.count);
+    const std::vector<double>* curve = &use.curve;
+    std::vector<double> linear;
+    auto rho = zcdp_rho(mechanism);
+    if (const auto* run = std::get_if<HiddenState>(&mechanism); run && run->sampled()) {
+      const HiddenCurve& known = remembered_curve(*run, failure / runs, delta, orders_);
+      curve = &known.curve;
+      result.uncoupled += count * known.failure;
+    } else if (run) {
+      const HiddenTotal total = remembered_total(*run, failure / runs);
+      rho = total.mu * total.mu / 2 * (1 + 0x1p-50);
+      linear = linear_curve(*rho, orders_);
+      curve = &linear;
+      result.uncoupled += count * total.failure;
+    }
+    for (std::size_t i = 0; i < orders_.size(); ++i) result.total[i] += count * (*curve)[i];
+    result.rho = rho && result.rho
+                     ? std::optional(*result.rho + count * std::max(*rho, std::numeric_limits<double>::min()))
+                     : std::nullopt;
+  }
+  result.uncoupled *= 1 + 0x1p-40;
+  return result;
+}
+
 RdpConversion RdpAccountant::to_epsilon(double delta) const {
   refresh();
-  // Of delta = failure + (1 - failure) left, rounded down.
-  const double left = failure_ == 0 ? delta : (delta - failure_) / (1 - failure_) * (1 - 0x1p-36);
-  if (!(left > 0)) return {std::numeric_limits<double>::infinity(), orders_.back()};
-  return rho_ ? zcdp_to_epsilon(*rho_, left) : rdp_to_epsilon(orders_, total_, left);
+  const RdpConversion composed = Composed{total_, rho_, failure_}.to_epsilon(orders_, delta);
+  if (!hides_iterates()) return composed;
+  const RdpConversion by_coupling = coupled(failure_share * delta, delta).to_epsilon(orders_, delta);
+  return by_coupling.value < composed.value ? by_coupling : composed;
 }
 
 double RdpAccountant::epsilon(double delta) const { return to_epsilon(delta).value; }
@@ -68,8 +128,11 @@ double RdpAccountant::best_order(double delta) const { return to_epsilon(delta).
 
 double RdpAccountant::delta(double epsilon) const {
   refresh();
-  const double left = rho_ ? zcdp_to_delta(*rho_, epsilon).value : rdp_to_delta(orders_, total_, epsilon).value;
-  return std::min(1.0, failure_ == 0 ? left : (failure_ + (1 - failure_) * left) * (1 + 0x1p-50));
+  const double composed = Composed{total_, rho_, failure_}.to_delta(orders_, epsilon);
+  if (!hides_iterates()) return composed;
+  return least_delta_over_failures(composed, [&](double failure) {
+    return coupled(failure, std::min(0.5, failure / failure_share)).to_delta(orders_, epsilon);
+  });
 }
 
 }  // namespace dpmpi

@@ -7,9 +7,38 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/privacy/hidden_state.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
+
+namespace {
+
+// Every bound that applies to a run whose iterates stay hidden, and which one was used.
+OrderedJson json_explanation(const HiddenState& run, const Plan& plan) {
+  const HiddenExplanation e = explain(run, plan.adjacency, plan.delta());
+  OrderedJson out;
+  out["used"] = e.used;
+  out["epsilon"] = {{"hidden", json_number(e.hidden_epsilon)},
+                    {"composition", json_number(e.composition_epsilon)},
+                    {"last_step", json_number(e.last_step_epsilon)}};
+  out["mu"] = e.mu;
+  out["delta"] = {{"coupling", e.coupling_failure}, {"clip", e.clip_failure}};
+  out["stretches"] = OrderedJson::array();
+  for (const auto& s : e.stretches)
+    out["stretches"].push_back({{"steps", {s.stretch.begin, s.stretch.end}},
+                                {"bound", name(s.bound)},
+                                {"mu", json_number(s.mu)},
+                                {"N", s.window},
+                                {"theta", s.theta},
+                                {"c1", std::exp(s.growth.log_rate)},
+                                {"Wfac", std::exp(s.growth.log_excess)},
+                                {"failure", s.failure}});
+  out["towards_ranks"] = "composition: a rank of the job sees every iterate";
+  return out;
+}
+
+}  // namespace
 
 std::string theorem(const std::string& method) {
   for (const auto& entry : methods())
@@ -25,12 +54,13 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
                                                                        : "replacing one record by another";
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
-      "Everything released by this run, the model and every iterate, is ({}, {})-differentially private: "
+      "Everything released by this run, {}, is ({}, {})-differentially private: "
       "{} among "
       "{} changes the probability of any outcome by at most a factor e^{}, except with probability {}. It "
       "says "
       "nothing about data.eval, which is treated as public, nor about how the settings were chosen.{}",
-      rounded_up(epsilon), rounded_up(delta), change, n, rounded_up(epsilon), rounded_up(delta), whom);
+      config.method->released(), rounded_up(epsilon), rounded_up(delta), change, n, rounded_up(epsilon),
+      rounded_up(delta), whom);
 }
 
 std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks) {
@@ -39,6 +69,7 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
   for (std::uint32_t b = 0; b < blocks; ++b) selections += key.derive("selection", b).authenticate(label);
   return {{"noise", key.derive("noise").authenticate(label)},
           {"quota", key.derive("quota").authenticate(label)},
+          {"shared_noise", key.derive("shared noise").authenticate(label)},
           {"selection", sha256(selections)}};
 }
 
@@ -67,7 +98,12 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["noise"] = config.method->is_private() ? config.privacy.noise : "none";
   out["numerical_slack"] = largest_slack(plan);
   out["trust"] = config.privacy.trust;
-  out["released"] = "every iterate and the final model";
+  out["released"] = config.method->released();
+  for (const auto& event : ledger.events())
+    if (const auto* run = std::get_if<HiddenState>(&event.mechanism))
+      out["hidden_state"] = json_explanation(*run, plan);
+  if (const auto assumptions = config.method->assumptions(facts); !assumptions.empty())
+    out["assumptions"] = assumptions;
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
   out["n"] = facts.data.records;

@@ -27,8 +27,13 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     cost.flops += batch * query.effort * objective.flops_per_record();
     const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
     if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
-    up += often * static_cast<double>(4 * query.dim + 8);  // and a word of flags
-    down += often * static_cast<double>(4 * (query.dim + 1));
+    const double word = query.exact ? 8 : 4;
+    up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
+    down += often * word * static_cast<double>(query.dim + 1);
+    const double steps = static_cast<double>(query.steps),
+                 share = query.hidden ? static_cast<double>(query.hidden->hybrid) / steps : 1;
+    cost.own_values +=
+        often * (share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws));
   }
   cost.up = static_cast<std::uint64_t>(std::ceil(up)), cost.down = static_cast<std::uint64_t>(std::ceil(down));
   return cost;
@@ -38,7 +43,8 @@ Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   const double kernels = kernel_seconds(cost, machine), noise = cost.noise_values * machine.noise_seconds;
   Prediction p{.ranks = ranks};
   p.compute = std::max(noise, (kernels + noise) / ranks);  // the root takes fewer blocks for its noise
-  const double levels = std::ceil(std::log2(ranks));       // of a reduce and of a broadcast tree
+  p.compute += cost.own_values * machine.noise_seconds;
+  const double levels = std::ceil(std::log2(ranks));  // of a reduce and of a broadcast tree
   p.communication =
       levels * (2 * machine.latency + static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
   return p;

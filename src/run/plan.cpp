@@ -40,6 +40,17 @@ std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t fi
 // further.
 constexpr double largest_normal = 9.4;
 
+double tail(double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); }
+
+// The same of the noise that ranks share. In the coupling of a hidden run a step shifts by at most the whole run's
+// mu (in standard deviations); the shift of all is taken to be in the worst place, one coordinate.
+double shared_noise_delta(const Query& q, double mu) {
+  if (q.shared_noise == 0) return 0;
+  const auto steps = static_cast<double>(q.hidden ? q.hidden->hybrid : q.steps);
+  const double shift = q.hidden ? tail(largest_normal - mu) : 0;
+  return steps * (shift + static_cast<double>(q.shared_noise) * tail(largest_normal));
+}
+
 // The largest leaf in units of bound.clip. A run of one leaf has only the first; with adaptive noise that, too,
 // gets the noise of its own size.
 double largest_leaf(const RunningSum& running) {
@@ -49,8 +60,7 @@ double largest_leaf(const RunningSum& running) {
 
 // Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
 // the shift of one sensitivity in one coordinate (the worst place for it), the others unshifted.
-double sampler_delta(const std::vector<Query>& queries) {
-  const auto tail = [](double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); };
+double sampler_delta(const std::vector<Query>& queries, double mu) {
   double total = 0;
   for (const auto& q : queries) {
     if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
@@ -66,6 +76,7 @@ double sampler_delta(const std::vector<Query>& queries) {
     const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
     const double shifted = share * shifts * tail(largest_normal - largest_shift);
     total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
+    total += shared_noise_delta(q, mu);
   }
   return total;
 }
@@ -164,7 +175,8 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
   plan.promise = std::move(promise);
   plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
   if (!config.method->is_private()) return plan;
-  if (const double lost = sampler_delta(plan.queries); lost > 0.01 * plan.delta())
+  if (const double lost = sampler_delta(plan.queries, gdp_mu(plan.epsilon(), plan.delta()));
+      lost > 0.01 * plan.delta())
     throw PrivacyError(fmt::format(
         "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
         "{:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
@@ -181,8 +193,12 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
 
 PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
   PublicFacts facts{data, &objective, config.privacy.which()};
+  facts.bias = static_cast<float>(config.data.bias);
   facts.delta = resolve_delta(config, facts);
   if (!config.method->is_private()) return facts;
+  facts.epsilon = config.privacy.epsilon;
+  facts.noise_multiplier = config.privacy.noise_multiplier;
+  facts.ranks_trusted = config.privacy.trust == "cluster";
   facts.calibrated = config.privacy.noise_multiplier == 0;
   facts.rho = config.privacy.noise_multiplier > 0 ? 1 / config.privacy.noise_multiplier
                                                   : gdp_mu(config.privacy.epsilon, facts.delta);

@@ -56,6 +56,7 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
   for (const auto& [rate, power] : plan.promise.attacker) out["attacker"][fmt::format("{}", rate)] = power;
   out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
   out["flops_per_step"] = cost.flops;
+  if (cost.own_values > 0) out["normals_per_rank_and_step"] = cost.own_values;
   out["method"] = json_method(plan, config, facts);
   out["objective"] = config.objective_name;
   out["config_digest"] = config.digest();

@@ -35,6 +35,7 @@ namespace dpmpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t compare_every = 256;  // steps
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -54,6 +55,8 @@ class Run {
   void go_on_from_checkpoint();
   void open_logs(Clock::time_point start);
   void save_checkpoint();
+  void compare_replicas();
+  bool evaluation_due(std::uint64_t step, std::uint64_t every) const;
   void evaluate_and_log();
   double spent_so_far();
   std::string note();
@@ -104,6 +107,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   facts_ = public_facts(config, facts_.data, *objective_);
   plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
+  config.method->check_assumptions(*objective_, facts_);
 
   // 2. The records, and the door in front of them.
   open_records(start);
@@ -218,11 +222,16 @@ void Run::open_logs(Clock::time_point start) {
   checkpoint_.reset();
 }
 
+// Ranks that drift apart run another mechanism than the one that is accounted for.
+void Run::compare_replicas() {
+  const auto state = config_.method->replicated();
+  comm_.agree(sha256({reinterpret_cast<const char*>(state.data()), state.size()}), "the iterate");
+}
+
 void Run::save_checkpoint() {
   const InPhase phase(Phase::checkpoint);
   fault_point("save");
-  const auto iterate = config_.method->iterate();
-  comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
+  compare_replicas();
   if (!root_) return;
   Archive archive, running_sums;
   config_.method->archive(archive);
@@ -280,6 +289,13 @@ void Run::evaluate_and_log() {
       next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
 }
 
+// Only released iterates are looked at: each of them where they are rare, else one in `every`.
+bool Run::evaluation_due(std::uint64_t step, std::uint64_t every) const {
+  const Method& method = *config_.method;
+  if (step == plan_.steps) return true;
+  return method.releases(step) && (step % every == 0 || !method.releases(step - 1));
+}
+
 ExitCode Run::steps() {
   const std::uint64_t total = plan_.steps;
   const std::uint64_t eval_every = config_.report.eval_every > 0
@@ -299,7 +315,8 @@ ExitCode Run::steps() {
     ++next_;
 
     const bool stop = curator_->stop_agreed() && next_ < total;
-    if (next_ % eval_every == 0 || next_ == total) evaluate_and_log();
+    if (next_ % compare_every == 0) compare_replicas();
+    if (evaluation_due(next_, eval_every)) evaluate_and_log();
     if ((checkpoint_every > 0 && next_ % checkpoint_every == 0 && next_ < total) || stop) save_checkpoint();
     if (progress.due(next_)) progress.update(next_, note());
     if (stop) {
@@ -317,9 +334,9 @@ ExitCode Run::steps() {
 void Run::finish() {
   const InPhase phase(Phase::finish);
   fault_point("finish");
-  const auto iterate = config_.method->iterate();
-  comm_.agree(sha256({reinterpret_cast<const char*>(iterate.data()), iterate.size_bytes()}), "the iterate");
+  compare_replicas();
   if (!root_) return;
+  const auto iterate = config_.method->iterate();
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
   ledger_->check_in_place();

@@ -23,6 +23,7 @@ namespace dpmpi {
 namespace {
 
 constexpr double radius = 0.5;
+constexpr std::uint64_t batch = 8;
 using Options = std::map<std::string, std::string>;
 
 Shard training(std::uint64_t records, std::size_t dim) {
@@ -94,7 +95,7 @@ Result run(const testing::PhaseJudge& judge, const std::string& method, Options 
            std::uint64_t T, int seed) {
   const auto dim = static_cast<std::size_t>(cell.dim);
   options.insert({{"inner", std::to_string(T)},
-                  {"batch", "8"},
+                  {"batch", std::to_string(batch)},
                   {"radius", "0.5"},
                   {"start", "2,2,2,2"},
                   {"seed", std::to_string(seed)},
@@ -132,7 +133,7 @@ struct System {
 std::vector<System> systems(int dim) {
   const std::string root = fmt::format("{}", std::sqrt(dim)), d = std::to_string(dim);
   return {
-      {"NP", "zo-o2nc-noiseless", {{"fast", "false"}}},
+      {"NP", "zo-o2nc-noiseless", {{"kappa", root}, {"gradient_clip", root}, {"fast", "false"}}},
       {"K&S", "zo-ks", {}},
       {"R", "zo-o2nc", {{"kappa", "1"}, {"gradient_clip", "1"}, {"centre", "true"}}},
       {"V", "zo-o2nc", {{"kappa", "1.5"}, {"gradient_clip", "1"}, {"centre", "true"}, {"fast", "false"}}},
@@ -153,7 +154,9 @@ Result mean_over_seeds(const testing::PhaseJudge& judge, const System& s, Cell c
   Result mean;
   if (!has_noise(s)) cell.rho = 0;
   for (int seed = 1; seed <= cell.seeds; ++seed) {
-    const Result r = run(judge, s.method, s.options, cell, T, seed);
+    Options options = s.options;
+    if (std::string(s.label) == "P") options["first_batch"] = std::to_string(batch * T + 1);  // the paper's B1
+    const Result r = run(judge, s.method, options, cell, T, seed);
     mean.metric += r.metric / cell.seeds, mean.loss += r.loss / cell.seeds;
     fmt::print("{:3} {:2} {} {:4} {:4} {} {:.4f} {:.4f}\n", s.label, cell.dim, cell.log_records, cell.rho, T, seed,
                r.metric, r.loss);

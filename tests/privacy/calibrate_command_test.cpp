@@ -148,6 +148,24 @@ TEST_F(CalibrateCommand, OnlyMembersOfTheEventAreOpen) {
                  "member \"noise_multiplier\" is given twice");
 }
 
+// The unknown of a run with hidden iterates scales all of its noise; its parts cannot be asked for alone.
+TEST_F(CalibrateCommand, ARunWithHiddenIteratesScalesAsAWhole) {
+  request_.adjacency = Adjacency::replace_one;
+  request_.accountant = "best";
+  const std::string run = R"({"event":"hidden_state","steps":500000,"hybrid":20000,"before_multiplier":110,)"
+                          R"("directional_multiplier":100,"isotropic_multiplier":6,"noise_multiplier":"?",)"
+                          R"("diameter":1000,"drift":1000,"contraction":1,"directions":16,"dimension":5000,)"
+                          R"("population":1000,"batch":1000,"count":1})";
+  write(run);
+  const auto result = answer();
+  EXPECT_LE(epsilon_with(run, result["noise_multiplier"]), 1.5);
+  EXPECT_GT(epsilon_with(run, result["noise_multiplier"].get<double>() * (1 - 1e-5)), 1.5);
+  std::string part = run;
+  part.replace(part.find("\"?\""), 3, "1");
+  part.replace(part.find("100,"), 3, "\"?\"");
+  expect_refused(part, "directional_multiplier is \"?\", allowed as unknown: noise_multiplier");
+}
+
 TEST_F(CalibrateCommand, LongLinesAreRead) {
   const std::string event = "{\"event\":\"gaussian\",\"noise_multiplier\":\"?\",\"count\":9";
   write(event + "}\n");

@@ -1,6 +1,9 @@
 #include "dpmpi/privacy/event.hpp"
 
+#include <cmath>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,6 +13,40 @@ namespace dpmpi {
 namespace {
 
 Event parsed(std::string_view line) { return std::get<Event>(parse_event_line(line, "list:7").content); }
+
+const HiddenState whole_run{.steps = 100,
+                            .hybrid = 100,
+                            .directional_multiplier = 1.0 / 3,
+                            .isotropic_multiplier = 0.1,
+                            .diameter = 700,
+                            .drift = 1000,
+                            .contraction = 1,
+                            .directions = 16,
+                            .dimension = 5000,
+                            .population = 1000,
+                            .batch = 1000};
+const HiddenState hybrid_run = [] {
+  HiddenState run = whole_run;
+  run.hybrid = 30;
+  run.before_multiplier = 2;
+  run.noise_multiplier = 0.7;
+  run.retention = 0.99;
+  run.error = 1e-3;
+  run.parts = 20;
+  run.batch = 50;
+  run.reshuffled = true;
+  run.failure = 1e-7;
+  run.releases = {10, 80, 100};
+  return run;
+}();
+const HiddenState sampled_run = [] {
+  HiddenState run = whole_run;
+  run.hybrid = 0;
+  run.before_multiplier = 2;
+  run.directional_multiplier = run.isotropic_multiplier = 0;
+  run.batch = 50;
+  return run;
+}();
 
 std::string refusal(std::string_view line) {
   try {
@@ -46,6 +83,81 @@ TEST(Event, ReadsTrees) {
         matrix);
 }
 
+TEST(Event, ReadsRunsWithHiddenIterates) {
+  EXPECT_EQ(
+      parsed(
+          R"({"event":"hidden_state","steps":100,"hybrid":100,"directional_multiplier":2,"isotropic_multiplier":3,)"
+          R"("diameter":4,"drift":5,"contraction":6,"directions":7,"dimension":8,"population":9,"batch":9,"count":1})"),
+      (Event{HiddenState{.steps = 100,
+                         .hybrid = 100,
+                         .directional_multiplier = 2,
+                         .isotropic_multiplier = 3,
+                         .diameter = 4,
+                         .drift = 5,
+                         .contraction = 6,
+                         .directions = 7,
+                         .dimension = 8,
+                         .population = 9,
+                         .batch = 9},
+             1}));
+  EXPECT_EQ(parsed(to_json({hybrid_run, 3}, R"("releases_note":"x")")), (Event{hybrid_run, 3}));
+  EXPECT_FALSE(whole_run.sampled());
+  EXPECT_FALSE(hybrid_run.sampled());
+  EXPECT_TRUE(sampled_run.sampled());
+}
+
+// Every member alone, made wrong: refused, and named.
+TEST(Event, RefusesRunsThatCannotBe) {
+  const auto refused = [](auto change, const std::string& member) {
+    HiddenState run = hybrid_run;
+    change(run);
+    try {
+      check({run, 1}, "run");
+      ADD_FAILURE() << member << " was accepted";
+    } catch (const PrivacyError& e) {
+      EXPECT_NE(std::string(e.what()).find(member), std::string::npos) << e.what();
+    }
+    EXPECT_NE(refusal(to_json({run, 1})), "accepted") << member;
+  };
+  const double nan = std::nan(""), infinite = HUGE_VAL;
+  for (const double x : {nan, infinite, -1.0, 0.0}) {
+    refused([=](HiddenState& m) { m.before_multiplier = x; }, "before_multiplier");
+    refused([=](HiddenState& m) { m.isotropic_multiplier = x; }, "isotropic_multiplier");
+    refused([=](HiddenState& m) { m.noise_multiplier = x; }, "noise_multiplier");
+    refused([=](HiddenState& m) { m.diameter = x; }, "diameter");
+    refused([=](HiddenState& m) { m.drift = x; }, "drift");
+    refused([=](HiddenState& m) { m.retention = x; }, "retention");
+  }
+  for (const double x : {nan, infinite, -1.0}) {
+    refused([=](HiddenState& m) { m.directional_multiplier = x; }, "directional_multiplier");
+    refused([=](HiddenState& m) { m.contraction = x; }, "contraction");
+    refused([=](HiddenState& m) { m.error = x; }, "error");
+    refused([=](HiddenState& m) { m.failure = x; }, "failure");
+  }
+  refused([](HiddenState& m) { m.failure = 1; }, "failure");
+  refused([](HiddenState& m) { m.retention = 1.01; }, "retention");
+  refused([](HiddenState& m) { m.noise_multiplier = 1e308, m.before_multiplier = 1e10; }, "noise_multiplier");
+  refused([](HiddenState& m) { m.steps = 0; }, "steps");
+  refused([](HiddenState& m) { m.hybrid = 101; }, "hybrid");
+  refused([](HiddenState& m) { m.directions = 0; }, "directions");
+  refused([](HiddenState& m) { m.directions = 5001; }, "directions");
+  refused([](HiddenState& m) { m.dimension = 0; }, "dimension");
+  refused([](HiddenState& m) { m.population = 0; }, "population");
+  refused([](HiddenState& m) { m.batch = 0; }, "batch");
+  refused([](HiddenState& m) { m.batch = 1001; }, "batch");
+  refused([](HiddenState& m) { m.parts = 0; }, "parts");
+  refused([](HiddenState& m) { m.parts = 1001; }, "parts");
+  refused([](HiddenState& m) { m.parts = 1; }, "reshuffled");
+  using Steps = std::vector<std::uint64_t>;
+  for (const Steps& steps :
+       {Steps{0, 100}, Steps{10}, Steps{10, 10, 100}, Steps{20, 10, 100}, Steps{101}, Steps{100, 101}})
+    refused([&](HiddenState& m) { m.releases = steps; }, "releases");
+  HiddenState often = whole_run;
+  often.steps = often.hybrid = 5000;
+  for (std::uint64_t t = 1; t <= 5000; ++t) often.releases.push_back(t);
+  EXPECT_NE(refusal(to_json({often, 1})), "accepted");
+}
+
 TEST(Event, IgnoresMembersThatAccountingDoesNotKnow) {
   const auto line = parse_event_line(
       R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,99],"site":{"a":1,"count":5},"prev":"ab"})",
@@ -71,6 +183,9 @@ TEST(Event, ReadsBackWhatItWrites) {
                           {Tree{Strategy::sqrt_toeplitz, 1024, 3}, 5},
                           {Tree{Strategy::banded, 1024, 3, 64, 2}, 5},
                           {Tree{Strategy::explicit_matrix, 2, 3, 0, 1, {1, 1.0 / 3, -2}}, 5},
+                          {whole_run, 1},
+                          {hybrid_run, 2},
+                          {sampled_run, 1},
                           {Zcdp{0.1}, 1},
                           {Gdp{0.5}, 2},
                           {Exponential{1}, 10},
@@ -136,6 +251,11 @@ TEST(Event, RefusesEverythingOutOfRange) {
       R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1,1],[1,1]]})",
       R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1],[1]]})",
       R"({"event":"tree","strategy":"explicit","leaves":2,"noise_multiplier":3,"matrix":[[1],[1,"a"]]})",
+      R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1})",
+      R"({"event":"hidden_state","steps":5,"hybrid":-1,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"count":1})",
+      R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"releases":[1.5,5],"count":1})",
+      R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"releases":5,"count":1})",
+      R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"reshuffled":1,"count":1})",
       R"({"event":"laplace","scale":0,"count":1})",
       R"({"event":"laplace","scale":1})",
       R"({"event":"poisson_laplace","scale":1,"sampling_rate":0,"count":1})",

@@ -29,6 +29,9 @@ const std::map<std::string, std::string> members{
     {"laplace", R"("scale":2)"},
     {"poisson_laplace", R"("sampling_rate":RATE,"scale":2)"},
     {"tree", R"("strategy":"fenwick","leaves":8,"noise_multiplier":5)"},
+    {"hidden_state",
+     R"("steps":8,"hybrid":8,"directional_multiplier":5,"isotropic_multiplier":5,"diameter":9,"drift":9,)"
+     R"("contraction":1,"directions":2,"dimension":9,"population":9,"batch":9)"},
     {"zcdp", R"("rho":0.1)"},
     {"gdp", R"("mu":0.5)"},
     {"exponential", R"("epsilon":0.5)"},

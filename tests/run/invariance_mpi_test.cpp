@@ -39,8 +39,8 @@ Settings needs(const std::string& objective, Storage storage) {
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
   const bool classes = objective == "mlp" || objective == "softmax";
-  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "ramp" ||
-                    objective == "auc" || objective == "worst_group";
+  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "sigmoid" ||
+                    objective == "ramp" || objective == "auc" || objective == "worst_group";
   const bool transitions = objective == "td";
   const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
   const auto file = [&](const char* part) {
@@ -67,6 +67,15 @@ Settings options_of(const std::string& method, const std::string& objective) {
     return settings;
   }
   if (method == "zo-naive" || method == "zo-ks") return {"method.inner=8", "method.batch=20"};
+  if (method == "zo-hidden")
+    return {"method.accounting=composition",
+            "method.release=all",
+            "method.directions=4",
+            "method.steps=7",
+            "method.rate=0.5",
+            "method.sampling=poisson",
+            "method.batch=150"};
+  if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
   if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group")
@@ -83,7 +92,7 @@ bool min_max(const std::string& name) {
          name == "dptd" || name.starts_with("private-diff");
 }
 
-bool needs_gradients(const std::string& method) { return !method.starts_with("zo-"); }
+bool needs_gradients(const std::string& method) { return !method.starts_with("zo-") && method != "mezo"; }
 
 // An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
 void write_idx(const std::string& path, unsigned count, unsigned columns, unsigned classes) {
@@ -206,6 +215,24 @@ TEST_F(Invariance, EveryRunningSum) {
     for (const auto& option : options_of("zo-o2nc", "absolute")) settings.push_back(option);
     settings.insert(settings.end(), {"method.name=zo-o2nc", "objective.name=absolute", "method.band=3", more});
     expect_same_at_all_sizes(settings, more);
+  }
+}
+
+// Iterates that stay hidden: every way to draw batches, noise along and across the directions, released or not.
+TEST_F(Invariance, EveryHiddenRun) {
+  for (const auto& more : {Settings{"method.sampling=full"},
+                           {"method.sampling=wor", "method.batch=150"},
+                           {"method.sampling=cyclic", "method.batch=150"},
+                           {"method.sampling=reshuffle", "method.batch=100", "method.steps=15"},
+                           {"method.release=ledger", "method.release_every=4", "objective.l2=0.01"},
+                           {"method.clipping=coordinate", "method.clip_failure=1e-7", "data.bias=0"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(),
+                    {"method.name=zo-hidden", "objective.name=logistic", "method.directions=4", "method.steps=9",
+                     "method.ball=0.2", "method.feature_bound=1", "method.window=5", "method.share=0.5",
+                     "privacy.adjacency=replace_one", "privacy.trust=cluster", "privacy.noise_multiplier=20"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front());
   }
 }
 

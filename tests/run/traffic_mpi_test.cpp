@@ -2,10 +2,13 @@
 // back.
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/traffic.hpp"
+#include "dpmpi/method/method.hpp"
 #include "dpmpi/privacy/curator.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
@@ -53,6 +56,96 @@ TEST(Traffic, AStepSendsOneSumAndOneRelease) {
       EXPECT_EQ(testing::traffic.down, 4 * (dim + 1));
       EXPECT_EQ(testing::traffic.other, 0u);
     }
+  });
+}
+
+// K scalars and a flag up, the same down, however many parameters there are and wherever the noise is.
+TEST(Traffic, AZerothOrderStepSendsItsScalars) {
+  constexpr std::uint64_t K = 8;
+  for (const std::uint64_t features : {20u, 2000u, 100000u})
+    testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+      const Shard shard = testing::random_shard({Storage::dense_f32, 40, features, 0, LabelKind::sign}, 4,
+                                                comm.rank(), comm.size());
+      const auto objective = testing::make_objective("logistic", {features, Storage::dense_f32, 0});
+      std::unique_ptr<Method> method;
+      for (const auto& entry : methods())
+        if (entry.name == "zo-hidden") method = entry.make();
+      Options options("method");
+      method->declare(options);
+      std::vector<std::string> problems;
+      options.read({{"method.directions", {"8", ""}},
+                    {"method.steps", {"6", ""}},
+                    {"method.window", {"4", ""}},
+                    {"method.share", {"0.5", ""}},
+                    {"method.ball", {"0.1", ""}},
+                    {"method.feature_bound", {"1", ""}}},
+                   problems);
+      ASSERT_TRUE(problems.empty()) << problems.front();
+      const PublicFacts facts{{40, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+      const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, 40)};
+      const std::string path = ::testing::TempDir() + "scalars.jsonl";
+      std::optional<Ledger> ledger;
+      if (comm.is_root()) {
+        std::filesystem::remove(path);
+        ledger.emplace(Ledger::create(path, {Adjacency::replace_one, 40}));
+      }
+      Curator curator(comm, shard, queries, 64,
+                      comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
+      if (comm.is_root()) curator.record_in(*ledger);
+      method->start(*objective, queries, 6);
+      for (std::uint64_t t = 0; t < 6; ++t) {
+        testing::traffic = {};
+        method->step(curator, t);
+        if (comm.size() > 2) {
+          EXPECT_EQ(testing::traffic.up, 8 * K + 8);
+        } else if (!comm.is_root()) {
+          EXPECT_EQ(testing::traffic.up, 8 * K + 8 + 8) << "and how wide the numbers are";
+        }
+        EXPECT_EQ(testing::traffic.down, 8 * K + 8);
+        EXPECT_EQ(testing::traffic.other, 0u);
+      }
+    });
+}
+
+// A min-max run on four ranks: neither the job's key nor the noise key is in any message; the ranks get the
+// selection keys of their blocks.
+TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
+  testing::for_each_size({4}, [](const Communicator& comm) {
+    const SecretKey key = SecretKey::from_seed(7);
+    const auto text = [](const SecretKey& k) {
+      return std::string(reinterpret_cast<const char*>(k.bytes().data()), k.bytes().size());
+    };
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, 400, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+    std::vector<Query> queries;
+    for (const auto& [name, schedule] :
+         {std::pair{"restart", Schedule{3, 0, 1}}, {"difference", Schedule{3, 1, 3}}})
+      queries.push_back(Query::declare({.name = name,
+                                        .dim = 9,
+                                        .sampling = Poisson{0.2},
+                                        .noise_multiplier = 1,
+                                        .steps = 2,
+                                        .schedule = schedule},
+                                       static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove, 400));
+    const std::string path = ::testing::TempDir() + "noise_key.jsonl";
+    std::optional<Ledger> ledger;
+    if (comm.is_root()) {
+      std::filesystem::remove(path);
+      ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 400}));
+    }
+    testing::watched = {{text(key)}, {text(key.derive("noise"))}, {text(key.derive("selection", 7))}};
+    Curator curator(comm, shard, queries, 64, comm.is_root() ? std::optional(key) : std::nullopt);
+    if (comm.is_root()) curator.record_in(*ledger);
+    const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+    for (const auto& query : queries)
+      for (std::uint64_t t = 0; t < query.steps; ++t) {
+        const Batch batch = curator.draw(query, t);
+        curator.release(curator.sum(query, batch, nothing));
+      }
+    EXPECT_FALSE(testing::watched[0].seen);
+    EXPECT_FALSE(testing::watched[1].seen);
+    EXPECT_EQ(testing::watched[2].seen, comm.is_root()) << "messages are searched";
+    testing::watched.clear();
   });
 }
 

@@ -26,6 +26,16 @@ struct Lattice {
   /// (N3). Where these conflict the coarser wins, and the slack says what it costs. Throws ConfigError if
   /// `largest_batch` records could sum to 2^62.
   static Lattice choose(std::size_t dim, double bound, double noise_std, std::uint64_t largest_batch);
+  /// For sums of few coordinates that must be precise: as fine as the noise fills (2^-36 noise_std <= 2^-k < 2^-35
+  /// noise_std) where int64 has the room, whatever int32 holds. Takes an accumulator with Width::int64. Without
+  /// noise: at most 2^-40 of the bound.
+  static Lattice finest(double bound, double noise_std, std::uint64_t largest_batch);
+};
+
+/// What contributions are added up in before they reach the exact sum.
+enum class Width {
+  int32,  ///< half the memory traffic: for long sums
+  int64   ///< for lattices on which few records fill int32: Lattice::finest
 };
 
 /// Sums of lattice points for one rank. Reused over steps: nothing is allocated after construction.
@@ -33,7 +43,8 @@ class LatticeAccumulator {
  public:
   /// `bound`: upper bound of every coordinate of one record's contribution (its norm bound with slack).
   /// `extra` words follow the sum in message(): small integers that travel in the same reduction.
-  LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra = 0);
+  LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra = 0,
+                     Width width = Width::int32);
 
   std::size_t dim() const { return dim_; }
   Lattice lattice() const { return lattice_; }
@@ -53,7 +64,7 @@ class LatticeAccumulator {
 
   /// The int32 accumulator (dim() entries, 64-byte-aligned), for kernels that round and add in their own sweep:
   /// hot()[j] += lrintf(coefficient * scale() * x[j]). Whole vectors: it is padded to a multiple of 16, where only
-  /// 0 may be added.
+  /// 0 may be added. Not there with Width::int64.
   std::int32_t* hot() { return hot_.data(); }
 
   /// The exact sum so far, in units of 2^-k. Local.
@@ -67,10 +78,12 @@ class LatticeAccumulator {
   std::span<std::int64_t> extra() { return std::span(total_).subspan(dim_); }
   /// The exact sum as int32, half as long, if all of it still fits; else empty.
   std::span<const std::int32_t> narrow() const {
-    return fresh_ ? std::span(hot_).first(dim_) : std::span<const std::int32_t>();
+    return fresh_ && width_ == Width::int32 ? std::span(hot_).first(dim_) : std::span<const std::int32_t>();
   }
 
  private:
+  template <class T>
+  void add_wide(std::size_t offset, std::span<const T> values);
   void spill() { spill(0, dim_), spilled(); }
   void spill(std::size_t first, std::size_t last);
   void spilled() { pending_ = 0, fresh_ = false; }
@@ -80,6 +93,7 @@ class LatticeAccumulator {
   std::size_t capacity_;     // records whose sum surely fits int32
   std::size_t pending_ = 0;  // records announced since the last spill
   bool fresh_ = true;        // nothing spilled since clear(): the next spill overwrites
+  Width width_;
   std::size_t dim_;
   AlignedVector<std::int32_t> hot_;
   AlignedVector<std::int64_t> total_;

@@ -33,11 +33,12 @@ struct Partition {
 };
 /// Public: a shuffle of the positions (shuffle_slots), cut into runs of `leaves` consecutive batches, the first of
 /// a run of size `first` and the others of size `batch`. `runs` runs are a pass, which uses a record once at most;
-/// further passes repeat it. Positions behind the last run are never used.
+/// further passes repeat it, or draw a shuffle of their own. Positions behind the last run are not used.
 struct Shuffled {
   std::uint64_t seed = 1;
   std::uint64_t first = 0, batch = 0;  ///< >= 1
   std::uint64_t leaves = 1, runs = 1;
+  bool reshuffle = false;  ///< every pass its own order
   std::uint64_t steps_per_pass() const { return leaves * runs; }
   std::uint64_t records_per_run() const { return first + batch * (leaves - 1); }
   /// Slots [begin, end) of step t.
@@ -80,8 +81,8 @@ class ShuffledBlock {
   std::vector<Place> order_;  // by slot
   std::vector<Place> chosen_;
 };
-/// The slot of every record: a public permutation of 0..records-1, a function of the seed and the layout. At most
-/// 2^32 - 1 records.
+/// The slot of every record: a public permutation of 0..records-1, a function of the seed, the layout and,
+/// of a rule with reshuffle, the pass. At most 2^32 - 1 records.
 ///
 /// It is stratified, so that every batch falls evenly on the blocks, and thereby on the ranks whatever runs of
 /// blocks they own. A block's records come in random order, spread evenly over rounds; a round takes one record of
@@ -89,7 +90,7 @@ class ShuffledBlock {
 /// and the slots are counted from a random one. So every record's slot is uniform; and of any consecutive slots,
 /// where the blocks are of one size and 2^k, half belong to the first half of the blocks, up to 1 (else up to a
 /// few).
-std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout& layout);
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout& layout, std::uint64_t pass = 0);
 
 /// How a block's selected rows become micro-batches: from fixed index ranges (never by compacting the block),
 /// halved where more than `capacity` rows are selected. A record's presence changes the rows of one range only: one

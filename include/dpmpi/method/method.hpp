@@ -2,6 +2,7 @@
 // A method: what one paper (or one classic) does at the root and on the ranks, written as its step. It never sees
 // records, shards or MPI; it asks the curator. All ranks run the same code on the same released values.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,8 +25,12 @@ struct PublicFacts {
   Adjacency adjacency = Adjacency::add_remove;
   /// The privacy target as rho-GDP, for methods that choose their settings by it.
   double rho = 1;
-  /// The probability that the promise may fail, for formulas that contain it; 0: not known.
-  double delta = 0;
+  /// The target itself: delta, and one of the other two (0: not given).
+  double delta = 1e-5, epsilon = 0, noise_multiplier = 0;
+  /// Every rank may see un-noised sums and hidden iterates (privacy.trust = cluster).
+  bool ranks_trusted = true;
+  /// Value of the bias column.
+  float bias = 1;
   /// The noise multiplier is found from privacy.epsilon, not given.
   bool calibrated = false;
 };
@@ -48,6 +53,20 @@ class Method {
   virtual std::uint64_t steps(const PublicFacts& facts) const = 0;
   /// The releases that the run will make, as a function of the noise multiplier. Throws ConfigError.
   virtual std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const = 0;
+  /// What the guarantee takes for granted beside the proof, in words, for certificates.
+  virtual std::vector<std::string> assumptions(const PublicFacts& /*facts*/) const { return {}; }
+  /// Tries what can be tried of them on synthetic public records, before any step. Throws PrivacyError. Local;
+  /// changes what was prepared in the objective.
+  virtual void check_assumptions(Objective& /*objective*/, const PublicFacts& /*facts*/) const {}
+  /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
+  virtual std::string remarks(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
+    return {};
+  }
+  /// What the run releases, in words.
+  virtual std::string released() const { return "the model and every iterate"; }
+  /// Whether the iterate after t steps is released: evaluated, and shown with what follows from it. Iterates
+  /// between those stay inside the run.
+  virtual bool releases(std::uint64_t /*t*/) const { return true; }
   /// For plans: the quantities of the source, e.g. {"q", 0.01}. `queries` are those of the plan, in order.
   virtual Derived derived(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const { return {}; }
 
@@ -57,6 +76,8 @@ class Method {
   virtual void step(Curator& curator, std::uint64_t t) = 0;
   /// The present public iterate: what is evaluated and, at the end, written as the model.
   virtual std::span<const float> iterate() const = 0;
+  /// The state that must be the same on all ranks: compared during the run. Valid until the next step.
+  virtual std::span<const std::byte> replicated() const { return std::as_bytes(iterate()); }
   /// Names every field that a resumed run needs.
   virtual void archive(Archive& archive) = 0;
 };

@@ -6,6 +6,7 @@
 // costs nanoseconds beside a row that is read from memory. A NaN margin or label gives a NaN value.
 
 #include <memory>
+#include <optional>
 
 #include "dpmpi/data/records.hpp"
 
@@ -14,12 +15,25 @@ namespace dpmpi {
 /// Margins that are handled together: the rows of one tile of the kernels.
 inline constexpr std::size_t tile_rows = 8;
 
+/// Bounds of phi as a function of the margin, over all margins and labels within given bounds.
+struct LossBounds {
+  double slope = 0;             ///< of the first derivative's size
+  double least = 0, most = 0;   ///< of the second derivative
+  std::optional<double> third;  ///< of the third derivative's size, where there is one everywhere
+};
+
 class ScalarLoss {
  public:
   virtual ~ScalarLoss() = default;
   /// Arrays of tile_rows entries. A slope may be finite where margin or label are not: callers check those.
   virtual void values(const double* margin, const double* label, double* value) const = 0;
   virtual void slopes(const double* margin, const double* label, double* slope) const = 0;
+  /// phi(m + s) - phi(m - s) for margins m and steps s. Losses with bounds() lose no digits where s is small beside
+  /// m: the error is a few units of rounding of the result, or of a slope of phi times s.
+  virtual void differences(const double* margin, const double* step, const double* label,
+                           double* difference) const = 0;
+  /// For |margin| and |label| (real labels) up to these; nothing where phi is not smooth.
+  virtual std::optional<LossBounds> bounds(double largest_margin, double largest_label) const = 0;
   virtual LabelKind label_kind() const = 0;
 };
 
@@ -34,5 +48,6 @@ std::unique_ptr<ScalarLoss> phase_retrieval_loss();      ///< ||m| - y|, amplitu
 std::unique_ptr<ScalarLoss> logistic_loss();        ///< log(1 + exp(-z))
 std::unique_ptr<ScalarLoss> smoothed_hinge_loss();  ///< 0 from z = 1 on, (1 - z)^2 / 2 on [0, 1], 1/2 - z below 0
 std::unique_ptr<ScalarLoss> ramp_loss();            ///< min(1, max(0, 1 - z)), the clipped hinge: not convex
+std::unique_ptr<ScalarLoss> sigmoid_loss();         ///< 1 / (1 + exp(z)), a smooth error rate: not convex
 
 }  // namespace dpmpi

@@ -1,14 +1,45 @@
 #pragma once
 // The kernels of an objective as values that a curator can run over a batch.
 
+#include <concepts>
+#include <cstddef>
 #include <functional>
+#include <type_traits>
+#include <utility>
 
 #include "dpmpi/objective/objective.hpp"
 
 namespace dpmpi {
 
-/// Adds the bounded contributions of one micro-batch to the lattice.
-using Kernel = std::function<void(const Rows&, const L2Bound&, LatticeAccumulator&)>;
+/// What a curator does with a batch: it reads all micro-batches `readings` times, always in the same order, and
+/// adds the bounded contributions of each to the lattice in the last reading. One reading is the rule; estimators
+/// that hold one part of their directions at a time ask for more.
+struct Kernel {
+  using Add = std::function<void(const Rows&, const L2Bound&, LatticeAccumulator&)>;
+
+  Kernel() = default;
+  template <class F>
+  requires(!std::same_as<std::remove_cvref_t<F>, Kernel> && std::constructible_from<Add, F>) Kernel(F&& adds)
+      : add(std::forward<F>(adds)) {}  // NOLINT: a kernel of one reading is a function
+  void operator()(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const { add(rows, bound, sum); }
+
+  /// Calls visit(callback) once a reading, where visit shows every micro-batch of the batch to its callback.
+  template <class VisitRows>
+  void run(const L2Bound& bound, LatticeAccumulator& sum, VisitRows&& visit) const {
+    for (std::size_t reading = 0; reading < readings; ++reading) {
+      if (begin) begin(reading);
+      if (reading + 1 < readings)
+        visit(read);
+      else
+        visit([&](const Rows& rows) { add(rows, bound, sum); });
+    }
+  }
+
+  Add add;                                 ///< adds the contributions of one micro-batch, in the last reading
+  std::size_t readings = 1;                ///< the same on every rank
+  std::function<void(std::size_t)> begin;  ///< called before reading number 0 .. readings - 1; may be empty
+  std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last one
+};
 
 /// sum_i clip(grad f_i(w)). `w` must stay unchanged while the kernel runs. Local.
 inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) {

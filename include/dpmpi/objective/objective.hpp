@@ -108,6 +108,9 @@ class Objective {
                      std::span<double> down);
   /// phi, if the loss is phi(<w, (features, bias)>, label); else nothing.
   virtual const ScalarLoss* scalar_loss() const { return nullptr; }
+  /// Whether the loss is the cross-entropy of logits W (features) + b bias, with parameters W (classes() x
+  /// features, row-major), then b (if the records have a bias column).
+  virtual bool linear_softmax() const { return false; }
 
   virtual NumericSlack gradient_slack() const = 0;
   virtual NumericSlack difference_slack() const = 0;

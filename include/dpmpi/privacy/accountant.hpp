@@ -61,9 +61,10 @@ class RdpAccountant final : public Accountant {
   const std::vector<double>& orders() const { return orders_; }
   const std::vector<double>& curve() const;  ///< composed Renyi divergence bound, one per order
   double best_order(double delta) const;     ///< the order that gives epsilon(delta)
-  /// 1 - prod (1 - delta_i) over the uses of approx_dp, rounded up. curve() holds with the remaining probability:
-  /// an (epsilon, delta)-DP mechanism is, except with probability delta, a post-processing of randomized response
-  /// (Kairouz, Oh and Viswanath 2015).
+  /// 1 - prod (1 - delta_i) over the uses of approx_dp, rounded up. Runs with hidden iterates count by composition
+  /// in curve(); epsilon() and delta() also know the bounds of hidden_state.hpp. curve() holds with the remaining
+  /// probability: an (epsilon, delta)-DP mechanism is, except with probability delta, a post-processing of
+  /// randomized response (Kairouz, Oh and Viswanath 2015).
   double failure() const;
 
  private:
@@ -71,7 +72,10 @@ class RdpAccountant final : public Accountant {
     std::vector<double> curve;  // of one use
     std::uint64_t count = 0;
   };
+  struct Composed;
   void refresh() const;
+  bool hides_iterates() const;
+  Composed coupled(double failure, double delta) const;
   RdpConversion to_epsilon(double delta) const;
 
   std::vector<double> orders_;

@@ -77,6 +77,16 @@ class Curator {
   /// The sum plus noise of deviation noise_std per coordinate, of the law that the query declares, the same on all
   /// ranks, valid until the query's next release. Collective.
   std::span<const float> release(Secret<LatticeSum> total);
+  /// The same for an exact query, to the last bit of the lattice: 8 bytes a coordinate.
+  std::span<const double> release_exact(Secret<LatticeSum> total);
+
+  /// A key of public randomness that nobody knew when the data was fixed: derived from the run's key, the same on
+  /// all ranks and in a resumed run. It says nothing about the noise. Local.
+  std::uint64_t public_key() const { return public_key_; }
+  /// Standard normals number first + i of step t (`first` a multiple of 8) from a stream that the ranks share and
+  /// nobody else knows, independent of the noise of all releases. Hides iterates from outsiders, nothing from a
+  /// rank. Local; for runs with a query that declares shared_noise.
+  void shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out);
 
   /// Asks all ranks to stop; the request travels with the next sum, the answer with its release. Local.
   void request_stop() { stop_requested_ = true; }
@@ -100,6 +110,8 @@ class Curator {
  private:
   struct Site;
   Site& site(std::uint32_t index);
+  void share_keys(const std::optional<SecretKey>& key);
+  Site& begin_release(const LatticeSum& total);
   std::uint64_t window_end(std::uint64_t step) const;
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
@@ -114,8 +126,10 @@ class Curator {
   Ledger* ledger_ = nullptr;
   std::string commitment_;
   std::vector<std::unique_ptr<Site>> sites_;
-  std::unique_ptr<SecretStream> noise_;  // root only
-  std::unique_ptr<SecretStream> quota_;  // root only: block sizes of batches without replacement
+  std::unique_ptr<SecretStream> noise_;   // root only
+  std::unique_ptr<SecretStream> quota_;   // root only: block sizes of batches without replacement
+  std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
+  std::uint64_t public_key_ = 0;
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly
   std::vector<SecretStream> selection_;  // one for each own block
   std::uint64_t steps_ = 0, reserved_ = 0;  // steps of the plan; steps covered by ledger lines

@@ -96,6 +96,38 @@ struct Tree {
   auto operator<=>(const Tree&) const = default;
 };
 
+/// A run of projected zeroth-order steps of which only some iterates are released, and the frames (Chien, Chen and
+/// Li 2025, arXiv:2506.00158; docs/privacy.md has the theorem that is used):
+///   w' = Pi_R[retention w - h U ybar + noise],  U a fresh Haar frame of K directions, ybar the mean of the clipped
+///   differences, noise = s1 U g1 + s2 g2.
+/// Lengths are in units of s, the distance by which one record can move one step; so all multipliers scale with the
+/// noise and nothing else does. `count` of the event is the number of such runs.
+struct HiddenState {
+  std::uint64_t steps = 0;            ///< T >= 1
+  std::uint64_t hybrid = 0;           ///< the last 0..T steps have isotropic noise, those before have s2 = 0
+  double before_multiplier = 0;       ///< if hybrid < T: s1 / s of the steps before; > 0
+  double directional_multiplier = 0;  ///< if hybrid > 0: s1 / s; >= 0
+  double isotropic_multiplier = 0;    ///< if hybrid > 0: s2 / s; > 0
+  double noise_multiplier = 1;        ///< scales the three
+  double diameter = 0;                ///< 2 R / s; > 0, finite
+  double drift = 0;  ///< by how much one step can part two runs with the same noise on neighbours, over s; > 0
+  double contraction =
+      0;                 ///< c, Lipschitz constant of w - (h / retention) grad of the mean loss of any batch; >= 0
+  double retention = 1;  ///< zeta in (0, 1]: 1 - omega with the analytic regulariser
+  double error = 0;      ///< c2 / s: what finite differences and rounding add to the distance in one step; >= 0
+  std::uint64_t directions = 0;  ///< K, 1..dimension
+  std::uint64_t dimension = 0;   ///< d
+  std::uint64_t population = 0;  ///< n
+  std::uint64_t batch = 0;  ///< 1..n; fewer than n in one part: a fresh secret sample without replacement each step
+  std::uint64_t parts = 1;  ///< of a partition that does not depend on records; step t uses part t mod parts
+  bool reshuffled = false;  ///< the partition is drawn anew for every pass
+  double failure = 0;       ///< probability in [0, 1) that some clip of the run was active
+  std::vector<std::uint64_t> releases{};  ///< ascending, the last is T: after so many steps; empty: after T only
+  auto operator<=>(const HiddenState&) const = default;
+
+  bool sampled() const { return parts == 1 && batch < population; }  ///< without replacement
+};
+
 /// Mechanisms known only by the guarantee that a proof gives them.
 struct Zcdp {
   double rho = 0;  ///< rho-zCDP (Bun and Steinke 2016); > 0, finite
@@ -125,9 +157,9 @@ struct NonPrivate {
 };
 
 /// One mechanism. Ordered, so that it can be the key of a map of counts.
-using Mechanism =
-    std::variant<Gaussian, PoissonGaussian, WorGaussian, DiscreteGaussian, PoissonDiscreteGaussian,
-                 WorDiscreteGaussian, Laplace, PoissonLaplace, Tree, Zcdp, Gdp, Exponential, ApproxDp, NonPrivate>;
+using Mechanism = std::variant<Gaussian, PoissonGaussian, WorGaussian, DiscreteGaussian, PoissonDiscreteGaussian,
+                               WorDiscreteGaussian, Laplace, PoissonLaplace, Tree, HiddenState, Zcdp, Gdp,
+                               Exponential, ApproxDp, NonPrivate>;
 
 /// Its name in files: "gaussian", "poisson_gaussian", ...
 std::string_view name(const Mechanism& mechanism);

@@ -20,7 +20,9 @@ double gdp_epsilon(double mu, double delta);
 /// Largest mu with gdp_delta(mu, epsilon) <= delta.
 double gdp_mu(double epsilon, double delta);
 
-/// Exact for gaussian, tree, gdp and Poisson sampling with rate 1, under both adjacencies; refuses everything else.
+/// Exact for gaussian, tree, gdp and Poisson sampling with rate 1, under both adjacencies. For hidden_state without
+/// sampling the smaller of composition and of the bounds of hidden_state.hpp, which use a part of delta. Refuses
+/// everything else.
 /// mu^2 adds up: uses of one mechanism are counted, so grouping and order of the events do not matter.
 class GdpAccountant final : public Accountant {
  public:
@@ -34,7 +36,9 @@ class GdpAccountant final : public Accountant {
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
 
-  double mu() const;  ///< of everything composed, rounded up; infinity after a non_private event
+  /// Of everything composed, rounded up; infinity after a non_private event. Runs with hidden iterates count as if
+  /// every iterate were released.
+  double mu() const;
 
  private:
   struct Use {
@@ -42,7 +46,10 @@ class GdpAccountant final : public Accountant {
     std::uint64_t count = 0;
   };
   long double sum_of_squares() const;
-  double least_mu() const;  // mu, rounded down
+  double least_mu() const;  // of what is exact, rounded down
+  struct Coupled;
+  bool hides_iterates() const;
+  Coupled coupled(double failure) const;
 
   std::map<Mechanism, Use> uses_;
 };

@@ -59,6 +59,18 @@ struct QuerySpec {
   std::optional<RunningSum> running = {};
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
+  /// A short sum that must be precise: on Lattice::finest, released by Curator::release_exact, 8 bytes a
+  /// coordinate.
+  bool exact = false;
+  /// The method adds noise of its own from Curator::shared_noise: numbers of every step, drawn by each rank.
+  std::uint64_t shared_noise = 0;
+  /// Random numbers that every rank makes by itself in a step (directions), for plans.
+  std::uint64_t public_draws = 0;
+  /// Iterates stay hidden between its releases: the run is one such event, scaled by noise_multiplier and charged
+  /// when it begins. The noise of a step follows the event's schedule: see Query::noise_scale.
+  std::optional<HiddenState> hidden = {};
+  /// What the lattice and the method's rounding add to hidden->error, per unit of noise_multiplier.
+  double hidden_rounding = 0;
 };
 
 /// A declared query with the values that follow from it.
@@ -68,6 +80,7 @@ struct Query : QuerySpec {
   std::uint64_t records = 0;  ///< n, public
   Lattice lattice;
   double eta = 0;          ///< relative numerical slack (N4)
+  double rounding = 0;     ///< the part of eta that rounding to the lattice makes, whatever the clip's scale
   double sensitivity = 0;  ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
   /// noise_multiplier * sensitivity; for the discrete Gaussian rounded up to a whole number of quanta, so that its
   /// events, which state noise_multiplier, never promise more noise than there is.
@@ -88,15 +101,23 @@ struct Query : QuerySpec {
   bool is_private() const { return noise_multiplier > 0; }
 
   /// The L2 sensitivity of a sum whose contributions were clipped at scale * bound.clip, 0 < scale <= 1, over
-  /// `sensitivity`: clipping scales down, rounding does not.
-  double sensitivity_scale(double scale) const { return (scale + eta) / (1 + eta); }
+  /// `sensitivity`: contributions and the errors of their float32 sums scale down, rounding to the lattice does
+  /// not.
+  double sensitivity_scale(double scale) const { return (scale * (1 + eta - rounding) + rounding) / (1 + eta); }
   /// The mechanism of one run of a running sum.
   Tree tree() const;
+  /// The event of a hidden run.
+  HiddenState hidden_state() const;
+  /// Noise std at step t over noise_std: of hidden runs, the noise in the span of the directions,
+  /// before_multiplier before the last `hybrid` steps, sqrt(directional^2 + isotropic^2) in them. Else 1.
+  double noise_scale(std::uint64_t t) const;
   /// The clip at step t before scaling.
   double clip_at(std::uint64_t t) const;
 };
 
 /// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/privacy.md has the proof.
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
+/// Its part that stays as it is when kernels clip at less: lattice rounding.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
 
 }  // namespace dpmpi

@@ -17,6 +17,7 @@ struct StepCost {
   double records = 0;       ///< expected contributions, over all queries
   double flops = 0;         ///< of their kernels
   double noise_values = 0;  ///< normals drawn by the root, or as much work as that
+  double own_values = 0;    ///< normals that every rank draws: directions, shared noise (mean over the steps)
   std::uint64_t up = 0;     ///< bytes of a rank's reduce messages: 4 a coordinate while the int32 lattice fits
   std::uint64_t down = 0;   ///< bytes of the broadcasts
 };

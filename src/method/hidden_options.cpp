@@ -1,0 +1,129 @@
+#include "dpmpi/method/hidden_options.hpp"
+
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+
+void HiddenOptions::declare(Options& options) {
+  options.add("steps", steps, "steps T of the run", Range::closed(1, 0x1p31))
+      .add("directions", directions, "directions K of a step: so many numbers go to the root and back",
+           Range::closed(1, 4096))
+      .add("law", law,
+           "law of the directions: Haar frames, independent unit vectors, vectors of length sqrt(d), or normals",
+           {"stiefel", "sphere_iid", "sphere_sqrtd", "gauss"})
+      .add("sampling", sampling,
+           "which records take part in a step; shuffle_once and reshuffle are public partitions (poisson: "
+           "accounting = composition only)",
+           {"full", "wor", "cyclic", "shuffle_once", "reshuffle", "poisson"})
+      .add("batch", batch, "records b of a step, the public normaliser (sampling = full: all)",
+           Range::closed(1, 0x1p31))
+      .add("rate", rate, "step size eta (0: K / M, if the smoothness M is known)", Range::non_negative())
+      .add("radius", radius, "probe radius xi (0: as large as costs the guarantee nothing)", Range::non_negative())
+      .add("ball", ball, "radius R of the ball that iterates are projected onto (0: none)", Range::non_negative())
+      .add("momentum", momentum, "heavy-ball momentum (accounting = composition only)", {0, 1, false, true})
+      .add("average", average,
+           "release an exponential average of the iterates with this decay (accounting = composition only)",
+           {0, 1, false, true})
+      .add("clipping", clipping, "bound the norm of a record's K differences, or each of them",
+           {"joint", "coordinate"})
+      .add("clip", clip,
+           "bound C on the norm, or Delta on each difference (0: the largest that a certified loss can give)",
+           Range::non_negative())
+      .add(
+          "clip_failure", clip_failure,
+          "probability that a clip may act in the whole run, taken from delta: a smaller automatic clip (0: never)",
+          {0, 1, false, true})
+      .add("accounting", accounting,
+           "hidden: only released iterates are seen, and the loss is certified smooth; composition: holds for any "
+           "loss, and if all iterates are seen",
+           {"hidden", "composition"})
+      .add("release", release, "which iterates are released: the last, every release_every-th, or all",
+           {"final", "ledger", "all"})
+      .add("release_every", release_every, "steps between releases of release = ledger", Range::at_least(0))
+      .add("share", share,
+           "share f of the noise's energy along the directions, in the window (-1: the best; composition: 1)",
+           {automatic, 1, false, false})
+      .add("window", window,
+           "last N steps with noise across the directions as well (0: the best; composition: all steps)",
+           Range::closed(0, 0x1p31))
+      .add("feature_bound", feature_bound,
+           "Rx: longer records (with the bias column) are scaled down to it (0: records as they are)",
+           Range::non_negative())
+      .add("label_bound", label_bound, "Y: real labels are moved into [-Y, Y] (0: labels as they are)",
+           Range::non_negative())
+      .add("smoothness", smooth, "declared M: every record's gradient is M-Lipschitz (0: from the objective)",
+           Range::non_negative())
+      .add("curvature", curvature, "declared least eigenvalue of every record's Hessian (m >= 0, or -rho)")
+      .add("lipschitz", lipschitz, "declared Lipschitz constant L of every record's loss", Range::non_negative())
+      .add("i_have_proved_it", proved,
+           "the declared constants hold for every admissible record on the ball of radius R + xi")
+      .add("start", start, "first coordinates of the start point (empty: the objective's)")
+      .add("direction_seed", direction_seed,
+           "public seed of the directions, chosen in advance (-1: drawn when the run begins)",
+           {-1, 0x1p53, false, false})
+      .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0))
+      .add("paper", paper, "plans print the paper's own curves, which are NOT A CERTIFICATE");
+}
+
+void HiddenOptions::validate(std::vector<std::string>& problems) const {
+  if (share != automatic && share < 0) problems.emplace_back("method.share is -1 or in [0, 1]");
+  if ((release == "ledger") != (release_every > 0))
+    problems.emplace_back("method.release = ledger and method.release_every belong together");
+  if (window > steps) problems.emplace_back("method.window is longer than the run (method.steps)");
+  if (share != automatic && share < 1 && law != "stiefel" && directions > 1)
+    problems.emplace_back("noise across the directions (method.share < 1) needs law = stiefel or one direction");
+  if (share != automatic && share < 1 && law == "gauss")
+    problems.emplace_back("noise across the directions (method.share < 1) needs directions of a fixed length");
+  if (clip > 0 && clip_failure > 0 && !hidden())
+    problems.emplace_back("method.clip_failure belongs to accounting = hidden");
+  for (const auto& text : start) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(value))
+      problems.push_back(fmt::format("method.start: {} is not a number", text));
+  }
+}
+
+DirectionLaw HiddenOptions::direction_law() const {
+  if (law == "sphere_iid") return DirectionLaw::sphere_iid;
+  if (law == "sphere_sqrtd") return DirectionLaw::sphere_sqrtd;
+  if (law == "gauss") return DirectionLaw::gauss;
+  return DirectionLaw::stiefel;
+}
+
+SamplingRule HiddenOptions::rule(std::uint64_t records) const {
+  const auto b = static_cast<std::uint64_t>(batch);
+  if (sampling == "full") return FullBatch{};
+  if (b > records)
+    throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", b, records));
+  if (b == records) return FullBatch{};
+  if (sampling == "wor") return WithoutReplacement{b};
+  if (sampling == "cyclic") return Cyclic{(records + b - 1) / b};
+  if (sampling == "poisson") return Poisson{static_cast<double>(b) / static_cast<double>(records)};
+  return Shuffled{.seed = static_cast<std::uint64_t>(seed),
+                  .first = b,
+                  .batch = b,
+                  .leaves = 1,
+                  .runs = records / b,
+                  .reshuffle = sampling == "reshuffle"};
+}
+
+bool HiddenOptions::releases(std::uint64_t t) const {
+  if (t == T() || release == "all") return true;
+  return release == "ledger" && t % static_cast<std::uint64_t>(release_every) == 0;
+}
+
+std::vector<std::uint64_t> HiddenOptions::released_steps() const {
+  std::vector<std::uint64_t> all;
+  const auto every = release == "final" ? T() : release == "all" ? 1 : static_cast<std::uint64_t>(release_every);
+  for (std::uint64_t t = every; t < T(); t += every) all.push_back(t);
+  all.push_back(T());
+  return all;
+}
+
+}  // namespace dpmpi

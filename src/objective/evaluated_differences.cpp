@@ -1,0 +1,90 @@
+// Central differences from losses at the points w + xi u_k and w - xi u_k: reading 2 k and reading 2 k + 1 of the
+// batch. Memory beside the frame's tile: two float32 vectors of the model's dimension, and K numbers a record.
+
+#include <cmath>
+#include <vector>
+
+#include "difference_probe.hpp"
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+class EvaluatedDifferences final : public ProjectedDifferences::Probe {
+ public:
+  EvaluatedDifferences(Objective& objective, Frames& frames, const DifferenceRule& rule)
+      : objective_(objective),
+        frames_(frames),
+        radius_(rule.radius),
+        l2_(rule.l2),
+        step_(objective.dim()),
+        point_(objective.dim()),
+        along_(frames.count()) {}
+
+  bool linear() const override { return false; }
+  std::size_t readings() const override { return 2 * along_.size(); }
+  void prepare(std::span<const double> w) override { w_ = w; }
+
+  void begin(std::size_t reading) override {
+    direction_ = reading / 2;
+    forward_ = reading % 2 == 0;
+    next_ = 0;
+    if (forward_) form_step();
+    const double sign = forward_ ? 1 : -1;
+    for (std::size_t j = 0; j < w_.size(); ++j)
+      point_[j] = static_cast<float>(w_[j] + sign * static_cast<double>(step_[j]));
+    objective_.prepare(point_);
+  }
+
+  void read(const Rows& rows) override { evaluate(rows); }
+  const double* differences(const Rows& rows) override { return evaluate(rows); }
+
+ private:
+  /// xi u_k in float32, as the points are: both points of a pair move by the same step.
+  void form_step() {
+    double& along = along_[direction_];
+    along = 0;
+    for (std::size_t first = 0; first < w_.size(); first += frames_.tile_rows()) {
+      const std::size_t rows = std::min(frames_.tile_rows(), w_.size() - first);
+      const double* u = frames_.tile(first, rows) + direction_;
+      for (std::size_t j = first; j < first + rows; ++j, u += frames_.count()) {
+        step_[j] = static_cast<float>(radius_ * *u);
+        along = std::fma(w_[j], *u, along);
+      }
+    }
+  }
+
+  /// Takes the losses of the next rows of this reading. Of the last point: the rows' differences.
+  double* evaluate(const Rows& rows) {
+    const std::size_t K = along_.size(), n = rows.size();
+    if (losses_.size() < n) losses_.resize(n);
+    if (differences_.size() < (next_ + n) * K) differences_.resize((next_ + n) * K);
+    objective_.losses(rows, std::span(losses_).first(n));
+    double* const first = differences_.data() + next_ * K;
+    double* q = first + direction_;
+    // The ridge's difference is exactly l2 <w, u_k>.
+    for (std::size_t r = 0; r < n; ++r, q += K)
+      *q = forward_ ? losses_[r] : (*q - losses_[r]) / (2 * radius_) + l2_ * along_[direction_];
+    next_ += n;
+    return first;
+  }
+
+  Objective& objective_;
+  Frames& frames_;
+  double radius_, l2_;
+  std::span<const double> w_;
+  std::vector<float> step_, point_;
+  std::vector<double> along_;  // <w, u_k>
+  std::vector<double> losses_, differences_;
+  std::size_t direction_ = 0, next_ = 0;
+  bool forward_ = true;
+};
+
+}  // namespace
+
+std::unique_ptr<ProjectedDifferences::Probe> evaluated_differences(Objective& objective, Frames& frames,
+                                                                   const DifferenceRule& rule) {
+  return std::make_unique<EvaluatedDifferences>(objective, frames, rule);
+}
+
+}  // namespace dpmpi

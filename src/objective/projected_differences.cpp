@@ -1,0 +1,108 @@
+#include "dpmpi/objective/projected_differences.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "difference_probe.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/dot.hpp"
+
+namespace dpmpi {
+namespace {
+
+bool is_bound(double v) { return v >= 0 && std::isfinite(v); }
+
+void check(const Objective& objective, const Frames& frames, const DifferenceRule& rule) {
+  verify(frames.dim() == objective.dim(), "a frame of the model's dimension");
+  if (!(rule.radius > 0 && std::isfinite(rule.radius))) throw ConfigError("the probe radius is a positive number");
+  if (!is_bound(rule.feature_bound) || !is_bound(rule.label_bound) || !is_bound(rule.l2))
+    throw ConfigError("bounds of features and labels and the ridge are positive numbers, or 0 for none");
+}
+
+std::unique_ptr<ProjectedDifferences::Probe> make_probe(Objective& objective, Frames& frames,
+                                                        const DifferenceRule& rule) {
+  check(objective, frames, rule);
+  if (auto linear = linear_differences(objective, frames, rule)) return linear;
+  if (rule.feature_bound > 0 || rule.label_bound > 0)
+    throw ConfigError("bounds of features and labels are enforced for linear models only");
+  return evaluated_differences(objective, frames, rule);
+}
+
+/// What must not count whatever the loss makes of it: empty slots and records that are not finite (N7).
+bool counts(const Records& records, std::uint32_t i) {
+  return !std::isnan(records.label[i]) && records.norm[i] >= 0 && std::isfinite(records.norm[i]);
+}
+
+/// y = clip(q) in Euclidean norm. False if a coordinate, or the norm, is not finite.
+bool clip_jointly(std::span<const double> q, double clip, std::span<double> y) {
+  const double norm = std::sqrt(squared_norm(q.data(), q.size()));
+  if (!std::isfinite(norm)) return false;  // min(1, C / NaN) would be 1
+  const double factor = std::min(1.0, clip / norm);
+  for (std::size_t k = 0; k < q.size(); ++k) y[k] = factor * q[k];
+  return true;
+}
+
+/// Each coordinate, to clip / sqrt(K). False if one is not finite.
+bool clip_coordinates(std::span<const double> q, double clip, std::span<double> y) {
+  const double most = clip / std::sqrt(static_cast<double>(q.size()));
+  if (!std::all_of(q.begin(), q.end(), [](double v) { return std::isfinite(v); })) return false;
+  for (std::size_t k = 0; k < q.size(); ++k) y[k] = std::clamp(q[k], -most, most);
+  return true;
+}
+
+}  // namespace
+
+ProjectedDifferences::ProjectedDifferences(Objective& objective, Frames& frames, const DifferenceRule& rule)
+    : probe_(make_probe(objective, frames, rule)),
+      clipped_(frames.count()),
+      joint_(rule.joint),
+      dim_(objective.dim()) {}
+
+ProjectedDifferences::~ProjectedDifferences() = default;
+
+bool ProjectedDifferences::linear(const Objective& objective) {
+  return objective.scalar_loss() != nullptr || objective.linear_softmax();
+}
+bool ProjectedDifferences::linear() const { return probe_->linear(); }
+
+// Only `this` is captured, so that a step allocates nothing.
+Kernel ProjectedDifferences::kernel(std::span<const double> w) {
+  verify(w.size() == dim_, "a point of another dimension");
+  probe_->prepare(w);
+  Kernel kernel([this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); });
+  kernel.readings = probe_->readings();
+  kernel.begin = [this](std::size_t reading) { probe_->begin(reading); };
+  kernel.read = [this](const Rows& rows) { probe_->read(rows); };
+  return kernel;
+}
+
+void ProjectedDifferences::unclipped(std::span<const double> w, const Rows& rows, std::span<double> q) {
+  verify(q.size() == rows.size() * clipped_.size(), "one number for each row and direction");
+  probe_->prepare(w);
+  for (std::size_t reading = 0; reading < probe_->readings(); ++reading) {
+    probe_->begin(reading);
+    if (reading + 1 < probe_->readings()) probe_->read(rows);
+  }
+  std::copy_n(probe_->differences(rows), q.size(), q.begin());
+}
+
+void ProjectedDifferences::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  verify(bound.clipping == Clipping::flat, "differences are clipped as one vector or one by one");
+  const std::size_t K = clipped_.size();
+  const double* q = probe_->differences(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r, q += K) {
+    if (!counts(rows.records, rows.index[r])) continue;
+    const auto clip = joint_ ? clip_jointly : clip_coordinates;
+    if (!clip({q, K}, bound.clip, clipped_)) continue;
+    sum.begin(1);
+    sum.add(0, std::span<const double>(clipped_));
+  }
+}
+
+// With u = 2^-53, the computed norm is at least (1 - (K / 2 + 3) u) |q|, the factor at most (1 + u) C / norm, and
+// each product is rounded once; clip / sqrt(K) is rounded twice and squared K times. Both stay below 1 + (K + 8) u.
+NumericSlack ProjectedDifferences::slack(std::size_t count) {
+  return {.clip = (static_cast<double>(count) + 8) * 0x1p-53, .summed_rows = 1};
+}
+
+}  // namespace dpmpi
