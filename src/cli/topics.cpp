@@ -111,7 +111,7 @@ std::string list_text(const std::string& what) {
   if (what.empty() || what == "methods") {
     text += "methods (method.name)\n";
     for (const auto& entry : methods())
-      text += fmt::format("  {:<18} {} [{}]\n", entry.name, entry.summary, entry.source);
+      text += fmt::format("  {:<22} {} [{}]\n", entry.name, entry.summary, entry.source);
   }
   if (what.empty() || what == "objectives") {
     text += "objectives (objective.name)\n";

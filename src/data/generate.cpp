@@ -11,6 +11,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/builder.hpp"
+#include "dpmpi/data/transitions.hpp"
 #include "dpmpi/data/write.hpp"
 
 namespace dpmpi {
@@ -143,11 +144,12 @@ std::string default_eval_output(const std::string& output) {
 }  // namespace
 
 void GenerateOptions::declare(Options& options) {
-  options.add("kind", kind, "Synthetic dataset", {"heavy-tailed", "blobs", "regression", "phase"});
+  options.add("kind", kind, "Synthetic dataset",
+              {"heavy-tailed", "blobs", "regression", "phase", "cartpole", "acrobot", "gridworld"});
   options.add("records", records, "Training records", Range::closed(1, 1e9));
   options.add("eval_records", eval_records, "Evaluation records, from the same distribution; 0: none",
               Range::closed(0, 1e9));
-  options.add("features", features, "Features", Range::closed(1, 1e6));
+  options.add("features", features, "Features (the environments have their own)", Range::closed(1, 1e6));
   options.add("classes", classes, "Classes of blobs", Range::closed(2, 1e4));
   options.add("seed", seed, "Public seed: the data are a function of it", Range::non_negative());
   options.add("output", output, "File for the training records");
@@ -157,7 +159,10 @@ void GenerateOptions::declare(Options& options) {
 }
 
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count) {
-  RecordsBuilder out(Storage::dense_f32, static_cast<std::size_t>(options.features), count, {.bias = 0});
+  const bool environment = is_environment(options.kind);
+  const std::size_t features =
+      environment ? transition_features(options.kind) : static_cast<std::size_t>(options.features);
+  RecordsBuilder out(Storage::dense_f32, features, count, {.bias = 0});
   if (options.kind == "heavy-tailed")
     heavy_tailed(options, first, count, out);
   else if (options.kind == "blobs")
@@ -166,9 +171,12 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
     regression(options, first, count, out);
   else if (options.kind == "phase")
     phase(options, first, count, out);
+  else if (environment)
+    add_transitions(options.kind, static_cast<std::uint64_t>(options.seed), first, count, out);
   else
-    throw ConfigError(
-        fmt::format("unknown dataset kind {}: heavy-tailed, blobs, regression or phase", options.kind));
+    throw ConfigError(fmt::format(
+        "unknown dataset kind {}: heavy-tailed, blobs, regression, phase, cartpole, acrobot or gridworld",
+        options.kind));
   return out.take();
 }
 

@@ -79,11 +79,11 @@ class ZoHidden : public Method {
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
     objective_ = &objective;
     differences_ = queries.at(0);
-    std::vector<float> start(objective.dim());
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(options_.seed), "start point"), start);
-    if (options_.start.size() > start.size())
+    published_.resize(objective.dim());
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(options_.seed), "start point"), published_);
+    if (options_.start.size() > published_.size())
       throw ConfigError("method.start has more numbers than there are parameters");
-    w_.assign(start.begin(), start.end());
+    w_.assign(published_.begin(), published_.end());
     for (std::size_t j = 0; j < options_.start.size(); ++j) w_[j] = std::strtod(options_.start[j].c_str(), nullptr);
     project(setup_.R);
     velocity_.assign(options_.momentum > 0 ? w_.size() : 0, 0.0);

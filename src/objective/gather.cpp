@@ -42,6 +42,16 @@ void gather_rows(const Rows& rows, std::size_t stride, T* out) {
   }
 }
 
+float feature_of(const Records& records, std::size_t i, std::size_t j) {
+  if (records.storage == Storage::dense_f32) return records.row_f32(i)[j];
+  if (records.storage == Storage::dense_u8) return records.row_scale[i] * static_cast<float>(records.row_u8(i)[j]);
+  const auto place = [&](std::uint64_t e) { return records.column.begin() + static_cast<std::ptrdiff_t>(e); };
+  const auto end = place(records.row_begin[i + 1]);
+  const auto found = std::lower_bound(place(records.row_begin[i]), end, static_cast<std::uint32_t>(j));
+  if (found == end || *found != j) return 0;
+  return records.value[static_cast<std::size_t>(found - records.column.begin())];
+}
+
 template void gather_rows(const Rows&, std::size_t, float*);
 template void gather_rows(const Rows&, std::size_t, double*);
 

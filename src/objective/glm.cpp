@@ -19,11 +19,8 @@ Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
       at_{Points(storage_, features_), {}},
       pair_{Points(storage_, features_), {}},
       probes_{Points(storage_, features_), {}},
-      step_(dim()),
       probe_(dim()) {
   if (features_ == 0) throw DataError("records without features");
-  at_.resize(1);
-  pair_.resize(2);
 }
 
 std::vector<ParameterGroup> Glm::groups() const {
@@ -45,10 +42,16 @@ void Glm::set(BiasedPoints& to, std::size_t place, std::span<const float> w) con
   to.bias[place] = bias_ != 0 ? w[features_] : 0.0F;
 }
 
-void Glm::prepare(std::span<const float> w) { set(at_, 0, w); }
+// Room for points is made when they first come: a method that asks for other kernels has none of them in memory.
+void Glm::prepare(std::span<const float> w) {
+  at_.resize(1);
+  set(at_, 0, w);
+}
 
 void Glm::prepare_pair(std::span<const float> w, std::span<const float> v) {
   prepare(w);
+  pair_.resize(2);
+  step_.resize(dim());
   set(pair_, 0, v);
   std::transform(w.begin(), w.end(), v.begin(), step_.begin(), std::minus<>());
   set(pair_, 1, step_);

@@ -34,11 +34,12 @@ void evaluate(const ScalarLoss& phi, const Line& line, const double* label, std:
 
 }  // namespace
 
-LinearProbe::LinearProbe(std::size_t dim) : dim_(dim), x_(round_up(dim, 16)), y_(x_.size()), record_(x_.size()) {}
+LinearProbe::LinearProbe(std::size_t dim) : dim_(dim) {}
 
 void LinearProbe::prepare(std::span<const double> x, std::span<const double> y) {
   verify(x.size() == dim_ && (y.empty() || y.size() == dim_), "a point of another dimension");
   pair_ = !y.empty();
+  for (auto* v : {&x_, &y_, &record_}) v->resize(round_up(dim_, 16));  // at the first call: most runs have none
   std::copy(x.begin(), x.end(), x_.begin());
   std::copy(y.begin(), y.end(), y_.begin());
 }

@@ -88,8 +88,6 @@ SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes)
   verify(facts.storage == Storage::sparse_f32, "this softmax is for sparse records");
   if (features_ == 0 || classes_ < 2) throw DataError("softmax needs features and at least two classes");
   for (auto* layer : {&at_, &at_v_, &step_, &probes_}) *layer = std::make_unique<Layer>(features_, classes_);
-  for (auto* layer : {&at_, &at_v_, &step_}) (*layer)->resize(1);
-  difference_.resize(dim());
   moved_.resize(classes_);
   along_.resize(classes_);
 }
@@ -108,12 +106,15 @@ void SparseSoftmax::initialise(const PublicStream&, std::span<float> w) const {
 
 void SparseSoftmax::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point of another dimension");
+  at_->resize(1);  // room is made when points first come
   at_->set(0, w, bias_ != 0);
 }
 
 void SparseSoftmax::prepare_pair(std::span<const float> w, std::span<const float> v) {
   prepare(w);
   verify(v.size() == dim(), "a point of another dimension");
+  for (auto* layer : {&at_v_, &step_}) (*layer)->resize(1);
+  difference_.resize(dim());
   at_v_->set(0, v, bias_ != 0);
   std::transform(w.begin(), w.end(), v.begin(), difference_.begin(), std::minus<>());
   step_->set(0, difference_, bias_ != 0);

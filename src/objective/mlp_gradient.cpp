@@ -16,7 +16,7 @@ LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
 
 template <class T>
 void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows,
-                           LatticeAccumulator& sum) {
+                           LatticeAccumulator& sum, std::size_t base) {
   const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), inner = rows * terms.size();
   pack_deltas(terms, rows, height);
   for (std::size_t j = 0; j < width; j += panel_columns<T>) {
@@ -24,7 +24,7 @@ void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> 
     pack_levels(terms, rows, j, cols);
     for (std::size_t u = 0; u < shape_.outputs(layer); u += tile_rows) {
       multiply_tile(cols, deltas_.data() + u * inner, 1, tile_rows, levels_.data(), inner, tile_.data(), cols);
-      round_tile(layer, u, j, cols, sum);
+      round_tile(layer, u, j, cols, sum, base);
     }
   }
 }
@@ -51,11 +51,12 @@ void LayerGradient<T>::pack_levels(std::span<const OuterProducts<T>> terms, std:
 /// zeros.
 template <class T>
 void LayerGradient<T>::round_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols,
-                                  LatticeAccumulator& sum) {
+                                  LatticeAccumulator& sum, std::size_t base) {
   const std::size_t inputs = shape_.inputs(layer);
   const std::size_t weights = std::min(first + cols, inputs) - std::min(first, inputs);
   const bool bias = shape_.has_bias(layer) && first <= inputs && inputs < first + cols;
-  const std::size_t weight_offset = shape_.weight_offset(layer), bias_offset = shape_.bias_offset(layer);
+  const std::size_t weight_offset = base + shape_.weight_offset(layer),
+                    bias_offset = base + shape_.bias_offset(layer);
   for (std::size_t u = unit; u < std::min(unit + tile_rows, shape_.outputs(layer)); ++u) {
     const std::span<const T> row(tile_.data() + (u - unit) * cols, cols);
     sum.add(weight_offset + u * inputs + first, row.first(weights));

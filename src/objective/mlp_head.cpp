@@ -43,35 +43,32 @@ double MlpHead::loss(const T* outputs, float label) {
   return std::log1p(others) + gap;
 }
 
-template <class T>
-void MlpHead::gradient(const T* outputs, float label, T* delta) {
+void MlpHead::gradient(const double* outputs, float label, std::span<const float> /*tail*/, double* delta,
+                       double* /*slope*/) {
   if (!valid(outputs, label)) {
-    std::fill_n(delta, outputs_, std::numeric_limits<T>::quiet_NaN());
+    std::fill_n(delta, outputs_, std::numeric_limits<double>::quiet_NaN());
     return;
   }
   const double s = outputs[0], y = label;
   if (head_ == Head::logistic) {
-    delta[0] = static_cast<T>(-y * elementary::sigmoid(-y * s));
+    delta[0] = -y * elementary::sigmoid(-y * s);
   } else if (head_ == Head::squared) {
-    delta[0] = static_cast<T>(s - y);
+    delta[0] = s - y;
   } else if (head_ == Head::absolute) {  // 0 at the kink
-    delta[0] = static_cast<T>((s > y) - (s < y));
+    delta[0] = (s > y) - (s < y);
   } else if (head_ == Head::ramp) {
-    delta[0] = static_cast<T>(y * s > 0 && y * s < 1 ? -y : 0.0);
+    delta[0] = y * s > 0 && y * s < 1 ? -y : 0.0;
   } else {
     exponentiate(outputs);
     double total = 0;
     for (std::size_t k = 0; k < outputs_; ++k) total += exponential_[k];
     const double inverse = 1 / total;
     const auto own = static_cast<std::size_t>(label);
-    for (std::size_t k = 0; k < outputs_; ++k)
-      delta[k] = static_cast<T>(exponential_[k] * inverse - (k == own ? 1.0 : 0.0));
+    for (std::size_t k = 0; k < outputs_; ++k) delta[k] = exponential_[k] * inverse - (k == own ? 1.0 : 0.0);
   }
 }
 
 template double MlpHead::loss(const float*, float);
 template double MlpHead::loss(const double*, float);
-template void MlpHead::gradient(const float*, float, float*);
-template void MlpHead::gradient(const double*, float, double*);
 
 }  // namespace dpmpi

@@ -41,7 +41,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     : comm_(comm), shard_(shard) {
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
-    steps_ = std::max(steps_, query.steps);
+    if (query.steps > 0) steps_ = std::max(steps_, query.schedule.step_of(query.steps - 1) + 1);
     sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
     sites_.back()->shuffle(shard);
     if (comm.is_root()) sites_.back()->start_running_sum();
@@ -113,7 +113,7 @@ const Query& Curator::query(std::uint32_t site) const {
 // The ledger was written window by window; of the last window an interrupted write may have left some lines only.
 // No noise was drawn under those, and they are completed here, as they would have been.
 void Curator::resume_at(std::uint64_t t) {
-  for (auto& s : sites_) s->next = t;
+  for (auto& s : sites_) s->next = s->query.releases_before(t);
   reserved_ = 0;
   if (comm_.is_root()) {
     verify(ledger_ != nullptr, "a release needs a ledger");
@@ -136,7 +136,7 @@ void Curator::resume_at(std::uint64_t t) {
   }
   comm_.broadcast(reserved_);
   for (auto& s : sites_)
-    if (s->prefix) replay_noise(*s, t);
+    if (s->prefix) replay_noise(*s, s->next);
 }
 
 std::uint64_t Curator::window_end(std::uint64_t step) const {
@@ -148,17 +148,18 @@ std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t las
   std::vector<LedgerEntry> lines;
   for (const auto& s : sites_) {
     const Query& q = s->query;
-    const std::uint64_t end = std::min(last, q.steps);
+    const std::uint64_t begin = q.releases_before(first), end = q.releases_before(last);
     // A hidden run is one line, which has the run's own steps.
-    const std::string steps = q.hidden ? "" : fmt::format(R"("steps":[{},{}],)", first, end - 1);
-    for (const auto& event : q.events(std::min(first, end), end))
+    const std::string steps = q.hidden ? "" : fmt::format(R"("steps":[{},{}],)", begin, end - 1);
+    for (const auto& event : q.events(begin, end))
       lines.push_back(
           {event, fmt::format(R"({}"site":"{}","clip":{},"slack":{:.6g})", steps, q.name, q.bound.clip, q.eta)});
   }
   return lines;
 }
 
-// Writes the ledger lines of the next steps of all queries in one go: before any noise of these steps is used.
+// Writes the ledger lines of the run's next steps, of all queries, in one go: before any noise of these steps is
+// used.
 void Curator::reserve(std::uint64_t step) {
   const Stopwatch watch(timing_.ledger);
   const InPhase phase(Phase::ledger);
@@ -199,7 +200,7 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
   if (t >= s.query.steps)
     throw PrivacyError(
         fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
-  if (t >= reserved_) reserve(t);
+  if (const std::uint64_t step = s.query.schedule.step_of(t); step >= reserved_) reserve(step);
   const std::uint64_t window = t / reserved_steps * reserved_steps;
   const bool quotas = std::holds_alternative<WithoutReplacement>(s.query.sampling);
   if (quotas && s.quotas_from != window + 1) {
@@ -262,7 +263,7 @@ Curator::Site& Curator::begin_release(const LatticeSum& total) {
   Site& s = site(total.site);
   verify(s.summed == total.step + 1 && total.step >= s.next, "a sum is released once, before the query's next sum");
   s.next = total.step + 1;
-  verify(s.next <= reserved_, "a release without its ledger line");
+  verify(s.query.schedule.step_of(total.step) < reserved_, "a release without its ledger line");
   return s;
 }
 

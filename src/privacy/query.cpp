@@ -106,15 +106,31 @@ std::optional<Noise> parse_noise(std::string_view text) {
   return {};
 }
 
+std::uint64_t Schedule::releases_before(std::uint64_t step) const {
+  const std::uint64_t place = std::clamp(step % period, begin, end);
+  return (step / period * (end - begin) + place - begin) * times;
+}
+
+std::uint64_t Schedule::step_of(std::uint64_t release) const {
+  const std::uint64_t visit = release / times;
+  return visit / (end - begin) * period + begin + visit % (end - begin);
+}
+
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
+  const double rounding = rounding_slack(slack, dim, clip, lattice);
+  if (slack.summed_rows <= 1) return slack.clip + rounding;
+  // One micro-batch of at most B rows is replaced by one, or by two of together at most B + 1 rows; each is cut
+  // into float32 sums of at most b rows, s of B rows, so at most 2 s + 1 in all. A sum of m rows errs by at most (m
+  // + 2) 2^-24 times the sum of the norms (times the kernel's magnification), and is rounded once.
+  const double b = static_cast<double>(slack.summed_rows), B = static_cast<double>(slack.sums) * b;
+  const double summation = slack.magnification * (B * (b + 2) + (B + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
+  return slack.clip + summation + rounding;
+}
+
+// A coordinate of a sum is rounded by half a quantum at most.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
-  if (slack.summed_rows <= 1) return slack.clip + rounding / 2;
-  // One micro-batch of at most b rows is replaced by one, or by two of together at most b + 1 rows. Each float32
-  // sum errs by at most (rows + 2) 2^-24 times the sum of the norms; each of the (at most three) sums is rounded
-  // once.
-  const double b = static_cast<double>(slack.summed_rows);
-  const double summation = (b * (b + 2) + (b + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
-  return slack.clip + summation + 1.5 * rounding;
+  return slack.summed_rows <= 1 ? rounding / 2 : (static_cast<double>(slack.sums) + 0.5) * rounding;
 }
 
 Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
@@ -124,6 +140,9 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   query.adjacency = adjacency;
   query.records = records;
   verify(spec.dim > 0 && spec.bound.clip > 0 && records > 0, "a query needs coordinates, a bound and records");
+  verify(spec.schedule.begin < spec.schedule.end && spec.schedule.end <= spec.schedule.period &&
+             spec.schedule.times > 0,
+         "a schedule names steps of its period");
   check_pass(spec, records);
   if (spec.running) check_running(spec);
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
@@ -133,6 +152,7 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   query.lattice = spec.exact ? Lattice::finest(largest, std_guess, sum.records)
                              : Lattice::choose(spec.dim, largest, std_guess, sum.records);
   query.eta = relative_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
+  query.rounding = rounding_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
         "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
@@ -156,6 +176,10 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   check_hidden(query);
   if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
+}
+
+std::uint64_t Query::releases_before(std::uint64_t step) const {
+  return std::min(steps, schedule.releases_before(step));
 }
 
 std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const {

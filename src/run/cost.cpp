@@ -18,19 +18,24 @@ double kernel_seconds(const StepCost& cost, const Machine& machine) {
 
 StepCost step_cost(const Plan& plan, const Objective& objective) {
   StepCost cost;
+  double up = 0, down = 0;
   for (const auto& query : plan.queries) {
-    const double batch = expected_batch(query.sampling, query.records);
+    const double often =
+        static_cast<double>(query.steps) / static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
+    const double batch = often * expected_batch(query.sampling, query.records);
     cost.records += batch;
     cost.flops += batch * query.effort * objective.flops_per_record();
     const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
-    if (query.is_private()) cost.noise_values += draws * static_cast<double>(query.dim);
-    const std::uint64_t word = query.exact ? 8 : 4;
-    cost.up += word * query.dim + 8;  // and a word of flags
-    cost.down += word * (query.dim + 1);
+    if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
+    const double word = query.exact ? 8 : 4;
+    up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
+    down += often * word * static_cast<double>(query.dim + 1);
     const double steps = static_cast<double>(query.steps),
                  share = query.hidden ? static_cast<double>(query.hidden->hybrid) / steps : 1;
-    cost.own_values += share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws);
+    cost.own_values +=
+        often * (share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws));
   }
+  cost.up = static_cast<std::uint64_t>(std::ceil(up)), cost.down = static_cast<std::uint64_t>(std::ceil(down));
   return cost;
 }
 

@@ -17,8 +17,8 @@ namespace {
 constexpr double loss_scale = 0x1p24;
 constexpr double loss_cap = 1e6;  // a non-finite or absurd loss counts as this
 
-bool right(LabelKind kind, std::span<const float> scores, float label) {
-  if (kind == LabelKind::sign) return (scores[0] > 0) == (label > 0);
+bool right(LabelKind kind, std::span<const float> scores, float threshold, float label) {
+  if (kind == LabelKind::sign) return (scores[0] > threshold) == (label > 0);
   const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
   return static_cast<float>(best) == label;
 }
@@ -68,7 +68,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
         totals[0] += 1;
         totals[1] += std::llrint(loss_scale *
                                  (std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap));
-        totals[2] += kind != LabelKind::real && right(kind, own, truth);
+        totals[2] += kind != LabelKind::real && right(kind, own, objective.decision_threshold(), truth);
         if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
       }
     });

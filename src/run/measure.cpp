@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/random.hpp"
+#include "dpmpi/objective/saddle.hpp"
 
 namespace dpmpi {
 namespace {
@@ -76,12 +77,15 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
   std::iota(index.begin(), index.end(), 0u);
   AlignedVector<float> w(objective.dim());
   objective.initialise(PublicStream(1, "measure"), w);
-  LatticeAccumulator sum(objective.dim(), Lattice::choose(objective.dim(), 1, 1, facts.data.records), 1.01);
+  LatticeAccumulator sum(objective.dim(), Lattice::choose(objective.dim(), 2, 1, facts.data.records), 2);
   const std::size_t at_once = std::min(rows, sum.rows_at_once());
+  auto* saddle = dynamic_cast<SaddleObjective*>(&objective);
   const double seconds = seconds_per_call([&] {
     sum.clear();
     objective.prepare(w);
-    objective.add_clipped_gradients(Rows{records, std::span(index).first(at_once)}, L2Bound{}, sum);
+    const Rows some{records, std::span(index).first(at_once)};
+    saddle ? saddle->add_clipped_saddle_gradients(some, {}, 1, sum)
+           : objective.add_clipped_gradients(some, L2Bound{}, sum);
   });
   return seconds / static_cast<double>(at_once);
 }
@@ -121,7 +125,7 @@ double mean(const Communicator& comm, double seconds) {
 Machine measure_machine(const Communicator& comm, const PublicFacts& facts, Objective& objective, float bias) {
   Machine machine;
   std::string kept;
-  if (objective.has_gradients()) {
+  if (objective.has_gradients() || dynamic_cast<SaddleObjective*>(&objective)) {
     machine.record_seconds = mean(comm, record_seconds(facts, objective, bias));
     machine.flops = objective.flops_per_record() / machine.record_seconds;
   } else {

@@ -31,7 +31,7 @@ std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& f
 std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t first, std::uint64_t last) {
   std::vector<Event> all;
   for (const auto& query : queries)
-    for (auto& event : query.events(std::min(first, query.steps), std::min(last, query.steps)))
+    for (auto& event : query.events(query.releases_before(first), query.releases_before(last)))
       all.push_back(event);
   return all;
 }
@@ -154,7 +154,8 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts) {
   const auto unit_queries = declare_queries(config, facts, 1.0);
   const auto events_for = [&](double multiplier) {
     auto queries = unit_queries;
-    for (auto& query : queries) query.noise_multiplier *= multiplier;
+    const auto specs = config.method->queries(facts, multiplier);
+    for (std::size_t i = 0; i < queries.size(); ++i) queries[i].noise_multiplier = specs[i].noise_multiplier;
     return events_of(queries, 0, steps);
   };
   if (promise.noise_multiplier == 0)
@@ -193,8 +194,8 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
 PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
   PublicFacts facts{data, &objective, config.privacy.which()};
   facts.bias = static_cast<float>(config.data.bias);
-  if (!config.method->is_private()) return facts;
   facts.delta = resolve_delta(config, facts);
+  if (!config.method->is_private()) return facts;
   facts.epsilon = config.privacy.epsilon;
   facts.noise_multiplier = config.privacy.noise_multiplier;
   facts.ranks_trusted = config.privacy.trust == "cluster";

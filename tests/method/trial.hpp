@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/method/method.hpp"
+#include "dpmpi/objective/saddle.hpp"
 #include "objective/black_box.hpp"
 #include "support/shards.hpp"
 
@@ -75,6 +76,7 @@ struct Trial {
     for (; count > 0; --count) method->step(*curator, next++);
   }
   void run() { run(steps - next); }
+  SaddleObjective* saddle() const { return dynamic_cast<SaddleObjective*>(objective.get()); }
   std::vector<float> iterate() const { return {method->iterate().begin(), method->iterate().end()}; }
   double derived(const std::string& symbol) const {
     for (const auto& [key, value] : method->derived(facts, queries))

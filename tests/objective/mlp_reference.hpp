@@ -33,24 +33,40 @@ class MlpReference {
 
   void gradient(std::size_t i, std::span<const double> w, std::span<double> g) const {
     const auto level = levels(i, w);
-    std::vector<double> delta = output_delta(level.back(), records_.label[i]);
+    gradient_from(level, output_delta(level.back(), records_.label[i]), w, g);
+  }
+
+  /// deltas[l]: the gradient by the sums of level l + 1, given that by the outputs.
+  std::vector<std::vector<double>> deltas(const std::vector<std::vector<double>>& level, std::vector<double> delta,
+                                          std::span<const double> w) const {
+    std::vector<std::vector<double>> all(shape_.layers());
     for (std::size_t l = shape_.layers(); l-- > 0;) {
-      const std::size_t in = shape_.inputs(l), matrix = shape_.weight_offset(l), bias = shape_.bias_offset(l);
-      std::vector<double> below(in, 0.0);
-      for (std::size_t o = 0; o < shape_.outputs(l); ++o) {
-        for (std::size_t j = 0; j < in; ++j) {
-          g[matrix + o * in + j] = delta[o] * level[l][j];
-          below[j] += delta[o] * w[matrix + o * in + j];
-        }
-        if (shape_.has_bias(l)) g[bias + o] = delta[o] * shape_.bias(l);
-      }
+      all[l] = delta;
+      std::vector<double> below(shape_.inputs(l), 0.0);
+      for (std::size_t o = 0; o < shape_.outputs(l); ++o)
+        for (std::size_t j = 0; j < below.size(); ++j)
+          below[j] += delta[o] * w[shape_.weight_offset(l) + o * below.size() + j];
       if (l > 0)
-        for (std::size_t j = 0; j < in; ++j) below[j] *= slope(level[l][j]);
+        for (std::size_t j = 0; j < below.size(); ++j) below[j] *= slope(level[l][j]);
       delta = below;
+    }
+    return all;
+  }
+
+  /// The gradient by the weights from that by the outputs.
+  void gradient_from(const std::vector<std::vector<double>>& level, const std::vector<double>& output,
+                     std::span<const double> w, std::span<double> g) const {
+    const auto delta = deltas(level, output, w);
+    for (std::size_t l = 0; l < shape_.layers(); ++l) {
+      const std::size_t in = shape_.inputs(l), matrix = shape_.weight_offset(l), bias = shape_.bias_offset(l);
+      for (std::size_t o = 0; o < shape_.outputs(l); ++o) {
+        for (std::size_t j = 0; j < in; ++j) g[matrix + o * in + j] = delta[l][o] * level[l][j];
+        if (shape_.has_bias(l)) g[bias + o] = delta[l][o] * shape_.bias(l);
+      }
     }
   }
 
- private:
+  /// Level 0 (features) .. layers() (outputs), without the constants.
   std::vector<std::vector<double>> levels(std::size_t i, std::span<const double> w) const {
     std::vector<std::vector<double>> level(1);
     for (std::size_t j = 0; j < shape_.units[0]; ++j) level[0].push_back(feature(records_, i, j));
@@ -66,6 +82,7 @@ class MlpReference {
     return level;
   }
 
+ private:
   std::vector<double> output_delta(const std::vector<double>& s, double y) const {
     if (shape_.head == Head::logistic) return {-y / (1 + std::exp(y * s[0]))};
     if (shape_.head == Head::squared) return {s[0] - y};

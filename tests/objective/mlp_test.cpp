@@ -206,7 +206,7 @@ struct Pair {
     for (std::size_t i = 0; i < d1.size(); ++i) delta_change[i] -= d2[i];
     for (std::size_t j = 0; j < a1.size(); ++j) level_change[j] -= a2[j];
   }
-  double stable() const { return squared_norm(LayerDifference{delta_change, level, delta, level_change}); }
+  double stable() const { return squared_norm(LayerDifference<double>{delta_change, level, delta, level_change}); }
   long double brute() const {
     long double sum = 0;
     for (std::size_t i = 0; i < delta.size(); ++i)

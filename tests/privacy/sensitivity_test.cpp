@@ -42,13 +42,14 @@ std::vector<Case> cases() {
 }
 
 std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, const Records& records,
-                                      const std::vector<std::uint32_t>& batch, std::span<const float> w) {
+                                      const std::vector<std::uint32_t>& batch, std::span<const float> w,
+                                      double scale = 1) {
   LatticeAccumulator sum(query.dim, query.lattice, query.bound.clip * (1 + query.eta));
   MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), records.count, 0.5);
   sum.clear();
   objective.prepare(w);
-  batching.for_each(records, batch,
-                    [&](const Rows& rows) { objective.add_clipped_gradients(rows, query.bound, sum); });
+  const L2Bound bound{query.bound.clip * scale, query.bound.clipping};
+  batching.for_each(records, batch, [&](const Rows& rows) { objective.add_clipped_gradients(rows, bound, sum); });
   const auto total = sum.totals();
   return {total.begin(), total.end()};
 }
@@ -100,6 +101,12 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
       }
       const double moved = distance(with, lattice_sum(*objective, query, neighbour, batch, w), query.lattice);
       ASSERT_LE(moved, query.sensitivity) << name(adjacency) << " step " << t;
+      for (const double scale : {0.1, 0.002}) {  // clips that follow the iterate
+        const double less = distance(lattice_sum(*objective, query, records, batch, w, scale),
+                                     lattice_sum(*objective, query, neighbour, batch, w, scale), query.lattice);
+        ASSERT_LE(less, query.sensitivity * query.sensitivity_scale(scale))
+            << name(adjacency) << " scale " << scale;
+      }
       auto& largest = adjacency == Adjacency::add_remove ? largest_removal : largest_replacement;
       largest = std::max(largest, moved);
       // A record that is not in the batch leaves no trace at all.

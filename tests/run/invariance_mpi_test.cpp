@@ -33,13 +33,16 @@ Settings needs(const std::string& objective, Storage storage) {
       {"mlp", {"objective.hidden=9,5", "objective.classes=5", "objective.activation=softplus"}},
       {"softmax", {"objective.classes=5"}},
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
+      {"auc", {"objective.prior=0.3", "objective.scorer=mlp", "objective.hidden=6"}},
+      {"worst_group", {"objective.group_sizes=200,100", "objective.head=logistic", "objective.hidden=6"}},
   };
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
   const bool classes = objective == "mlp" || objective == "softmax";
-  const bool sign =
-      objective == "logistic" || objective == "smoothed_hinge" || objective == "sigmoid" || objective == "ramp";
-  const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : "regression";
+  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "sigmoid" ||
+                    objective == "ramp" || objective == "auc" || objective == "worst_group";
+  const bool transitions = objective == "td";
+  const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
   const auto file = [&](const char* part) {
     const std::string name = fmt::format("{}/{}{}", folder(), kind, part);
     if (storage == Storage::dense_u8) return name + ".images," + name + ".labels";
@@ -48,7 +51,7 @@ Settings needs(const std::string& objective, Storage storage) {
   settings.push_back("data.train=" + file(""));
   settings.push_back("data.eval=" + file("-eval"));
   if (storage == Storage::dense_u8) settings.emplace_back("data.scale=0.004");
-  if (storage != Storage::dense_u8) settings.emplace_back("data.features=12");
+  if (storage != Storage::dense_u8) settings.push_back(fmt::format("data.features={}", transitions ? 9 : 12));
   return settings;
 }
 
@@ -74,7 +77,19 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
   if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
-  return {"method.batch=150", "method.steps=7", "method.clip=0.3"};
+  Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
+  if (objective == "td" || objective == "worst_group")
+    for (const char* more : {"method.dual_clip=0.4", "method.dual_rate=0.5"}) settings.emplace_back(more);
+  if (method == "private-diff-literal" && objective == "td") settings.emplace_back("method.concavity=0.1");
+  if (method.starts_with("private-diff"))
+    for (const char* more : {"method.restart=3", "method.dual_steps=2"}) settings.emplace_back(more);
+  return settings;
+}
+
+// Min-max problems are for min-max methods, and these for no others.
+bool min_max(const std::string& name) {
+  return name == "auc" || name == "td" || name == "worst_group" || name == "dp-sgda" || name == "sgda" ||
+         name == "dptd" || name.starts_with("private-diff");
 }
 
 bool needs_gradients(const std::string& method) { return !method.starts_with("zo-") && method != "mezo"; }
@@ -97,7 +112,7 @@ void write_idx(const std::string& path, unsigned count, unsigned columns, unsign
 void make_data() {
   fs::remove_all(folder());
   fs::create_directories(folder());
-  for (const char* kind : {"blobs", "heavy-tailed", "regression"})
+  for (const char* kind : {"blobs", "heavy-tailed", "regression", "cartpole"})
     for (const char* extension : {"csv", "libsvm"}) {
       GenerateOptions options;
       options.kind = kind;
@@ -105,9 +120,10 @@ void make_data() {
       options.output = fmt::format("{}/{}.{}", folder(), kind, extension);
       generate(options);
     }
-  for (const char* kind : {"blobs", "heavy-tailed", "regression"})
+  for (const char* kind : {"blobs", "heavy-tailed", "regression", "cartpole"})
     for (const auto& [part, count] : {std::pair{"", 611u}, std::pair{"-eval", 203u}}) {
-      write_idx(fmt::format("{}/{}{}.images", folder(), kind, part), count, 12, 1);
+      const unsigned columns = std::string(kind) == "cartpole" ? 9 : 12;
+      write_idx(fmt::format("{}/{}{}.images", folder(), kind, part), count, columns, 1);
       write_idx(fmt::format("{}/{}{}.labels", folder(), kind, part), count, 0,
                 std::string(kind) == "heavy-tailed" ? 2 : 5);
     }
@@ -159,6 +175,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
   for (const auto& method : methods())
     for (const auto& objective : objectives()) {
       if (objective.name == "plugin" && needs_gradients(method.name)) continue;
+      if (min_max(objective.name) != min_max(method.name)) continue;
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
         const bool variant =
@@ -216,6 +233,17 @@ TEST_F(Invariance, EveryHiddenRun) {
                      "privacy.adjacency=replace_one", "privacy.trust=cluster", "privacy.noise_multiplier=20"});
     settings.insert(settings.end(), more.begin(), more.end());
     expect_same_at_all_sizes(settings, more.front());
+  }
+}
+
+TEST_F(Invariance, EveryMinMaxVariant) {
+  for (const char* more : {"method.prior=private", "method.sampling=full", "method.output=uniform",
+                           "method.dual_schedule=inverse", "method.restart=1", "privacy.adjacency=replace_one",
+                           "privacy.noise=discrete_gaussian", "objective.l2=0.1"}) {
+    Settings settings = needs("auc", Storage::dense_f32);
+    for (const auto& option : options_of("private-diff", "auc")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=private-diff", "objective.name=auc", more});
+    expect_same_at_all_sizes(settings, more);
   }
 }
 

@@ -107,5 +107,47 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
     });
 }
 
+// A min-max run on four ranks: neither the job's key nor the noise key is in any message; the ranks get the
+// selection keys of their blocks.
+TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
+  testing::for_each_size({4}, [](const Communicator& comm) {
+    const SecretKey key = SecretKey::from_seed(7);
+    const auto text = [](const SecretKey& k) {
+      return std::string(reinterpret_cast<const char*>(k.bytes().data()), k.bytes().size());
+    };
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, 400, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+    std::vector<Query> queries;
+    for (const auto& [name, schedule] :
+         {std::pair{"restart", Schedule{3, 0, 1}}, {"difference", Schedule{3, 1, 3}}})
+      queries.push_back(Query::declare({.name = name,
+                                        .dim = 9,
+                                        .sampling = Poisson{0.2},
+                                        .noise_multiplier = 1,
+                                        .steps = 2,
+                                        .schedule = schedule},
+                                       static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove, 400));
+    const std::string path = ::testing::TempDir() + "noise_key.jsonl";
+    std::optional<Ledger> ledger;
+    if (comm.is_root()) {
+      std::filesystem::remove(path);
+      ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 400}));
+    }
+    testing::watched = {{text(key)}, {text(key.derive("noise"))}, {text(key.derive("selection", 7))}};
+    Curator curator(comm, shard, queries, 64, comm.is_root() ? std::optional(key) : std::nullopt);
+    if (comm.is_root()) curator.record_in(*ledger);
+    const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+    for (const auto& query : queries)
+      for (std::uint64_t t = 0; t < query.steps; ++t) {
+        const Batch batch = curator.draw(query, t);
+        curator.release(curator.sum(query, batch, nothing));
+      }
+    EXPECT_FALSE(testing::watched[0].seen);
+    EXPECT_FALSE(testing::watched[1].seen);
+    EXPECT_EQ(testing::watched[2].seen, comm.is_root()) << "messages are searched";
+    testing::watched.clear();
+  });
+}
+
 }  // namespace
 }  // namespace dpmpi

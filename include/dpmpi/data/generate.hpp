@@ -27,6 +27,9 @@ struct GenerateOptions {
 ///   phase         amplitude measurements: |a| = 1, four strong features and the others weak; y = ||<a, x>| +
 ///   noise| for
 ///                 a hidden x = (.9, -.9, .9, -.9, 0, ...), plus 1 for one record in ten.
+///   cartpole, acrobot, gridworld
+///                 transitions (s, s', terminal) of a uniformly random policy, labelled by the reward; `features`
+///                 does not count (9, 13 and 33).
 ///   regression    y = <w, x> + Student-t noise (3 degrees of freedom: infinite third moment), x = L z + e.
 ///
 /// Local. Throws ConfigError for an unknown kind.

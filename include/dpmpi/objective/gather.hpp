@@ -13,4 +13,7 @@ namespace dpmpi {
 template <class T>
 void gather_rows(const Rows& rows, std::size_t stride, T* out);
 
+/// Feature j of record i, as gather_rows writes it.
+float feature_of(const Records& records, std::size_t i, std::size_t j);
+
 }  // namespace dpmpi

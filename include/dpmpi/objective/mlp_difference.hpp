@@ -2,55 +2,76 @@
 // Clipped differences of a multilayer perceptron's gradients at two points, safe against cancellation.
 
 #include <span>
+#include <vector>
 
 #include "dpmpi/objective/mlp_gradient.hpp"
-#include "dpmpi/objective/mlp_head.hpp"
-#include "dpmpi/objective/mlp_network.hpp"
+#include "dpmpi/objective/mlp_pair.hpp"
 #include "dpmpi/objective/objective.hpp"
+#include "dpmpi/objective/output_loss.hpp"
 
 namespace dpmpi {
 
-/// Two rows of a layer's deltas and inputs at w (d, a) and v (d', a'), as what their difference is made of.
+/// One record's deltas and inputs of a layer at w (d, a) and v (d', a'), as what their difference is made of.
+template <class T>
 struct LayerDifference {
-  std::span<const double> delta_change;  ///< Dd = d - d'
-  std::span<const double> level;         ///< a
-  std::span<const double> delta;         ///< d'; empty in the first layer, whose input does not change
-  std::span<const double> level_change;  ///< Da = a - a'; empty in the first layer
+  std::span<const T> delta_change;  ///< Dd = d - d'
+  std::span<const T> level;         ///< a'
+  std::span<const T> delta;         ///< d; empty in the first layer, whose input does not change
+  std::span<const T> level_change;  ///< Da = a - a'; empty in the first layer
 };
 
-/// The squared norm of d a^T - d' a'^T = Dd a^T + d' Da^T, never below the true one:
-///   |Dd|^2 |a|^2 + |d'|^2 |Da|^2 + 2 <Dd, d'> <a, Da>  +  2^-46 S (|Dd| |a| + |d'| |Da|)^2,
-/// S = length of the dot products. The last term exceeds the rounding of the others, which can cancel; without it a
-/// record of large activations could contribute many times the clip. NaN if an operand is not finite (or its square
-/// > 2^500). Lengths are multiples of 16.
-double squared_norm(const LayerDifference& layer);
+/// The squared norm of d a^T - d' a'^T = Dd a'^T + d Da^T, never below the true one:
+///   |Dd|^2 |a'|^2 + |d|^2 |Da|^2 + 2 <Dd, d> <a', Da> + 2^-46 S (|Dd| |a'| + |d| |Da|)^2,
+/// S = length of the dot products, all in double. The last term exceeds the rounding of the others, which can
+/// cancel; without it a record of large activations could contribute many times the clip. NaN if an operand is not
+/// finite (or its square exceeds 2^500; 2^80 for float32, whose smallest numbers are not that much smaller than a
+/// lattice's quantum). Lengths are multiples of 16.
+template <class T>
+double squared_norm(const LayerDifference<T>& layer);
 
-/// The kernel: the contribution uses the very same bits Dd, a, d', Da as the norm. Double precision throughout, for
-/// differences over small steps are below float32's rounding.
+/// What a layer is clipped by: at least squared_norm(layer), and at least (|Dd| |a'| + |d| |Da|)^2 / 4. So the two
+/// parts of a clipped difference together keep within twice the clip, and rounding them stays small beside it, even
+/// where more than half of them cancels (where the layer is clipped more than it would have to be).
+template <class T>
+double clipping_square(const LayerDifference<T>& layer);
+
+/// The kernel, for the gradient by the weights and by the loss's slopes() (as MlpClippedGradient): the contribution
+/// uses the very same bits Dd, a', d, Da as the norm.
 class MlpDifference {
  public:
-  explicit MlpDifference(const MlpShape& shape);
+  MlpDifference(const MlpShape& shape, OutputLoss& loss);
+  /// Points of shape.dim() weights and the loss's tail.
   void prepare(std::span<const float> w, std::span<const float> v);
-  /// At most rows_at_once() rows.
+  /// At most rows_at_once() rows; they are announced to the sum.
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
   static constexpr std::size_t rows_at_once() { return 64; }
 
-  /// Scaling rounds Dd and d' to 2^-53 of themselves; with the guard, factor * (|Dd| |a| + |d'| |Da|) <= 2^23 clip,
-  /// so the contribution exceeds the clip by at most 2^-30, and the factor's own rounding by less than that.
-  static constexpr double clip_slack = 0x1p-29;
+  /// Of micro-batches of `rows` rows. The two parts P = Dd a'^T and Q = d Da^T of a clipped difference have
+  /// |P| + |Q| <= 2 clip. The factor and the scaled rows round once each: 2 * 2 * 2^-24 of the clip. One float32
+  /// sum of m rows is a chain of 2 m terms: its error is at most 2 m 2^-24 * m * 2 clip, 4 times that of m terms
+  /// within the clip.
+  static NumericSlack slack(std::size_t rows) {
+    return {.clip = 5 * 0x1p-24,
+            .summed_rows = rows_at_once(),
+            .sums = (rows + rows_at_once() - 1) / rows_at_once(),
+            .magnification = 4};
+  }
 
  private:
-  void set_output_deltas(const Rows& rows, MlpNetwork<double>& network);
-  void subtract(std::size_t rows);
-  LayerDifference layer_difference(std::size_t layer, std::size_t row) const;
+  void set_output_deltas(const Rows& rows);
+  LayerDifference<float> layer_difference(std::size_t layer, std::size_t row);
   void clip_row(std::size_t row, const L2Bound& bound);
   void zero_row(std::size_t row);
+  void add_slopes(std::size_t rows, LatticeAccumulator& sum);
 
   const MlpShape& shape_;
-  MlpHead head_;
-  Scratch<double> input_;
-  MlpNetwork<double> at_w_, at_v_;  ///< after subtract(): deltas Dd and d', levels a and Da
-  LayerGradient<double> gradient_;
+  OutputLoss& loss_;
+  Scratch<float> input_;
+  MlpPair pair_;
+  LayerGradient<float> gradient_;
+  std::span<const float> tail_w_, tail_v_;
+  std::vector<double> outputs_, delta_w_, delta_v_, slope_v_;  ///< of one row
+  std::vector<double> slope_changes_;                          ///< rows x loss.slopes()
   std::vector<double> factors_;
 };
 

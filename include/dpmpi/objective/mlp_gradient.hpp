@@ -23,13 +23,15 @@ class LayerGradient {
  public:
   /// `rows`: how many rows all terms of one call have together at most.
   LayerGradient(const MlpShape& shape, std::size_t rows);
-  void add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, LatticeAccumulator& sum);
+  /// The network's parameters begin at coordinate `base` of the sum.
+  void add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, LatticeAccumulator& sum,
+           std::size_t base = 0);
 
  private:
   void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
   void pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first, std::size_t cols);
-  void round_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols,
-                  LatticeAccumulator& sum);
+  void round_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, LatticeAccumulator& sum,
+                  std::size_t base);
 
   const MlpShape& shape_;
   AlignedVector<T> deltas_;  ///< by tiles of units, each row after row

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "dpmpi/objective/mlp_shape.hpp"
+#include "dpmpi/objective/output_loss.hpp"
 
 namespace dpmpi {
 
-class MlpHead {
+class MlpHead final : public OutputLoss {
  public:
   MlpHead(Head head, std::size_t outputs) : head_(head), outputs_(outputs), exponential_(outputs) {}
 
@@ -16,9 +17,8 @@ class MlpHead {
   template <class T>
   double loss(const T* outputs, float label);
 
-  /// delta[k] = d loss / d outputs[k], k < outputs; all NaN where the loss is.
-  template <class T>
-  void gradient(const T* outputs, float label, T* delta);
+  void gradient(const double* outputs, float label, std::span<const float> tail, double* delta,
+                double* slope) override;
 
  private:
   template <class T>

@@ -38,7 +38,10 @@ struct L2Bound {
 struct NumericSlack {
   double clip = 0;  ///< eta_clip: how far one contribution may exceed the bound
   std::size_t summed_rows =
-      1;  ///< rows b that are summed in float32 before rounding to the lattice (1: each by itself)
+      1;                 ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
+  std::size_t sums = 1;  ///< such sums that a micro-batch is cut into, each of b rows at most
+  /// Of the error of a float32 sum of m rows, over that of m vectors within the clip, m (m + 2) 2^-24 clip.
+  double magnification = 1;
 };
 
 /// Public facts that size an objective.
@@ -82,6 +85,8 @@ class Objective {
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
   virtual void scores(const Rows& rows, std::span<float> out) = 0;
+  /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
+  virtual float decision_threshold() const { return 0; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.

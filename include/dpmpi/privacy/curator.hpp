@@ -24,7 +24,7 @@
 
 namespace dpmpi {
 
-/// A batch that was drawn for one step of one query. Which records it holds is secret.
+/// A batch that was drawn for one release of one query. Which records it holds is secret.
 class Batch {
  public:
   Batch(Batch&&) noexcept = default;
@@ -37,7 +37,7 @@ class Batch {
   std::uint64_t step_;
 };
 
-/// The un-noised sum of one query at one step: a ticket, the numbers stay with the curator.
+/// The un-noised sum of one release of a query: a ticket, the numbers stay with the curator.
 struct LatticeSum {
   std::uint32_t site;
   std::uint64_t step;
@@ -64,14 +64,13 @@ class Curator {
   /// Where releases are recorded. Root only; must be set before the first draw and outlive the curator.
   void record_in(Ledger& ledger) { ledger_ = &ledger; }
 
-  /// The batch of step t, drawn by the query's rule. Local, but all ranks must call it in the same order.
+  /// The batch of the query's release t, drawn by its rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);
 
   /// The exact sum of the kernel's contributions over the batch, with the root's noise already in it. Collective.
-  /// Once per step: throws PrivacyError if this (query, step) was summed before, here or in the run that this one
-  /// goes on with.
-  /// `scale` in (0, 1], a public value: the kernel clips at scale * query.clip_at(step), and the noise shrinks with
-  /// the sensitivity (of running sums only if they are adaptive).
+  /// Once per release: throws PrivacyError if this (query, release) was summed before, here or in the run that this
+  /// one goes on with. `scale` in (0, 1], a public value: the kernel clips at scale * query.clip_at(step), and the
+  /// noise shrinks with the sensitivity (of running sums only if they are adaptive).
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale = 1);
 
   /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Else:

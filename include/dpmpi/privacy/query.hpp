@@ -38,6 +38,14 @@ struct RunningSum {
   bool adaptive = false;
 };
 
+/// At which steps of the run a query is released: `times` in each step t with t mod period in [begin, end).
+/// Releases are numbered through, from 0.
+struct Schedule {
+  std::uint64_t period = 1, begin = 0, end = 1, times = 1;
+  std::uint64_t releases_before(std::uint64_t step) const;
+  std::uint64_t step_of(std::uint64_t release) const;  ///< the step in which it is due
+};
+
 /// What a method says about a query.
 struct QuerySpec {
   std::string name;     ///< for plans and ledgers, e.g. "gradient"
@@ -46,7 +54,8 @@ struct QuerySpec {
   L2Bound bound = {};           ///< per record
   NumericSlack slack = {};      ///< of the kernel that will be summed
   double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
-  std::uint64_t steps = 0;      ///< released at steps 0 .. steps-1, once each
+  std::uint64_t steps = 0;      ///< releases 0 .. steps-1 of the run; by default one in each of its steps
+  Schedule schedule = {};       ///< when they are due
   std::optional<RunningSum> running = {};
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
@@ -71,6 +80,7 @@ struct Query : QuerySpec {
   std::uint64_t records = 0;  ///< n, public
   Lattice lattice;
   double eta = 0;          ///< relative numerical slack (N4)
+  double rounding = 0;     ///< the part of eta that rounding to the lattice makes, whatever the clip's scale
   double sensitivity = 0;  ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
   /// noise_multiplier * sensitivity; for the discrete Gaussian rounded up to a whole number of quanta, so that its
   /// events, which state noise_multiplier, never promise more noise than there is.
@@ -82,15 +92,18 @@ struct Query : QuerySpec {
   /// or the noise of a running sum the root.
   static Query declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records);
 
-  /// Events of the releases at steps first .. last-1. A record takes part in one step of every round of a cyclic
+  /// Releases that are due before a step of the run.
+  std::uint64_t releases_before(std::uint64_t step) const;
+  /// Events of the releases first .. last-1. A record takes part in one step of every round of a cyclic
   /// rule, so a round is one Gaussian event, charged when the round begins; and in one run of a pass of running
   /// sums, so a pass is one tree event (parallel composition over its runs), charged when the pass begins.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
   bool is_private() const { return noise_multiplier > 0; }
 
   /// The L2 sensitivity of a sum whose contributions were clipped at scale * bound.clip, 0 < scale <= 1, over
-  /// `sensitivity`: clipping scales down, rounding does not.
-  double sensitivity_scale(double scale) const { return (scale + eta) / (1 + eta); }
+  /// `sensitivity`: contributions and the errors of their float32 sums scale down, rounding to the lattice does
+  /// not.
+  double sensitivity_scale(double scale) const { return (scale * (1 + eta - rounding) + rounding) / (1 + eta); }
   /// The mechanism of one run of a running sum.
   Tree tree() const;
   /// The event of a hidden run.
@@ -104,5 +117,7 @@ struct Query : QuerySpec {
 
 /// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/privacy.md has the proof.
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
+/// Its part that stays as it is when kernels clip at less: lattice rounding.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
 
 }  // namespace dpmpi

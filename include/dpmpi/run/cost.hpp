@@ -12,7 +12,7 @@
 
 namespace dpmpi {
 
-/// One step of a plan.
+/// One step of a plan, averaged over the run.
 struct StepCost {
   double records = 0;       ///< expected contributions, over all queries
   double flops = 0;         ///< of their kernels

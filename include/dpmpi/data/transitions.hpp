@@ -1,0 +1,22 @@
+#pragma once
+// Logged transitions of a uniformly random policy, as records (s, s', terminal) labelled by the reward.
+
+#include <cstdint>
+#include <string>
+
+#include "dpmpi/data/builder.hpp"
+
+namespace dpmpi {
+
+/// cartpole, acrobot or gridworld.
+bool is_environment(const std::string& kind);
+/// 2 features(s) + 1.
+std::size_t transition_features(const std::string& kind);
+
+/// Adds transitions first .. first + count - 1 of one long walk of episodes. An episode ends where the environment
+/// says so, or after 500 steps, which is not terminal. A function of the seed alone; the walk is followed from its
+/// beginning.
+void add_transitions(const std::string& kind, std::uint64_t seed, std::uint64_t first, std::uint64_t count,
+                     RecordsBuilder& out);
+
+}  // namespace dpmpi

@@ -1,0 +1,300 @@
+#include "dpmpi/objective/worst_group.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/gather.hpp"
+#include "dpmpi/objective/mlp_difference.hpp"
+#include "dpmpi/objective/mlp_head.hpp"
+#include "dpmpi/objective/mlp_pass.hpp"
+#include "dpmpi/objective/simplex.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// Which group a record is in, and how much it counts.
+class Groups {
+ public:
+  explicit Groups(const WorstGroupSettings& settings)
+      : feature_(settings.group_feature), signs_(settings.model.head == Head::logistic) {
+    const double n = std::accumulate(settings.group_sizes.begin(), settings.group_sizes.end(), 0.0);
+    for (const std::uint64_t size : settings.group_sizes) weight_.push_back(n / static_cast<double>(size));
+  }
+  std::size_t count() const { return weight_.size(); }
+  double weight(std::size_t group) const { return weight_[group]; }  ///< n / n_g
+
+  std::optional<std::size_t> of(const Rows& rows, std::size_t row) const {
+    const std::uint32_t i = rows.index[row];
+    float g = feature_ > 0 ? feature_of(rows.records, i, feature_ - 1) : rows.records.label[i];
+    if (feature_ == 0 && signs_) g = g > 0 ? 1.0F : g < 0 ? 0.0F : g;
+    if (!(g >= 0 && g < static_cast<float>(count())) || g != std::floor(g)) return {};
+    return static_cast<std::size_t>(g);
+  }
+
+ private:
+  std::size_t feature_;
+  bool signs_;
+  std::vector<double> weight_;
+};
+
+/// (n / n_g) y_g loss of a network's outputs. Tail: y.
+class GroupLoss final : public OutputLoss {
+ public:
+  GroupLoss(const MlpShape& shape, Groups groups)
+      : head_(shape.head, shape.units.back()), outputs_(shape.units.back()), groups_(std::move(groups)) {}
+
+  void select(const Rows& rows, std::size_t row) override { group_ = groups_.of(rows, row); }
+  void gradient(const double* outputs, float label, std::span<const float> tail, double* delta,
+                double* slope) override {
+    head_.gradient(outputs, label, {}, delta, slope);
+    const double factor = group_ ? groups_.weight(*group_) * static_cast<double>(tail[*group_]) : none;
+    for (std::size_t k = 0; k < outputs_; ++k) delta[k] *= factor;
+  }
+  /// (n / n_g) loss of the selected record; NaN if it has no group.
+  double weighted_loss(const float* outputs, float label) {
+    return group_ ? groups_.weight(*group_) * head_.loss(outputs, label) : none;
+  }
+  std::optional<std::size_t> group() const { return group_; }
+
+ private:
+  MlpHead head_;
+  std::size_t outputs_;
+  Groups groups_;
+  std::optional<std::size_t> group_;
+};
+
+class WorstGroup final : public SaddleObjective {
+ public:
+  explicit WorstGroup(WorstGroupSettings settings)
+      : settings_(std::move(settings)),
+        shape_(settings_.model),
+        loss_(shape_, Groups(settings_)),
+        pass_(shape_),
+        gradient_(shape_, pass_, loss_),
+        projected_(settings_.group_sizes.size()) {}
+
+  std::size_t dim() const override { return shape_.dim() + settings_.group_sizes.size(); }
+  std::size_t primal_dim() const override { return shape_.dim(); }
+  LabelKind label_kind() const override;
+  std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
+  std::size_t outputs() const override { return shape_.units.back(); }
+  std::vector<ParameterGroup> groups() const override;
+  double flops_per_record() const override { return network_flops(shape_); }
+  std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
+  void initialise(const PublicStream& stream, std::span<float> w) const override;
+
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+
+  void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
+                                    LatticeAccumulator& sum) override;
+  void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+
+  void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
+  void project_dual(std::span<float> y) const override;
+  // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
+  std::optional<double> dual_curvature() const override { return 1.0; }
+
+  NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself
+  NumericSlack saddle_gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack primal_difference_slack() const override { return MlpDifference::slack(micro_batch_rows()); }
+
+ private:
+  void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                LatticeAccumulator& sum);
+
+  WorstGroupSettings settings_;
+  const MlpShape& shape_;
+  GroupLoss loss_;
+  MlpPass pass_;
+  MlpClippedGradient gradient_;
+  std::unique_ptr<MlpDifference> difference_;
+  std::span<const float> y_;
+  mutable std::vector<double> projected_;
+};
+
+LabelKind WorstGroup::label_kind() const {
+  if (shape_.head == Head::softmax) return LabelKind::class_;
+  return shape_.head == Head::logistic || shape_.head == Head::ramp ? LabelKind::sign : LabelKind::real;
+}
+
+std::vector<ParameterGroup> WorstGroup::groups() const {
+  std::vector<ParameterGroup> all = network_groups(shape_);
+  all.push_back({"group_weights.bias", shape_.dim(), settings_.group_sizes.size(), 1});
+  return all;
+}
+
+void WorstGroup::initialise(const PublicStream& stream, std::span<float> w) const {
+  verify(w.size() == dim(), "a point has dim() coordinates");
+  initialise_network(shape_, stream, w.first(shape_.dim()));
+  const std::span<float> y = w.subspan(shape_.dim());
+  std::fill(y.begin(), y.end(), 1.0F / static_cast<float>(y.size()));
+}
+
+void WorstGroup::prepare(std::span<const float> w) {
+  verify(w.size() == dim(), "a point has dim() coordinates");
+  y_ = w.subspan(shape_.dim());
+  pass_.network().load(w);
+  gradient_.prepare(y_);
+}
+
+void WorstGroup::prepare_pair(std::span<const float> w, std::span<const float> v) {
+  verify(w.size() == dim() && v.size() == dim(), "a point has dim() coordinates");
+  if (!difference_) difference_ = std::make_unique<MlpDifference>(shape_, loss_);
+  difference_->prepare(w, v);
+}
+
+void WorstGroup::losses(const Rows& rows, std::span<double> out) {
+  double square = 0;
+  for (const float y : y_) square += static_cast<double>(y) * static_cast<double>(y);
+  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
+    pass_.forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r) {
+      loss_.select(part, r);
+      const double y = loss_.group() ? static_cast<double>(y_[*loss_.group()]) : none;
+      out[first + r] = y * loss_.weighted_loss(pass_.outputs(r), label(part, r)) - square / 2;
+    }
+  });
+}
+
+void WorstGroup::scores(const Rows& rows, std::span<float> out) {
+  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
+    pass_.forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r)
+      std::copy_n(pass_.outputs(r), outputs(), out.data() + (first + r) * outputs());
+  });
+}
+
+void WorstGroup::add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { gradient_.add(part, bound, sum); });
+}
+
+/// weight * clip((n / n_g) loss) at coordinate base + g; nothing if it is not finite.
+void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                          LatticeAccumulator& sum) {
+  loss_.select(rows, row);
+  const double loss = loss_.weighted_loss(pass_.outputs(row), label(rows, row));
+  if (!std::isfinite(loss)) return;
+  const double share = weight * std::clamp(loss, -clip, clip);
+  sum.add(base + *loss_.group(), std::span(&share, 1));
+}
+
+void WorstGroup::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()), [&](const Rows& part, std::size_t) {
+    pass_.forward(part);
+    sum.begin(part.size());
+    for (std::size_t r = 0; r < part.size(); ++r) add_dual(part, r, 1, bound.clip, 0, sum);
+  });
+}
+
+// The dual part needs no more than the outputs, which the pass of the gradient leaves behind. Relative to the joint
+// bound neither block's slack is larger than that of the gradient.
+void WorstGroup::add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
+                                              LatticeAccumulator& sum) {
+  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()), [&](const Rows& part, std::size_t) {
+    gradient_.add(part, {.clip = scale * clip.primal}, sum);
+    for (std::size_t r = 0; r < part.size(); ++r)
+      if (gradient_.kept(r)) add_dual(part, r, clip.weight, scale * clip.dual, primal_dim(), sum);
+  });
+}
+
+void WorstGroup::add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  verify(difference_ != nullptr, "prepare_pair comes before differences");
+  for_each_part(rows, std::min(MlpDifference::rows_at_once(), sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
+}
+
+void WorstGroup::add_public_dual(std::span<const float> w, std::uint64_t /*step*/,
+                                 std::span<double> gradient) const {
+  for (std::size_t g = 0; g < gradient.size(); ++g) gradient[g] -= static_cast<double>(w[primal_dim() + g]);
+}
+
+void WorstGroup::project_dual(std::span<float> y) const {
+  std::copy(y.begin(), y.end(), projected_.begin());
+  project_to_simplex(projected_);
+  for (std::size_t g = 0; g < y.size(); ++g) y[g] = static_cast<float>(projected_[g]);
+}
+
+class WorstGroupBuilder final : public ObjectiveEntry::Builder {
+ public:
+  void declare(Options& options) override {
+    options.add("group_sizes", sizes_,
+                "records of each group, public constants; their number is that of the groups", Range::at_least(1));
+    options.add("group_feature", feature_, "feature (from 1) that holds the group, 0, 1, ...; 0: the label's class",
+                Range::non_negative());
+    options.add("head", head_, "loss: cross-entropy of classes or of a sign, or half the squared error",
+                {"softmax", "logistic", "squared"});
+    options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
+    options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
+    options.add("activation", activation_, "activation of hidden units", {"tanh", "softplus", "relu"});
+  }
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    WorstGroupSettings settings{
+        .model = {.units = {facts.features}, .input_bias = facts.bias, .activation = activation(), .head = head()},
+        .group_sizes = {sizes_.begin(), sizes_.end()},
+        .group_feature = static_cast<std::size_t>(feature_)};
+    for (const std::int64_t units : hidden_) settings.model.units.push_back(static_cast<std::size_t>(units));
+    settings.model.units.push_back(head() == Head::softmax ? static_cast<std::size_t>(classes_) : 1);
+    return make_worst_group(std::move(settings));
+  }
+  LabelKind label_kind() const override {
+    if (head() == Head::softmax) return LabelKind::class_;
+    return head() == Head::logistic ? LabelKind::sign : LabelKind::real;
+  }
+  std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
+
+ private:
+  Activation activation() const {
+    if (activation_ == "relu") return Activation::relu;
+    return activation_ == "softplus" ? Activation::softplus : Activation::tanh;
+  }
+  Head head() const {
+    if (head_ == "logistic") return Head::logistic;
+    return head_ == "squared" ? Head::squared : Head::softmax;
+  }
+
+  std::vector<std::int64_t> sizes_, hidden_;
+  std::int64_t feature_ = 0, classes_ = 10;
+  std::string head_ = "softmax", activation_ = "tanh";
+};
+
+const ObjectiveRegistration worst_group{
+    {"worst_group", "largest mean loss of several groups of records, min-max form",
+     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<WorstGroupBuilder>(); }}};
+
+}  // namespace
+
+std::unique_ptr<SaddleObjective> make_worst_group(WorstGroupSettings settings) {
+  const MlpShape& model = settings.model;
+  check_units(model);
+  if (settings.group_sizes.size() < 2)
+    throw ConfigError(
+        "objective.group_sizes is required: the number of records of each of two or more groups, as public "
+        "constants that are not counted from the data");
+  if (std::count(settings.group_sizes.begin(), settings.group_sizes.end(), 0U) > 0)
+    throw ConfigError("objective.group_sizes: a group has no records");
+  if (settings.group_feature > model.units.front())
+    throw ConfigError(fmt::format("objective.group_feature = {}: the records have {} features",
+                                  settings.group_feature, model.units.front()));
+  const bool labels = model.head == Head::softmax || model.head == Head::logistic;
+  const std::size_t groups = model.head == Head::softmax ? model.units.back() : 2;
+  if (settings.group_feature == 0 && (!labels || settings.group_sizes.size() != groups))
+    throw ConfigError("objective.group_sizes: with group_feature = 0 each class of the labels is a group");
+  return std::make_unique<WorstGroup>(std::move(settings));
+}
+
+}  // namespace dpmpi

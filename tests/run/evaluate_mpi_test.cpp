@@ -1,0 +1,65 @@
+// The area under the ROC curve of records that are spread over ranks: exact, with ties, whoever holds which record.
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dpmpi/run/evaluate.hpp"
+#include "support/mpi_harness.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr std::uint32_t blocks = 8;
+
+/// Records of one feature with five values, so that most pairs of scores are ties or nearly so. `one_sided`: all
+/// positive records lie in the first block, and rank 1 up has none.
+Shard shard_of(int rank, int size, bool one_sided) {
+  Shard shard = testing::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, rank, size);
+  for (auto& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i) {
+      float& x = block.records.f32[i * block.records.stride];
+      x = std::clamp(std::round(x), -2.0F, 2.0F);
+      if (one_sided) block.records.label[i] = block.id == 0 ? 1.0F : -1.0F;
+      if (i % 17 == 3) testing::remove_record(block.records, i);  // an empty slot is no record
+    }
+  return shard;
+}
+
+/// The share of pairs in order, counted one by one.
+double counted_auc(std::span<const float> w, bool one_sided) {
+  std::vector<float> positive, negative;
+  for (const auto& block : shard_of(0, 1, one_sided).blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i)
+      if (!std::isnan(block.records.label[i]))
+        (block.records.label[i] > 0 ? positive : negative)
+            .push_back(w[0] * block.records.f32[i * block.records.stride] + w[1]);
+  std::uint64_t twice = 0;
+  for (float p : positive)
+    for (float n : negative) twice += p > n ? 2 : p == n ? 1 : 0;
+  return static_cast<double>(twice) / 2 /
+         (static_cast<double>(positive.size()) * static_cast<double>(negative.size()));
+}
+
+TEST(Evaluate, AucIsExactOnAnyNumberOfRanks) {
+  for (const bool one_sided : {false, true})
+    for (const float slope : {0.7F, 0.0F, -1.3F}) {
+      const std::vector<float> w = {slope, 0.2F, 0.3F, 0.1F, 0.5F};  // weight, bias, a, b, alpha
+      testing::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+        const Shard shard = shard_of(comm.rank(), comm.size(), one_sided);
+        const auto objective =
+            testing::make_objective("auc", {1, Storage::dense_f32, 1}, {{"objective.prior", "0.5"}});
+        const Evaluation result = evaluate(comm, *objective, w, shard);
+        if (!comm.is_root()) return;
+        ASSERT_TRUE(result.auc.has_value());
+        EXPECT_EQ(*result.auc, counted_auc(w, one_sided)) << comm.size() << " ranks, slope " << slope;
+        EXPECT_EQ(*result.auc == 0.5, slope == 0);
+      });
+    }
+}
+
+}  // namespace
+}  // namespace dpmpi
