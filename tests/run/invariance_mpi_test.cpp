@@ -151,9 +151,9 @@ std::map<std::string, std::string> run(const Communicator& comm, Settings settin
   return digests;
 }
 
-void expect_same_at_all_sizes(const Settings& settings, const std::string& what) {
+void expect_same(std::initializer_list<int> sizes, const Settings& settings, const std::string& what) {
   std::map<std::string, std::string> reference;
-  testing::for_each_size({1, 2, 3, 4, 5, 8}, [&](const Communicator& comm) {
+  testing::for_each_size(sizes, [&](const Communicator& comm) {
     const auto digests = run(comm, settings);
     if (comm.size() == 1) reference = digests;
     EXPECT_EQ(digests, comm.is_root() ? reference : digests) << what << " at " << comm.size() << " ranks";
@@ -161,6 +161,10 @@ void expect_same_at_all_sizes(const Settings& settings, const std::string& what)
   if (testing::world().is_root()) {
     EXPECT_EQ(reference.size(), 5u);
   }
+}
+
+void expect_same_at_all_sizes(const Settings& settings, const std::string& what) {
+  expect_same({1, 2, 3, 4, 5, 8}, settings, what);
 }
 
 class Invariance : public ::testing::Test {
@@ -185,7 +189,12 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
         settings.insert(settings.end(), short_run.begin(), short_run.end());
         settings.emplace_back("method.name=" + method.name);
         settings.emplace_back("objective.name=" + objective.name);
-        expect_same_at_all_sizes(settings, method.name + " " + objective.name);
+        settings.emplace_back("privacy.accountant=rdp");  // the fast one; the root accounts, whatever the size
+        const std::string what = method.name + " " + objective.name;
+        if (storage == Storage::dense_f32)
+          expect_same_at_all_sizes(settings, what);
+        else
+          expect_same({1, 3, 8}, settings, what);
       }
     }
 }
