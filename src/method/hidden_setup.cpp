@@ -152,7 +152,9 @@ bool regularises_all(const Objective& objective) {
 // all that is added up; normals are below 10; and two roundings to the lattice.
 void rounding(HiddenSetup& s) {
   const double unit = 2 * (s.K + 300) * 0x1p-52, root = std::sqrt(s.K);
-  s.event->error = 2 * s.error * s.h() * root / s.shift() + unit * (s.R + root * s.h() * s.clip) / s.shift();
+  const double state = unit * (s.R + root * s.h() * s.clip) / s.shift();
+  s.event->error = 2 * s.error * s.h() * root / s.shift() + state;
+  s.event->drift += state;
   s.rounding = unit * 20 * s.K + 1.01 * root * (real(s.batch) + 1) * 0x1p-35;
 }
 

@@ -215,6 +215,7 @@ HiddenState Query::hidden_state() const {
   HiddenState state = *hidden;
   state.noise_multiplier *= noise_multiplier;
   state.error += hidden_rounding * noise_multiplier;
+  state.drift += hidden_rounding * noise_multiplier;
   return state;
 }
 

@@ -286,7 +286,7 @@ TEST(ZoHidden, ChargesOneHiddenRun) {
   EXPECT_DOUBLE_EQ(run.directional_multiplier, std::sqrt(0.4));
   EXPECT_DOUBLE_EQ(run.isotropic_multiplier, std::sqrt(0.6 * K / d));
   EXPECT_NEAR(run.diameter, 2 * 0.5 / s, 1e-9 / s);
-  EXPECT_EQ(run.drift, 300);
+  EXPECT_NEAR(run.drift, 300, 1e-3) << "and rounding";
   EXPECT_NEAR(run.contraction, 1, 1e-12) << "convex, h M = 1";
   EXPECT_EQ(run.retention, 1);
   EXPECT_GT(run.error, 0);
@@ -557,7 +557,7 @@ TEST(ZoHidden, OnePartOfMostRecordsIsNoFreshSample) {
     const auto events = one.queries[0].events(0, 400);
     const auto& run = std::get<HiddenState>(events.at(0).mechanism);
     EXPECT_FALSE(run.sampled()) << sampling;
-    EXPECT_EQ(run.drift, 180) << "the sum is divided by the batch";
+    EXPECT_NEAR(run.drift, 180, 1e-4) << "the sum is divided by the batch";
     // Who sees every iterate: 100 steps with f = 1 and 300 with noise everywhere, each of which may use the record.
     const double f = 0.4, both = f + (1 - f) * 4 / 13;
     EXPECT_NEAR(composition_mu(run), std::sqrt(100 + 300 / both) / 50, 1e-9) << sampling;

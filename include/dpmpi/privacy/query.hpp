@@ -69,7 +69,8 @@ struct QuerySpec {
   /// Iterates stay hidden between its releases: the run is one such event, scaled by noise_multiplier and charged
   /// when it begins. The noise of a step follows the event's schedule: see Query::noise_scale.
   std::optional<HiddenState> hidden = {};
-  /// What the lattice and the method's rounding add to hidden->error, per unit of noise_multiplier.
+  /// What the lattice and the method's rounding add to hidden->error and hidden->drift, per unit of
+  /// noise_multiplier.
   double hidden_rounding = 0;
 };
 
