@@ -14,6 +14,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/optimizer.hpp"
+#include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/privacy/strategy.hpp"
 
 namespace dpmpi {
@@ -46,8 +47,7 @@ class DpFtrl : public Method {
 
   // A record is part of one leaf of a pass.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    if (!facts.objective->has_gradients())
-      throw ConfigError("this objective has no gradients: dp-ftrl needs them; use a zeroth-order method");
+    require_gradients(*facts.objective, "dp-ftrl");
     const std::uint64_t leaf = leaves(facts);
     return {{.name = "gradient",
              .dim = facts.objective->dim(),

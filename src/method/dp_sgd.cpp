@@ -8,6 +8,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/optimizer.hpp"
+#include "dpmpi/objective/saddle.hpp"
 
 namespace dpmpi {
 namespace {
@@ -36,8 +37,7 @@ class DpSgd : public Method {
   }
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    if (!facts.objective->has_gradients())
-      throw ConfigError("this objective has no gradients: dp-sgd and sgd need them; use a zeroth-order method");
+    require_gradients(*facts.objective, "dp-sgd");
     return {{.name = "gradient",
              .dim = facts.objective->dim(),
              .sampling = rule(facts.data),
@@ -139,7 +139,7 @@ std::unique_ptr<Method> make() {
 const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",
                                  "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make<DpSgd>}};
 const MethodRegistration sgd{
-    {"sgd", "the same without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make<Sgd>}};
+    {"sgd", "dp-sgd without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make<Sgd>}};
 
 }  // namespace
 }  // namespace dpmpi

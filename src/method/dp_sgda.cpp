@@ -109,7 +109,7 @@ class DpSgda : public Method {
   }
 
  protected:
-  virtual const char* clip_help() const { return "bound C_1 on the norm of one record's primal gradient"; }
+  virtual const char* clip_help() const { return saddle_clip_help; }
   virtual void smooth(std::span<double> /*gradient*/) {}
   SaddleOptions options_;
 
@@ -142,11 +142,7 @@ class Sgda final : public DpSgda {
   bool is_private() const override { return false; }
 
  private:
-  const char* clip_help() const override {
-    return "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones "
-           "are "
-           "clipped)";
-  }
+  const char* clip_help() const override { return noiseless_clip_help; }
 };
 
 // m <- (1 - b) m + b g of both noisy gradients; steps go along m. The paper has it for temporal differences only
@@ -183,7 +179,7 @@ std::unique_ptr<Method> make() {
 const MethodRegistration dp_sgda{{"dp-sgda", "min-max: descent ascent on clipped, noised gradients of both sides",
                                   "Yang et al. 2022 (arXiv:2201.09046), one joint query a step", make<DpSgda>}};
 const MethodRegistration sgda{
-    {"sgda", "the same without noise: NOT PRIVATE, a baseline", "Lin et al. 2020", make<Sgda>}};
+    {"sgda", "dp-sgda without noise: NOT PRIVATE, a baseline", "Lin et al. 2020", make<Sgda>}};
 const MethodRegistration dptd{{"dptd", "min-max: dp-sgda with momentum on both sides",
                                "Zhao et al. 2023, accounted like dp-sgda", make<Dptd>}};
 

@@ -2,8 +2,7 @@
 // by noisy gradient differences, with little noise for short steps, in between. In its corrected form; as printed
 // (private-diff-literal) it is not private:
 //  - the dual is noised before anything else uses it: the printed primal query sums gradients at a dual that
-//  depends
-//    on all records, so one record moves every summand;
+//    depends on all records, so one record moves every summand;
 //  - the dual is noised step by step: the printed noise rests on a stability bound that clipping breaks, and that
 //    bounds a loss, not a distance;
 //  - a difference is one batch's at two released points: the printed one takes two batches, which a record may both
@@ -104,7 +103,7 @@ class PrivateDiff : public Method {
   }
 
  protected:
-  virtual const char* clip_help() const { return "bound C_1 on the norm of one record's primal gradient"; }
+  virtual const char* clip_help() const { return saddle_clip_help; }
   /// The clip of a difference over its largest, 2 C_1.
   virtual double clip_scale(std::span<const float> now, std::span<const float> before) const {
     return radius_.between(now, before, f_->primal_dim()) / radius_.most;
@@ -159,11 +158,7 @@ class Noiseless final : public PrivateDiff {
   bool is_private() const override { return false; }
 
  private:
-  const char* clip_help() const override {
-    return "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones "
-           "are "
-           "clipped)";
-  }
+  const char* clip_help() const override { return noiseless_clip_help; }
   double clip_scale(std::span<const float>, std::span<const float>) const override { return 1; }
 };
 
@@ -177,7 +172,7 @@ const MethodRegistration private_diff{{"private-diff",
                                        "min-max: noisy gradients at restarts, noisy gradient differences between",
                                        source, make<PrivateDiff>}};
 const MethodRegistration noiseless{
-    {"private-diff-noiseless", "the same without noise: NOT PRIVATE, a baseline", source, make<Noiseless>}};
+    {"private-diff-noiseless", "private-diff without noise: NOT PRIVATE, a baseline", source, make<Noiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

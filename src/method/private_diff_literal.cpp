@@ -26,7 +26,7 @@ class PrivateDiffLiteral final : public Method {
   PrivateDiffLiteral() { options_.stated_epsilon = 1; }
 
   void declare(Options& options) override {
-    options_.SaddleOptions::declare(options, "bound C_1 on the norm of one record's primal gradient");
+    options_.SaddleOptions::declare(options, saddle_clip_help);
     options
         .add("restart", options_.restart, "rounds T from one full gradient to the next", Range::closed(1, 0x1p40))
         .add("dual_steps", options_.dual_steps, "dual steps T_2 of a round", Range::closed(1, 0x1p20))

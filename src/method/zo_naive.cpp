@@ -140,7 +140,7 @@ std::unique_ptr<Method> make() {
 
 const MethodRegistration zo_naive{{"zo-naive", "one random direction a record, fresh noise a step: a baseline",
                                    "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithm 6, corrected", make<ZoNaive>}};
-const MethodRegistration zo_ks{{"zo-ks", "the same without noise: NOT PRIVATE, a baseline",
+const MethodRegistration zo_ks{{"zo-ks", "zo-naive without noise: NOT PRIVATE, a baseline",
                                 "Kornowski and Shamir 2023 (arXiv:2307.04504)", make<KornowskiShamir>}};
 
 }  // namespace

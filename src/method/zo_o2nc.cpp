@@ -136,7 +136,7 @@ std::unique_ptr<Method> make() {
 
 const MethodRegistration zo_o2nc{{"zo-o2nc", "nonsmooth nonconvex optimisation from losses alone, with tree noise",
                                   "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithms 1-5, corrected", make<ZoO2nc>}};
-const MethodRegistration noiseless{{"zo-o2nc-noiseless", "the same without noise: NOT PRIVATE, a baseline",
+const MethodRegistration noiseless{{"zo-o2nc-noiseless", "zo-o2nc without noise: NOT PRIVATE, a baseline",
                                     "Zhang, Tran and Cutkosky 2024 (ICLR), sigma = 0", make<Noiseless>}};
 
 }  // namespace

@@ -55,7 +55,8 @@ void ZoOptions::validate(std::vector<std::string>& problems) const {
 
 void ZoOptions::check(const Objective& objective, std::uint64_t T, std::uint64_t K) const {
   if (dynamic_cast<const SaddleObjective*>(&objective))
-    throw ConfigError("this objective is a min-max problem, which a method that only minimises would not solve");
+    throw ConfigError(
+        "this objective is a min-max problem, which this method does not solve; use dp-sgda or private-diff");
   if (start.size() > objective.dim())
     throw ConfigError(
         fmt::format("method.start has {} numbers, the objective {} parameters", start.size(), objective.dim()));

@@ -1,5 +1,7 @@
 #include "dpmpi/objective/saddle.hpp"
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
@@ -17,5 +19,14 @@ void SaddleObjective::directional_differences(double, std::span<const float>, st
 }
 NumericSlack SaddleObjective::gradient_slack() const { refuse(); }
 NumericSlack SaddleObjective::difference_slack() const { refuse(); }
+
+void require_gradients(const Objective& objective, const char* method) {
+  if (objective.has_gradients()) return;
+  if (dynamic_cast<const SaddleObjective*>(&objective))
+    throw ConfigError(fmt::format(
+        "this objective is a min-max problem, which {} does not solve; use dp-sgda or private-diff", method));
+  throw ConfigError(
+      fmt::format("this objective has no gradients, which {} needs; use a zeroth-order method", method));
+}
 
 }  // namespace dpmpi

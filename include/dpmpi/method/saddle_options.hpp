@@ -22,6 +22,12 @@ double per_sensitivity(double z, Adjacency adjacency);
 /// The objective as the min-max problem that it must be. Throws ConfigError if it is none.
 const SaddleObjective& saddle(const Objective* objective, const char* method);
 
+/// What method.clip is, for help; without noise it is there because sums are exact integers.
+inline constexpr const char* saddle_clip_help = "bound C_1 on the norm of one record's primal gradient";
+inline constexpr const char* noiseless_clip_help =
+    "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones are "
+    "clipped)";
+
 class SaddleOptions {
  public:
   std::int64_t batch = 256, steps = 0, seed = 1;

@@ -135,4 +135,8 @@ inline Kernel positives(SaddleObjective& objective) {
   };
 }
 
+/// For methods that follow gradients and only minimise. Throws ConfigError, with the methods to use instead, if the
+/// objective has none or is a min-max problem.
+void require_gradients(const Objective& objective, const char* method);
+
 }  // namespace dpmpi
