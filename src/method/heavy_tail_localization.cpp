@@ -1,0 +1,104 @@
+#include "dpmpi/method/heavy_tail_localization.hpp"
+
+#include <cmath>
+#include <cstddef>
+
+#include "dpmpi/core/errors.hpp"
+#include "heavy_tail_range.hpp"
+
+namespace dpmpi {
+
+namespace {
+
+// The terms of the bound that are divided by lambda.
+double solver_terms(const HeavyTailProblem& problem, const LocalizationRule& rule, double Delta,
+                    std::uint64_t phases) {
+  check(problem);
+  require(std::isfinite(rule.a) && rule.a > 1, "a", rule.a, "finite and above 1");
+  require(std::isfinite(rule.b) && rule.b >= 1, "b", rule.b, "finite and at least 1");
+  require(std::isfinite(Delta) && Delta >= 0, "Delta", Delta, "finite and at least 0");
+  require_count("phases", static_cast<double>(phases));
+  const double ratio = rule.b * rule.b / rule.a;
+  double sum = 0, term = 1;
+  for (std::uint64_t i = 1; i < phases && term > 0; ++i) sum += term *= ratio;
+  return problem.tail.first * Delta * std::pow(rule.b / rule.a, static_cast<double>(phases)) +
+         rule.a / 2 * Delta * Delta * sum;
+}
+
+}  // namespace
+
+double localization_bound(const HeavyTailProblem& problem, const LocalizationRule& rule, double Delta,
+                          double lambda, std::uint64_t phases) {
+  const double solver = solver_terms(problem, rule, Delta, phases);
+  require_positive("lambda", lambda);
+  return solver / lambda + rule.a * lambda * problem.diameter * problem.diameter / 2;
+}
+
+double localization_lambda(const HeavyTailProblem& problem, const LocalizationRule& rule, double Delta,
+                           std::uint64_t phases) {
+  require_positive("Delta", Delta);
+  return std::sqrt(solver_terms(problem, rule, Delta, phases) * 2 / rule.a) / problem.diameter;
+}
+
+std::uint64_t localization_phases(const LocalizationRule& rule, double fold_records) {
+  require(std::isfinite(rule.b) && rule.b >= 1, "b", rule.b, "finite and at least 1");
+  require_count("records", fold_records);
+  std::uint64_t phases = 1;
+  for (double reach = 2 * rule.b; reach * reach < fold_records; reach *= 2 * rule.b) ++phases;
+  return phases;
+}
+
+double localization_bound(const HeavyTailProblem& problem, const std::vector<double>& errors,
+                          const std::vector<double>& lambda) {
+  check(problem);
+  verify(!errors.empty() && errors.size() == lambda.size(), "one error and one lambda per phase");
+  double bound =
+      lambda.front() * problem.diameter * problem.diameter / 2 + problem.tail.first * errors.back() / lambda.back();
+  for (std::size_t i = 1; i < errors.size(); ++i) {
+    const double distance = errors[i - 1] / lambda[i - 1];
+    bound += lambda[i] * distance * distance / 2;
+  }
+  return bound;
+}
+
+namespace {
+
+// The least cost of phases i, ..., I, given lambda_i, is K_i / lambda_i: K_I = G_1 r_I, and the minimum of
+// lambda_(i+1) r_i^2 / (2 lambda_i^2) + K_(i+1) / lambda_(i+1) is at lambda_(i+1) = lambda_i sqrt(2 K_(i+1)) / r_i,
+// so K_i = r_i sqrt(2 K_(i+1)).
+std::vector<double> best_lambdas(const HeavyTailProblem& problem, const std::vector<double>& errors) {
+  std::vector<double> cost(errors.size()), lambda(errors.size());
+  cost.back() = problem.tail.first * errors.back();
+  for (std::size_t i = errors.size() - 1; i-- > 0;) cost[i] = errors[i] * std::sqrt(2 * cost[i + 1]);
+  lambda.front() = std::sqrt(2 * cost.front()) / problem.diameter;
+  for (std::size_t i = 1; i < errors.size(); ++i)
+    lambda[i] = lambda[i - 1] * std::sqrt(2 * cost[i]) / errors[i - 1];
+  return lambda;
+}
+
+}  // namespace
+
+LocalizationPlan plan_localization(const HeavyTailProblem& problem, std::uint64_t most_phases,
+                                   const std::function<double(double records)>& error) {
+  check(problem);
+  require_count("phases", static_cast<double>(most_phases));
+  LocalizationPlan best;
+  for (std::uint64_t phases = 1; phases <= most_phases; ++phases) {
+    LocalizationPlan plan;
+    std::vector<double> errors;
+    for (std::uint64_t i = 1; i <= phases; ++i) {
+      const double share =
+          std::ldexp(1 / -std::expm1(-static_cast<double>(phases) * std::log(2.0)), -static_cast<int>(i));
+      plan.records.push_back(std::floor(problem.records * share));
+      if (plan.records.back() < 1) return best;
+      errors.push_back(error(plan.records.back()));
+      require_positive("error of a phase", errors.back());
+    }
+    plan.lambda = best_lambdas(problem, errors);
+    plan.bound = localization_bound(problem, errors, plan.lambda);
+    if (best.records.empty() || plan.bound < best.bound) best = plan;
+  }
+  return best;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,26 @@
+#pragma once
+// What the plans for heavy tails accept.
+
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+
+inline void require(bool allowed, std::string_view what, double value, std::string_view range) {
+  if (!allowed) throw ConfigError(fmt::format("{} = {}, but it must be {}", what, value, range));
+}
+inline void require_positive(std::string_view what, double value) {
+  require(std::isfinite(value) && value > 0, what, value, "finite and above 0");
+}
+inline void require_probability(std::string_view what, double value) {
+  require(value > 0 && value < 1, what, value, "in (0, 1)");
+}
+inline void require_count(std::string_view what, double value) {
+  require(std::isfinite(value) && value >= 1, what, value, "finite and at least 1");
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,135 @@
+#include "dpmpi/method/heavy_tail_smooth.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/math/special_functions/lambert_w.hpp>
+
+#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/target_charging.hpp"
+#include "heavy_tail_range.hpp"
+
+namespace dpmpi {
+
+namespace {
+
+double real(std::uint64_t n) { return static_cast<double>(n); }
+
+// t with Phi(-t) = p.
+double upper_quantile(double p) { return std::sqrt(2.0) * boost::math::erfc_inv(2 * p); }
+
+void check(const GuardRule& rule) {
+  require_positive("budget share of the count", rule.count_share);
+  require_positive("budget share of the tests", rule.test_share);
+  require_positive("budget share of the output", rule.output_share);
+  const double total = rule.count_share + rule.test_share + rule.output_share;
+  require(total <= 1 + 1e-12, "sum of the budget shares", total, "at most 1");
+  require_positive("guard", rule.guard);
+  require_probability("failure probability", rule.failure);
+  require(rule.change == 1 || rule.change == 2, "change", rule.change, "1 or 2");
+}
+
+// R / C = curvature * change (1 + theta) exp(curvature K) / test_epsilon must leave the guard this much room.
+double guard_room(const GuardedPhase& phase) {
+  const GuardRule& rule = phase.rule;
+  return rule.guard * phase.test_epsilon /
+         (rule.change * (1 + rule.guard) * std::log(phase.records / (2 * rule.failure)));
+}
+
+}  // namespace
+
+bool GuardedPhase::allowed(double curvature) const {
+  require(curvature >= 0, "eta * beta", curvature, "at least 0");
+  return curvature * real(batch) <= 2 && curvature * std::exp(curvature * real(most_hits)) <= guard_room(*this);
+}
+
+double GuardedPhase::sensitivity(double eta, double clip, double beta) const {
+  require_positive("step size", eta);
+  require_positive("clip", clip);
+  require(std::isfinite(beta) && beta >= 0, "smoothness", beta, "finite and at least 0");
+  return rule.change * (1 + rule.guard) * clip * eta * std::exp(eta * beta * real(most_hits));
+}
+
+double GuardedPhase::noise(double eta, double clip, double beta) const {
+  return sensitivity(eta, clip, beta) / std::sqrt(2 * output_rho);
+}
+
+double GuardedPhase::test_scale(double eta, double clip, double beta) const {
+  return beta * sensitivity(eta, clip, beta) / test_epsilon;
+}
+
+GuardedPhase plan_guarded_phase(double records, double hits, double rho, std::uint64_t batch,
+                                const GuardRule& rule) {
+  check(rule);
+  require_count("records of a phase", records);
+  require(hits >= 1 && hits <= 0x1p39, "hits", hits, "in [1, 2^39]");
+  require_positive("rho", rho);
+  require(batch >= 1 && real(batch) <= 0x1p39, "batch", real(batch), "in [1, 2^39]");
+  GuardedPhase phase;
+  phase.records = records;
+  phase.batch = batch;
+  phase.rule = rule;
+  phase.count_noise = 1 / std::sqrt(2 * rule.count_share * rho);
+  const double most_hits = std::ceil(hits + phase.count_noise * upper_quantile(rule.failure));
+  require(most_hits <= 0x1p39, "hits with their noise", most_hits, "at most 2^39: raise the budget");
+  phase.most_hits = static_cast<std::uint64_t>(most_hits);
+  const ChargedTests charged = charge_tests(phase.most_hits + batch - 1, rule.test_share * rho, rule.failure);
+  phase.tests = charged.tests;
+  phase.test_epsilon = charged.epsilon;
+  phase.output_rho = rule.output_share * rho;
+  phase.most_curvature =
+      std::min(2 / real(batch), boost::math::lambert_w0(guard_room(phase) * most_hits) / most_hits);
+  return phase;
+}
+
+double enough_hits(double phase_records, double records, double order, double moment, double clip, double guard) {
+  require_count("records of a phase", phase_records);
+  require_count("records", records);
+  require(std::isfinite(order) && order > 1, "order of the moments", order, "finite and above 1");
+  require_positive("G_k", moment);
+  require_positive("clip", clip);
+  require(guard > 0 && guard < 1, "guard", guard, "in (0, 1)");
+  return 2 * phase_records * std::pow(moment / ((1 - guard) * clip), order) + 24 * std::log(records);
+}
+
+double guarded_delta(double rho, double epsilon, double failure) {
+  return swapped_delta(zcdp_to_delta(rho, epsilon).value, epsilon, 3 * failure);
+}
+
+double guarded_rho(double epsilon, double delta, double failure) {
+  require_probability("delta", delta);
+  require_probability("failure probability", failure);
+  if (swapped_delta(0, epsilon, 3 * failure) >= delta)
+    throw PrivacyError(
+        fmt::format("failures of {} cost all of delta = {} at epsilon = {}", failure, delta, epsilon));
+  double low = -60, high = 20;  // of log rho
+  for (int i = 0; i < 100; ++i) {
+    const double middle = (low + high) / 2;
+    (guarded_delta(std::exp(middle), epsilon, failure) <= delta ? low : high) = middle;
+  }
+  return std::exp(low);
+}
+
+double unguarded_sensitivity(double change, double eta, double clip, double beta, std::uint64_t batch,
+                             std::uint64_t steps) {
+  require(change == 1 || change == 2, "change", change, "1 or 2");
+  require_positive("step size", eta);
+  require_positive("clip", clip);
+  require(std::isfinite(beta) && beta >= 0, "smoothness", beta, "finite and at least 0");
+  require_count("batch", real(batch));
+  require_count("steps", real(steps));
+  return change * clip * eta * std::exp((real(steps) - 1) * std::log1p(real(batch) * eta * beta));
+}
+
+SmoothRoute choose_route(bool contracts, double first_step, double beta, std::uint64_t first_steps,
+                         bool guard_allowed) {
+  require_positive("step size", first_step);
+  require(beta >= 0, "smoothness", beta, "at least 0");
+  if (contracts) return SmoothRoute::one_pass;
+  if (first_step * beta * real(first_steps) <= 1) return SmoothRoute::plain;
+  return guard_allowed && std::isfinite(beta) ? SmoothRoute::guarded : SmoothRoute::erm;
+}
+
+}  // namespace dpmpi
