@@ -11,8 +11,8 @@ namespace dpmpi {
 /// ceil(0.51 folds): how many points have to be good.
 std::uint64_t majority(std::uint64_t folds);
 
-/// The smallest J <= 10^6 with Pr[Bin(J, success) < majority(J)] <= failure. Exact binomials (the paper has 400
-/// log(1 / failure)). success in (0.51, 1): the chance of a fold.
+/// The smallest odd J <= 20001 with Pr[Bin(J, success) < majority(J)] <= failure, by exact binomials (the paper:
+/// 400 log(1 / failure)). success in (0.51, 1): the chance of a fold. Throws ConfigError if there is none.
 std::uint64_t folds_for(double success, double failure);
 
 struct Aggregate {
