@@ -90,11 +90,4 @@ void project(const Ball& first, const Ball& second, std::span<double> x) {
   onto_both_spheres(first, second, apart, x);
 }
 
-void prox_step(std::span<double> z, std::span<const double> gradient, double eta, double lambda) {
-  require_positive("step size", eta);
-  require(std::isfinite(lambda) && lambda >= 0, "lambda", lambda, "finite and at least 0");
-  verify(z.size() == gradient.size(), "a gradient of the point's dimension");
-  for (std::size_t i = 0; i < z.size(); ++i) z[i] = (z[i] - eta * gradient[i]) / (1 + eta * lambda);
-}
-
 }  // namespace dpmpi

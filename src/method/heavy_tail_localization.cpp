@@ -1,5 +1,6 @@
 #include "dpmpi/method/heavy_tail_localization.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -99,6 +100,38 @@ LocalizationPlan plan_localization(const HeavyTailProblem& problem, std::uint64_
     if (best.records.empty() || plan.bound < best.bound) best = plan;
   }
   return best;
+}
+
+namespace {
+
+HeavyTailProblem fold_of(const HeavyTailProblem& problem, double records) {
+  HeavyTailProblem fold = problem;
+  fold.records = records;
+  return fold;
+}
+
+}  // namespace
+
+LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t folds, std::uint64_t most_phases,
+                                 const ErmFailures& failures, std::uint64_t steps) {
+  const double J = static_cast<double>(folds), aggregation = folds > 1 ? 3 : 1;
+  require(folds >= 1 && J * 2 <= problem.records, "folds", J, "at least 1 and at most half of the records");
+  require(problem.records <= 0x1p60, "records", problem.records, "at most 2^60");
+  const auto error = [&](double records) {  // lambda times the radius is the same for every lambda
+    const double fold_records = std::max(1.0, std::floor(records / J));
+    return aggregation * plan_erm(fold_of(problem, fold_records), 1, failures, steps).radius;
+  };
+  const auto fitting = static_cast<std::uint64_t>(std::log2(problem.records / J));
+  const LocalizationPlan outer = plan_localization(problem, std::min(most_phases, fitting), error);
+  LocalizedPlan plan{folds, {}, outer.bound};
+  std::uint64_t first = 0;
+  for (std::size_t i = 0; i < outer.lambda.size(); ++i) {
+    const double fold_records = std::floor(outer.records[i] / J), lambda = outer.lambda[i];
+    plan.phases.push_back({first, static_cast<std::uint64_t>(fold_records), lambda,
+                           plan_erm(fold_of(problem, fold_records), lambda, failures, steps)});
+    first += folds * plan.phases.back().fold_records;
+  }
+  return plan;
 }
 
 }  // namespace dpmpi

@@ -120,7 +120,8 @@ TEST(HeavyTailOnePass, Plan) {
   expect_close(b.clip, 23.615158, 1e-6);
   expect_close(b.phases[0].noise, 0.0055855686, 1e-6);
   expect_close(b.bound, 0.072066669, 1e-8);
-  EXPECT_GT(printed::one_pass(first).bound, 5 * a.bound);
+  expect_close(printed::one_pass(first).bound, 0.510657, 1e-5);
+  EXPECT_GT(printed::one_pass(second).bound, 5 * b.bound);
 }
 TEST(HeavyTailOnePass, PlanIsTheMinimum) {
   for (const double n : {10.0, 1e4, 1e12})
@@ -268,11 +269,6 @@ TEST(HeavyTailSmooth, PrintedCalibrationsRefuseLargeEpsilon) {
   expect_close(printed::zcdp_rho(0.5, 1e-6), 0.0044438442, 1e-7);
 }
 
-double norm(const std::vector<double>& x) {
-  double sum = 0;
-  for (const double v : x) sum += v * v;
-  return std::sqrt(sum);
-}
 double distance(const std::vector<double>& x, const std::vector<double>& y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += (x[i] - y[i]) * (x[i] - y[i]);
@@ -330,31 +326,6 @@ TEST(Balls, SpecialPlaces) {
   EXPECT_NEAR(x[0], 1, 1e-15);
   EXPECT_NEAR(x[1], 0, 1e-7);
   EXPECT_THROW(project({{}, 0}, x), ConfigError);
-}
-// A17: no point of the ball has a smaller value, by second differences around the result.
-TEST(Balls, ProxStepIsTheMinimum) {
-  std::mt19937_64 random(4);
-  std::normal_distribution<double> normal;
-  for (int trial = 0; trial < 200; ++trial) {
-    std::vector<double> z(3), g(3);
-    for (double& v : z) v = normal(random);
-    for (double& v : g) v = normal(random);
-    const double eta = std::exp(normal(random)), lambda = std::exp(normal(random));
-    const auto start = z;
-    const auto slope = [&](const std::vector<double>& y) {  // of the objective
-      std::vector<double> s(3);
-      for (std::size_t i = 0; i < 3; ++i) s[i] = g[i] + lambda * y[i] + (y[i] - start[i]) / eta;
-      return s;
-    };
-    prox_step(z, g, eta, lambda);
-    EXPECT_LE(norm(slope(z)), 1e-12 * (norm(g) + norm(start) / eta));
-    const double radius = 0.8 * norm(z);
-    project(Ball{{}, radius}, z);  // now the slope must point inwards along z
-    const auto s = slope(z);
-    const double along = (s[0] * z[0] + s[1] * z[1] + s[2] * z[2]) / radius;
-    EXPECT_LT(along, 0);
-    EXPECT_NEAR(along, -norm(s), 1e-12 * norm(s));
-  }
 }
 
 }  // namespace

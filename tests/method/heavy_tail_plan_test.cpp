@@ -166,6 +166,32 @@ TEST(HeavyTailLocalization, PlanIsBest) {
             localization_bound(p, {8, 2}, errors.front(), localization_lambda(p, {8, 2}, errors.front(), 5), 5));
 }
 
+// T5, T12: folds are disjoint, and each has the noise of the whole budget, whatever the numbers of folds and phases
+// are.
+TEST(HeavyTailLocalization, FoldsOfClippedDescent) {
+  const auto p = problem(1e6 + 7, 20, {4, 1, 1, 1.5}, 2, 0.05);
+  for (const std::uint64_t folds : {1ULL, 5ULL, 27ULL})
+    for (const std::uint64_t most_phases : {1ULL, 3ULL, 60ULL}) {
+      const LocalizedPlan plan = plan_localized_erm(p, folds, most_phases, {0.045, 0.045, 0.01}, 100);
+      ASSERT_FALSE(plan.phases.empty());
+      EXPECT_LE(plan.phases.size(), most_phases);
+      std::uint64_t next = 0;
+      std::vector<double> errors, lambdas;
+      for (const LocalizedPhase& phase : plan.phases) {
+        EXPECT_EQ(phase.first, next);
+        next += folds * phase.fold_records;
+        auto fold = p;
+        fold.records = static_cast<double>(phase.fold_records);
+        expect_close(erm_mu(fold, phase.solver.settings, phase.solver.noise), p.mu, 1e-12);
+        lambdas.push_back(phase.lambda);
+        errors.push_back((folds > 1 ? 3 : 1) * phase.lambda * phase.solver.radius);
+      }
+      EXPECT_LE(next, 1000007U);
+      expect_close(localization_bound(p, errors, lambdas), plan.bound, 1e-9);
+    }
+  EXPECT_THROW(plan_localized_erm(problem(100, 2, {}, 1, 1), 51, 3), ConfigError);
+}
+
 // A24
 TEST(HeavyTailStrong, Schedule) {
   const auto plan = plan_strong(1000000, 10, 0.5, [](double m) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dpmpi/method/heavy_tail_bounds.hpp"
+#include "dpmpi/method/heavy_tail_erm.hpp"
 
 namespace dpmpi {
 
@@ -42,5 +43,22 @@ double localization_bound(const HeavyTailProblem& problem, const std::vector<dou
 /// r is a power of m; the number of phases with the smallest bound.
 LocalizationPlan plan_localization(const HeavyTailProblem& problem, std::uint64_t most_phases,
                                    const std::function<double(double records)>& error);
+
+/// Algorithms 1 to 3 together: every phase solved by clipped descent on each of its folds.
+struct LocalizedPhase {
+  std::uint64_t first = 0, fold_records = 0;  ///< fold j has the records first + j fold_records, ...
+  double lambda = 0;
+  ErmPlan solver;  ///< of a fold, over the ball of radius G_2 / lambda around the last point
+};
+struct LocalizedPlan {
+  std::uint64_t folds = 1;
+  std::vector<LocalizedPhase> phases;
+  double bound = 0;  ///< of the excess risk where a majority of the folds of every phase succeed
+};
+/// `folds`: J a phase, of which the best is chosen by aggregate(), which makes errors three times as large; a fold
+/// succeeds with probability 1 - failures.total(). `steps` as in plan_erm. Folds use disjoint records: the run is
+/// mu-GDP. Throws ConfigError if a fold of the first phase has no record.
+LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t folds, std::uint64_t most_phases,
+                                 const ErmFailures& failures = {}, std::uint64_t steps = 0);
 
 }  // namespace dpmpi
