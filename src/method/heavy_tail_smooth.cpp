@@ -64,16 +64,16 @@ GuardedPhase plan_guarded_phase(double records, double hits, double rho, std::ui
                                 const GuardRule& rule) {
   check(rule);
   require_count("records of a phase", records);
-  require(hits >= 1 && hits <= 0x1p39, "hits", hits, "in [1, 2^39]");
+  require(hits >= 1 && hits <= 0x1p31, "hits", hits, "in [1, 2^31]");
   require_positive("rho", rho);
-  require(batch >= 1 && real(batch) <= 0x1p39, "batch", real(batch), "in [1, 2^39]");
+  require(batch >= 1 && real(batch) <= 0x1p31, "batch", real(batch), "in [1, 2^31]");
   GuardedPhase phase;
   phase.records = records;
   phase.batch = batch;
   phase.rule = rule;
   phase.count_noise = 1 / std::sqrt(2 * rule.count_share * rho);
   const double most_hits = std::ceil(hits + phase.count_noise * upper_quantile(rule.failure));
-  require(most_hits <= 0x1p39, "hits with their noise", most_hits, "at most 2^39: raise the budget");
+  require(most_hits <= 0x1p31, "hits with their noise", most_hits, "at most 2^31: raise the budget");
   phase.most_hits = static_cast<std::uint64_t>(most_hits);
   const ChargedTests charged = charge_tests(phase.most_hits + batch - 1, rule.test_share * rho, rule.failure);
   phase.tests = charged.tests;

@@ -13,22 +13,23 @@ namespace dpmpi {
 namespace {
 
 constexpr double largest_epsilon = 30;
+constexpr std::uint64_t most_hits = std::uint64_t{1} << 32;
 
 void refuse_unless(bool allowed, const char* what, double value, const char* range) {
   if (!allowed) throw PrivacyError(fmt::format("target charging: {} = {}, but it must be {}", what, value, range));
 }
 
 void check(std::uint64_t hits, double failure) {
-  refuse_unless(hits >= 1 && hits <= std::uint64_t{1} << 40, "hits", static_cast<double>(hits), "in [1, 2^40]");
+  refuse_unless(hits >= 1 && hits <= most_hits, "hits", static_cast<double>(hits), "in [1, 2^32]");
   refuse_unless(failure > 0 && failure < 1, "failure", failure, "in (0, 1)");
 }
 
-// Pr[Bin(N, q) < c] = I_{1 - q}(N - c + 1, c), with a margin for the error of the incomplete beta function.
+// Pr[Bin(N, q) < c] = I_{1 - q}(N - c + 1, c), with a margin far above the error of the incomplete beta function.
 bool enough(std::uint64_t tests, std::uint64_t hits, double epsilon, double failure) {
   if (tests < hits) return false;
   const double below = boost::math::ibeta(static_cast<double>(tests - hits + 1), static_cast<double>(hits),
                                           1 / (1 + std::exp(-epsilon)));
-  return below * (1 + 1e-9) <= failure;
+  return below * (1 + 1e-6) <= failure;
 }
 
 // The smallest N >= 1 for which a condition holds that all larger ones fulfil, too.

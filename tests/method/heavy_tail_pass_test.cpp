@@ -101,8 +101,9 @@ TEST(HeavyTailOnePass, Printed) {
 TEST(HeavyTailOnePass, PrintedNoiseIsTwiceTooLarge) {
   for (const auto& p : {first, second}) {
     const auto plan = printed::one_pass(p);
-    for (const int i : {1, 2, 5}) {
-      const double sensitivity = 2 * plan.eta * std::pow(16, -i) * plan.clip * std::pow(2, i);
+    for (const std::uint64_t i : {1ULL, 2ULL, 5ULL}) {
+      const double phase = static_cast<double>(i);
+      const double sensitivity = 2 * plan.eta * std::pow(16, -phase) * plan.clip * std::pow(2, phase);
       EXPECT_DOUBLE_EQ(std::pow(sensitivity / plan.noise(i), 2) / 2, p.rho() / 4);
       EXPECT_DOUBLE_EQ(std::pow(sensitivity / plan.exact_noise(i), 2) / 2, p.rho());
     }

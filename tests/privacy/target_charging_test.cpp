@@ -22,6 +22,14 @@ TEST(TargetCharging, Vectors) {
   EXPECT_EQ(charged_tests(518, 0.01, 1e-9), 1254U);
   EXPECT_EQ(charged_tests(100, 0.1, 1e-8), 313U);
 }
+// Against the normal approximation, whose error is far smaller than the change of N by one part in 10^6.
+TEST(TargetCharging, ManyHits) {
+  constexpr double hits = 4e9, epsilon = 1e-3, quantile = 7.034484;  // Phi(-quantile) = 1e-12
+  const double q = 1 / (1 + std::exp(epsilon));
+  const double root = (quantile * std::sqrt(1 - q) + std::sqrt(quantile * quantile * (1 - q) + 4 * hits)) / 2;
+  const double tests = root * root / q;  // N q - quantile sqrt(N q (1 - q)) = hits
+  EXPECT_NEAR(static_cast<double>(charged_tests(4'000'000'000, epsilon, 1e-12)), tests, 1e-7 * tests);
+}
 TEST(TargetCharging, IsTheSmallestNumber) {
   const double epsilon = 0.3, failure = 1e-4, q = 1 / (1 + std::exp(epsilon));
   const auto below = [&](int tests) {

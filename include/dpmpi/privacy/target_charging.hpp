@@ -8,7 +8,7 @@ namespace dpmpi {
 
 /// Tests, each epsilon-DP given the past, that are stopped at the `hits`-th hit are a composition of at most N
 /// epsilon-DP mechanisms, except with probability failure: the smallest N with Pr[Bin(N, q) < hits] <= failure,
-/// q = 1 / (1 + e^epsilon). hits in [1, 2^40], epsilon in (0, 30], failure in (0, 1); throws PrivacyError
+/// q = 1 / (1 + e^epsilon). hits in [1, 2^32], epsilon in (0, 30], failure in (0, 1); throws PrivacyError
 /// otherwise.
 std::uint64_t charged_tests(std::uint64_t hits, double epsilon, double failure);
 
