@@ -54,6 +54,12 @@ Lattice Lattice::finest(double bound, double noise_std, std::uint64_t largest_ba
   return checked(std::min(room, fills), bound, largest_batch);
 }
 
+Lattice Lattice::roomiest(double bound, std::uint64_t count) {
+  verify(bound > 0 && count > 0, "lattice needs a positive bound");
+  const double room = std::floor(60.0 - std::log2(bound) - std::log2(static_cast<double>(count)));
+  return checked(std::min(room, 100.0), bound, count);
+}
+
 LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra,
                                        Width width)
     : lattice_(lattice),

@@ -66,6 +66,24 @@ void select_residue(std::uint64_t parts, std::uint64_t first_index, std::uint64_
     out.push_back(static_cast<std::uint32_t>(i));
 }
 
+// Parts that are used several times say so: "100 (3 times), 50".
+std::string sizes_and_uses(const Disjoint& rule) {
+  std::string text;
+  for (const auto& part : rule.parts)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", part.size,
+                        part.uses == 1 ? "" : fmt::format(" ({} times)", part.uses));
+  return text;
+}
+
+double mean_size(const Disjoint& rule) {
+  double sum = 0, uses = 0;
+  for (const auto& part : rule.parts) {
+    sum += static_cast<double>(part.size) * static_cast<double>(part.uses);
+    uses += static_cast<double>(part.uses);
+  }
+  return sum / uses;
+}
+
 }  // namespace
 
 std::string describe(const SamplingRule& rule) {
@@ -78,7 +96,8 @@ std::string describe(const SamplingRule& rule) {
                  [](const Shuffled& s) {
                    return fmt::format("shuffled {}, {} runs a pass of batches of {} and {} times {}",
                                       s.reshuffle ? "every pass" : "once", s.runs, s.first, s.leaves - 1, s.batch);
-                 }},
+                 },
+                 [](const Disjoint& d) { return fmt::format("disjoint parts of {} records", sizes_and_uses(d)); }},
       rule);
 }
 
@@ -89,7 +108,8 @@ double expected_share(const SamplingRule& rule, std::uint64_t records) {
           [&](const WithoutReplacement& w) { return static_cast<double>(w.batch) / static_cast<double>(records); },
           [](const FullBatch&) { return 1.0; }, [](const Cyclic& c) { return 1.0 / static_cast<double>(c.parts); },
           [](const Partition& p) { return 1.0 / static_cast<double>(p.parts); },
-          [&](const Shuffled& s) { return static_cast<double>(s.batch) / static_cast<double>(records); }},
+          [&](const Shuffled& s) { return static_cast<double>(s.batch) / static_cast<double>(records); },
+          [&](const Disjoint& d) { return mean_size(d) / static_cast<double>(records); }},
       rule);
 }
 
@@ -100,10 +120,12 @@ double expected_batch(const SamplingRule& rule, std::uint64_t records) {
 std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
   const auto part = [&](std::uint64_t parts) { return (records + parts - 1) / parts; };
   return std::visit(
-      overloaded{[&](const Poisson&) { return records; }, [](const WithoutReplacement& w) { return w.batch; },
-                 [&](const FullBatch&) { return records; }, [&](const Cyclic& c) { return part(c.parts); },
-                 [&](const Partition& p) { return part(p.parts); },
-                 [](const Shuffled& s) { return std::max(s.first, s.batch); }},
+      overloaded{
+          [&](const Poisson&) { return records; }, [](const WithoutReplacement& w) { return w.batch; },
+          [&](const FullBatch&) { return records; }, [&](const Cyclic& c) { return part(c.parts); },
+          [&](const Partition& p) { return part(p.parts); },
+          [](const Shuffled& s) { return std::max(s.first, s.batch); },
+          [](const Disjoint& d) { return std::ranges::max_element(d.parts, {}, &Disjoint::Part::size)->size; }},
       rule);
 }
 
@@ -132,7 +154,8 @@ void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t c
                           verify(step < p.parts, "a partition has no part for this step");
                           select_residue(p.parts, first_index, count, step, out);
                         },
-                        [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); }},
+                        [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); },
+                        [](const Disjoint&) { throw BugError("parts are selected from their PartPlaces"); }},
              rule);
 }
 

@@ -40,13 +40,11 @@ class BlockOrder {
 /// for n records and a random phase < R, which is uniform on the rounds for a random i.
 class Deck {
  public:
-  Deck(const Shuffled& rule, const BlockLayout& layout, std::uint32_t block, std::uint64_t rounds)
+  Deck(std::uint64_t seed, const BlockLayout& layout, std::uint32_t block, std::uint64_t rounds)
       : first_(layout.begin(block)),
         rounds_(rounds),
-        phase_(PublicStream(rule.seed, "shuffle phase").below(block, rounds)),
-        order_(
-            PublicStream(rule.seed, "shuffle", block).permutation(static_cast<std::uint32_t>(layout.size(block)))) {
-  }
+        phase_(PublicStream(seed, "shuffle phase").below(block, rounds)),
+        order_(PublicStream(seed, "shuffle", block).permutation(static_cast<std::uint32_t>(layout.size(block)))) {}
 
   bool has(std::uint64_t round) const {
     return next_ < order_.size() && (next_ * rounds_ + phase_) / order_.size() == round;
@@ -66,21 +64,24 @@ std::uint64_t Shuffled::begin(std::uint64_t t) const {
   return step / leaves * records_per_run() + (leaf == 0 ? 0 : first + (leaf - 1) * batch);
 }
 
-std::vector<std::uint32_t> shuffle_slots(const Shuffled& of, const BlockLayout& layout, std::uint64_t pass) {
-  Shuffled rule = of;
-  if (rule.reshuffle && pass > 0) rule.seed = PublicStream(rule.seed, "shuffle pass").word(pass);
+std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout& layout, std::uint64_t pass) {
+  const bool again = rule.reshuffle && pass > 0;
+  return shuffle_slots(again ? PublicStream(rule.seed, "shuffle pass").word(pass) : rule.seed, layout);
+}
+
+std::vector<std::uint32_t> shuffle_slots(std::uint64_t seed, const BlockLayout& layout) {
   if (layout.records > std::numeric_limits<std::uint32_t>::max())
     throw ConfigError(fmt::format("a shuffled order has room for 2^32 - 1 records, not {}", layout.records));
   const std::uint64_t rounds = layout.largest();
   std::vector<std::uint32_t> slots(layout.records);
   if (rounds == 0) return slots;
   std::vector<Deck> decks;
-  for (std::uint32_t b = 0; b < layout.blocks; ++b) decks.emplace_back(rule, layout, b, rounds);
+  for (std::uint32_t b = 0; b < layout.blocks; ++b) decks.emplace_back(seed, layout, b, rounds);
 
   const BlockOrder order(layout.blocks);
-  const PublicStream shifts(rule.seed, "shuffle shift");
+  const PublicStream shifts(seed, "shuffle shift");
   // Slots are counted from a random one, round and round: whatever the layout, a record may have any.
-  std::uint64_t slot = PublicStream(rule.seed, "shuffle origin").below(0, layout.records);
+  std::uint64_t slot = PublicStream(seed, "shuffle origin").below(0, layout.records);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     const auto shift = static_cast<std::uint32_t>(shifts.below(round, order.places()));
     for (std::uint32_t i = 0; i < order.places(); ++i)

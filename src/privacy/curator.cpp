@@ -38,7 +38,7 @@ std::string content_digest(const Records& r) {
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
                  std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
-    : comm_(comm), shard_(shard) {
+    : comm_(comm), shard_(shard), ranks_trusted_(!mask_sums) {
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
     if (query.steps > 0) steps_ = std::max(steps_, query.schedule.step_of(query.steps - 1) + 1);
@@ -110,70 +110,6 @@ const Query& Curator::query(std::uint32_t site) const {
   return sites_[site]->query;
 }
 
-// The ledger was written window by window; of the last window an interrupted write may have left some lines only.
-// No noise was drawn under those, and they are completed here, as they would have been.
-void Curator::resume_at(std::uint64_t t) {
-  for (auto& s : sites_) s->next = s->query.releases_before(t);
-  reserved_ = 0;
-  if (comm_.is_root()) {
-    verify(ledger_ != nullptr, "a release needs a ledger");
-    const std::vector<Event> events = ledger_->events();
-    std::size_t at = 0;
-    for (std::uint64_t last = 0; reserved_ < steps_; reserved_ = last) {
-      last = window_end(reserved_);
-      const auto lines = entries(reserved_, last);
-      std::size_t found = 0;
-      while (found < lines.size() && at < events.size() && lines[found].event == events[at]) ++found, ++at;
-      if (found == lines.size()) continue;
-      if (at == events.size() && found > 0) ledger_->append(std::span(lines).subspan(found)), reserved_ = last;
-      break;
-    }
-    if (at < events.size() || reserved_ < std::min(t, steps_))
-      throw PrivacyError(fmt::format(
-          "the ledger does not follow the plan: line {} is not the one that this config's plan writes there. Put "
-          "back the ledger and the config that belong together, or start a new run",
-          at + 2));
-  }
-  comm_.broadcast(reserved_);
-  for (auto& s : sites_)
-    if (s->prefix) replay_noise(*s, s->next);
-}
-
-std::uint64_t Curator::window_end(std::uint64_t step) const {
-  return std::min(steps_, (step / reserved_steps + 1) * reserved_steps);
-}
-
-// The ledger lines that pay for the steps of one window, of all queries.
-std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t last) const {
-  std::vector<LedgerEntry> lines;
-  for (const auto& s : sites_) {
-    const Query& q = s->query;
-    const std::uint64_t begin = q.releases_before(first), end = q.releases_before(last);
-    // A hidden run is one line, which has the run's own steps.
-    const std::string steps = q.hidden ? "" : fmt::format(R"("steps":[{},{}],)", begin, end - 1);
-    for (const auto& event : q.events(begin, end))
-      lines.push_back(
-          {event, fmt::format(R"({}"site":"{}","clip":{},"slack":{:.6g})", steps, q.name, q.bound.clip, q.eta)});
-  }
-  return lines;
-}
-
-// Writes the ledger lines of the run's next steps, of all queries, in one go: before any noise of these steps is
-// used.
-void Curator::reserve(std::uint64_t step) {
-  const Stopwatch watch(timing_.ledger);
-  const InPhase phase(Phase::ledger);
-  std::vector<LedgerEntry> lines;
-  while (reserved_ <= step) {  // window by window, also for a method that skips steps: so does resume_at read them
-    const std::uint64_t first = std::exchange(reserved_, window_end(reserved_));
-    for (auto& line : entries(first, reserved_)) lines.push_back(std::move(line));
-  }
-  if (!comm_.is_root()) return;
-  verify(ledger_ != nullptr, "a release needs a ledger");
-  if (!lines.empty()) ledger_->append(lines);
-  fault_point("reserved");
-}
-
 // Sends each rank its blocks' shares of the next batches without replacement, and of no others.
 void Curator::share_quotas(Site& s, std::uint64_t first, std::uint64_t last) {
   const std::uint64_t batch = std::get<WithoutReplacement>(s.query.sampling).batch;
@@ -195,12 +131,25 @@ void Curator::share_quotas(Site& s, std::uint64_t first, std::uint64_t last) {
   std::memcpy(s.quotas.data(), mine.data(), mine.size());
 }
 
-Batch Curator::draw(const Query& query, std::uint64_t t) {
-  Site& s = site(query.site);
+// Only what is in the plan, and paid for.
+void Curator::begin_step(const Site& s, std::uint64_t t) {
   if (t >= s.query.steps)
     throw PrivacyError(
-        fmt::format("query {}: step {} is not in the plan of {} steps", query.name, t, s.query.steps));
+        fmt::format("query {}: step {} is not in the plan of {} steps", s.query.name, t, s.query.steps));
   if (const std::uint64_t step = s.query.schedule.step_of(t); step >= reserved_) reserve(step);
+}
+
+// A second sum would carry the same noise: what leaves the ranks of the two would differ by un-noised values.
+void Curator::refuse_second_sum(const Site& s, std::uint64_t t) const {
+  if (t < s.summed || t < s.next)
+    throw PrivacyError(
+        fmt::format("query {}: step {} or a later one was summed before; noise is added once", s.query.name, t));
+}
+
+Batch Curator::draw(const Query& query, std::uint64_t t) {
+  Site& s = site(query.site);
+  verify(!s.query.relay, "the records of a phase are seen by its program");
+  begin_step(s, t);
   const std::uint64_t window = t / reserved_steps * reserved_steps;
   const bool quotas = std::holds_alternative<WithoutReplacement>(s.query.sampling);
   if (quotas && s.quotas_from != window + 1) {
@@ -213,7 +162,9 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
     for (std::size_t i = 0; i < s.shuffled.size(); ++i)
       s.shuffled[i].select(rule->begin(t), rule->end(t), s.selected[i], s.slots[i]);
   }
-  for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty(); ++i) {
+  const bool disjoint = !s.query.parts.empty();
+  if (disjoint) s.take_part(shard_, t);
+  for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty() && !disjoint; ++i) {
     const Block& block = shard_.blocks[i];
     const std::uint64_t quota = quotas ? s.quotas[(t - window) * shard_.blocks.size() + i] : 0;
     select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota,
@@ -227,10 +178,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   Site& s = site(query.site);
   verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
-  // A second sum would carry the same noise: what leaves the ranks of the two would differ by un-noised values.
-  if (batch.step_ < s.summed || batch.step_ < s.next)
-    throw PrivacyError(fmt::format("query {}: step {} or a later one was summed before; noise is added once",
-                                   query.name, batch.step_));
+  refuse_second_sum(s, batch.step_);
   if (!(scale > 0 && scale <= 1))
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
@@ -273,7 +221,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   if (comm_.is_root()) {
     const Stopwatch watch(timing_.noise);
     const auto message = s.sum.message();
-    const double quantum = s.query.lattice.quantum();
+    const double quantum = s.sum.lattice().quantum();
     float* out = s.released.data();
     // One scaling, no float between the sum and the release.
     for (std::size_t j = 0; j < s.query.dim; ++j)
@@ -297,7 +245,7 @@ std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
   if (comm_.is_root()) message.back() = message.back() > 0 ? 1 : 0;
   comm_.broadcast(message);
   stop_agreed_ = message.back() > 0;
-  const double quantum = s.query.lattice.quantum();
+  const double quantum = s.sum.lattice().quantum();
   for (std::size_t j = 0; j < s.query.dim; ++j) s.exact[j] = static_cast<double>(message[j]) * quantum;
   return s.exact;
 }

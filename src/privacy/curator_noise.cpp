@@ -18,21 +18,22 @@ namespace dpmpi {
 void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const Stopwatch watch(timing_.noise);
   const InPhase phase(Phase::noise);
-  const double noise_scale = s.query.sensitivity_scale(clip_scale) * s.query.noise_scale(step);
-  if (s.query.noise == Noise::discrete_gaussian) {
-    const double quanta = std::ceil(static_cast<double>(s.query.noise_quanta) * noise_scale);
+  const Query& query = s.query.at(step);
+  const double noise_scale = query.sensitivity_scale(clip_scale) * query.noise_scale(step);
+  if (query.noise == Noise::discrete_gaussian) {
+    const double quanta = std::ceil(static_cast<double>(query.noise_quanta) * noise_scale);
     const DiscreteGaussianSampler sampler(static_cast<std::uint64_t>(quanta));
-    SecretReader bits(*noise_, step, s.query.site);
+    SecretReader bits(*noise_, step, query.site);
     const auto add = [&](std::size_t, std::span<std::int64_t> total) {
       for (auto& value : total) value += sampler(bits);
     };
     s.sum.finish(std::cref(add));
     return;
   }
-  const double scale = s.query.noise_std * noise_scale * s.query.lattice.scale();
+  const double scale = query.noise_std * noise_scale * query.lattice.scale();
   alignas(64) double normal[1024];
   const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
-    noise_->normals(step, s.query.site, first, std::span(normal, total.size()));
+    noise_->normals(step, query.site, first, std::span(normal, total.size()));
     for (std::size_t i = 0; i < total.size(); ++i)
       total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));
   };

@@ -7,8 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "dpmpi/data/part_places.hpp"
 #include "dpmpi/privacy/curator.hpp"
 #include "dpmpi/privacy/prefix_noise.hpp"
+#include "dpmpi/privacy/relay.hpp"
 
 namespace dpmpi {
 
@@ -28,7 +30,7 @@ inline constexpr std::size_t flag_words = 1;  // stop requests travel behind the
 /// Allocated once.
 struct Curator::Site {
   Query query;
-  MicroBatching batching;
+  MicroBatching batching = {};
   LatticeAccumulator sum;
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
   std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
@@ -39,23 +41,51 @@ struct Curator::Site {
   std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
   std::vector<ShuffledBlock> shuffled;            // for each own block, if the rule is Shuffled
   std::uint64_t shuffled_for = 0;                 // pass
+  std::unique_ptr<PartPlaces> places;             // if the rule is Disjoint
+  std::size_t part = no_part;                     // to which selected, slots, sum and batching belong
+  std::unique_ptr<RelayWorkspace> relay;          // if releases are phases
+  std::size_t micro_batch_rows;
+  static constexpr std::size_t no_part = ~std::size_t{0};
 
   // Running sums, root only. The newest release and the noise in it, both on the lattice.
   std::unique_ptr<PrefixNoise> prefix;
   std::vector<std::int64_t> running, noise_before;
   std::vector<double> leaf_scales;  // of the present run, to go on with
 
-  Site(const Query& q, std::size_t micro_batch_rows, const BlockLayout& layout, std::size_t own_blocks)
+  Site(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
       : query(q),
-        batching(
-            MicroBatching::plan(micro_batch_rows, layout.largest(), expected_share(q.sampling, layout.records))),
-        sum(q.dim, q.lattice, std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta), flag_words,
-            q.exact ? Width::int64 : Width::int32),
+        sum(sum_of(q)),
         selected(own_blocks),
         slots(own_blocks),
         released(q.exact ? 0 : q.dim + flag_words),
-        exact(q.exact ? q.dim : 0) {
+        exact(q.exact ? q.dim : 0),
+        micro_batch_rows(rows) {
+    if (q.relay) relay = std::make_unique<RelayWorkspace>(q.dim);
+    plan_batches(layout.largest(), expected_share(q.sampling, layout.records));
+  }
+
+  static LatticeAccumulator sum_of(const Query& q) {
+    const double largest = q.relay ? q.relay->range : std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta);
+    return {q.dim, q.lattice, largest, flag_words, q.exact ? Width::int64 : Width::int32};
+  }
+
+  void plan_batches(std::uint64_t largest_block, double share) {
+    batching = MicroBatching::plan(micro_batch_rows, largest_block, share);
     batching.capacity = std::min(batching.capacity, sum.rows_at_once());
+  }
+
+  /// Selects the part of release t, if the rule is Disjoint: once for each part.
+  void take_part(const Shard& shard, std::uint64_t t) {
+    const auto& rule = std::get<Disjoint>(query.sampling);
+    const std::size_t p = rule.part_of(t);
+    if (p == part) return;
+    if (!places) places = std::make_unique<PartPlaces>(rule, shard);
+    const std::uint64_t size = rule.parts[p].size;
+    sum = sum_of(query.parts[p]);
+    plan_batches(shard.layout.largest(), static_cast<double>(size) / static_cast<double>(shard.layout.records));
+    for (std::size_t i = 0; i < shard.blocks.size() && !relay; ++i)
+      places->select(i, p, 0, size, selected[i], slots[i]);
+    part = p;
   }
 
   /// The order of a pass, if the rule has one.

@@ -56,6 +56,24 @@ std::uint64_t steps_per_pass(const QuerySpec& spec) {
   return 0;
 }
 
+// What parallel composition over disjoint parts takes for granted of the query.
+void check_parts(const QuerySpec& spec, const Disjoint& rule, std::uint64_t records) {
+  verify(!spec.running && !spec.hidden,
+         "disjoint parts have releases of their own, not running sums or hidden ones");
+  verify(!rule.parts.empty() && rule.uses() == spec.steps, "disjoint parts say how many releases there are");
+  double used = 0;  // so that no sum overflows
+  for (const auto& part : rule.parts) {
+    verify(part.uses > 0 && part.clip > 0 && (!spec.relay || part.uses == 1), "uses and clip of a part");
+    if (part.size == 0) throw PrivacyError(fmt::format("query {}: a part without records", spec.name));
+    used += static_cast<double>(part.size);
+  }
+  if (used > static_cast<double>(records))
+    throw PrivacyError(
+        fmt::format("query {}: disjoint parts of {} records do not fit the data ({} records): a record would be in "
+                    "two parts",
+                    spec.name, used, records));
+}
+
 // In double: a pass of more than 2^53 records is refused as well.
 void check_pass(const QuerySpec& spec, std::uint64_t records) {
   const auto* rule = std::get_if<Shuffled>(&spec.sampling);
@@ -133,7 +151,39 @@ double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, L
   return slack.summed_rows <= 1 ? rounding / 2 : (static_cast<double>(slack.sums) + 0.5) * rounding;
 }
 
-Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
+namespace {
+
+void declare_sum(Query& query, double change) {
+  const double std_guess = query.noise_multiplier * change * query.bound.clip * (1 + largest_eta);
+  const Extent sum = extent(query, query.records);
+  const double largest = sum.largest_clip * (1 + largest_eta);
+  query.lattice = query.exact ? Lattice::finest(largest, std_guess, sum.records)
+                              : Lattice::choose(query.dim, largest, std_guess, sum.records);
+  query.eta = relative_slack(query.slack, query.dim, sum.smallest_clip, query.lattice);
+  query.rounding = rounding_slack(query.slack, query.dim, sum.smallest_clip, query.lattice);
+  if (query.eta > largest_eta && query.is_private())
+    throw PrivacyError(fmt::format(
+        "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
+        "of clip {} (lower privacy.noise_multiplier or the dimension {})",
+        query.name, query.eta, largest_eta, query.bound.clip, query.dim));
+}
+
+// The vector that a phase hands over is rounded to the lattice under either neighbour, by half a quantum in each
+// coordinate.
+void declare_relay(Query& query, double change) {
+  const double clip = query.bound.clip, std_guess = query.noise_multiplier * change * clip * (1 + largest_eta);
+  verify(query.relay->range > 0, "the range of a relay");
+  query.exact = true;
+  query.lattice = Lattice::finest(query.relay->range, std_guess, 1);
+  query.eta = query.rounding = std::sqrt(static_cast<double>(query.dim)) * query.lattice.quantum() / clip;
+  if (query.eta > largest_eta && query.is_private())
+    throw PrivacyError(fmt::format(
+        "query {}: vectors of coordinates up to {} cannot be rounded finely enough for a sensitivity of {:.3g} and "
+        "its noise: fewer phases, or a smaller range",
+        query.name, query.relay->range, clip));
+}
+
+Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
   Query query;
   static_cast<QuerySpec&>(query) = spec;
   query.site = site;
@@ -146,18 +196,10 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   check_pass(spec, records);
   if (spec.running) check_running(spec);
   const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
-  const double std_guess = spec.noise_multiplier * change * spec.bound.clip * (1 + largest_eta);
-  const Extent sum = extent(spec, records);
-  const double largest = sum.largest_clip * (1 + largest_eta);
-  query.lattice = spec.exact ? Lattice::finest(largest, std_guess, sum.records)
-                             : Lattice::choose(spec.dim, largest, std_guess, sum.records);
-  query.eta = relative_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
-  query.rounding = rounding_slack(spec.slack, spec.dim, sum.smallest_clip, query.lattice);
-  if (query.eta > largest_eta && query.is_private())
-    throw PrivacyError(fmt::format(
-        "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
-        "of clip {} (lower privacy.noise_multiplier or the dimension {})",
-        spec.name, query.eta, largest_eta, spec.bound.clip, spec.dim));
+  if (spec.relay)
+    declare_relay(query, change);
+  else
+    declare_sum(query, change);
   if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
       query.is_private())
     throw PrivacyError(
@@ -176,6 +218,39 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjace
   check_hidden(query);
   if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
+}
+
+// Each part is a query of all of its records, released `uses` times with a share of 1 / uses of 1 / z^2.
+Query declare_parts(const QuerySpec& spec, const Disjoint& rule, std::uint32_t site, Adjacency adjacency,
+                    std::uint64_t records) {
+  check_parts(spec, rule, records);
+  std::vector<Query> own_queries;
+  for (const auto& part : rule.parts) {
+    QuerySpec own = spec;
+    own.sampling = FullBatch{};
+    own.schedule = {};
+    own.bound.clip = part.clip;
+    own.noise_multiplier *= std::sqrt(static_cast<double>(part.uses));
+    own.steps = part.uses;
+    own_queries.push_back(declare_whole(own, site, adjacency, part.size));
+  }
+  Query query = *std::ranges::max_element(own_queries, {}, [](const Query& q) { return q.bound.clip; });
+  const L2Bound bound = query.bound;
+  static_cast<QuerySpec&>(query) = spec;
+  query.bound = bound;
+  query.records = records;
+  query.exact = spec.exact || spec.relay;
+  query.parts = std::move(own_queries);
+  return query;
+}
+
+}  // namespace
+
+Query Query::declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
+  const auto* rule = std::get_if<Disjoint>(&spec.sampling);
+  verify(rule || !spec.relay, "phases run over disjoint parts");
+  return rule ? declare_parts(spec, *rule, site, adjacency, records)
+              : declare_whole(spec, site, adjacency, records);
 }
 
 std::uint64_t Query::releases_before(std::uint64_t step) const {
@@ -198,10 +273,11 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
   if (const auto* cyclic = std::get_if<Cyclic>(&sampling))
     return rounds(rounds_begun(last, cyclic->parts) - rounds_begun(first, cyclic->parts));
   if (const auto* order = std::get_if<Shuffled>(&sampling)) {  // of a pass a record is in one step at most
-    const std::uint64_t parts = order->steps_per_pass();
-    return rounds(rounds_begun(last, parts) - rounds_begun(first, parts));
+    const std::uint64_t pass = order->steps_per_pass();
+    return rounds(rounds_begun(last, pass) - rounds_begun(first, pass));
   }
-  if (std::holds_alternative<Partition>(sampling)) return rounds(first == 0 ? 1 : 0);
+  if (std::holds_alternative<Partition>(sampling) || std::holds_alternative<Disjoint>(sampling))
+    return rounds(first == 0 ? 1 : 0);
   return {{whole(*this), last - first}};
 }
 
@@ -219,13 +295,20 @@ HiddenState Query::hidden_state() const {
   return state;
 }
 
+const Query& Query::at(std::uint64_t t) const {
+  const auto* rule = std::get_if<Disjoint>(&sampling);
+  return rule ? parts[rule->part_of(t)] : *this;
+}
+
 double Query::noise_scale(std::uint64_t t) const {
+  if (!parts.empty()) return is_private() ? at(t).noise_std / noise_std : 1;
   if (!hidden) return 1;
   if (t + hidden->hybrid < hidden->steps) return hidden->before_multiplier;
   return std::hypot(hidden->directional_multiplier, hidden->isotropic_multiplier);
 }
 
 double Query::clip_at(std::uint64_t t) const {
+  if (!parts.empty()) return at(t).bound.clip;
   return bound.clip * (running && t % running->leaves == 0 ? running->first_clip : 1);
 }
 

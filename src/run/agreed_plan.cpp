@@ -2,7 +2,23 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/run/plan.hpp"
 
+#include <fmt/format.h>
+
 namespace dpmpi {
+namespace {
+
+void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
+  for (const auto& query : plan.queries)
+    if (query.relay && query.is_private() && ranks > 1)
+      throw PrivacyError(fmt::format(
+          "query {}: this method keeps state between its releases that no noise protects, and all {} ranks see it. "
+          "Set privacy.trust = cluster, which puts every rank inside the boundary (the certificate says so), or "
+          "run "
+          "on one rank",
+          query.name, ranks));
+}
+
+}  // namespace
 
 Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
   std::string text;
@@ -27,7 +43,9 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
     promise.archive(archive);
     archive.finish();
   }
-  return make_plan(config, facts, std::move(promise));
+  Plan plan = make_plan(config, facts, std::move(promise));
+  if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
+  return plan;
 }
 
 }  // namespace dpmpi

@@ -18,7 +18,7 @@ double kernel_seconds(const StepCost& cost, const Machine& machine) {
 
 StepCost step_cost(const Plan& plan, const Objective& objective) {
   StepCost cost;
-  double up = 0, down = 0;
+  double up = 0, down = 0, rounds = 0;
   for (const auto& query : plan.queries) {
     const double often =
         static_cast<double>(query.steps) / static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
@@ -28,6 +28,12 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
     if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
     const double word = query.exact ? 8 : 4;
+    if (query.relay) {  // what a phase sends comes to its release
+      const double state = 8 * static_cast<double>(query.dim), sums = often * query.relay->sums;
+      rounds += sums, up += sums * state, down += sums * state;
+      cost.walks += often * query.relay->walks, cost.walked += often * query.relay->walks * state;
+    }
+    rounds += often;
     up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
     down += often * word * static_cast<double>(query.dim + 1);
     const double steps = static_cast<double>(query.steps),
@@ -35,6 +41,7 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     cost.own_values +=
         often * (share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws));
   }
+  cost.rounds = rounds;
   cost.up = static_cast<std::uint64_t>(std::ceil(up)), cost.down = static_cast<std::uint64_t>(std::ceil(down));
   return cost;
 }
@@ -42,11 +49,15 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   const double kernels = kernel_seconds(cost, machine), noise = cost.noise_values * machine.noise_seconds;
   Prediction p{.ranks = ranks};
-  p.compute = std::max(noise, (kernels + noise) / ranks);  // the root takes fewer blocks for its noise
+  p.compute = cost.walks > 0
+                  ? kernels + noise
+                  : std::max(noise, (kernels + noise) / ranks);  // the root takes fewer blocks for its noise
   p.compute += cost.own_values * machine.noise_seconds;
   const double levels = std::ceil(std::log2(ranks));  // of a reduce and of a broadcast tree
-  p.communication =
-      levels * (2 * machine.latency + static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
+  p.communication = levels * (2 * cost.rounds * machine.latency +
+                              static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
+  if (ranks > 1)
+    p.communication += ranks * (cost.walks * machine.latency + cost.walked * machine.inverse_bandwidth);
   return p;
 }
 

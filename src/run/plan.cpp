@@ -58,15 +58,23 @@ double largest_leaf(const RunningSum& running) {
   return only_first ? running.first_clip : std::max(1.0, running.first_clip);
 }
 
+// Share of the releases that a record takes part in: expected, or the largest of disjoint parts.
+double share_of_releases(const Query& q) {
+  const auto* rule = std::get_if<Disjoint>(&q.sampling);
+  if (!rule) return expected_share(q.sampling, q.records);
+  return static_cast<double>(std::ranges::max(rule->parts, {}, &Disjoint::Part::uses).uses) /
+         static_cast<double>(q.steps);
+}
+
 // Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
 // the shift of one sensitivity in one coordinate (the worst place for it), the others unshifted.
 double sampler_delta(const std::vector<Query>& queries, double mu) {
   double total = 0;
   for (const auto& q : queries) {
     if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
-    const double share = std::max(
-        expected_share(q.sampling, q.records),
-        static_cast<double>(q.running ? largest_batch(q.sampling, q.records) : 0) / static_cast<double>(q.records));
+    const double share =
+        std::max(share_of_releases(q), static_cast<double>(q.running ? largest_batch(q.sampling, q.records) : 0) /
+                                           static_cast<double>(q.records));
     // A record is part of one leaf, which shifts a few nodes of a tree or all later rows of a matrix.
     const double shifts = !q.running ? 1.0
                           : q.running->strategy == Strategy::fenwick || q.running->strategy == Strategy::full ||
@@ -99,6 +107,10 @@ double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
   return events_of(queries, first, last);
+}
+
+bool Plan::hides_times() const {
+  return std::ranges::any_of(queries, [](const Query& query) { return query.relay.has_value(); });
 }
 
 std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {

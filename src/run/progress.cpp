@@ -17,9 +17,10 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-Progress::Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps)
+Progress::Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps, bool times)
     : terminal_(mode == "bar" || (mode == "auto" && isatty(STDERR_FILENO) != 0)),
       silent_(mode == "none"),
+      times_(times),
       first_(first),
       steps_(steps) {}
 
@@ -35,10 +36,10 @@ void Progress::update(std::uint64_t done, const std::string& note) {
   const double elapsed = std::chrono::duration<double>(last_ - start_).count();
   const double rate = static_cast<double>(done - first_) / std::max(1e-9, elapsed);
   const double left = static_cast<double>(steps_ - done) / std::max(1e-9, rate);
-  const std::string line =
-      fmt::format("step {}/{} ({:.0f} %)  {:.1f} steps/s  {} left  {}", done, steps_,
-                  100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, steps_)), rate,
-                  duration_text(left), note);
+  const double percent =
+      100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, steps_));
+  const std::string times = times_ ? fmt::format("{:.1f} steps/s  {} left  ", rate, duration_text(left)) : "";
+  const std::string line = fmt::format("step {}/{} ({:.0f} %)  {}{}", done, steps_, percent, times, note);
   say("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   drawn_ = true;

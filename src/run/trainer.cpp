@@ -282,6 +282,7 @@ void Run::evaluate_and_log() {
     if (last_.auc) line["eval.auc"] = *last_.auc;
   }
   metrics_.append(line.dump());
+  if (plan_.hides_times()) return;
   const auto& t = curator_->timing();
   timing_.append(fmt::format(
       R"({{"step":{},"seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},)"
@@ -302,7 +303,7 @@ ExitCode Run::steps() {
                                        ? static_cast<std::uint64_t>(config_.report.eval_every)
                                        : std::max<std::uint64_t>(1, total / 20);
   const auto checkpoint_every = static_cast<std::uint64_t>(config_.run.checkpoint_every);
-  Progress progress(root_ ? config_.report.progress : "none", next_, total);
+  Progress progress(root_ ? config_.report.progress : "none", next_, total, !plan_.hides_times());
   started_ = Clock::now();
   StopRequests requests(config_.run, root_);
   const InPhase phase(Phase::update);
@@ -356,7 +357,8 @@ void Run::finish() {
   if (!config_.run.keep_key) wipe_key(directory_);
   remove_checkpoints(directory_);
   if (options_.quiet) return;
-  say("done in {}: {}\n", duration_text(seconds_since(started_)), note());
+  const std::string time = plan_.hides_times() ? "" : " in " + duration_text(seconds_since(started_));
+  say("done{}: {}\n", time, note());
   fmt::print("{}\n", directory_);
 }
 

@@ -45,10 +45,32 @@ struct Shuffled {
   std::uint64_t begin(std::uint64_t t) const;
   std::uint64_t end(std::uint64_t t) const { return begin(t) + (t % leaves == 0 ? first : batch); }
 };
-using SamplingRule = std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, Partition, Shuffled>;
+/// Public: the positions in the order of a shuffle (shuffle_slots), cut into consecutive parts. Releases 0, 1, ...
+/// use part 0 until its uses are spent, then part 1, and so on: no record is in two parts, and which part it is in
+/// depends on its position alone. Positions behind the last part are not used.
+struct Disjoint {
+  struct Part {
+    std::uint64_t size = 0;  ///< records, >= 1
+    std::uint64_t uses = 1;  ///< releases, >= 1
+    double clip = 1;         ///< of each record in these releases
+  };
+  /// How the places 0 .. size-1 of a part are numbered.
+  enum class Places {
+    by_slot,   ///< in the order of the shuffle: every run of places falls evenly on the blocks
+    by_block,  ///< block after block, and by slot within a block: for walks that hand a state on from rank to rank
+  };
+  std::vector<Part> parts;
+  std::uint64_t seed = 1;
+  Places places = Places::by_slot;
+  std::uint64_t uses() const;                        ///< of all parts: the releases of a run
+  std::size_t part_of(std::uint64_t t) const;        ///< the part that release t uses
+  std::uint64_t first_release(std::size_t p) const;  ///< of part p
+  std::uint64_t begin(std::size_t p) const;          ///< its first slot; begin(parts.size()): slots used in all
+};
+using SamplingRule = std::variant<Poisson, WithoutReplacement, FullBatch, Cyclic, Partition, Shuffled, Disjoint>;
 
 std::string describe(const SamplingRule& rule);
-/// Expected batch size (a public constant, the normaliser of means).
+/// Expected batch size (a public constant, the normaliser of means); of Disjoint the mean over the releases.
 double expected_batch(const SamplingRule& rule, std::uint64_t records);
 /// Largest possible batch: what sizes the integer lattice (n for Poisson, never the expectation).
 std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records);
@@ -91,6 +113,7 @@ class ShuffledBlock {
 /// where the blocks are of one size and 2^k, half belong to the first half of the blocks, up to 1 (else up to a
 /// few).
 std::vector<std::uint32_t> shuffle_slots(const Shuffled& rule, const BlockLayout& layout, std::uint64_t pass = 0);
+std::vector<std::uint32_t> shuffle_slots(std::uint64_t seed, const BlockLayout& layout);
 
 /// How a block's selected rows become micro-batches: from fixed index ranges (never by compacting the block),
 /// halved where more than `capacity` rows are selected. A record's presence changes the rows of one range only: one

@@ -19,6 +19,7 @@
 #include "dpmpi/objective/kernel.hpp"
 #include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/privacy/query.hpp"
+#include "dpmpi/privacy/relay.hpp"
 #include "dpmpi/privacy/secret.hpp"
 #include "dpmpi/privacy/sum_mask.hpp"
 
@@ -73,6 +74,12 @@ class Curator {
   /// noise shrinks with the sensitivity (of running sums only if they are adaptive).
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale = 1);
 
+  /// Release t of a query that declares a relay: runs `program` over its part on all ranks, and adds the root's
+  /// noise to the vector that it hands over. Collective; instead of draw and sum, and once per release like them.
+  /// Released by release_exact. Throws PrivacyError on several ranks unless all are trusted (mask_sums = false),
+  /// because all of them see the program's state; and if this or a later release was summed before.
+  Secret<LatticeSum> relay(const Query& query, std::uint64_t t, const PhaseProgram& program);
+
   /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Else:
   /// The sum plus noise of deviation noise_std per coordinate, of the law that the query declares, the same on all
   /// ranks, valid until the query's next release. Collective.
@@ -111,6 +118,8 @@ class Curator {
   struct Site;
   Site& site(std::uint32_t index);
   void share_keys(const std::optional<SecretKey>& key);
+  void begin_step(const Site& site, std::uint64_t t);
+  void refuse_second_sum(const Site& site, std::uint64_t t) const;
   Site& begin_release(const LatticeSum& total);
   std::uint64_t window_end(std::uint64_t step) const;
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
@@ -130,6 +139,7 @@ class Curator {
   std::unique_ptr<SecretStream> quota_;   // root only: block sizes of batches without replacement
   std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
   std::uint64_t public_key_ = 0;
+  bool ranks_trusted_;                   // with un-noised sums of all
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly
   std::vector<SecretStream> selection_;  // one for each own block
   std::uint64_t steps_ = 0, reserved_ = 0;  // steps of the plan; steps covered by ledger lines

@@ -38,6 +38,16 @@ struct RunningSum {
   bool adaptive = false;
 };
 
+/// A query whose releases are phases (Curator::relay): programs over one part of the data each, whose state between
+/// its steps is not noised. The sampling rule is Disjoint, each part is used once, and its `clip` bounds how far,
+/// in L2, one record's presence can move the vector that the phase hands over, all rounding inside the phase
+/// included. That bound is the method's to prove, for every dataset.
+struct Relay {
+  double range = 1;  ///< coordinates of that vector are cut to [-range, range] before the noise
+  double sums = 1;   ///< RelayPhase::sum in a phase, on average, for plans
+  double walks = 0;  ///< RelayPhase::walk in a phase, likewise
+};
+
 /// At which steps of the run a query is released: `times` in each step t with t mod period in [begin, end).
 /// Releases are numbered through, from 0.
 struct Schedule {
@@ -57,6 +67,7 @@ struct QuerySpec {
   std::uint64_t steps = 0;      ///< releases 0 .. steps-1 of the run; by default one in each of its steps
   Schedule schedule = {};       ///< when they are due
   std::optional<RunningSum> running = {};
+  std::optional<Relay> relay = {};
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
   /// A short sum that must be precise: on Lattice::finest, released by Curator::release_exact, 8 bytes a
@@ -87,19 +98,27 @@ struct Query : QuerySpec {
   /// events, which state noise_multiplier, never promise more noise than there is.
   double noise_std = 0;
   std::uint64_t noise_quanta = 0;  ///< discrete Gaussian: noise_std / lattice.quantum(), at most 2^36
+  /// Disjoint: each part as a query of its own, with its clip, lattice, slack, and noise: multiplier
+  /// noise_multiplier
+  /// * sqrt(uses). bound, lattice, eta, sensitivity and noise_std above are those of the part with the largest
+  /// clip.
+  std::vector<Query> parts;
 
-  /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, or if the sampling rule has
-  /// no analysis under this adjacency; ConfigError if the sum does not fit the lattice,
-  /// or the noise of a running sum the root.
+  /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, if the sampling rule has
+  /// no analysis under this adjacency, or if its parts do not fit the data; ConfigError if the sum does not fit the
+  /// lattice, or the noise of a running sum the root.
   static Query declare(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records);
 
   /// Releases that are due before a step of the run.
   std::uint64_t releases_before(std::uint64_t step) const;
   /// Events of the releases first .. last-1. A record takes part in one step of every round of a cyclic
   /// rule, so a round is one Gaussian event, charged when the round begins; and in one run of a pass of running
-  /// sums, so a pass is one tree event (parallel composition over its runs), charged when the pass begins.
+  /// sums, so a pass is one tree event (parallel composition over its runs), charged when the pass begins. Disjoint
+  /// parts are one Gaussian event in all (parallel composition), charged when the run begins.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
   bool is_private() const { return noise_multiplier > 0; }
+  /// The query that release t is part of: the part's, of disjoint parts; else this one.
+  const Query& at(std::uint64_t t) const;
 
   /// The L2 sensitivity of a sum whose contributions were clipped at scale * bound.clip, 0 < scale <= 1, over
   /// `sensitivity`: contributions and the errors of their float32 sums scale down, rounding to the lattice does
@@ -110,7 +129,8 @@ struct Query : QuerySpec {
   /// The event of a hidden run.
   HiddenState hidden_state() const;
   /// Noise std at step t over noise_std: of hidden runs, the noise in the span of the directions,
-  /// before_multiplier before the last `hybrid` steps, sqrt(directional^2 + isotropic^2) in them. Else 1.
+  /// before_multiplier before the last `hybrid` steps, sqrt(directional^2 + isotropic^2) in them; of disjoint
+  /// parts, the part's noise_std over this one. Else 1.
   double noise_scale(std::uint64_t t) const;
   /// The clip at step t before scaling.
   double clip_at(std::uint64_t t) const;

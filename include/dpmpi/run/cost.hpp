@@ -18,6 +18,9 @@ struct StepCost {
   double flops = 0;         ///< of their kernels
   double noise_values = 0;  ///< normals drawn by the root, or as much work as that
   double own_values = 0;    ///< normals that every rank draws: directions, shared noise (mean over the steps)
+  double rounds = 1;        ///< of a reduction and a broadcast: more than one where a step is a phase
+  double walks = 0;         ///< of a state from rank to rank; if there are any, the ranks work one after another
+  double walked = 0;        ///< bytes that these hand from one rank to the next
   std::uint64_t up = 0;     ///< bytes of a rank's reduce messages: 4 a coordinate while the int32 lattice fits
   std::uint64_t down = 0;   ///< bytes of the broadcasts
 };

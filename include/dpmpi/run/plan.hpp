@@ -33,6 +33,8 @@ struct Plan {
 
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;  ///< of all queries at these steps
   std::vector<Event> events() const { return events(0, steps); }
+  /// Steps are phases, whose duration follows what is secret in them: no file and no message may tell it.
+  bool hides_times() const;
 };
 
 /// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts

@@ -10,8 +10,9 @@ namespace dpmpi {
 
 class Progress {
  public:
-  /// `mode`: auto (redraws on a terminal, lines elsewhere), bar (redraws), lines, none.
-  Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps);
+  /// `mode`: auto (redraws on a terminal, lines elsewhere), bar (redraws), lines, none. `times`: with speed
+  /// and time left.
+  Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps, bool times = true);
   /// True when the next update would be shown; lets the caller skip the work of composing a note.
   bool due(std::uint64_t done) const;
   /// `note`: e.g. "epsilon 0.83  eval.accuracy 0.8412".
@@ -21,7 +22,7 @@ class Progress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool terminal_ = false, silent_ = false, drawn_ = false;
+  bool terminal_ = false, silent_ = false, times_ = true, drawn_ = false;
   std::uint64_t first_, steps_;
   Clock::time_point start_ = Clock::now(), last_ = start_;
 };
