@@ -107,7 +107,7 @@ struct PhaseRetrieval {
 };
 
 struct Poisson {
-  static constexpr LabelKind kind = LabelKind::real;
+  static constexpr LabelKind kind = LabelKind::count;
   static constexpr double curvature = infinity, slope_bound = infinity;
   /// c + h y = h e^(m - c w). The exponential is positive: c >= -h y. Its exponent is below 0 for c > max(m, 0) /
   /// w: c <= max(m, 0) / w + h; and c <= h (e^m - y) where that is positive.
@@ -124,7 +124,7 @@ struct Poisson {
     return bracketed_root(low, high, f);
   }
   /// The equation holds to 2^-50 (h y + |c|), and its slope is 1 + w e with e = h e^(m - c w) = h y + c. So c
-  /// sqrt(w) is off by 2^-50 times h y sqrt(w) / (1 + w h y) <= sqrt(h y) / 2 at most, with y <= 2^24.
+  /// sqrt(w) is off by 2^-50 times h y sqrt(w) / (1 + w h y) <= sqrt(h y) / 2 at most, with y <= largest_count.
   static double root_error(double h) { return 0x1p-39 * std::sqrt(h); }
   double value(double m, double y) const { return exp_bounded(m) - y * m; }
   double slope(double m, double y) const { return exp_bounded(m) - y; }

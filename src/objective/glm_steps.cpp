@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/glm_losses.hpp"
 #include "row_sweeps.hpp"
 
@@ -81,12 +82,22 @@ Kernel ClampedSteps::steps(std::span<const double> x, const StepRule& rule) {
 
 Kernel ClampedSteps::gradients(std::span<const double> x) { return kernel(x, Kind::gradient, 1); }
 
-Kernel ClampedSteps::kernel(std::span<const double> x, Kind kind, double step) {
+Kernel ClampedSteps::gradient_errors(std::span<const double> x) {
+  set_point(x);
+  point_norm_ = std::sqrt(squared_norm(x.data(), x.size()));
+  return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add_errors(rows, bound, sum); };
+}
+
+void ClampedSteps::set_point(std::span<const double> x) {
   verify(x.size() == objective_.dim(), "a point of another dimension");
   // So large that no projected iterate meets it, so small that no margin overflows.
   verify(std::all_of(x.begin(), x.end(), [](double v) { return std::abs(v) <= 1e150; }),
          "a point of size <= 1e150");
   sweeps_->set_point(x);
+}
+
+Kernel ClampedSteps::kernel(std::span<const double> x, Kind kind, double step) {
+  set_point(x);
   kind_ = kind;
   step_ = step;
   return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); };
@@ -147,6 +158,37 @@ void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulato
       for (std::size_t j = 0; j < sum.dim(); ++j) sum.hot()[j] += static_cast<std::int32_t>(tile_sum_[j]);
     }
     tile = next;
+  }
+}
+
+void ClampedSteps::add_errors(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  verify(sum.dim() == 1 && sum.wide() != nullptr, "one sum of 64 bits");
+  const double margin_error = (static_cast<double>(objective_.dim()) + 16) * 0x1p-53 * point_norm_;
+  const double scale = sum.lattice().scale();
+  TileOf margin, low, high, at_low, at_high;
+  for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
+    const Tile tile = Tile::of(rows, first);
+    const TileData data = data_of(rows.records, tile, bound.clip);
+    sweeps_->load(rows.records, tile, Tile::of(rows, first + tile_rows));
+    sweeps_->margins(margin);
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      const double at = data.limit[r] > 0 ? margin[r] : 0;
+      // The last term: the ends themselves are rounded.
+      const double off = margin_error * std::sqrt(data.weight[r]) + 0x1p-52 * std::abs(at);
+      low[r] = at - off;
+      high[r] = at + off;
+    }
+    phi_.slopes(low, data.label, at_low);
+    phi_.slopes(high, data.label, at_high);
+    sum.begin(tile.count);
+    for (std::size_t r = 0; r < tile.count; ++r) {
+      const double limit = data.limit[r];
+      if (limit == 0) continue;
+      // Slopes are computed to a few roundings.
+      const double width = std::clamp(at_high[r], -limit, limit) - std::clamp(at_low[r], -limit, limit);
+      const double error = std::min((width + 0x1p-48 * limit) * std::sqrt(data.weight[r]), 2 * bound.clip);
+      sum.wide()[0] += static_cast<std::int64_t>(std::ceil(error * scale));
+    }
   }
 }
 

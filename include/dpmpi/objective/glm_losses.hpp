@@ -61,7 +61,7 @@ std::unique_ptr<ScalarLoss> pinball_loss(double quantile);  ///< (1 - quantile) 
 std::unique_ptr<ScalarLoss> capped_l1_loss(double cap);     ///< min(|r|, cap): not convex
 std::unique_ptr<ScalarLoss> phase_retrieval_loss();         ///< ||m| - y|, amplitude phase retrieval: not convex
 
-// Counts, y = 0, 1, 2, ... 2^24.
+// Counts y.
 std::unique_ptr<ScalarLoss> poisson_loss();  ///< exp(m) - y m
 
 // Classification, y = -1 or +1; z = y m.

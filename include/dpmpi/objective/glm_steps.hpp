@@ -50,6 +50,12 @@ class ClampedSteps {
   /// The same with c = phi'(<a, x>) and bound.clip = C: the sum of gradients of the C-Lipschitz envelopes.
   Kernel gradients(std::span<const double> x);
 
+  /// The sum, in one dimension, of bounds on how far the contributions of gradients() are from exact ones before
+  /// they are rounded to its lattice: what a certificate of a small gradient has to add. A margin that is wrong by
+  /// delta leaves phi' between its values at both ends, clamped, because phi is convex; kinks are covered.
+  /// bound.clip = C as there; a term is at most 2 C, rounded up. Secret like the sum itself.
+  Kernel gradient_errors(std::span<const double> x);
+
   /// x -= c a for one row, the same bits as x - (sum of steps() over this row): the sum's exact value is
   /// subtracted in double. Local; allocates nothing.
   void walk(const Rows& row, const StepRule& rule, const L2Bound& bound, const Lattice& lattice,
@@ -64,13 +70,15 @@ class ClampedSteps {
   struct Coefficients;
   Kernel kernel(std::span<const double> x, Kind kind, double step);
   void check(StepMode mode, double step) const;
+  void set_point(std::span<const double> x);
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
+  void add_errors(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
 
   const Objective& objective_;
   const ScalarLoss& phi_;
   std::unique_ptr<RowSweeps> sweeps_;
   Kind kind_ = Kind::proximal;
-  double step_ = 0;
+  double step_ = 0, point_norm_ = 0;
   AlignedVector<std::int64_t> tile_sum_;  // for int32 accumulators
 };
 
