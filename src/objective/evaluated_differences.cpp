@@ -17,7 +17,6 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
         frames_(frames),
         radius_(rule.radius),
         l2_(rule.l2),
-        step_(objective.dim()),
         point_(objective.dim()),
         along_(frames.count()) {}
 
@@ -29,10 +28,7 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
     direction_ = reading / 2;
     forward_ = reading % 2 == 0;
     next_ = 0;
-    if (forward_) form_step();
-    const double sign = forward_ ? 1 : -1;
-    for (std::size_t j = 0; j < w_.size(); ++j)
-      point_[j] = static_cast<float>(w_[j] + sign * static_cast<double>(step_[j]));
+    form_point();
     objective_.prepare(point_);
   }
 
@@ -40,18 +36,20 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
   const double* differences(const Rows& rows) override { return evaluate(rows); }
 
  private:
-  /// xi u_k in float32, as the points are: both points of a pair move by the same step.
-  void form_step() {
-    double& along = along_[direction_];
-    along = 0;
+  /// w + xi u_k or w - xi u_k, with the step in float32, as the points are: both points of a pair move by the same
+  /// one. It is made again for the second point: a place of its own would take as much memory as the model.
+  void form_point() {
+    const double sign = forward_ ? 1 : -1;
+    double along = 0;
     for (std::size_t first = 0; first < w_.size(); first += frames_.tile_rows()) {
       const std::size_t rows = std::min(frames_.tile_rows(), w_.size() - first);
       const double* u = frames_.tile(first, rows) + direction_;
       for (std::size_t j = first; j < first + rows; ++j, u += frames_.count()) {
-        step_[j] = static_cast<float>(radius_ * *u);
+        point_[j] = static_cast<float>(w_[j] + sign * static_cast<double>(static_cast<float>(radius_ * *u)));
         along = std::fma(w_[j], *u, along);
       }
     }
+    along_[direction_] = along;
   }
 
   /// Takes the losses of the next rows of this reading. Of the last point: the rows' differences.
@@ -73,7 +71,7 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
   Frames& frames_;
   double radius_, l2_;
   std::span<const double> w_;
-  std::vector<float> step_, point_;
+  std::vector<float> point_;
   std::vector<double> along_;  // <w, u_k>
   std::vector<double> losses_, differences_;
   std::size_t direction_ = 0, next_ = 0;
