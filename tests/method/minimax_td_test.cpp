@@ -40,13 +40,16 @@ Outcome run(const std::string& method, double multiplier, const char* rate) {
     given["difference_dual_slope"] = "1.9";
   }
   testing::Trial trial(method, given, multiplier, make_td(table), logged_moves(), Adjacency::add_remove, 5);
-  const Records& records = trial.shard.blocks[0].records;
+  const auto projected_error = [&] {
+    trial.objective->prepare(trial.method->iterate());
+    return trial.objective->measures(trial.comm, trial.shard).at(0).value;
+  };
   const std::vector<double> values = GridWorld::values(table.discount);
   Outcome outcome{};
-  outcome.first_error = projected_bellman_error(table, trial.iterate(), records);
+  outcome.first_error = projected_error();
   trial.run(trial.steps);
   const auto w = trial.iterate();
-  outcome.last_error = projected_bellman_error(table, w, records);
+  outcome.last_error = projected_error();
   for (std::size_t cell = 0; cell < 15; ++cell)
     outcome.value_error = std::max(outcome.value_error, std::abs(static_cast<double>(w[cell]) - values[cell]));
   return outcome;

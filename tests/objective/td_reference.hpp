@@ -2,9 +2,11 @@
 // The saddle form of the projected Bellman error record by record in plain double loops.
 
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <vector>
 
+#include "dpmpi/data/environments.hpp"
 #include "dpmpi/objective/td.hpp"
 #include "objective/random_records.hpp"
 
@@ -62,6 +64,23 @@ class TdReference {
     double e = 0;
     for (std::size_t j = 0; j < dim(); ++j) e += psi[j] * w[dim() + j];
     return error(i, w.first(dim())) * e - 0.5 * e * e;
+  }
+
+  /// 1/2 b^T (G + mu I)^-1 b over all records, by elimination.
+  double projected_error(std::span<const double> theta) const {
+    const std::size_t d = dim();
+    std::vector<double> b(d), G(d * d);
+    const auto n = static_cast<double>(records_.count);
+    for (std::size_t i = 0; i < records_.count; ++i) {
+      const auto psi = features(i, theta);
+      for (std::size_t j = 0; j < d; ++j) {
+        b[j] += error(i, theta) * psi[j] / n;
+        for (std::size_t k = 0; k < d; ++k) G[j * d + k] += psi[j] * psi[k] / n;
+      }
+    }
+    for (std::size_t j = 0; j < d; ++j) G[j * d + j] += settings_.dual_l2;
+    const std::vector<double> omega = solve_linear(G, b);
+    return std::inner_product(b.begin(), b.end(), omega.begin(), 0.0) / 2;
   }
 
   /// By central differences of l.

@@ -214,6 +214,28 @@ TEST(TdTraps, T18PublicTermsAreNotClipped) {
 
 // ---- known values ----
 
+double projected_error(SaddleObjective& td, const Point& w, const Records& records) {
+  Shard shard;
+  shard.blocks.push_back({0, 0, records});
+  td.prepare(w);
+  const auto measures = td.measures(Communicator::alone(), shard);
+  EXPECT_EQ(measures.at(0).name, "projected_bellman_error");
+  return measures.at(0).value;
+}
+
+TEST(Td, ProjectedErrorIsThatOfElimination) {
+  for (const TdSettings& settings :
+       {network, linear, TdSettings{.state = 2, .hidden = 9, .bias = 0, .dual_l2 = 0.01}}) {
+    const auto td = make_td(settings);
+    const Records records = random_transitions(40, settings.state, 5, settings.bias);
+    for (const double size : {0.1, 0.5, 3.0}) {
+      const Point w = random_point(td->dim(), 6, size);
+      const double expected = TdReference(settings, records).projected_error(widened(w));
+      EXPECT_NEAR(projected_error(*td, w, records), expected, 1e-8 * (1 + expected)) << size;
+    }
+  }
+}
+
 /// Every action in every cell, once: the mean over records is that of the random policy.
 Records all_moves() {
   Records r;
@@ -284,10 +306,9 @@ TEST(Td, GridWorldHasItsKnownValues) {
     return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   };
   const double at_values = mean_loss(theta), at_zero = mean_loss(Point(td->dim()));
-  EXPECT_LT(projected_bellman_error(settings, theta, moves), 1e-12);
+  EXPECT_LT(projected_error(*td, theta, moves), 1e-12);
   // At zero values delta = -1: b is minus the share 1/15 of each cell, and so is G + mu I but for its sign and mu.
-  EXPECT_NEAR(projected_bellman_error(settings, Point(td->dim()), moves), 0.5 * (1.0 / 15) / (1.0 / 15 + 0.1),
-              1e-9);
+  EXPECT_NEAR(projected_error(*td, Point(td->dim()), moves), 0.5 * (1.0 / 15) / (1.0 / 15 + 0.1), 1e-9);
   EXPECT_NEAR(at_zero, 1, 1e-6) << "the squared reward";
   EXPECT_LT(at_values, at_zero);
 }
