@@ -82,6 +82,36 @@ TEST(Transitions, FollowOneAnother) {
   }
 }
 
+// An episode's row holds the transitions of the walk one after another, up to its room, and zeros.
+TEST(Transitions, EpisodesAreRunsOfThem) {
+  for (const char* kind : {"cartpole", "gridworld"}) {
+    GenerateOptions o;
+    o.kind = kind;
+    const Records walk = generate_records(o, 0, 3000);
+    o.episode_steps = 20;
+    const Records all = generate_records(o, 0, 60);
+    const std::size_t width = transition_features(kind) + 1;
+    ASSERT_EQ(all.features, 20 * width);
+    std::size_t i = 0, cut = 0, ended = 0;
+    for (std::size_t e = 0; e < all.count; ++e) {
+      const auto steps = static_cast<std::size_t>(all.label[e]);
+      ASSERT_TRUE(steps >= 1 && steps <= 20);
+      for (std::size_t t = 0; t < 20; ++t) {
+        const float* step = all.row_f32(e) + t * width;
+        for (std::size_t j = 0; j + 1 < width; ++j) EXPECT_EQ(step[j], t < steps ? walk.row_f32(i + t)[j] : 0.0F);
+        EXPECT_EQ(step[width - 1], t < steps ? walk.label[i + t] : 0.0F);
+      }
+      while (walk.row_f32(i)[width - 2] == 0) ++i;  // to the end of the episode
+      ++i, ++(all.row_f32(e)[(steps - 1) * width + width - 2] == 1 ? ended : cut);
+    }
+    EXPECT_TRUE(cut > 0 && ended > 0);
+    EXPECT_EQ(record_bytes(generate_records(o, 40, 20), 3), record_bytes(all, 43));
+  }
+  GenerateOptions o;
+  o.episode_steps = 20;
+  EXPECT_THROW(generate_records(o, 0, 5), ConfigError) << "blobs have no episodes";
+}
+
 TEST(Transitions, AreTheSameInEveryPart) {
   for (const char* kind : {"cartpole", "acrobot", "gridworld"}) {
     GenerateOptions o;

@@ -1,6 +1,7 @@
 #pragma once
 // The saddle form of the projected Bellman error record by record in plain double loops.
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
@@ -20,6 +21,25 @@ inline Records random_transitions(std::size_t count, std::size_t state, unsigned
     float& terminal = r.f32[i * r.stride + 2 * state];
     terminal = terminal > 0.7F ? 1.0F : 0.0F;
     update_norm(r, i);
+  }
+  return r;
+}
+
+/// Records of `steps` transitions of `one`, record e those from e * steps on; each says that it has fewer, one for
+/// the first, two for the second, and so on around.
+inline Records episodes_of(const Records& one, std::size_t steps) {
+  const std::size_t width = one.features + 1;
+  Records r;
+  r.count = one.count / steps, r.features = steps * width, r.stride = round_up(r.features, 16), r.bias = one.bias;
+  r.f32.assign(r.count * r.stride, 0.0F), r.label.assign(r.count, 0.0F), r.norm.assign(r.count, 0.0F);
+  for (std::size_t e = 0; e < r.count; ++e) {
+    for (std::size_t t = 0; t < steps; ++t) {
+      float* to = r.f32.data() + e * r.stride + t * width;
+      std::copy_n(one.row_f32(e * steps + t), one.features, to);
+      to[one.features] = one.label[e * steps + t];
+    }
+    r.label[e] = static_cast<float>(e % steps + 1);
+    update_norm(r, e);
   }
   return r;
 }
