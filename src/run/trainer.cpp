@@ -35,7 +35,7 @@ namespace dpmpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t compare_every = 256;  // steps
+constexpr std::uint64_t compare_every = 50;  // steps
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }

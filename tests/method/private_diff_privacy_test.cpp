@@ -243,7 +243,7 @@ void audit_one_query(std::uint64_t runs, double power) {
 TEST(PrivateDiffPrivacy, AnAuditOfOneQueryStaysBelowItsEpsilonAndHasPower) { audit_one_query(10000, 1.7); }
 TEST(PrivateDiffPrivacy, SlowAuditOfOneQuery) { audit_one_query(100000, 2.0); }
 
-// Without a known key two runs differ.
+// T14. Without a known key two runs differ.
 TEST(PrivateDiffPrivacy, TrapNoiseHasAKeyOfItsOwn) {
   std::vector<std::vector<float>> ends;
   for (int run = 0; run < 2; ++run) {
