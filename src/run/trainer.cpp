@@ -36,7 +36,7 @@ namespace dpmpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t compare_every = 256;  // steps
+constexpr std::uint64_t compare_every = 50;  // steps
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -260,6 +260,8 @@ std::string Run::note() {
     text += fmt::format("  eval.loss {:.4f}", last_.loss);
     if (last_.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *last_.accuracy);
     if (last_.auc) text += fmt::format("  eval.auc {:.4f}", *last_.auc);
+    for (const Measure& measure : last_.measures)
+      text += fmt::format("  eval.{} {:.4f}", measure.name, measure.value);
   }
   return text;
 }
@@ -279,6 +281,7 @@ void Run::evaluate_and_log() {
     line["eval.loss"] = last_.loss;
     if (last_.accuracy) line["eval.accuracy"] = *last_.accuracy;
     if (last_.auc) line["eval.auc"] = *last_.auc;
+    for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
   metrics_.append(line.dump());
   if (plan_.hides_times()) return;

@@ -256,6 +256,23 @@ TEST_F(Invariance, EveryMinMaxVariant) {
   }
 }
 
+TEST_F(Invariance, Episodes) {
+  const auto file = [](const char* part) { return fmt::format("{}/episodes{}.csv", folder(), part); };
+  if (testing::world().is_root()) {
+    GenerateOptions options;
+    options.kind = "cartpole";
+    options.records = 301, options.eval_records = 103, options.episode_steps = 8;
+    options.output = file("");
+    generate(options);
+  }
+  testing::world().barrier();
+  Settings settings = options_of("private-diff", "td");
+  settings.insert(settings.end(),
+                  {"data.train=" + file(""), "data.eval=" + file("-eval"), "data.features=80", "objective.name=td",
+                   "objective.unit=episode", "objective.episode_steps=8", "method.name=private-diff"});
+  expect_same({1, 3, 8}, settings, "episodes");
+}
+
 TEST_F(Invariance, EveryUpdateRule) {
   for (const char* update : {"method.momentum=0.9", "method.optimizer=adam", "method.average=0.9",
                              "method.schedule=cosine", "method.clipping=per_layer", "objective.l2=0.1"}) {

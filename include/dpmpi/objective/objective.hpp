@@ -16,10 +16,11 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/core/lattice.hpp"
 #include "dpmpi/core/options.hpp"
 #include "dpmpi/core/random.hpp"
-#include "dpmpi/data/records.hpp"
+#include "dpmpi/data/blocks.hpp"
 #include "dpmpi/objective/directions.hpp"
 
 namespace dpmpi {
@@ -58,6 +59,12 @@ struct ParameterGroup {
   std::size_t offset = 0, rows = 0, cols = 0;  ///< rows x cols, row-major at offset
 };
 
+/// What a record set says of a point, beyond losses and scores.
+struct Measure {
+  std::string name;
+  double value = 0;
+};
+
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -87,6 +94,9 @@ class Objective {
   virtual void scores(const Rows& rows, std::span<float> out) = 0;
   /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
   virtual float decision_threshold() const { return 0; }
+  /// Measures of a public evaluation set at w that are no means over records. The same bits on all ranks, on any
+  /// number of them. Collective.
+  virtual std::vector<Measure> measures(const Communicator& /*comm*/, const Shard& /*shard*/) { return {}; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
