@@ -38,6 +38,7 @@ class Mlp final : public Objective {
 
   void prepare(std::span<const float> w) override;
   void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+  void prepare_part(std::size_t first, std::span<const float> part) override { network_.load_part(first, part); }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;

@@ -77,6 +77,7 @@ TEST_P(Networks, KeepTheContract) {
   check_tiny_differences(property);
   check_difference_symmetry(property);
   check_regularizer_stays_out(property);
+  check_parts(property);
   check_no_allocation(property);
   property.tolerance = 1e-3;  // outputs rounded to float32 (2^-24), divided by a step of 1e-3
   check_directional_differences(property);

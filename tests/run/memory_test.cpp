@@ -37,6 +37,25 @@ class RunMemory : public testing::RunFolder {
         run_, folder_, features, evaluation);
   }
 
+  /// A network of 2000 features and so many hidden units on dense records.
+  void configure_network(std::size_t hidden) {
+    std::filesystem::remove_all(run_);
+    std::ofstream data(folder_ + "/dense.csv");
+    for (int i = 0; i < 16; ++i) {
+      data << i % 2;
+      for (int j = 0; j < 2000; ++j) data << ',' << (i * j) % 7;
+      data << '\n';
+    }
+    data.close();
+    std::ofstream(config_) << fmt::format(
+        "[run]\ndir = {}\n[data]\nblocks = 1\ntrain = {}/dense.csv\nheader = no\nlabel = 0\n[objective]\nname = "
+        "mlp\n"
+        "hidden = {}\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 4\nsteps = 1\nrate = "
+        "0.01\n"
+        "ball = 10\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nadjacency = replace_one\n",
+        run_, folder_, hidden);
+  }
+
   /// Peak resident bytes of a run, of which a part is done.
   static double peak(const std::string& fault, const std::string& what, int code) {
     const auto outcome =
@@ -74,6 +93,16 @@ TEST_F(RunMemory, EvaluatingTakesFourMore) {
     whole[i] = peak("none", config_, 0);
   }
   EXPECT_NEAR((whole[1] - whole[0]) / more, 12, 2);
+}
+
+// A network's packed weights are moved to the probed points part by part: no point stands in memory.
+TEST_F(RunMemory, ANetworkTakesFourMore) {
+  double whole[2];
+  for (const int i : {0, 1}) {
+    configure_network(500 * (1 + static_cast<std::size_t>(i)));
+    whole[i] = peak("none", config_, 0);
+  }
+  EXPECT_NEAR((whole[1] - whole[0]) / (500 * 2001), 12, 2);
 }
 
 #endif

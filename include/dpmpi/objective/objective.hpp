@@ -87,6 +87,10 @@ class Objective {
   /// call.
   virtual void prepare(std::span<const float> w) = 0;
   virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
+  /// The same as prepare() for a point that is told in parts, in ascending order without gaps, `part` being
+  /// coordinates first, first + 1, ...; only losses() and scores() may follow the last one. So a point that is made
+  /// on the fly need not be stored by who makes it; this version, for objectives that need all of it, stores it.
+  virtual void prepare_part(std::size_t first, std::span<const float> part);
 
   /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
@@ -133,7 +137,7 @@ class Objective {
 
  private:
   std::span<const double> probe_x_, probe_y_;
-  std::vector<float> probe_point_;
+  std::vector<float> probe_point_, parts_;
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:
