@@ -98,12 +98,14 @@ class MlpReference {
 
   double activation(double s) const {
     if (shape_.activation == Activation::relu) return std::max(0.0, s);
+    if (shape_.activation == Activation::leaky_relu) return s > 0 ? s : static_cast<double>(leak) * s;
     return shape_.activation == Activation::tanh ? std::tanh(s) : std::log1p(std::exp(s));
   }
 
   /// activation' written in a = activation(s).
   double slope(double a) const {
     if (shape_.activation == Activation::relu) return a > 0 ? 1 : 0;
+    if (shape_.activation == Activation::leaky_relu) return a > 0 ? 1 : static_cast<double>(leak);
     return shape_.activation == Activation::tanh ? 1 - a * a : 1 - std::exp(-a);
   }
 
