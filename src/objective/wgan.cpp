@@ -8,13 +8,14 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/ball.hpp"
 #include "dpmpi/objective/mlp_pass.hpp"
 #include "dpmpi/objective/wgan_fakes.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr std::size_t evaluated_fakes = 1024, shown_fakes = 64, shown_across = 8;
+constexpr std::size_t shown_across = 8;
 
 [[noreturn]] void no_record() { throw BugError("a generator's gradient touches no record"); }
 
@@ -68,8 +69,9 @@ class Wgan final : public SaddleObjective {
   NumericSlack primal_difference_slack() const override { no_record(); }
 
  private:
-  PublicStream latents(const char* purpose, std::uint64_t step = 0) const {
-    return {settings_.seed, purpose, step};
+  /// Of a step, no two of which share one.
+  Latents latents(const PublicStream& stream, std::uint64_t step) const {
+    return {stream, settings_.fakes, step * settings_.fakes};
   }
 
   WganSettings settings_;
@@ -79,6 +81,8 @@ class Wgan final : public SaddleObjective {
   mutable WganFakes fakes_;  ///< scratch: it is loaded with the point before each use
   std::span<const float> w_;
   std::optional<double> fake_score_;  ///< at w_
+  PublicStream critic_latents_{settings_.seed, "wgan critic"}, generator_latents_{settings_.seed, "wgan generator"};
+  Latents evaluated_{{settings_.seed, "wgan evaluation"}, 1024}, shown_{{settings_.seed, "wgan sheet"}, 64};
 };
 
 std::vector<ParameterGroup> Wgan::groups() const {
@@ -113,7 +117,7 @@ void Wgan::prepare(std::span<const float> w) {
 void Wgan::losses(const Rows& rows, std::span<double> out) {
   if (!fake_score_) {
     fakes_.load(w_);
-    fake_score_ = fakes_.mean_score(latents("wgan evaluation"), evaluated_fakes);
+    fake_score_ = fakes_.mean_score(evaluated_);
   }
   for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
     pass_.forward(part);
@@ -130,10 +134,10 @@ void Wgan::scores(const Rows& rows, std::span<float> out) {
 }
 
 std::optional<GreyImage> Wgan::picture(std::span<const float> w) {
-  std::vector<float> images(shown_fakes * settings_.critic.units.front());
+  std::vector<float> images(shown_.count * settings_.critic.units.front());
   fakes_.load(w);
-  fakes_.generate(latents("wgan sheet"), shown_fakes, images);
-  return sheet(images, shown_fakes, settings_.rows, settings_.columns, shown_across);
+  fakes_.generate(shown_, images);
+  return sheet(images, shown_.count, settings_.rows, settings_.columns, shown_across);
 }
 
 void Wgan::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
@@ -143,20 +147,18 @@ void Wgan::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, La
 
 void Wgan::add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
   fakes_.load(w);
-  fakes_.add_critic_gradient(latents("wgan critic", step), settings_.fakes, -1, gradient);
+  fakes_.add_critic_gradient(latents(critic_latents_, step), -1, gradient);
   for (std::size_t j = 0; j < gradient.size(); ++j)
     gradient[j] -= 2 * settings_.penalty * static_cast<double>(w[primal_dim() + j]);
 }
 
 void Wgan::add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
   fakes_.load(w);
-  fakes_.add_generator_gradient(latents("wgan generator", step), settings_.fakes, -1, gradient);
+  fakes_.add_generator_gradient(latents(generator_latents_, step), -1, gradient);
 }
 
 void Wgan::project_dual(std::span<float> y) const {
-  if (settings_.weight_bound == 0) return;
-  const auto bound = static_cast<float>(settings_.weight_bound);
-  for (float& value : y) value = std::clamp(value, -bound, bound);
+  if (settings_.dual_radius > 0) project_to_ball(y, settings_.dual_radius);
 }
 
 MlpShape network(std::size_t inputs, float bias, const std::vector<std::int64_t>& hidden, std::size_t outputs) {
@@ -177,9 +179,8 @@ class WganBuilder final : public ObjectiveEntry::Builder {
         .add("image_columns", columns_, "columns of an image's pixels", Range::at_least(1))
         .add("fakes", fakes_, "images that each network is shown in a step", Range::at_least(1))
         .add("penalty", penalty_, "lambda of the public term -lambda |critic's weights|^2", Range::non_negative())
-        .add("weight_bound", weight_bound_,
-             "largest absolute value of a weight of the critic, which is projected there (0: none)",
-             Range::non_negative())
+        .add("dual_radius", dual_radius_,
+             "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())
         .add("seed", seed_, "public seed of the u", Range::at_least(0));
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
@@ -196,7 +197,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
                       .columns = size(columns_),
                       .fakes = size(fakes_),
                       .penalty = penalty_,
-                      .weight_bound = weight_bound_,
+                      .dual_radius = dual_radius_,
                       .seed = static_cast<std::uint64_t>(seed_)});
   }
   LabelKind label_kind() const override { return LabelKind::real; }
@@ -204,7 +205,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
  private:
   std::vector<std::int64_t> generator_ = {128, 256, 512, 1024}, critic_ = {512, 256};
   std::int64_t latent_ = 100, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
-  double penalty_ = 1e-3, weight_bound_ = 0;
+  double penalty_ = 1e-3, dual_radius_ = 0;
 };
 
 const ObjectiveRegistration wgan{
@@ -223,8 +224,8 @@ std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
         "are the same numbers");
   if (settings.critic.units.back() != 1) throw ConfigError("objective wgan: a critic has one output");
   if (settings.fakes == 0) throw ConfigError("objective.fakes must be 1 or more");
-  if (!(settings.penalty >= 0) || !(settings.weight_bound >= 0))
-    throw ConfigError("objective.penalty and objective.weight_bound must be 0 or more");
+  if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))
+    throw ConfigError("objective.penalty and objective.dual_radius must be 0 or more");
   return std::make_unique<Wgan>(std::move(settings));
 }
 

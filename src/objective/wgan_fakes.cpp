@@ -37,14 +37,14 @@ void WganFakes::load(std::span<const float> w) {
   first_layer_.set(critic.data(), critic_shape_.outputs(0), critic_shape_.inputs(0));
 }
 
-/// visit(first, rows, padded rows) with the images of latents first .. first + rows - 1 in image_.
+/// visit(place of the first, rows, padded rows) with images in image_, part after part.
 template <class Visit>
-void WganFakes::for_each_part(const PublicStream& latents, std::size_t count, Visit visit) {
+void WganFakes::for_each_part(const Latents& latents, Visit visit) {
   const std::size_t units = generator_shape_.inputs(0), last = generator_shape_.layers();
-  for (std::size_t first = 0; first < count; first += rows_at_once) {
-    const std::size_t rows = std::min(rows_at_once, count - first), padded = round_up(rows, 16);
+  for (std::size_t first = 0; first < latents.count; first += rows_at_once) {
+    const std::size_t rows = std::min(rows_at_once, latents.count - first), padded = round_up(rows, 16);
     for (std::size_t r = 0; r < rows; ++r)
-      latents.normals((first + r) * round_up(units, 2), std::span(latent_.row(r), units));
+      latents.stream.normals((latents.first + first + r) * round_up(units, 2), std::span(latent_.row(r), units));
     generator_.forward(latent_, padded);
     Scratch<float>& outputs = generator_.level(last);
     apply(Activation::tanh, outputs.row(0), padded * outputs.width);
@@ -71,30 +71,28 @@ void WganFakes::add(const MlpShape& shape, const Scratch<float>& input, const Ml
   }
 }
 
-double WganFakes::mean_score(const PublicStream& latents, std::size_t count) {
+double WganFakes::mean_score(const Latents& latents) {
   double total = 0;
-  for_each_part(latents, count, [&](std::size_t, std::size_t rows, std::size_t padded) {
+  for_each_part(latents, [&](std::size_t, std::size_t rows, std::size_t padded) {
     score(padded);
     for (std::size_t r = 0; r < rows; ++r)
       total += static_cast<double>(critic_.level(critic_shape_.layers()).row(r)[0]);
   });
-  return total / static_cast<double>(count);
+  return total / static_cast<double>(latents.count);
 }
 
-void WganFakes::add_critic_gradient(const PublicStream& latents, std::size_t count, double factor,
-                                    std::span<double> gradient) {
-  PublicSum sum{gradient, factor / static_cast<double>(count)};
-  for_each_part(latents, count, [&](std::size_t, std::size_t rows, std::size_t padded) {
+void WganFakes::add_critic_gradient(const Latents& latents, double factor, std::span<double> gradient) {
+  PublicSum sum{gradient, factor / static_cast<double>(latents.count)};
+  for_each_part(latents, [&](std::size_t, std::size_t rows, std::size_t padded) {
     backward(rows, padded);
     add(critic_shape_, image_, critic_, critic_gradient_, padded, sum);
   });
 }
 
-void WganFakes::add_generator_gradient(const PublicStream& latents, std::size_t count, double factor,
-                                       std::span<double> gradient) {
-  PublicSum sum{gradient, factor / static_cast<double>(count)};
+void WganFakes::add_generator_gradient(const Latents& latents, double factor, std::span<double> gradient) {
+  PublicSum sum{gradient, factor / static_cast<double>(latents.count)};
   const std::size_t last = generator_shape_.layers();
-  for_each_part(latents, count, [&](std::size_t, std::size_t rows, std::size_t padded) {
+  for_each_part(latents, [&](std::size_t, std::size_t rows, std::size_t padded) {
     backward(rows, padded);
     const Scratch<float>& from = critic_.delta(1);
     Scratch<float>&images = generator_.level(last), &delta = generator_.delta(last);
@@ -105,10 +103,10 @@ void WganFakes::add_generator_gradient(const PublicStream& latents, std::size_t 
   });
 }
 
-void WganFakes::generate(const PublicStream& latents, std::size_t count, std::span<float> images) {
+void WganFakes::generate(const Latents& latents, std::span<float> images) {
   const std::size_t features = critic_shape_.inputs(0);
-  verify(images.size() == count * features, "there is room for the images");
-  for_each_part(latents, count, [&](std::size_t first, std::size_t rows, std::size_t) {
+  verify(images.size() == latents.count * features, "there is room for the images");
+  for_each_part(latents, [&](std::size_t first, std::size_t rows, std::size_t) {
     for (std::size_t r = 0; r < rows; ++r)
       std::copy_n(image_.row(r), features, images.data() + (first + r) * features);
   });

@@ -68,8 +68,12 @@ class MlpReference {
 
   /// Level 0 (features) .. layers() (outputs), without the constants.
   std::vector<std::vector<double>> levels(std::size_t i, std::span<const double> w) const {
-    std::vector<std::vector<double>> level(1);
-    for (std::size_t j = 0; j < shape_.units[0]; ++j) level[0].push_back(feature(records_, i, j));
+    std::vector<double> input;
+    for (std::size_t j = 0; j < shape_.units[0]; ++j) input.push_back(feature(records_, i, j));
+    return levels(input, w);
+  }
+  std::vector<std::vector<double>> levels(const std::vector<double>& input, std::span<const double> w) const {
+    std::vector<std::vector<double>> level{input};
     for (std::size_t l = 0; l < shape_.layers(); ++l) {
       level.emplace_back();
       for (std::size_t o = 0; o < shape_.outputs(l); ++o) {

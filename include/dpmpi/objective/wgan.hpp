@@ -20,7 +20,7 @@ struct WganSettings {
   std::size_t columns = 0;  ///< likewise
   std::size_t fakes = 256;  ///< of a step, for each network
   double penalty = 1e-3;    ///< lambda
-  double weight_bound = 0;  ///< Y: every weight of the critic is in [-bound, bound]; 0: no bound
+  double dual_radius = 0;   ///< Y: the norm of all weights of the critic is at most this; 0: no bound
   std::uint64_t seed = 1;   ///< public: of all latents
 };
 

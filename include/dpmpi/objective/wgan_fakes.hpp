@@ -12,8 +12,15 @@
 
 namespace dpmpi {
 
-/// Values at a point w = (generator, critic). Latent i of a stream is its normals from number i round_up(latent, 2)
-/// on. All local, and the same bits on every rank.
+/// Latents number first .. first + count - 1 of a stream: latent i is its normals from number i round_up(units, 2)
+/// on.
+struct Latents {
+  PublicStream stream;
+  std::size_t count;
+  std::uint64_t first = 0;
+};
+
+/// Values at a point w = (generator, critic). All local, and the same bits on every rank.
 class WganFakes {
  public:
   /// The generator's outputs go through tanh; they are the critic's features, and it has one output. The shapes
@@ -21,20 +28,18 @@ class WganFakes {
   WganFakes(const MlpShape& generator, const MlpShape& critic);
   void load(std::span<const float> w);
 
-  /// The mean of D(G(u)) over the first `count` latents.
-  double mean_score(const PublicStream& latents, std::size_t count);
+  /// The mean of D(G(u)) over the latents.
+  double mean_score(const Latents& latents);
   /// gradient += factor * the mean over them of grad D(G(u)) by the critic's weights.
-  void add_critic_gradient(const PublicStream& latents, std::size_t count, double factor,
-                           std::span<double> gradient);
+  void add_critic_gradient(const Latents& latents, double factor, std::span<double> gradient);
   /// The same by the generator's weights.
-  void add_generator_gradient(const PublicStream& latents, std::size_t count, double factor,
-                              std::span<double> gradient);
+  void add_generator_gradient(const Latents& latents, double factor, std::span<double> gradient);
   /// G(u), row after row of the critic's features.
-  void generate(const PublicStream& latents, std::size_t count, std::span<float> images);
+  void generate(const Latents& latents, std::span<float> images);
 
  private:
   template <class Visit>
-  void for_each_part(const PublicStream& latents, std::size_t count, Visit visit);
+  void for_each_part(const Latents& latents, Visit visit);
   void score(std::size_t padded);
   void backward(std::size_t rows, std::size_t padded);
   static void add(const MlpShape& shape, const Scratch<float>& input, const MlpNetwork<float>& network,
