@@ -92,7 +92,7 @@ TEST(Wgan, TheCriticAscends) {
   const std::vector<float> w = trial.iterate();
   std::vector<double> gradient(apart->dual_dim(), 0.0);
   apart->add_public_dual(w, 0, gradient);
-  LatticeAccumulator sum(apart->dual_dim(), {12}, 101);
+  LatticeAccumulator sum(apart->dual_dim(), {18}, 101);
   sum.clear();
   const Kernel kernel = clipped_dual_gradients(*apart, w);
   for (const auto& block : trial.shard.blocks)
@@ -100,7 +100,7 @@ TEST(Wgan, TheCriticAscends) {
       kernel({block.records, std::span(&i, 1)}, {.clip = 100}, sum);
   std::vector<float> y(w.begin() + static_cast<std::ptrdiff_t>(d1), w.end());
   for (std::size_t j = 0; j < y.size(); ++j)
-    y[j] += static_cast<float>(0.2 * (gradient[j] + std::ldexp(static_cast<double>(sum.totals()[j]), -12) / 300));
+    y[j] += static_cast<float>(0.2 * (gradient[j] + std::ldexp(static_cast<double>(sum.totals()[j]), -18) / 300));
   apart->project_dual(y);
   trial.run();
   double moved = 0;
