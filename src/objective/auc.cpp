@@ -98,7 +98,7 @@ class AucBuilder final : public ObjectiveEntry::Builder {
                 Range::closed(0, 1));
     options.add("scorer", scorer_, "linear, or multilayer perceptron", {"linear", "mlp"});
     options.add("hidden", hidden_, "units of the hidden layers (scorer = mlp)", Range::at_least(1));
-    options.add("activation", activation_, "activation of hidden units", {"tanh", "softplus", "relu"});
+    options.add("activation", activation_, "activation of hidden units", activation_names());
     options.add("output", output_, "score h of the scorer's output", {"sigmoid", "identity"});
     options.add("alpha_min", alpha_min_, "smallest value of the dual variable");
     options.add("alpha_max", alpha_max_, "largest value of the dual variable");
@@ -107,13 +107,14 @@ class AucBuilder final : public ObjectiveEntry::Builder {
                 Range::non_negative());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    AucSettings settings{
-        .scorer = {.units = {facts.features}, .input_bias = facts.bias, .activation = activation()},
-        .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
-        .prior = prior_,
-        .feature_bound = feature_bound_,
-        .alpha_min = alpha_min_,
-        .alpha_max = alpha_max_};
+    AucSettings settings{.scorer = {.units = {facts.features},
+                                    .input_bias = facts.bias,
+                                    .activation = activation_named(activation_)},
+                         .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
+                         .prior = prior_,
+                         .feature_bound = feature_bound_,
+                         .alpha_min = alpha_min_,
+                         .alpha_max = alpha_max_};
     if (scorer_ == "mlp")
       for (const std::int64_t units : hidden_) settings.scorer.units.push_back(static_cast<std::size_t>(units));
     settings.scorer.units.push_back(1);
@@ -122,11 +123,6 @@ class AucBuilder final : public ObjectiveEntry::Builder {
   LabelKind label_kind() const override { return LabelKind::sign; }
 
  private:
-  Activation activation() const {
-    if (activation_ == "relu") return Activation::relu;
-    return activation_ == "softplus" ? Activation::softplus : Activation::tanh;
-  }
-
   double prior_ = 0, feature_bound_ = 0, alpha_min_ = 0, alpha_max_ = 2;
   std::string scorer_ = "linear", activation_ = "tanh", output_ = "sigmoid";
   std::vector<std::int64_t> hidden_ = {256, 128};

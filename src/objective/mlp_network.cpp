@@ -6,14 +6,15 @@
 #include "dpmpi/objective/mlp_activation.hpp"
 
 namespace dpmpi {
-namespace {
 
-/// delta *= activation'(s), written in a = activation(s).
 template <class T>
 void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n) {
   switch (activation) {
     case Activation::relu:
       for (std::size_t j = 0; j < n; ++j) delta[j] = a[j] > T(0) ? delta[j] : T(0);
+      return;
+    case Activation::leaky_relu:
+      for (std::size_t j = 0; j < n; ++j) delta[j] = a[j] > T(0) ? delta[j] : T(leak) * delta[j];
       return;
     case Activation::tanh:
       for (std::size_t j = 0; j < n; ++j) delta[j] *= (T(1) - a[j]) * (T(1) + a[j]);
@@ -24,13 +25,14 @@ void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n
   }
 }
 
-}  // namespace
-
 template <class T>
 void apply(Activation activation, T* x, std::size_t n) {
   switch (activation) {
     case Activation::relu:
       for (std::size_t j = 0; j < n; ++j) x[j] = x[j] < T(0) ? T(0) : x[j];
+      return;
+    case Activation::leaky_relu:
+      for (std::size_t j = 0; j < n; ++j) x[j] = x[j] < T(0) ? T(leak) * x[j] : x[j];
       return;
     case Activation::tanh:
       for (std::size_t j = 0; j < n; ++j) x[j] = elementary::tanh(x[j]);
@@ -155,6 +157,7 @@ template PackedMatrix<float> packed_layer(const MlpShape&, std::size_t);
 template void pack_layer(const MlpShape&, std::size_t, std::span<const float>, PackedMatrix<float>&);
 template void apply(Activation, float*, std::size_t);
 template void apply(Activation, double*, std::size_t);
+template void apply_derivative(Activation, const float*, float*, std::size_t);
 template class MlpNetwork<float>;
 template class MlpNetwork<double>;
 

@@ -157,13 +157,15 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
                 {"softmax", "logistic", "squared"});
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
     options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
-    options.add("activation", activation_, "activation of hidden units", {"tanh", "softplus", "relu"});
+    options.add("activation", activation_, "activation of hidden units", activation_names());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    WorstGroupSettings settings{
-        .model = {.units = {facts.features}, .input_bias = facts.bias, .activation = activation(), .head = head()},
-        .group_sizes = {sizes_.begin(), sizes_.end()},
-        .group_feature = static_cast<std::size_t>(feature_)};
+    WorstGroupSettings settings{.model = {.units = {facts.features},
+                                          .input_bias = facts.bias,
+                                          .activation = activation_named(activation_),
+                                          .head = head()},
+                                .group_sizes = {sizes_.begin(), sizes_.end()},
+                                .group_feature = static_cast<std::size_t>(feature_)};
     for (const std::int64_t units : hidden_) settings.model.units.push_back(static_cast<std::size_t>(units));
     settings.model.units.push_back(head() == Head::softmax ? static_cast<std::size_t>(classes_) : 1);
     return make_worst_group(std::move(settings));
@@ -175,10 +177,6 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
   std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
-  Activation activation() const {
-    if (activation_ == "relu") return Activation::relu;
-    return activation_ == "softplus" ? Activation::softplus : Activation::tanh;
-  }
   Head head() const {
     if (head_ == "logistic") return Head::logistic;
     return head_ == "squared" ? Head::squared : Head::softmax;

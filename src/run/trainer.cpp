@@ -257,7 +257,7 @@ std::string Run::note() {
   else if (accounted_ > 0)
     text = fmt::format("epsilon {:.4g}", spent_epsilon_);
   if (last_.records > 0) {
-    text += fmt::format("  eval.loss {:.4f}", last_.loss);
+    text += fmt::format("  eval.{} {:.4f}", objective_->loss_name(), last_.loss);
     if (last_.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *last_.accuracy);
     if (last_.auc) text += fmt::format("  eval.auc {:.4f}", *last_.auc);
     for (const Measure& measure : last_.measures)
@@ -278,12 +278,14 @@ void Run::evaluate_and_log() {
     line["epsilon"] = "infinity";
   }
   if (last_.records > 0) {
-    line["eval.loss"] = last_.loss;
+    line[fmt::format("eval.{}", objective_->loss_name())] = last_.loss;
     if (last_.accuracy) line["eval.accuracy"] = *last_.accuracy;
     if (last_.auc) line["eval.auc"] = *last_.auc;
     for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
   metrics_.append(line.dump());
+  if (const auto picture = objective_->picture(config_.method->iterate()))
+    write_file(directory_ + "/samples.png", png(*picture));
   if (plan_.hides_times()) return;
   const auto& t = curator_->timing();
   timing_.append(fmt::format(

@@ -60,5 +60,8 @@ class MlpNetwork {
 /// x[j] = activation(x[j]) for j < n.
 template <class T>
 void apply(Activation activation, T* x, std::size_t n);
+/// delta[j] *= activation'(s), written in a[j] = activation(s), for j < n.
+template <class T>
+void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n);
 
 }  // namespace dpmpi

@@ -12,11 +12,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/image.hpp"
 #include "dpmpi/core/lattice.hpp"
 #include "dpmpi/core/options.hpp"
 #include "dpmpi/core/random.hpp"
@@ -94,6 +97,8 @@ class Objective {
 
   /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  /// What the mean of losses() over a public evaluation set is called in metrics: eval.<this>.
+  virtual std::string_view loss_name() const { return "loss"; }
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
   virtual void scores(const Rows& rows, std::span<float> out) = 0;
   /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
@@ -101,6 +106,9 @@ class Objective {
   /// Measures of a public evaluation set at w that are no means over records. The same bits on all ranks, on any
   /// number of them. Collective.
   virtual std::vector<Measure> measures(const Communicator& /*comm*/, const Shard& /*shard*/) { return {}; }
+  /// What the model at w makes, for a run's samples.png, where it makes pictures; from public numbers and w alone.
+  /// w need not be prepared, and what prepare() has set may be lost.
+  virtual std::optional<GreyImage> picture(std::span<const float> /*w*/) { return {}; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
