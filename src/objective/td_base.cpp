@@ -6,6 +6,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/environments.hpp"
+#include "dpmpi/objective/ball.hpp"
 #include "dpmpi/objective/mlp_pass.hpp"
 #include "dpmpi/objective/projected_error.hpp"
 
@@ -117,12 +118,6 @@ void TdBase::add_public_dual(std::span<const float> w, std::uint64_t /*step*/, s
     gradient[j] -= settings_.dual_l2 * static_cast<double>(w[primal_dim() + j]);
 }
 
-void TdBase::project_dual(std::span<float> y) const {
-  double square = 0;
-  for (const float x : y) square += static_cast<double>(x) * static_cast<double>(x);
-  const double norm = std::sqrt(square);
-  if (!(norm > settings_.dual_radius)) return;
-  for (float& x : y) x = static_cast<float>(static_cast<double>(x) * (settings_.dual_radius / norm));
-}
+void TdBase::project_dual(std::span<float> y) const { project_to_ball(y, settings_.dual_radius); }
 
 }  // namespace dpmpi
