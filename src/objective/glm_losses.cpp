@@ -1,6 +1,7 @@
 #include "dpmpi/objective/glm_losses.hpp"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "loss_functions.hpp"
@@ -25,6 +26,7 @@ struct Squared {
   static constexpr LabelKind kind = LabelKind::real;
   double difference(double m, double s, double y) const { return 2 * s * (m - y); }
   std::optional<LossBounds> bounds(double m, double y) const { return LossBounds{m + y, 1, 1, 0.0}; }
+  double slope_bound() const { return std::numeric_limits<double>::infinity(); }
   double value(double m, double y) const { return (m - y) * (m - y) / 2; }
   double slope(double m, double y) const { return m - y; }
 };
@@ -34,6 +36,7 @@ struct Huber {
   double delta;
   double difference(double m, double s, double y) const { return huber_difference(m - y, s, delta); }
   std::optional<LossBounds> bounds(double, double) const { return LossBounds{delta, 0, 1, {}}; }
+  double slope_bound() const { return delta; }
   double value(double m, double y) const {
     const double r = std::abs(m - y);
     return r > delta ? delta * (r - delta / 2) : r * r / 2;
@@ -46,6 +49,7 @@ struct Huber {
 
 struct Absolute {
   static constexpr LabelKind kind = LabelKind::real;
+  double slope_bound() const { return 1; }
   double value(double m, double y) const { return std::abs(m - y); }
   double slope(double m, double y) const { return sign(m - y); }
 };
@@ -53,6 +57,7 @@ struct Absolute {
 struct CappedL1 {
   static constexpr LabelKind kind = LabelKind::real;
   double cap;
+  double slope_bound() const { return 1; }
   double value(double m, double y) const {
     const double r = std::abs(m - y);
     return r > cap ? cap : r;  // in this order NaN stays NaN
@@ -62,6 +67,7 @@ struct CappedL1 {
 
 struct PhaseRetrieval {
   static constexpr LabelKind kind = LabelKind::real;
+  double slope_bound() const { return 1; }
   double value(double m, double y) const { return std::abs(std::abs(m) - y); }
   double slope(double m, double y) const { return sign(std::abs(m) - y) * sign(m); }
 };
@@ -80,6 +86,7 @@ struct Logistic {
   std::optional<LossBounds> bounds(double m, double) const {
     return LossBounds{1 / (1 + exp_nonpositive(-m)), 0, 0.25, 1 / (6 * std::sqrt(3.0))};
   }
+  double slope_bound() const { return 1; }
   double value(double m, double y) const {
     const double z = y * m;
     return (z < 0 ? -z : 0.0) + log1p_unit(exp_nonpositive(-std::abs(z)));
@@ -97,6 +104,7 @@ struct SmoothedHinge {
     return huber_difference(y * m - 0.5, y * s, 0.5) - y * s;
   }
   std::optional<LossBounds> bounds(double, double) const { return LossBounds{1, 0, 1, {}}; }
+  double slope_bound() const { return 1; }
   double value(double m, double y) const {
     const double z = y * m;
     return z >= 1 ? 0.0 : z <= 0 ? 0.5 - z : (1 - z) * (1 - z) / 2;
@@ -109,6 +117,7 @@ struct SmoothedHinge {
 
 struct Ramp {
   static constexpr LabelKind kind = LabelKind::sign;
+  double slope_bound() const { return 1; }
   double value(double m, double y) const {
     const double z = y * m;
     return z >= 1 ? 0.0 : z <= 0 ? 1.0 : 1 - z;
@@ -121,6 +130,7 @@ struct Ramp {
 
 struct Sigmoid {
   static constexpr LabelKind kind = LabelKind::sign;
+  double slope_bound() const { return 0.25; }
   double value(double m, double y) const {
     const double z = y * m, e = exp_nonpositive(-std::abs(z));
     return (z > 0 ? e : 1.0) / (1 + e);
@@ -173,6 +183,7 @@ class TileLoss final : public ScalarLoss {
     else
       return {};
   }
+  double slope_bound() const override { return phi_.slope_bound(); }
   LabelKind label_kind() const override { return Phi::kind; }
 
  private:

@@ -233,8 +233,12 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
                                    query.name, batch.step_));
   if (!(scale > 0 && scale <= 1))
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
+  if (s.query.smallest_scale < 1 && scale < s.query.smallest_scale)
+    throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, below the {} of the plan", query.name,
+                                   scale, s.query.smallest_scale));
+  verify(kernel.one_hot || !s.query.one_hot, "a query of unit vectors takes kernels that count");
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
-  s.sum.clear();
+  s.sum.clear(s.query.lattice_at(scale));
   {
     const Stopwatch watch(timing_.kernels);
     const InPhase phase(Phase::kernels);
@@ -273,7 +277,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   if (comm_.is_root()) {
     const Stopwatch watch(timing_.noise);
     const auto message = s.sum.message();
-    const double quantum = s.query.lattice.quantum();
+    const double quantum = s.sum.lattice().quantum();
     float* out = s.released.data();
     // One scaling, no float between the sum and the release.
     for (std::size_t j = 0; j < s.query.dim; ++j)

@@ -20,7 +20,8 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const InPhase phase(Phase::noise);
   const double noise_scale = s.query.sensitivity_scale(clip_scale) * s.query.noise_scale(step);
   if (s.query.noise == Noise::discrete_gaussian) {
-    const double quanta = std::ceil(static_cast<double>(s.query.noise_quanta) * noise_scale);
+    const double finer = s.query.lattice.quantum() * s.sum.lattice().scale();
+    const double quanta = std::ceil(static_cast<double>(s.query.noise_quanta) * noise_scale * finer);
     const DiscreteGaussianSampler sampler(static_cast<std::uint64_t>(quanta));
     SecretReader bits(*noise_, step, s.query.site);
     const auto add = [&](std::size_t, std::span<std::int64_t> total) {
@@ -29,7 +30,7 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
     s.sum.finish(std::cref(add));
     return;
   }
-  const double scale = s.query.noise_std * noise_scale * s.query.lattice.scale();
+  const double scale = s.query.noise_std * noise_scale * s.sum.lattice().scale();
   alignas(64) double normal[1024];
   const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
     noise_->normals(step, s.query.site, first, std::span(normal, total.size()));

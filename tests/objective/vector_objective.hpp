@@ -39,6 +39,10 @@ class VectorObjective final : public Objective {
       if (std::isfinite(norm)) sum.add(0, std::span<const double>(g_));
     }
   }
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override {
+    for (std::size_t i = 0; i < rows.size(); ++i) out[i] = gradient(rows.records, rows.index[i]);
+  }
   void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
   void directional_differences(double, std::span<const float>, std::size_t, const Rows&,
                                std::span<double>) override {}

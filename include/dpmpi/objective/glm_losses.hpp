@@ -34,6 +34,8 @@ class ScalarLoss {
                            double* difference) const = 0;
   /// For |margin| and |label| (real labels) up to these; nothing where phi is not smooth.
   virtual std::optional<LossBounds> bounds(double largest_margin, double largest_label) const = 0;
+  /// Supremum of the slope's size over all margins and labels; infinity where there is none.
+  virtual double slope_bound() const = 0;
   virtual LabelKind label_kind() const = 0;
 };
 
