@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
@@ -60,6 +62,20 @@ double ClipRule::target(const PublicFacts& facts, const Training& training) cons
 double ClipRule::target_error(const PublicFacts& facts, const Training& training) const {
   const double change = facts.adjacency == Adjacency::replace_one ? std::numbers::sqrt2 : 1;
   return std::sqrt(static_cast<double>(ClipGrid::bins)) * change / (std::sqrt(share_) * total_mu(training));
+}
+
+std::string ClipRule::remarks(const PublicFacts& facts, const Training& training) const {
+  if (!is_private()) return {};
+  const double count = target(facts, training), error = target_error(facts, training);
+  std::string text = fmt::format(
+      "the clip is chosen such that {:.4g} records (up to {:.3g}) are clipped at first\n", count, error);
+  if (count < 3 * error)
+    text +=
+        "that is less than three times what noise may add: raise method.clip_records (64), or set a public clip\n";
+  if (is_median())
+    text +=
+        "clipping half of the records has a bias that more records do not reduce, unless the data are symmetric\n";
+  return text;
 }
 
 void ClipRule::start(double target) {

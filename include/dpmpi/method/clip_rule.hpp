@@ -43,6 +43,9 @@ class ClipRule {
   /// Deviation of the number of records beyond a clip in the middle of the grid, from the noise alone: at most.
   double target_error(const PublicFacts& facts, const Training& training) const;
 
+  /// What plans say about the choice.
+  std::string remarks(const PublicFacts& facts, const Training& training) const;
+
   void start(double target);
   /// Step 0: chooses the clip by the norms at w. Collective. Without a private rule nothing happens.
   void choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w);
