@@ -9,6 +9,8 @@ bool is_bias(const ParameterGroup& group) { return group.name == "bias" || group
 
 }  // namespace
 
+void Objective::gradient_norms(const Rows&, std::span<double>) { throw BugError("this objective has no norms"); }
+
 void Objective::prepare_probes(std::span<const double> x, std::span<const double> y) {
   verify(x.size() == dim() && (y.empty() || y.size() == dim()), "a point has dim() coordinates");
   probe_x_ = x;
