@@ -45,6 +45,8 @@ class Mlp final : public Objective {
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
                                std::span<double> out) override;
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
@@ -111,6 +113,12 @@ void Mlp::scores(const Rows& rows, std::span<float> out) {
 void Mlp::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   for_each_part(rows, std::min(micro_rows, sum.rows_at_once()),
                 [&](const Rows& part, std::size_t) { gradient_.add(part, bound, sum); });
+}
+
+void Mlp::gradient_norms(const Rows& rows, std::span<double> out) {
+  for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
+    gradient_.norms(part, out.subspan(first, part.size()));
+  });
 }
 
 void Mlp::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {

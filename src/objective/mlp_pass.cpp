@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -84,9 +85,7 @@ MlpClippedGradient::MlpClippedGradient(const MlpShape& shape, MlpPass& pass, Out
 
 void MlpClippedGradient::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   MlpNetwork<float>& network = pass_.network();
-  const std::size_t padded = pass_.forward(rows);
-  set_output_deltas(rows);
-  network.backward(padded);
+  const std::size_t padded = run(rows);
   for (std::size_t r = 0; r < rows.size(); ++r) clip_row(r, bound);
   for (std::size_t r = rows.size(); r < padded; ++r) zero_row(r);
 
@@ -96,6 +95,22 @@ void MlpClippedGradient::add(const Rows& rows, const L2Bound& bound, LatticeAccu
     gradient_.add(l, {&term, 1}, padded, sum);
   }
   add_slopes(rows.size(), sum);
+}
+
+void MlpClippedGradient::norms(const Rows& rows, std::span<double> out) {
+  run(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    square_layers(r);
+    out[r] = std::sqrt(std::accumulate(factors_.begin(), factors_.end(), 0.0));
+  }
+}
+
+/// Levels and deltas of the rows; returns their padded number.
+std::size_t MlpClippedGradient::run(const Rows& rows) {
+  const std::size_t padded = pass_.forward(rows);
+  set_output_deltas(rows);
+  pass_.network().backward(padded);
+  return padded;
 }
 
 void MlpClippedGradient::set_output_deltas(const Rows& rows) {
@@ -108,14 +123,20 @@ void MlpClippedGradient::set_output_deltas(const Rows& rows) {
   }
 }
 
+/// factors_ = squared norms of the layers, and of the slopes.
+void MlpClippedGradient::square_layers(std::size_t row) {
+  const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
+  for (std::size_t l = 0; l < layers; ++l)
+    factors_[l] = squared_norm(pass_.network().delta(l + 1).row(row), shape_.width(l + 1)) *
+                  squared_norm(pass_.level(l).row(row), shape_.width(l));
+  if (slopes > 0) factors_[layers] = squared_norm(slopes_.data() + row * slopes, slopes);
+}
+
 void MlpClippedGradient::clip_row(std::size_t row, const L2Bound& bound) {
   MlpNetwork<float>& network = pass_.network();
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
-  for (std::size_t l = 0; l < layers; ++l)
-    factors_[l] = squared_norm(network.delta(l + 1).row(row), shape_.width(l + 1)) *
-                  squared_norm(pass_.level(l).row(row), shape_.width(l));
+  square_layers(row);
   double* slope = slopes_.data() + row * slopes;
-  if (slopes > 0) factors_[layers] = squared_norm(slope, slopes);
   kept_[row] = squares_to_factors(bound, factors_);
   if (!kept(row)) {
     zero_row(row);

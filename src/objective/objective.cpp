@@ -18,6 +18,8 @@ void Objective::prepare_part(std::size_t first, std::span<const float> part) {
   if (first + part.size() == dim()) prepare(parts_);
 }
 
+void Objective::gradient_norms(const Rows&, std::span<double>) { throw BugError("this objective has no norms"); }
+
 void Objective::prepare_probes(std::span<const double> x, std::span<const double> y) {
   verify(x.size() == dim() && (y.empty() || y.size() == dim()), "a point has dim() coordinates");
   probe_x_ = x;

@@ -3,13 +3,16 @@
 // check_contract(). Every check works on one record at a time or on bits, so that nothing is asked of how an
 // objective batches its work.
 
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/objective/glm_losses.hpp"
 #include "dpmpi/objective/objective.hpp"
 #include "objective/random_records.hpp"
 #include "support/allocations.hpp"
@@ -582,6 +585,31 @@ inline void check_no_allocation(const PropertyCase& c) {
   EXPECT_EQ(allocation_count() - before, 0U);
 }
 
+/// Norms of gradients are those that clipping would meet, or a bound on them for every point where the loss has
+/// one; not finite for what contributes nothing.
+inline void check_gradient_norms(const PropertyCase& c) {
+  if (!c.objective.has_gradient_norms()) return;
+  const ScalarLoss* loss = c.objective.scalar_loss();
+  const double bound = loss ? loss->slope_bound() : std::numeric_limits<double>::infinity();
+  Records records = c.records;
+  empty_slot(records, 1);
+  std::vector<std::uint32_t> all(std::min(records.count, c.objective.micro_batch_rows()));
+  std::iota(all.begin(), all.end(), 0U);
+  std::vector<double> norms(all.size());
+  c.objective.prepare(c.w);
+  c.objective.gradient_norms({records, all}, norms);
+  EXPECT_FALSE(std::isfinite(norms[1])) << "an empty slot";
+  for (const std::uint32_t i : {0U, 2U, all.back()}) {
+    const double norm = norm_of(gradient_of(c.objective, records, i));
+    if (std::isfinite(bound)) {
+      EXPECT_LE(norm, norms[i] * (1 + c.tolerance));
+      EXPECT_NEAR(norms[i] / (bound * records.norm[i]), 1, 1e-12);
+    } else {
+      EXPECT_NEAR(norm, norms[i], c.tolerance * std::max(1.0, norm)) << "record " << i;
+    }
+  }
+}
+
 /// Everything above that applies to the case.
 inline void check_contract(const PropertyCase& c) {
   ASSERT_EQ(c.w.size(), c.objective.dim());
@@ -597,6 +625,7 @@ inline void check_contract(const PropertyCase& c) {
   check_regularizer_stays_out(c);
   check_parts(c);
   check_no_allocation(c);
+  check_gradient_norms(c);
 }
 
 }  // namespace dpmpi::test

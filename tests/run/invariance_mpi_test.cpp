@@ -79,6 +79,7 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.sampling=poisson",
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
+  if (method == "clipped-gd") return {"method.steps=7", "method.clip=0.3"};
   if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group" || objective == "wgan")

@@ -118,6 +118,12 @@ class Objective {
   virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K,
                                        const Rows& rows, std::span<double> out) = 0;
 
+  /// Whether there is gradient_norms().
+  virtual bool has_gradient_norms() const { return false; }
+  /// out[i] = norm of row i's gradient before clipping: where the loss bounds it for all points (a scalar loss of
+  /// bounded slope), that bound, else at w. Not a finite number for a row that contributes nothing.
+  virtual void gradient_norms(const Rows& rows, std::span<double> out);
+
   /// Sets the points x and y of probe(); as in prepare(), the spans must stay valid. y empty: one point. What
   /// prepare() and prepare_pair() have set is lost.
   virtual void prepare_probes(std::span<const double> x, std::span<const double> y);
