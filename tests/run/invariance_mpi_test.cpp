@@ -79,7 +79,7 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.sampling=poisson",
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
-  if (method == "clipped-gd") return {"method.steps=7", "method.clip=0.3"};
+  if (method == "clipped-gd") return {"method.steps=7"};
   if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group" || objective == "wgan")
@@ -246,6 +246,19 @@ TEST_F(Invariance, EveryHiddenRun) {
                     {"method.name=zo-hidden", "objective.name=logistic", "method.directions=4", "method.steps=9",
                      "method.ball=0.2", "method.feature_bound=1", "method.window=5", "method.share=0.5",
                      "privacy.adjacency=replace_one", "privacy.trust=cluster", "privacy.noise_multiplier=20"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front());
+  }
+}
+
+TEST_F(Invariance, EveryClipRule) {
+  for (const auto& more : {Settings{"method.clip_rule=median", "privacy.adjacency=replace_one"},
+                           {"method.clip_rule=fixed", "method.clip=0.3", "method.average=weighted"},
+                           {"method.sampling=poisson", "method.batch=150", "method.average=none"},
+                           {"method.lambda=0.1", "method.rate=0", "method.radius=2", "objective.l2=0.1"},
+                           {"privacy.noise=discrete_gaussian", "privacy.accountant=rdp"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"method.name=clipped-gd", "objective.name=logistic", "method.steps=7"});
     settings.insert(settings.end(), more.begin(), more.end());
     expect_same_at_all_sizes(settings, more.front());
   }
