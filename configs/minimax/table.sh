@@ -18,12 +18,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 touch "$file"
 
-# What differs from the config, which is for dp-sgda.
+# What differs from the config, which is for dp-sgda: config method epsilon
 settings() {
-  case $1 in
-    dp-sgda) ;;
+  case $2 in
+    dp-sgda) [[ $1-$3 != fashion-mnist-imbalanced-0.5 ]] || echo --set method.rate=0.25 ;;
     private-diff) echo --set method.restart=4 --set method.rate=0.1 --set method.batch=4096 ;;
-    sgda) echo --set method.rate=0.02 ;;
+    sgda) echo --set method.rate=0.1 ;;
   esac
 }
 
@@ -32,9 +32,9 @@ cell() {
   ! grep -q "^$1 $2 $3 $4 " "$file" || return 0
   local run=$folder/$1-$2-$3-$4 private=()
   [[ $3 == 0 ]] || private=(--set "privacy.epsilon=$3")
-  # shellcheck disable=SC2046
-  "$program" --quiet --config "configs/minimax/$1.ini" --set "method.name=$2" $(settings "$2") "${private[@]}" \
-    --set "method.seed=$4" --set "run.dir=$run"
+  # shellcheck disable=SC2046,SC2086
+  $program --quiet --config "configs/minimax/$1.ini" --set "method.name=$2" $(settings "$1" "$2" "$3") \
+    "${private[@]}" --set "method.seed=$4" --set "run.dir=$run"
   echo "$1 $2 $3 $4 $(tail -n 1 "$run/metrics.jsonl" | sed 's/.*"eval.auc":\([0-9.]*\).*/\1/')" | tee -a "$file"
 }
 
