@@ -21,9 +21,14 @@ touch "$file"
 # What differs from the config, which is for dp-sgda: config method epsilon
 settings() {
   case $2 in
-    dp-sgda) [[ $1-$3 != fashion-mnist-imbalanced-0.5 ]] || echo --set method.rate=0.25 ;;
+    dp-sgda)
+      case $1-$3 in
+        *-imbalanced-0.5) echo --set method.rate=0.1 ;;
+        *-imbalanced-5 | *-imbalanced-10) echo --set method.rate=0.4 ;;
+      esac
+      ;;
     private-diff) echo --set method.restart=4 --set method.rate=0.1 --set method.batch=4096 ;;
-    sgda) echo --set method.rate=0.1 ;;
+    sgda) [[ $1 != *-imbalanced ]] || echo --set method.rate=0.4 ;;
   esac
 }
 
