@@ -97,7 +97,7 @@ void MlpNetwork<T>::load_part(std::size_t first, std::span<const float> part) {
 // What only backward passes read is made when one comes: evaluations and zeroth-order methods never need it.
 template <class T>
 void MlpNetwork<T>::pack_backward() {
-  verify(at_.size() == shape_.dim(), "a backward pass needs the whole point");
+  verify(at_.size() >= shape_.dim(), "a backward pass needs the whole point");
   for (std::size_t l = 1; l < shape_.layers(); ++l) {
     if (backward_[l].empty()) backward_[l] = {shape_.outputs(l), round_up(shape_.inputs(l), 16)};
     backward_[l].set(at_.data() + shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l));

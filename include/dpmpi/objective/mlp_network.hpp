@@ -23,7 +23,7 @@ class MlpNetwork {
  public:
   MlpNetwork(const MlpShape& shape, std::size_t rows);
 
-  /// Moves to w (dim() values, unchanged until the next call or the end of the passes), in the layers from
+  /// Moves to w (dim() values at least, unchanged until the next call or the end of the passes), in the layers from
   /// `first_layer` on.
   void load(std::span<const float> w, std::size_t first_layer = 0);
   /// Moves coordinates first, first + 1, ... to the values of `part`. For forward passes only.
