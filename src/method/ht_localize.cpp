@@ -43,10 +43,13 @@ class HtLocalize final : public Method {
     options.add("folds", folds_, "folds J of a phase (0: as many as fail_prob asks for)", Range::at_least(0))
         .add("fail_prob", fail_prob_,
              "chance that the bound on the error may fail; with folds = 0 or paper_constants", Range::open(0, 1))
-        .add("phases", phases_, "phases at most (0: until regularisation reaches the noise of sampling)",
+        .add("phases", phases_, "phases (0: the number with the best bound); fewer where folds would be empty",
              Range::at_least(0))
         .add("steps", steps_, "steps T of a fold (0: max(64, m^2 rho / d), m its records)", Range::at_least(0))
         .add("clip", clip_, "clip in every phase, a public constant (0: by the moments)", Range::non_negative())
+        .add("rate", rate_,
+             "largest step size, e.g. 1 over the curvature of the mean loss (0: 4 / (lambda (t + 1)) alone)",
+             Range::non_negative())
         .add("lambda_scale", lambda_scale_, "factor on the planned regularisers", Range::positive())
         .add("strong_convexity", strong_convexity_,
              "m of an m-strongly convex risk, e.g. objective.l2: rounds in shrinking balls (0: one round)",
@@ -57,7 +60,7 @@ class HtLocalize final : public Method {
 
   void validate(std::vector<std::string>& problems) const override {
     moments_.validate(problems);
-    const bool own = folds_ != 1 || phases_ > 0 || steps_ != 64 || clip_ > 0 || strong_convexity_ > 0;
+    const bool own = folds_ != 1 || phases_ > 0 || steps_ != 64 || clip_ > 0 || rate_ > 0 || strong_convexity_ > 0;
     if (paper_constants_ && own)
       problems.emplace_back("method.paper_constants = true leaves nothing to choose but method.fail_prob");
   }
@@ -166,7 +169,7 @@ class HtLocalize final : public Method {
       HeavyTailProblem part = problem;
       part.records = records, part.diameter = radius;
       return plan_localized_erm(part, J, most_phases(part), J > 1 ? of_many_folds : of_one_fold,
-                                static_cast<std::uint64_t>(steps_));
+                                static_cast<std::uint64_t>(steps_), static_cast<std::uint64_t>(phases_));
     };
     if (strong_convexity_ == 0) {
       append(all, round(problem.records, problem.diameter), problem.diameter, problem.tail.second);
@@ -178,7 +181,7 @@ class HtLocalize final : public Method {
         append(all, round(static_cast<double>(r.records), r.radius), r.radius, problem.tail.second);
       all.bound = rounds.excess;
     }
-    if (clip_ > 0 || lambda_scale_ != 1) all.bound = 0;
+    if (clip_ > 0 || lambda_scale_ != 1 || rate_ > 0) all.bound = 0;  // not of these settings
     return all;
   }
 
@@ -206,7 +209,7 @@ class HtLocalize final : public Method {
   void begin_fold(std::size_t fold) {
     const Phase& phase = schedule_.phases[fold / schedule_.folds];
     if (phase.begins_round) origin_.assign(x_.begin(), x_.end());
-    descent_.set(phase.lambda, phase.reach);
+    descent_.set(phase.lambda, phase.reach, rate_);
     descent_.start(x_, phase.solver.settings.steps, {origin_, phase.domain});
   }
 
@@ -220,7 +223,7 @@ class HtLocalize final : public Method {
   }
 
   std::int64_t folds_ = 1, phases_ = 0, steps_ = 64, seed_ = 1;
-  double fail_prob_ = 0.05, clip_ = 0, lambda_scale_ = 1, strong_convexity_ = 0;
+  double fail_prob_ = 0.05, clip_ = 0, lambda_scale_ = 1, strong_convexity_ = 0, rate_ = 0;
   bool paper_constants_ = false;
   HeavyTailOptions moments_;
   mutable Schedule schedule_;  // of the last call of queries()

@@ -27,10 +27,10 @@ void ProximalDescent::validate(std::vector<std::string>& problems) const {
     problems.emplace_back("method.rate = 0 leaves no step size without method.lambda > 0: set one of them");
 }
 
-void ProximalDescent::set(double lambda, double radius) {
+void ProximalDescent::set(double lambda, double radius, double rate) {
   lambda_ = lambda;
   radius_ = radius;
-  rate_ = 0;
+  rate_ = rate;
   average_ = "weighted";
 }
 

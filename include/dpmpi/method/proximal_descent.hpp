@@ -20,8 +20,8 @@ class ProximalDescent {
  public:
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
-  /// The same by numbers, for methods that plan them: step sizes 4 / (lambda (t + 1)), the weighted mean.
-  void set(double lambda, double radius);
+  /// The same by numbers, for methods that plan them; with the weighted mean.
+  void set(double lambda, double radius, double rate);
 
   /// Begins at x_0, the centre of the ball and of the regulariser. `steps` >= 1: of the whole run.
   void start(std::span<const float> center, std::uint64_t steps);
