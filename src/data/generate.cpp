@@ -153,6 +153,9 @@ void GenerateOptions::declare(Options& options) {
               Range::closed(0, 1e9));
   options.add("features", features, "Features (the environments have their own)", Range::closed(1, 1e6));
   options.add("classes", classes, "Classes of blobs", Range::closed(2, 1e4));
+  options.add("episode_steps", episode_steps,
+              "Environments: a record is an episode with room for so many transitions; 0: it is a transition",
+              Range::closed(0, 1e5));
   options.add("moment", moment, "Order k of the moments that pareto-linear, pareto-logistic and two-point have",
               Range{.low = 2, .low_open = false});
   options.add("skewed", skewed, "pareto-linear, pareto-logistic: records of large norm follow another model");
@@ -167,8 +170,12 @@ void GenerateOptions::declare(Options& options) {
 
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count) {
   const bool environment = is_environment(options.kind);
-  const std::size_t features =
-      environment ? transition_features(options.kind) : static_cast<std::size_t>(options.features);
+  const auto steps = static_cast<std::size_t>(options.episode_steps);
+  if (steps > 0 && !environment)
+    throw ConfigError(fmt::format("generate: episode_steps is for environments, and {} is none", options.kind));
+  const std::size_t features = !environment ? static_cast<std::size_t>(options.features)
+                               : steps > 0  ? steps * (transition_features(options.kind) + 1)
+                                            : transition_features(options.kind);
   RecordsBuilder out(Storage::dense_f32, features, count, {.bias = 0});
   if (options.kind == "heavy-tailed")
     heavy_tailed(options, first, count, out);
@@ -178,6 +185,8 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
     regression(options, first, count, out);
   else if (options.kind == "phase")
     phase(options, first, count, out);
+  else if (environment && steps > 0)
+    add_episodes(options.kind, static_cast<std::uint64_t>(options.seed), first, count, steps, out);
   else if (has_heavy_tails(options.kind))
     add_heavy_tails(options, first, count, out);
   else if (environment)

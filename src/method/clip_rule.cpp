@@ -68,10 +68,11 @@ std::string ClipRule::remarks(const PublicFacts& facts, const Training& training
   if (!is_private()) return {};
   const double count = target(facts, training), error = target_error(facts, training);
   std::string text = fmt::format(
-      "the clip is chosen such that {:.4g} records (up to {:.3g}) are clipped at first\n", count, error);
+      "the clip is chosen such that {:.4g} records, with an error of deviation {:.3g} at most, are clipped at "
+      "first\n",
+      count, error);
   if (count < 3 * error)
-    text +=
-        "that is less than three times what noise may add: raise method.clip_records (64), or set a public clip\n";
+    text += "that is less than three deviations: raise method.clip_records (64), or set a public clip\n";
   if (is_median())
     text +=
         "clipping half of the records has a bias that more records do not reduce, unless the data are symmetric\n";

@@ -55,16 +55,18 @@ void check_units(const MlpShape& shape) {
     if (units == 0) throw ConfigError("a layer of the network has no units (or the records have no features)");
 }
 
-// Variances: He et al. (2015) before relu, Glorot and Bengio (2010) before tanh and softplus.
-void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w) {
+// Variances: He et al. (2015) before relu and leaky relu, Glorot and Bengio (2010) before tanh and softplus.
+void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w,
+                        std::uint64_t first) {
   verify(w.size() == shape.dim(), "a point has dim() coordinates");
   std::fill(w.begin(), w.end(), 0.0F);
   if (shape.layers() == 1) return;
   std::vector<float> normals(shape.dim());
-  stream.normals(0, normals);
+  stream.normals(first, normals);
   for (std::size_t l = 0; l < shape.layers(); ++l) {
     const auto in = static_cast<double>(shape.inputs(l)), out = static_cast<double>(shape.outputs(l));
-    const bool relu = shape.activation == Activation::relu && l + 1 < shape.layers();
+    const bool relu = l + 1 < shape.layers() &&
+                      (shape.activation == Activation::relu || shape.activation == Activation::leaky_relu);
     const auto scale = static_cast<float>(std::sqrt(relu ? 2.0 / in : 2.0 / (in + out)));
     for (std::size_t j = shape.weight_offset(l); j < shape.bias_offset(l); ++j) w[j] = scale * normals[j];
   }

@@ -6,6 +6,10 @@
 #include <cmath>
 #include <cstring>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "dpmpi/objective/dot.hpp"
 
 namespace dpmpi {
@@ -24,10 +28,15 @@ inline Eight widen(const float* from) {
   return to;
 }
 inline Eight widen(const std::uint8_t* from) {
+#if defined(__AVX512F__)  // g++ 12 takes the generic form apart
+  const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
+  return reinterpret_cast<Eight>(_mm512_maskz_cvtepi32_pd(0xff, words));
+#else
   std::uint8_t __attribute__((vector_size(8))) bytes;
   std::memcpy(&bytes, from, sizeof bytes);
   using Words = std::int32_t __attribute__((vector_size(32)));
   return __builtin_convertvector(__builtin_convertvector(bytes, Words), Eight);
+#endif
 }
 inline double widen_one(float x) { return static_cast<double>(x); }
 inline double widen_one(std::uint8_t x) { return static_cast<double>(x); }

@@ -479,7 +479,7 @@ TEST(GlmSteps, AdversarialNeighboursReachTheSensitivity) {
   for (const std::size_t batch : {1U, 4U}) {
     const Pass pass{StepMode::proximal, 0.25, 0.75, batch, 20};
     Records records = random_records({Storage::dense_f32, batch * pass.steps, d, 0, LabelKind::real});
-    const double zero[d] = {}, first[d] = {1, 0, 0};
+    const std::vector<double> zero(d, 0.0), first{1, 0, 0};
     for (std::size_t i = 0; i < records.count; ++i) set_dense(records, i, zero, 1);
     set_dense(records, 0, first, 1e9);
     const auto up = averaged(glm, pass, records);
@@ -496,7 +496,8 @@ TEST(GlmSteps, AdversarialNeighboursReachTheSensitivity) {
 TEST(GlmSteps, LongRecordsNeedTheirOwnCap) {
   const Glm glm({2, Storage::dense_f32, 0}, squared_loss());
   Records records = random_records({Storage::dense_f32, 2, 2, 0, LabelKind::real});
-  const double oblique[] = {std::sqrt(0.99), 0.1}, along[] = {0, 1e6}, cap = 0.5;
+  const std::vector<double> oblique{std::sqrt(0.99), 0.1}, along{0, 1e6};
+  const double cap = 0.5;
   ClampedSteps steps(glm);
   std::vector<std::vector<double>> capped, uncapped;
   for (const double y : {1e9, -1e9}) {

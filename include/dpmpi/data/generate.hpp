@@ -12,7 +12,7 @@ namespace dpmpi {
 struct GenerateOptions {
   std::string kind = "heavy-tailed";
   std::int64_t records = 20000, eval_records = 5000;
-  std::int64_t features = 40, classes = 5, seed = 1;
+  std::int64_t features = 40, classes = 5, episode_steps = 0, seed = 1;
   double moment = 2.5, probability = 0.01;
   bool skewed = false;
   std::string output, eval_output, format = "auto";
@@ -31,7 +31,8 @@ struct GenerateOptions {
 ///                 a hidden x = (.9, -.9, .9, -.9, 0, ...), plus 1 for one record in ten.
 ///   cartpole, acrobot, gridworld
 ///                 transitions (s, s', terminal) of a uniformly random policy, labelled by the reward; `features`
-///                 does not count (9, 13 and 33).
+///                 does not count (9, 13 and 33). With episode_steps = L a record is an episode: L times (s, s',
+///                 terminal, reward), labelled by how many of them there are.
 ///   regression    y = <w, x> + Student-t noise (3 degrees of freedom: infinite third moment), x = L z + e.
 ///   pareto-linear, pareto-logistic
 ///                 x = r g with g ~ N(0, I) and r Pareto with tail index moment + 1/4, E r^2 = 1. With

@@ -34,8 +34,10 @@ double network_flops(const MlpShape& shape);
 void check_units(const MlpShape& shape);
 
 /// A public start point of the weights: Gaussian, of variances that keep the scale of signals; a single layer
-/// starts at zero, the centre of a convex problem. w: shape.dim() values.
-void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w);
+/// starts at zero, the centre of a convex problem. w: shape.dim() values. `first` (even): the stream's first number
+/// that is used, of shape.dim() numbers.
+void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w,
+                        std::uint64_t first = 0);
 
 /// Forward passes over records, in float32.
 class MlpPass {
