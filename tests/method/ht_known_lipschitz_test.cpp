@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/fault.hpp"
 #include "dpmpi/method/heavy_tail_output.hpp"
 #include "method/trial.hpp"
 #include "objective/vector_objective.hpp"
@@ -251,6 +254,44 @@ TEST(HtKnownLipschitz, KeepsNothingOfAPhaseButItsRelease) {
     second.run();
     EXPECT_EQ(second.iterate(), whole.iterate());
   }
+}
+
+int sums = 0;  // until a phase is killed; 0: never
+
+// T13: a phase that is killed amid its solver runs again from its beginning, with the same noise on the same
+// values; what would have been saved meanwhile is what was saved before it.
+TEST(HtKnownLipschitz, APhaseThatIsKilledRunsAgain) {
+  const Data data = heavy(5, 200, 2, false);
+  const auto start = [&] {
+    return Trial("ht-known-lipschitz", {{"phases", "3"}, {"radius", "3"}}, 1.0, loss("absolute", 2),
+                 test::dense_shard(data.rows, data.labels));
+  };
+  std::vector<float> undisturbed;
+  {
+    Trial whole = start();
+    whole.run();
+    undisturbed = whole.iterate();
+  }
+  Trial trial = start();
+  trial.run(1);
+  Archive before, amid;
+  trial.method->archive(before);
+  sums = 4;
+  set_fault_hook([](const char* where, const char*) {
+    if (std::string_view(where) == "phase" && --sums == 0) throw std::runtime_error("killed");
+    return 0;
+  });
+  EXPECT_THROW(trial.run(1), std::runtime_error);
+  set_fault_hook(nullptr);
+  trial.method->archive(amid);
+  EXPECT_EQ(before.bytes(), amid.bytes());
+  trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, trial.queries, 128, SecretKey::from_seed(1));
+  trial.curator->record_in(*trial.ledger);
+  trial.curator->resume_at(1);
+  trial.next = 1;
+  trial.run();
+  EXPECT_EQ(trial.iterate(), undisturbed);
+  EXPECT_EQ(trial.ledger->events(), trial.queries[0].events(0, 3));
 }
 
 }  // namespace
