@@ -1,5 +1,7 @@
 #include "dpmpi/method/heavy_tail_options.hpp"
 
+#include <variant>
+
 #include <fmt/format.h>
 
 namespace dpmpi {
@@ -30,6 +32,20 @@ HeavyTailProblem HeavyTailOptions::problem(const PublicFacts& facts) const {
           .mu = facts.rho,
           .change = facts.adjacency == Adjacency::add_remove ? 1.0 : 2.0,
           .tail = tail_};
+}
+
+std::string phase_lines(const Derived& quantities) {
+  std::string text, phase;
+  for (const auto& [symbol, value] : quantities) {
+    const std::size_t at = symbol.rfind('_');
+    if (at == std::string::npos || !std::holds_alternative<double>(value)) continue;
+    if (const std::string number = symbol.substr(at + 1); number != phase)
+      text += fmt::format("{}phase {}: ", text.empty() ? "" : "\n", phase = number);
+    else
+      text += ", ";
+    text += fmt::format("{} = {:.6g}", symbol.substr(0, at), std::get<double>(value));
+  }
+  return text + "\n";
 }
 
 }  // namespace dpmpi

@@ -23,6 +23,8 @@
 namespace dpmpi {
 namespace {
 
+constexpr double passes = 100;  // over a phase's records, a guess for plans: how many there were is secret
+
 /// A phase of any round.
 struct Phase : OutputPhase {
   double clip = 1;       ///< C
@@ -82,7 +84,8 @@ class HtKnownLipschitz final : public Method {
              .sampling = parts,
              .noise_multiplier = noise_multiplier,
              .steps = parts.parts.size(),
-             .relay = Relay{.range = range, .sums = 100}}};
+             .relay = Relay{.range = range, .sums = passes},
+             .effort = passes}};
   }
 
   // Of phase i: n records, lambda, C, tau the tolerance, h the smoothing, sensitivity, sigma the noise.
@@ -98,6 +101,10 @@ class HtKnownLipschitz final : public Method {
       add("sens", queries.at(0).parts.at(i).sensitivity), add("sigma", queries.at(0).parts.at(i).noise_std);
     }
     return all;
+  }
+
+  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    return phase_lines(derived(facts, queries));
   }
 
   std::string released() const override { return "the model and the noised point of every phase"; }

@@ -100,11 +100,12 @@ class HtLocalize final : public Method {
     return all;
   }
 
-  std::string remarks(const PublicFacts&, const std::vector<Query>&) const override {
-    return schedule_.folds > 1 ? "the bound holds if a majority of the folds of every phase succeed\n"
-                               : "one fold a phase: the bound may fail with a constant probability, and under k "
-                                 "moments the expected "
-                                 "error has none; folds = 0 asks for as many as fail_prob needs\n";
+  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    return phase_lines(derived(facts, queries)) +
+           (schedule_.folds > 1
+                ? "the bound holds if a majority of the folds of every phase succeed\n"
+                : "one fold a phase: the error may exceed its bound with a constant probability; folds = 0 "
+                  "takes as many as fail_prob needs\n");
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {

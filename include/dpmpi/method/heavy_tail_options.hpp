@@ -27,4 +27,7 @@ class HeavyTailOptions {
   double radius_ = 1;
 };
 
+/// "phase 1: m = 100, C = 2" and so on, from quantities like {"m_1", 100}: what plans say about phases.
+std::string phase_lines(const Derived& quantities);
+
 }  // namespace dpmpi
