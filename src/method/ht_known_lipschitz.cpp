@@ -199,7 +199,7 @@ class HtKnownLipschitz final : public Method {
 
   // So that every phase ends: half of the tolerance is enough for rounding wherever the point is.
   void check_certificate(const Phase& phase, const Objective& objective) const {
-    const double size = 2 * moments_.radius() + reach(phase, objective.l2);
+    const double size = moments_.radius() + reach(phase, objective.l2) + reach(phase, 0);
     if (const double error = rounding(ClampedSteps(objective), phase, objective.l2, size);
         error > phase.tolerance / 2)
       throw ConfigError(

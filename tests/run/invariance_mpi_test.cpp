@@ -41,9 +41,10 @@ Settings needs(const std::string& objective, Storage storage) {
   };
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
-  const bool classes = objective == "mlp" || objective == "softmax";
-  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "sigmoid" ||
-                    objective == "ramp" || objective == "auc" || objective == "worst_group";
+  const bool classes = objective == "mlp" || objective == "softmax" || objective == "poisson";  // or counts
+  const bool sign = objective == "logistic" || objective == "hinge" || objective == "smoothed_hinge" ||
+                    objective == "sigmoid" || objective == "ramp" || objective == "auc" ||
+                    objective == "worst_group";
   const bool transitions = objective == "td";
   const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
   const auto file = [&](const char* part) {
