@@ -193,6 +193,27 @@ TEST(HtKnownLipschitz, LedgerAndNoiseAreThoseOfThePlan) {
   EXPECT_THROW(trial.method->step(*trial.curator, 0), PrivacyError);
 }
 
+// What is released is the minimiser plus Gaussian noise of the planned deviation: records without features leave
+// the minimiser at 0.
+TEST(HtKnownLipschitz, NoiseHasTheDistributionOfThePlan) {
+  constexpr std::size_t d = 4000;
+  Options options = one_phase;
+  options["lambda_scale"] = "1e3", options["certificate"] = "0.1";  // no noise reaches the ball
+  Trial trial("ht-known-lipschitz", options, 1.3, loss("logistic", d),
+              test::dense_shard(Rows_(20, std::vector<float>(d, 0.0f)), std::vector<float>(20, 1.0f)));
+  trial.run();
+  const double sigma = trial.derived("sigma_1");
+  EXPECT_NEAR(sigma / (1.3 * (2 + 0.2) / (trial.derived("lambda_1") * 20)), 1, 1e-6);
+  double mean = 0, square = 0, fourth = 0;
+  for (const double x : point(trial)) {
+    const double z = x / sigma;
+    mean += z / d, square += z * z / d, fourth += z * z * z * z / d;
+  }
+  EXPECT_LT(std::abs(mean), 5 / std::sqrt(1.0 * d));
+  EXPECT_LT(std::abs(square - 1), 5 * std::sqrt(2.0 / d));
+  EXPECT_LT(std::abs(fourth - 3), 5 * std::sqrt(96.0 / d));
+}
+
 // A13, T9: a strongly convex risk raises C to m times the reach.
 TEST(HtKnownLipschitz, StrongConvexityRaisesTheClip) {
   const auto objective = loss("logistic", 2, 1);
