@@ -156,8 +156,11 @@ void GenerateOptions::declare(Options& options) {
   options.add("episode_steps", episode_steps,
               "Environments: a record is an episode with room for so many transitions; 0: it is a transition",
               Range::closed(0, 1e5));
-  options.add("moment", moment, "Order k of the moments that pareto-linear, pareto-logistic and two-point have",
-              Range{.low = 2, .low_open = false});
+  options.add(
+      "moment", moment,
+      "Order k of the moments that pareto-linear, pareto-logistic and two-point have; tail index of pareto-mean, "
+      "which has those below k",
+      Range{.low = 2, .low_open = false});
   options.add("skewed", skewed, "pareto-linear, pareto-logistic: records of large norm follow another model");
   options.add("probability", probability, "two-point: share of the records that are not zero",
               Range{.low = 0, .high = 1, .high_open = false});

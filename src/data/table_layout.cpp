@@ -74,6 +74,8 @@ std::size_t find_column(const std::vector<TableColumn>& columns, const std::stri
   std::vector<std::string> names;
   for (const auto& c : columns) names.push_back(c.name);
   const std::string near = nearest_name(name, names);
+  constexpr std::size_t shown = 30;
+  if (names.size() > shown) names.resize(shown), names.emplace_back("...");
   throw ConfigError(fmt::format("{}: there is no column {}{}; columns are {} (or 1 to {})", key, show(name),
                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
                                 fmt::join(names, ", "), columns.size()));

@@ -9,6 +9,12 @@
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
+namespace {
+
+/// As many records as a rule may clip: half of them.
+double most(const PublicFacts& facts) { return static_cast<double>(facts.data.records) / 2; }
+
+}  // namespace
 
 void ClipRule::declare(Options& options) {
   options
@@ -52,11 +58,10 @@ double ClipRule::total_mu(const Training& training) const {
 }
 
 double ClipRule::target(const PublicFacts& facts, const Training& training) const {
-  const double half = static_cast<double>(facts.data.records) / 2;
-  if (is_median()) return half;
+  if (is_median()) return most(facts);
   const double noise = facts.adjacency == Adjacency::replace_one ? 1 : 0.5;
   const auto dim = static_cast<double>(facts.objective->dim());
-  return std::min(half, noise * records_ * std::sqrt(2 * dim) / total_mu(training));
+  return std::min(most(facts), noise * records_ * std::sqrt(2 * dim) / total_mu(training));
 }
 
 double ClipRule::target_error(const PublicFacts& facts, const Training& training) const {
@@ -72,7 +77,8 @@ std::string ClipRule::remarks(const PublicFacts& facts, const Training& training
       "first\n",
       count, error);
   if (count < 3 * error)
-    text += "that is less than three deviations: raise method.clip_records (64), or set a public clip\n";
+    text += fmt::format("that is less than three deviations: {}set a public clip\n",
+                        count < most(facts) ? "raise method.clip_records, or " : "");
   if (is_median())
     text +=
         "clipping half of the records has a bias that more records do not reduce, unless the data are symmetric\n";

@@ -84,6 +84,11 @@ void Mean::add_clipped_gradients(const Rows& rows, const L2Bound& bound, Lattice
   }
 }
 
+void Mean::gradient_norms(const Rows& rows, std::span<double> out) {
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    out[r] = load(rows.records, rows.index[r]) ? std::sqrt(squared_distance(at_, record_)) : not_a_number;
+}
+
 // The difference of gradients is w - v, whatever the record.
 void Mean::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   verify(bound.clipping == Clipping::flat, "a mean is one vector: it has no layers to clip by themselves");

@@ -163,6 +163,17 @@ TEST_F(BadFile, MissingLabel) {
   expect("a.svm", "1 1:1\n1:1 2:1\n", {":2: label is missing: the line starts with '1:1'"});
 }
 
+TEST_F(BadFile, OfManyColumnsSomeAreNamed) {
+  std::string header = "c1";
+  for (int i = 2; i <= 2000; ++i) header += ",c" + std::to_string(i);
+  options_.train = folder_.write("wide.csv", header + "\n" + header + "\n");
+  options_.header = "yes", options_.label = "c0";
+  const auto message = message_of<ConfigError>([&] { load_one(options_); });
+  EXPECT_MENTIONS(message, "there is no column 'c0'");
+  EXPECT_MENTIONS(message, "c30, ... (or 1 to 2000)");
+  EXPECT_LT(message.size(), 600U);
+}
+
 TEST_F(BadFile, LabelsOfAnotherKind) {
   kind_ = LabelKind::sign;
   expect("a.csv", "x,y\n1,2\n", {":2: label '2' is not allowed: -1 or +1"});

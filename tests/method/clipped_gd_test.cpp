@@ -116,6 +116,28 @@ TEST(ClippedGd, ClipsAtTheQuantileThatItsRuleNames) {
   }
 }
 
+// Advice names an option only where it has an effect: clip_records has none on half of the records.
+TEST(ClippedGd, AdvisesMoreClippedRecordsOnlyWhereTheRuleTakesThem) {
+  const auto advice = [](const Options& options, std::uint64_t n) {
+    const auto method = testing::make_method("clipped-gd", options);
+    const auto objective = linear(5);
+    const PublicFacts facts{{n, 5}, objective.get(), Adjacency::replace_one};
+    std::vector<Query> queries;
+    for (const auto& spec : method->queries(facts, 20))
+      queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, n));
+    return method->remarks(facts, queries);
+  };
+  const std::string weak = "less than three deviations", raise = "raise method.clip_records";
+  const std::string count = advice({}, 1'000'000);
+  EXPECT_NE(count.find(weak), count.npos) << count;
+  EXPECT_NE(count.find(raise), count.npos) << count;
+  for (const std::string& none : {advice({{"clip_rule", "median"}}, 100), advice({}, 100)}) {
+    EXPECT_NE(none.find(weak), none.npos) << none;
+    EXPECT_EQ(none.find(raise), none.npos) << none;
+  }
+  EXPECT_EQ(advice({{"clip_records", "640"}}, 1'000'000).find(weak), std::string::npos);
+}
+
 // Counts of clipped records are those of the table for epsilon = 1, delta = n^-1.5: 32 sqrt(d / rho), at most n /
 // 2; half as many under add_remove, whose noise is half as large.
 TEST(ClippedGd, CountsOfClippedRecordsFollowTheTable) {
