@@ -91,6 +91,11 @@ float LabelRule::check(double value, const Name& raw) const {
       throw Malformed(
           fmt::format("label {} is not allowed: whole numbers 0 to {} are; data.label_map renames labels",
                       show_field(raw.text), classes_ - 1));
+    case LabelKind::count:
+      if (value >= 0 && value <= largest_count && value == std::floor(value)) return static_cast<float>(value);
+      throw Malformed(
+          fmt::format("label {} is not allowed: counts 0, 1, 2, ... up to 2^24 are; data.label_map renames labels",
+                      show_field(raw.text)));
     case LabelKind::real:
       break;
   }

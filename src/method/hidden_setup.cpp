@@ -75,7 +75,7 @@ std::optional<Smoothness> constants(const HiddenOptions& options, const PublicFa
                       .provenance = "user asserted (method.i_have_proved_it)"};
   }
   if (options.declares() || options.feature_bound == 0) return {};
-  if (!options.hidden() && facts.objective->label_kind() == LabelKind::real && options.label_bound == 0) return {};
+  if (!options.hidden() && is_quantity(facts.objective->label_kind()) && options.label_bound == 0) return {};
   return smoothness(*facts.objective, options.feature_bound, options.label_bound, reach);
 }
 
@@ -233,7 +233,7 @@ std::string hidden_refusal(const HiddenOptions& options, const PublicFacts& fact
   if (!options.start.empty()) return "HS-08 method.start comes from outside of the run and may depend on records";
   if (options.feature_bound == 0 && (options.declares() ? linear : known))
     return "HS-09 method.feature_bound is not set: the norm of records is not bounded";
-  if (linear && facts.objective->label_kind() == LabelKind::real && options.label_bound == 0 && options.declares())
+  if (linear && is_quantity(facts.objective->label_kind()) && options.label_bound == 0 && options.declares())
     return "HS-09 method.label_bound is not set: labels are not bounded";
   if (options.momentum > 0) return "HS-10 method.momentum > 0: the step is not the map that the proof is about";
   if (options.paper && facts.objective->dim() < 2 * options.K())

@@ -1,4 +1,4 @@
-// The only source that is compiled with -ffp-contract=fast: multiply-adds of its vectors fuse.
+// Compiled with -ffp-contract=fast: multiply-adds of its vectors fuse.
 #include "dpmpi/objective/glm_kernels.hpp"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glm_lanes.hpp"
+#include "read_ahead.hpp"
 
 namespace dpmpi {
 
@@ -39,36 +40,6 @@ namespace {
 using lanes::Floats, lanes::Ints, lanes::native, lanes::parts;
 using RowPointers = std::array<const float*, tile_rows>;
 
-/// Fetches the rows of the next tile into the cache, some lines at every step of a sweep over the present one.
-class Ahead {
- public:
-  void aim(const std::array<const void*, tile_rows>& rows, std::size_t row_bytes) {
-    for (std::size_t r = 0; r < tile_rows; ++r) row_[r] = static_cast<const char*>(rows[r]);
-    bytes_ = row_bytes;
-    r_ = 0;
-    byte_ = 0;
-  }
-  void rest() { r_ = tile_rows; }
-  void step() {
-    if (r_ == tile_rows) return;
-    // Four lines at each of the steps of the two sweeps fetch just one tile of floats, at the pace of the
-    // arithmetic. Into the second level: the first one is full of the present tile, and has too few fill buffers
-    // for the latency of memory.
-    constexpr std::size_t lines = 4;
-    const char* from = row_[r_] + byte_;
-#pragma GCC unroll 4
-    for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(from + line * cache_line, 0, 2);
-    byte_ += lines * cache_line;
-    if (byte_ < bytes_) return;
-    byte_ = 0;
-    ++r_;
-  }
-
- private:
-  std::array<const char*, tile_rows> row_{};
-  std::size_t bytes_ = 0, r_ = tile_rows, byte_ = 0;
-};
-
 /// Where a sweep gets its rows from.
 struct FloatRows {
   const RowPointers& row;
@@ -87,7 +58,7 @@ struct ByteRows {
 
 /// out[k * tile_rows + r] = <row r, point k> for the rows of a tile and `points` points that are `padded` apart.
 template <std::size_t points, class Rows>
-void tile_dots(const Rows& rows, const float* point, std::size_t padded, Ahead& ahead, double* out) {
+void tile_dots(const Rows& rows, const float* point, std::size_t padded, ReadAhead& ahead, double* out) {
   constexpr std::size_t group = std::min(tile_rows, 16 / parts / points);  // rows whose sums fit the registers
   for (std::size_t first = 0; first < tile_rows; first += group) {
     Floats sum[group][points][parts] = {};
@@ -150,7 +121,7 @@ class DenseKernel : public GlmKernel {
       if (factors.raw[r] == 0) rows[r] = zeros_.data();  // 0 times a NaN is a NaN
       factor[r] = lanes::splat(factors.raw[r]);
     }
-    Ahead ahead = ahead_;
+    ReadAhead ahead = ahead_;
     for (std::size_t j = 0; j < padded_; j += lanes::width) {  // where it reaches past the features it adds 0
       ahead.step();
       add_rounded(rows, factor, j, hot + j);
@@ -180,7 +151,7 @@ class DenseKernel : public GlmKernel {
 
  private:
   AlignedVector<float> zeros_;
-  Ahead ahead_;
+  ReadAhead ahead_;
 };
 
 /// Bytes are widened in the first sweep over a tile, into scratch that stays in the first-level cache for the

@@ -37,6 +37,17 @@ struct CappedL1Glm final : Builder {
   LabelKind label_kind() const override { return LabelKind::real; }
 };
 
+struct PinballGlm final : Builder {
+  double quantile = 0.5;
+  void declare(Options& options) override {
+    options.add("quantile", quantile, "share of labels below the fitted quantile", Range::open(0, 1));
+  }
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    return std::make_unique<Glm>(facts, pinball_loss(quantile));
+  }
+  LabelKind label_kind() const override { return LabelKind::real; }
+};
+
 template <class T>
 std::unique_ptr<Builder> builder() {
   return std::make_unique<T>();
@@ -54,10 +65,15 @@ const ObjectiveRegistration absolute{plain<absolute_loss, real>("absolute", "|m 
 const ObjectiveRegistration phase{
     plain<phase_retrieval_loss, real>("phase_retrieval", "||m| - y|, m = <w, x> (amplitude; not convex)")};
 const ObjectiveRegistration huber{{"huber", "squared up to |m - y| = delta, linear beyond", builder<HuberGlm>}};
+const ObjectiveRegistration pinball{
+    {"pinball", "(1 - q) (m - y) for m >= y, q (y - m) below: quantile regression", builder<PinballGlm>}};
+const ObjectiveRegistration poisson{
+    plain<poisson_loss, LabelKind::count>("poisson", "exp(m) - y m: Poisson regression of counts y")};
 const ObjectiveRegistration capped{
     {"capped_l1", "min(|m - y|, cap), m = <w, x> (not convex)", builder<CappedL1Glm>}};
 const ObjectiveRegistration logistic{plain<logistic_loss, binary>("logistic", "log(1 + exp(-y m)), m = <w, x>")};
-const ObjectiveRegistration hinge{
+const ObjectiveRegistration hinge{plain<hinge_loss, binary>("hinge", "max(0, 1 - y m), m = <w, x>")};
+const ObjectiveRegistration smoothed_hinge{
     plain<smoothed_hinge_loss, binary>("smoothed_hinge", "hinge of y m, quadratic on [0, 1]")};
 const ObjectiveRegistration sigmoid{
     plain<sigmoid_loss, binary>("sigmoid", "1 / (1 + exp(y m)), m = <w, x> (smooth, not convex)")};

@@ -199,7 +199,7 @@ double LinearDifferences::factor(const Records& records, std::uint32_t i) const 
 /// Real labels within their bound; signs are -1 and +1, whatever a file says.
 double LinearDifferences::label(const Records& records, std::uint32_t i) const {
   const double y = records.label[i];
-  if (!phi_ || (phi_->label_kind() == LabelKind::real && rule_.label_bound == 0)) return y;
+  if (!phi_ || (is_quantity(phi_->label_kind()) && rule_.label_bound == 0)) return y;
   const double most = phi_->label_kind() == LabelKind::sign ? 1 : rule_.label_bound;
   return std::abs(y) > most ? std::copysign(most, y) : y;  // NaN stays NaN
 }

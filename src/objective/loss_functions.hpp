@@ -28,6 +28,12 @@ inline double exp_nonpositive(double t) {
   return p * std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023) << 52);  // times 2^n
 }
 
+/// e^t; e^708 above 708 and e^-708 below -708. NaN stays NaN.
+inline double exp_bounded(double t) {
+  const double e = exp_nonpositive(-std::abs(t));
+  return t > 0 ? 1 / e : e;
+}
+
 /// artanh(s) for |s| <= 1/3.
 inline double artanh_third(double s) {
   const double s2 = s * s;

@@ -66,7 +66,7 @@ std::optional<Smoothness> smoothness(const Objective& objective, double feature_
 
   Smoothness s;
   if (phi != nullptr) {
-    const bool real = phi->label_kind() == LabelKind::real;
+    const bool real = is_quantity(phi->label_kind());
     const auto bounds = phi->bounds(feature_bound * radius, real ? label_bound : 1);
     if (!bounds) return std::nullopt;
     if (real && !is_positive(label_bound)) throw ConfigError("certified smoothness needs a bound on the labels");
@@ -77,9 +77,9 @@ std::optional<Smoothness> smoothness(const Objective& objective, double feature_
   add_ridge(l2, radius, s);
   s.convex = s.lower >= 0;
   s.probe_error_fp = rounding_error(objective.dim(), s.L, s.M, radius);
-  s.provenance = fmt::format(
-      "derived from the loss: features in norm {}, {}parameters in norm {}, ridge {}", feature_bound,
-      objective.label_kind() == LabelKind::real ? fmt::format("labels {}, ", label_bound) : "", radius, l2);
+  s.provenance =
+      fmt::format("derived from the loss: features in norm {}, {}parameters in norm {}, ridge {}", feature_bound,
+                  is_quantity(objective.label_kind()) ? fmt::format("labels {}, ", label_bound) : "", radius, l2);
   return s;
 }
 

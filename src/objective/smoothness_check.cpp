@@ -30,6 +30,8 @@ float label(const Objective& objective, double label_bound, const PublicStream& 
   switch (objective.label_kind()) {
     case LabelKind::real:
       return static_cast<float>((2 * bits.uniform(2) - 1) * 2 * (label_bound > 0 ? label_bound : 1));
+    case LabelKind::count:
+      return static_cast<float>(word % 64);
     case LabelKind::sign:
       return word % 2 == 0 ? -1.0F : 1.0F;
     case LabelKind::class_:

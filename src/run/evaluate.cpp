@@ -68,7 +68,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
         totals[0] += 1;
         totals[1] += std::llrint(loss_scale *
                                  (std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap));
-        totals[2] += kind != LabelKind::real && right(kind, own, objective.decision_threshold(), truth);
+        totals[2] += !is_quantity(kind) && right(kind, own, objective.decision_threshold(), truth);
         if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
       }
     });
@@ -97,7 +97,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
   result.records = static_cast<std::uint64_t>(totals[0]);
   result.loss = static_cast<double>(totals[1]) / loss_scale / n;
-  if (kind != LabelKind::real) result.accuracy = static_cast<double>(totals[2]) / n;
+  if (!is_quantity(kind)) result.accuracy = static_cast<double>(totals[2]) / n;
   return result;
 }
 

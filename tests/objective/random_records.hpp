@@ -77,6 +77,9 @@ inline Records random_records(const RecordsShape& shape, unsigned seed = 1) {
       case LabelKind::sign:
         r.label.push_back(bits() % 2 == 0 ? -1.0F : 1.0F);
         break;
+      case LabelKind::count:
+        r.label.push_back(static_cast<float>(bits() % 9));
+        break;
       case LabelKind::class_:
         r.label.push_back(static_cast<float>(bits() % shape.classes));
         break;

@@ -70,6 +70,9 @@ class LatticeAccumulator {
   /// 0 may be added. Not there with Width::int64.
   std::int32_t* hot() { return hot_.data(); }
 
+  /// The exact sum itself, with Width::int64: dim() entries to add multiples of 2^-k to. Else null.
+  std::int64_t* wide() { return width_ == Width::int64 ? total_.data() : nullptr; }
+
   /// The exact sum so far, in units of 2^-k. Local.
   std::span<std::int64_t> totals();
   /// As totals(), and calls on_chunk(first coordinate, exact sums) for pieces of the sum while they are in the

@@ -17,10 +17,15 @@ enum class Storage {
 
 /// How labels are encoded in Records::label.
 enum class LabelKind {
-  real,   ///< any finite number
-  sign,   ///< -1 or +1
-  class_  ///< 0 .. classes-1
+  real,    ///< any finite number
+  sign,    ///< -1 or +1
+  class_,  ///< 0 .. classes-1
+  count    ///< 0, 1, 2, ... up to largest_count
 };
+/// Largest label of kind count: float32 holds every whole number up to here.
+inline constexpr double largest_count = 0x1p24;
+/// Whether labels are quantities, which may need a bound, and not names.
+inline constexpr bool is_quantity(LabelKind kind) { return kind == LabelKind::real || kind == LabelKind::count; }
 
 /// The records of one block, immutable after loading. Feature (i, j) has the value row_scale[i] * raw(i, j)
 /// (row_scale is filled for dense_u8 only). Every record also has a constant column `bias` (0: none) after its

@@ -1,0 +1,220 @@
+#include "dpmpi/objective/glm_steps.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/objective/dot.hpp"
+#include "dpmpi/objective/glm_losses.hpp"
+#include "row_sweeps.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+using TileOf = double[tile_rows];
+
+/// What the coefficients of a tile depend on besides the margins. A record that does not count has limit 0.
+struct TileData {
+  TileOf weight, label, limit, row_scale;
+};
+
+TileData data_of(const Records& records, const Tile& tile, double cap) {
+  TileData d;
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    const std::size_t i = tile.row[r];
+    const double norm = records.norm[i], label = records.label[i];
+    const double row_scale = records.storage == Storage::dense_u8 ? records.row_scale[i] : 1.0F;
+    const bool counts = r < tile.count && norm > 0 && norm < infinity && std::abs(label) < infinity &&
+                        std::abs(row_scale) < infinity;
+    d.weight[r] = counts ? norm * norm : 1;
+    d.label[r] = counts ? label : 0;
+    // Down by more than the roundings of this quotient and of a coefficient times a row scale.
+    d.limit[r] = counts ? cap / norm * (1 - 0x1p-51) : 0;
+    d.row_scale[r] = counts ? row_scale : 0;
+  }
+  return d;
+}
+
+/// How many quanta an integer of the sweeps stands for: 1 unless the lattice is finer than 2^-50 of the cap.
+int shift_of(double cap, const Lattice& lattice) { return std::max(0, lattice.k + std::ilogb(cap) + 1 - 50); }
+
+}  // namespace
+
+bool has_scalar_link(const Objective& objective) {
+  return objective.scalar_loss() != nullptr && objective.scalar_loss()->convex();
+}
+
+bool has_steps(const Objective& objective, StepMode mode) {
+  if (!has_scalar_link(objective)) return false;
+  return mode == StepMode::proximal || std::isfinite(objective.scalar_loss()->curvature());
+}
+
+namespace {
+
+const ScalarLoss& link_of(const Objective& objective) {
+  if (!has_scalar_link(objective))
+    throw ConfigError(
+        "clamped steps are contractions only for a convex loss of one margin <w, x>: use an objective like "
+        "squared, huber, absolute, pinball, logistic, hinge or poisson, or another method");
+  return *objective.scalar_loss();
+}
+
+}  // namespace
+
+ClampedSteps::ClampedSteps(const Objective& objective)
+    : objective_(objective), phi_(link_of(objective)), sweeps_(std::make_unique<RowSweeps>()) {}
+ClampedSteps::~ClampedSteps() = default;
+
+void ClampedSteps::check(StepMode mode, double step) const {
+  if (!has_steps(objective_, mode))
+    throw ConfigError("explicit steps need a loss whose second derivative is bounded: take proximal steps");
+  if (!(step > 0 && step <= 1e100)) throw ConfigError(fmt::format("a step of {}: it must be in (0, 1e100]", step));
+}
+
+Kernel ClampedSteps::steps(std::span<const double> x, const StepRule& rule) {
+  check(rule.mode, rule.step);
+  return kernel(x, rule.mode == StepMode::explicit_ ? Kind::explicit_ : Kind::proximal, rule.step);
+}
+
+Kernel ClampedSteps::gradients(std::span<const double> x) { return kernel(x, Kind::gradient, 1); }
+
+Kernel ClampedSteps::gradient_errors(std::span<const double> x) {
+  set_point(x);
+  point_norm_ = std::sqrt(squared_norm(x.data(), x.size()));
+  return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add_errors(rows, bound, sum); };
+}
+
+void ClampedSteps::set_point(std::span<const double> x) {
+  verify(x.size() == objective_.dim(), "a point of another dimension");
+  // So large that no projected iterate meets it, so small that no margin overflows.
+  verify(std::all_of(x.begin(), x.end(), [](double v) { return std::abs(v) <= 1e150; }),
+         "a point of size <= 1e150");
+  sweeps_->set_point(x);
+}
+
+Kernel ClampedSteps::kernel(std::span<const double> x, Kind kind, double step) {
+  set_point(x);
+  kind_ = kind;
+  step_ = step;
+  return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); };
+}
+
+/// From margins to multiples of records on the lattice.
+struct ClampedSteps::Coefficients {
+  const ScalarLoss& phi;
+  Kind kind;
+  double step, cap;
+  Lattice lattice;
+
+  LatticeFactors operator()(const Records& records, const Tile& tile, TileOf& margin) const {
+    const TileData data = data_of(records, tile, cap);
+    for (std::size_t r = 0; r < tile_rows; ++r) margin[r] = data.limit[r] > 0 ? margin[r] : 0;
+    TileOf c;
+    if (kind == Kind::proximal) {
+      phi.proximal(margin, data.weight, data.label, step, data.limit, c);
+    } else {
+      phi.slopes(margin, data.label, c);
+      if (kind == Kind::explicit_)
+        for (std::size_t r = 0; r < tile_rows; ++r) c[r] *= std::min(step, 1 / (phi.curvature() * data.weight[r]));
+    }
+    LatticeFactors factors;
+    factors.shift = shift_of(cap, lattice);
+    const double scale = std::ldexp(1.0, lattice.k - factors.shift);
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      const double clamped = std::min(std::max(c[r], -data.limit[r]), data.limit[r]) * scale;
+      factors.bias[r] = data.limit[r] > 0 ? clamped : 0;
+      factors.raw[r] = data.limit[r] > 0 ? clamped * data.row_scale[r] : 0;
+    }
+    return factors;
+  }
+};
+
+void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  verify(bound.clipping == Clipping::flat && sum.dim() == objective_.dim(), "one bound for all parameters");
+  const Coefficients coefficients{phi_, kind_, step_, bound.clip, sum.lattice()};
+  const std::size_t at_once = std::min(tile_rows, sum.rows_at_once());
+  const auto tile_at = [&](std::size_t first) {
+    Tile tile = Tile::of(rows, first);
+    tile.count = std::min(tile.count, at_once);
+    return tile;
+  };
+  TileOf margin;
+  Tile tile = tile_at(0);
+  for (std::size_t first = 0; first < rows.size(); first += at_once) {
+    const Tile next = tile_at(first + at_once);
+    sweeps_->load(rows.records, tile, next);
+    sweeps_->margins(margin);
+    const LatticeFactors factors = coefficients(rows.records, tile, margin);
+    sum.begin(tile.count);
+    if (sum.wide() != nullptr) {
+      sweeps_->accumulate(factors, sum.wide());
+    } else {
+      tile_sum_.assign(sum.dim(), 0);
+      sweeps_->accumulate(factors, tile_sum_.data());
+      for (std::size_t j = 0; j < sum.dim(); ++j) sum.hot()[j] += static_cast<std::int32_t>(tile_sum_[j]);
+    }
+    tile = next;
+  }
+}
+
+void ClampedSteps::add_errors(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  verify(sum.dim() == 1 && sum.wide() != nullptr, "one sum of 64 bits");
+  const double margin_error = (static_cast<double>(objective_.dim()) + 16) * 0x1p-53 * point_norm_;
+  const double scale = sum.lattice().scale();
+  TileOf margin, low, high, at_low, at_high;
+  for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
+    const Tile tile = Tile::of(rows, first);
+    const TileData data = data_of(rows.records, tile, bound.clip);
+    sweeps_->load(rows.records, tile, Tile::of(rows, first + tile_rows));
+    sweeps_->margins(margin);
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      const double at = data.limit[r] > 0 ? margin[r] : 0;
+      // The last term: the ends themselves are rounded.
+      const double off = margin_error * std::sqrt(data.weight[r]) + 0x1p-52 * std::abs(at);
+      low[r] = at - off;
+      high[r] = at + off;
+    }
+    phi_.slopes(low, data.label, at_low);
+    phi_.slopes(high, data.label, at_high);
+    sum.begin(tile.count);
+    for (std::size_t r = 0; r < tile.count; ++r) {
+      const double limit = data.limit[r];
+      if (limit == 0) continue;
+      // Slopes are computed to a few roundings.
+      const double width = std::clamp(at_high[r], -limit, limit) - std::clamp(at_low[r], -limit, limit);
+      const double error = std::min((width + 0x1p-48 * limit) * std::sqrt(data.weight[r]), 2 * bound.clip);
+      sum.wide()[0] += static_cast<std::int64_t>(std::ceil(error * scale));
+    }
+  }
+}
+
+void ClampedSteps::walk(const Rows& row, const StepRule& rule, const L2Bound& bound, const Lattice& lattice,
+                        std::span<double> x) const {
+  check(rule.mode, rule.step);
+  verify(row.size() == 1 && x.size() == objective_.dim(), "one record and a point of its dimension");
+  const Tile tile = Tile::of(row, 0);
+  sweeps_->load(row.records, tile, Tile{});
+  TileOf margin = {};
+  margin[0] = sweeps_->margin(x);
+  const Kind kind = rule.mode == StepMode::explicit_ ? Kind::explicit_ : Kind::proximal;
+  const Coefficients coefficients{phi_, kind, rule.step, bound.clip, lattice};
+  sweeps_->subtract(coefficients(row.records, tile, margin), lattice.quantum(), x);
+}
+
+// With u = 2^-53, R = radius and a record's computed squared norm w >= |a|^2: the margin is a chain of at most d +
+// 16 roundings, off by (d + 16) u |a| R; coefficients change by at most 1 / w of that (explicit and proximal steps
+// alike), so the contribution by (d + 16) u R. The coefficient itself is computed to 48 u of cap / |a|, roots by
+// iteration included, but for what proximal_error() says; and each coordinate is rounded to a multiple of the
+// quantum or of 2^-49 cap.
+double ClampedSteps::error(const StepRule& rule, double radius, double cap, const Lattice& lattice) const {
+  const auto d = static_cast<double>(objective_.dim());
+  const double unit = std::ldexp(lattice.quantum(), shift_of(cap, lattice));
+  const double iterated = rule.mode == StepMode::proximal ? phi_.proximal_error(rule.step) : 0;
+  return ((d + 16) * radius + 48 * cap) * 0x1p-53 + iterated + std::sqrt(d) / 2 * unit;
+}
+
+}  // namespace dpmpi
