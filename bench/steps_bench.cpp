@@ -11,79 +11,49 @@
 // ranks together.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <random>
-
-#include <unistd.h>
 
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
 #include <Eigen/Core>
 
 #include "dpmpi/comm/session.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/method/method.hpp"
-#include "dpmpi/privacy/ledger.hpp"
+#include "steps_stand.hpp"
 
 namespace {
 
 using namespace dpmpi;
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+using namespace dpmpi::bench;
 
-struct Case {
-  std::string objective;
-  Storage storage;
-  Settings options;
+struct StepCase : Case {
   std::uint64_t features = 784;
   float bias = 1;
-  std::string method = "dp-sgd";
-  Settings method_options = {};
   std::uint64_t chunk = 0;  ///< steps between two looks at the clock; 0: 200,000 records
 };
 
-Case zeroth_order(std::uint64_t features, Settings directions, std::uint64_t chunk) {
+StepCase zeroth_order(std::uint64_t features, Settings directions, std::uint64_t chunk) {
   directions.merge(Settings{{"method.inner", {"512", ""}},
                             {"method.outer", {"1", ""}},
                             {"method.passes", {"100", ""}},
                             {"method.first_batch", {"1024", ""}}});
-  return {"phase_retrieval", Storage::dense_f32, {}, features, 0, "zo-o2nc", std::move(directions), chunk};
+  return {{"phase_retrieval", {}, "zo-o2nc", std::move(directions)}, features, 0, chunk};
 }
 
-Case find_case(const std::string& name) {
-  if (name == "logistic") return {"logistic", Storage::dense_f32, {}};
-  if (name == "softmax") return {"softmax", Storage::dense_f32, {{"objective.classes", {"10", ""}}}};
+StepCase first_order(const char* objective, Settings options) {
+  return {{objective, std::move(options), "dp-sgd", {{"method.steps", {std::to_string(Subject::most_steps), ""}}}}};
+}
+
+StepCase find_case(const std::string& name) {
+  if (name == "logistic") return first_order("logistic", {});
+  if (name == "softmax") return first_order("softmax", {{"objective.classes", {"10", ""}}});
   if (name == "mlp")
-    return {"mlp",
-            Storage::dense_f32,
-            {{"objective.classes", {"10", ""}},
-             {"objective.hidden", {"256", ""}},
-             {"objective.activation", {"relu", ""}}}};
+    return first_order("mlp", {{"objective.classes", {"10", ""}},
+                               {"objective.hidden", {"256", ""}},
+                               {"objective.activation", {"relu", ""}}});
   if (name == "zo-block")
     return zeroth_order(512, {{"method.directions", {"block", ""}}, {"method.fast", {"false", ""}}}, 3);
   if (name == "zo-glm") return zeroth_order(1024, {}, 100);
   throw ConfigError("CASE is logistic, softmax, mlp, zo-block or zo-glm");
-}
-
-Records random_block(Storage storage, std::size_t count, std::size_t features, float bias, LabelKind kind,
-                     unsigned seed) {
-  std::mt19937 bits(seed);
-  Records r;
-  r.storage = storage, r.count = count, r.features = features, r.stride = round_up(features, 16), r.bias = bias;
-  r.f32.resize(count * r.stride);
-  for (auto& x : r.f32) x = static_cast<float>(bits()) * 0x1p-32f;
-  for (std::size_t i = 0; i < count; ++i) {
-    r.label.push_back(kind == LabelKind::class_ ? static_cast<float>(bits() % 10) : bits() % 2 ? 1.0f : -1.0f);
-    double square = 1;
-    for (std::size_t j = 0; j < features; ++j) square += r.row_f32(i)[j] * r.row_f32(i)[j];
-    r.norm.push_back(static_cast<float>(std::sqrt(square) * (1 + 1e-6)));
-  }
-  return r;
 }
 
 // GFLOP/s of this rank's core: independent fused multiply-adds in registers.
@@ -145,74 +115,35 @@ double largest(const Communicator& comm, double value) {
 /// Of this process. Waiting for a message spins, and counts.
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-int bench(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks) {
-  constexpr std::uint64_t records = 60000;
-  const Case chosen = find_case(name);
+int measure(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks) {
+  const StepCase chosen = find_case(name);
   const std::uint64_t features = chosen.features;
-  std::unique_ptr<Objective> objective;
-  std::vector<std::string> problems;
-  for (const auto& entry : objectives())
-    if (entry.name == chosen.objective) {
-      const auto builder = entry.builder();
-      Options options("objective");
-      builder->declare(options);
-      options.read(chosen.options, problems);
-      objective = builder->make({features, chosen.storage, chosen.bias});
-    }
-  Shard shard;
-  shard.facts = {records, features, chosen.storage};
-  shard.layout = BlockLayout::of(shard.facts, blocks);
-  const double burden =
-      4e-9 * static_cast<double>(objective->dim()) /
-      (static_cast<double>(batch) / blocks * std::max(0.7e-6, objective->flops_per_record() / 1.3e11));
-  const Ownership ownership = Ownership::balanced(blocks, comm.size(), burden);
-  for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b)
-    shard.blocks.push_back(
-        {b, shard.layout.begin(b),
-         random_block(chosen.storage, shard.layout.size(b), features, chosen.bias, objective->label_kind(), b)});
-
-  std::unique_ptr<Method> method;
-  for (const auto& entry : methods())
-    if (entry.name == chosen.method) method = entry.make();
-  Options options("method");
-  method->declare(options);
-  constexpr std::uint64_t most_steps = 4000;
-  Settings settings = chosen.method_options;
-  settings["method.batch"] = {std::to_string(batch), ""};
-  if (chosen.method == "dp-sgd") settings["method.steps"] = {std::to_string(most_steps), ""};
-  options.read(settings, problems);
-  verify(problems.empty(), "bad benchmark options");
-  const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
-  const Query query = Query::declare(method->queries(facts, 1.0)[0], 0, facts.adjacency, records);
-  Curator curator(comm, shard, {query}, objective->micro_batch_rows(), SecretKey::from_seed(1));
-  const std::string path = fmt::format("steps_bench_{}.jsonl", getpid());
-  std::optional<Ledger> ledger;
-  if (comm.is_root()) ledger.emplace(Ledger::create(path, {facts.adjacency, records}));
-  if (ledger) curator.record_in(*ledger);
-  method->start(*objective, {query}, most_steps);
+  const auto objective = make_objective(chosen, features, chosen.bias);
+  const Shard shard = random_shard(comm, features, chosen.bias, objective->label_kind(), blocks,
+                                   root_burden(*objective, batch, blocks));
+  Subject subject(comm, shard, chosen, chosen.bias, batch);
 
   comm.barrier();
   const double peak = total(comm, fma_peak()), products = total(comm, eigen_rate()),
                bandwidth = total(comm, read_bandwidth(shard));
-  std::uint64_t t = 0;
   const std::uint64_t chunk = chosen.chunk > 0 ? chosen.chunk : std::max<std::uint64_t>(10, 200000 / batch);
-  for (; t < std::min<std::uint64_t>(20, chunk); ++t) method->step(curator, t);
+  while (subject.steps_done() < std::min<std::uint64_t>(20, chunk)) subject.step();
   std::vector<double> rates;
-  Curator::Timing before = curator.timing();
+  Curator::Timing before = subject.timing();
   const auto all = Clock::now();
   const double cpu_before = cpu_seconds();
-  const std::uint64_t first = t;
+  const std::uint64_t first = subject.steps_done();
   std::int64_t more = 1;
-  while (more > 0 && t + chunk < most_steps) {
+  while (more > 0 && subject.steps_done() + chunk < Subject::most_steps) {
     const auto start = Clock::now();
-    for (std::uint64_t i = 0; i < chunk; ++i) method->step(curator, t++);
+    for (std::uint64_t i = 0; i < chunk; ++i) subject.step();
     rates.push_back(static_cast<double>(chunk * batch) / seconds_since(start));
     more = comm.is_root() && seconds_since(all) < 3 ? 1 : 0;
     comm.sum(std::span(&more, 1));
   }
-  const double steps = static_cast<double>(t - first);
+  const double steps = static_cast<double>(subject.steps_done() - first);
   const double cpu = largest(comm, 1e6 * (cpu_seconds() - cpu_before) / steps);
-  const Curator::Timing& after = curator.timing();
+  const Curator::Timing& after = subject.timing();
   // Kernels alone, perfectly balanced: the sum over ranks, divided by the ranks.
   const double kernels = total(comm, (after.kernels - before.kernels) / steps * 1e6) / comm.size();
   std::sort(rates.begin(), rates.end());
@@ -228,7 +159,6 @@ int bench(const Communicator& comm, const std::string& name, std::uint64_t batch
         us(&Curator::Timing::kernels), us(&Curator::Timing::noise), us(&Curator::Timing::reduce),
         us(&Curator::Timing::broadcast), us(&Curator::Timing::ledger), rate * objective->flops_per_record() * 1e-9,
         peak, products, bandwidth, rate * 4 * static_cast<double>(features) * 1e-9);
-    std::filesystem::remove(path);
   }
   return 0;
 }
@@ -245,6 +175,6 @@ int main(int argc, char** argv) {
   const auto blocks =
       argc > 3 ? std::strtoul(argv[3], nullptr, 10) : std::clamp<unsigned long long>(batch / 64, 1, 16);
   return session.run([&](const dpmpi::Communicator& world) {
-    return bench(world, argv[1], batch, static_cast<std::uint32_t>(blocks));
+    return measure(world, argv[1], batch, static_cast<std::uint32_t>(blocks));
   });
 }

@@ -8,32 +8,49 @@
 
 namespace dpmpi {
 
+void TextStream::read(std::span<char> out) {
+  if (out.size() > left()) throw DataError(fmt::format("{} bytes are missing", out.size() - left()));
+  text_.copy(out.data(), out.size(), position_);
+  position_ += out.size();
+}
+
 // Layout of a field: length of the name, name, length of the data, data. Little-endian as on all supported
 // machines.
 void Archive::raw(std::string_view name, void* data, std::size_t size) {
-  const std::uint64_t name_size = name.size(), data_size = size;
-  if (!reading_) {
-    bytes_.append(reinterpret_cast<const char*>(&name_size), 8).append(name);
-    bytes_.append(reinterpret_cast<const char*>(&data_size), 8).append(static_cast<const char*>(data), size);
-    return;
-  }
-  const std::size_t need = 16 + name.size() + size;
-  std::uint64_t stored_name = 0, stored_data = 0;
-  bool fits = position_ + need <= bytes_.size();
-  if (fits) {
-    std::memcpy(&stored_name, bytes_.data() + position_, 8);
-    std::memcpy(&stored_data, bytes_.data() + position_ + 8 + name.size(), 8);
-    fits = stored_name == name_size && bytes_.compare(position_ + 8, name.size(), name) == 0 &&
-           stored_data == data_size;
-  }
-  if (!fits)
+  if (!reading()) return write_raw(name, data, size);
+  if (!read_raw(name, data, size))
     throw DataError(fmt::format("the saved state does not hold {} ({} bytes) at byte {}", name, size, position_));
-  if (size > 0) std::memcpy(data, bytes_.data() + position_ + 16 + name.size(), size);
-  position_ += need;
+  position_ += 16 + name.size() + size;
+}
+
+void Archive::write_raw(std::string_view name, const void* data, std::size_t size) {
+  const auto number = [&](std::uint64_t value) { sink_->write({reinterpret_cast<const char*>(&value), 8}); };
+  number(name.size());
+  sink_->write(name);
+  number(size);
+  sink_->write({static_cast<const char*>(data), size});
+}
+
+bool Archive::read_raw(std::string_view name, void* data, std::size_t size) {
+  if (source_->left() < 16 + name.size() + size) return false;
+  if (read_number() != name.size()) return false;
+  std::string stored(name.size(), '\0');
+  source_->read(stored);
+  if (stored != name || read_number() != size) return false;
+  source_->read({static_cast<char*>(data), size});
+  return true;
+}
+
+std::uint64_t Archive::read_number() {
+  char bytes[8];
+  source_->read(bytes);
+  std::uint64_t value = 0;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
 }
 
 std::size_t Archive::checked_size(std::string_view name, std::uint64_t count, std::size_t width) const {
-  if (count > (bytes_.size() - position_) / width)
+  if (count > source_->left() / width)
     throw DataError(fmt::format("the saved state is too short for {} entries of {}", count, name));
   return static_cast<std::size_t>(count);
 }
@@ -41,13 +58,13 @@ std::size_t Archive::checked_size(std::string_view name, std::uint64_t count, st
 void Archive::field(std::string_view name, std::string& text) {
   std::uint64_t size = text.size();
   field(name, size);
-  if (reading_) text.resize(checked_size(name, size, 1));
+  if (reading()) text.resize(checked_size(name, size, 1));
   raw(name, text.data(), text.size());
 }
 
 void Archive::finish() const {
-  if (reading_ && position_ != bytes_.size())
-    throw DataError(fmt::format("the saved state has {} bytes more than expected", bytes_.size() - position_));
+  if (reading() && source_->left() != 0)
+    throw DataError(fmt::format("the saved state has {} bytes more than expected", source_->left()));
 }
 
 }  // namespace dpmpi

@@ -81,6 +81,12 @@ void LatticeAccumulator::clear() {
   fresh_ = true;
 }
 
+void LatticeAccumulator::clear(Lattice lattice) {
+  lattice_ = lattice;
+  scale_ = static_cast<float>(lattice.scale());
+  clear();
+}
+
 void LatticeAccumulator::begin(std::size_t rows) {
   verify(rows <= capacity_, "more records at once than the int32 accumulator holds");
   if (width_ == Width::int64) return;

@@ -57,7 +57,35 @@ SecretKey SecretKey::derive(std::string_view purpose, std::uint64_t index) const
 }
 
 std::string SecretKey::authenticate(std::string_view message) const {
-  return fmt::format("{:02x}", fmt::join(hmac_sha256(bytes_, fmt::format("authenticate/{}", message)), ""));
+  Authenticator whole(*this);
+  whole.update(message);
+  return whole.hex();
+}
+
+Authenticator::Authenticator(const SecretKey& key) : context_(EVP_MD_CTX_new()) {
+  EVP_PKEY* const own =
+      EVP_PKEY_new_raw_private_key(EVP_PKEY_HMAC, nullptr, key.bytes().data(), key.bytes().size());
+  const bool ready =
+      context_ && own &&
+      EVP_DigestSignInit(static_cast<EVP_MD_CTX*>(context_), nullptr, EVP_sha256(), nullptr, own) == 1;
+  EVP_PKEY_free(own);  // the context has its share of it
+  verify(ready, "HMAC-SHA256 is not available");
+  update("authenticate/");
+}
+
+Authenticator::~Authenticator() { EVP_MD_CTX_free(static_cast<EVP_MD_CTX*>(context_)); }
+
+void Authenticator::update(std::string_view bytes) {
+  verify(EVP_DigestSignUpdate(static_cast<EVP_MD_CTX*>(context_), bytes.data(), bytes.size()) == 1,
+         "HMAC-SHA256 failed");
+}
+
+std::string Authenticator::hex() {
+  std::array<unsigned char, 32> digest{};
+  std::size_t length = digest.size();
+  verify(EVP_DigestSignFinal(static_cast<EVP_MD_CTX*>(context_), digest.data(), &length) == 1 && length == 32,
+         "HMAC-SHA256 failed");
+  return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
 // --- secret stream

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/episodes.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
@@ -36,6 +37,10 @@ void keep_input(const ConvertOptions& options, const DataOptions& data) {
 void ConvertOptions::declare(Options& options) {
   options.add("input", input, "File to convert; an IDX or NumPy pair is written images,labels");
   options.add("output", output, "Native record file to write");
+  options.add("episode_column", episode_column,
+              "Feature (from 1) that names the episode of a transition: a record becomes an episode; 0: none",
+              Range::non_negative());
+  options.add("episode_steps", episode_steps, "Transitions that such a record has room for", Range::closed(1, 1e5));
 }
 
 std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
@@ -57,8 +62,15 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   const LabelKind kind = data.positive.empty() ? LabelKind::real : LabelKind::sign;
   const BlockLayout layout{inspect(alone, data, DataRole::training).records, 1};
   const Shard shard = load(alone, data, DataRole::training, layout, Ownership::even(1, 1), kind);
-  write_records(options.output, Format::native, shard.blocks[0].records);
-  return layout.records;
+  const Records& records = shard.blocks[0].records;
+  if (options.episode_column == 0) {
+    write_records(options.output, Format::native, records);
+    return layout.records;
+  }
+  const Records episodes = group_episodes(records, static_cast<std::size_t>(options.episode_column),
+                                          static_cast<std::size_t>(options.episode_steps));
+  write_records(options.output, Format::native, episodes);
+  return episodes.count;
 }
 
 }  // namespace dpmpi

@@ -11,6 +11,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/builder.hpp"
+#include "dpmpi/data/heavy_tails.hpp"
 #include "dpmpi/data/transitions.hpp"
 #include "dpmpi/data/write.hpp"
 
@@ -145,12 +146,21 @@ std::string default_eval_output(const std::string& output) {
 
 void GenerateOptions::declare(Options& options) {
   options.add("kind", kind, "Synthetic dataset",
-              {"heavy-tailed", "blobs", "regression", "phase", "cartpole", "acrobot", "gridworld"});
+              {"heavy-tailed", "blobs", "regression", "phase", "cartpole", "acrobot", "gridworld", "pareto-linear",
+               "pareto-logistic", "pareto-mean", "two-point"});
   options.add("records", records, "Training records", Range::closed(1, 1e9));
   options.add("eval_records", eval_records, "Evaluation records, from the same distribution; 0: none",
               Range::closed(0, 1e9));
   options.add("features", features, "Features (the environments have their own)", Range::closed(1, 1e6));
   options.add("classes", classes, "Classes of blobs", Range::closed(2, 1e4));
+  options.add("episode_steps", episode_steps,
+              "Environments: a record is an episode with room for so many transitions; 0: it is a transition",
+              Range::closed(0, 1e5));
+  options.add("moment", moment, "Order k of the moments that pareto-linear, pareto-logistic and two-point have",
+              Range{.low = 2, .low_open = false});
+  options.add("skewed", skewed, "pareto-linear, pareto-logistic: records of large norm follow another model");
+  options.add("probability", probability, "two-point: share of the records that are not zero",
+              Range{.low = 0, .high = 1, .high_open = false});
   options.add("seed", seed, "Public seed: the data are a function of it", Range::non_negative());
   options.add("output", output, "File for the training records");
   options.add("eval_output", eval_output, "File for the evaluation records; empty: the output's name with -eval");
@@ -160,8 +170,12 @@ void GenerateOptions::declare(Options& options) {
 
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count) {
   const bool environment = is_environment(options.kind);
-  const std::size_t features =
-      environment ? transition_features(options.kind) : static_cast<std::size_t>(options.features);
+  const auto steps = static_cast<std::size_t>(options.episode_steps);
+  if (steps > 0 && !environment)
+    throw ConfigError(fmt::format("generate: episode_steps is for environments, and {} is none", options.kind));
+  const std::size_t features = !environment ? static_cast<std::size_t>(options.features)
+                               : steps > 0  ? steps * (transition_features(options.kind) + 1)
+                                            : transition_features(options.kind);
   RecordsBuilder out(Storage::dense_f32, features, count, {.bias = 0});
   if (options.kind == "heavy-tailed")
     heavy_tailed(options, first, count, out);
@@ -171,11 +185,16 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
     regression(options, first, count, out);
   else if (options.kind == "phase")
     phase(options, first, count, out);
+  else if (environment && steps > 0)
+    add_episodes(options.kind, static_cast<std::uint64_t>(options.seed), first, count, steps, out);
+  else if (has_heavy_tails(options.kind))
+    add_heavy_tails(options, first, count, out);
   else if (environment)
     add_transitions(options.kind, static_cast<std::uint64_t>(options.seed), first, count, out);
   else
     throw ConfigError(fmt::format(
-        "unknown dataset kind {}: heavy-tailed, blobs, regression, phase, cartpole, acrobot or gridworld",
+        "unknown dataset kind {}: heavy-tailed, blobs, regression, phase, cartpole, acrobot, gridworld, "
+        "pareto-linear, pareto-logistic, pareto-mean or two-point",
         options.kind));
   return out.take();
 }

@@ -42,22 +42,23 @@ class PrivateDiff : public Method {
     const SaddleObjective& f = saddle(facts.objective, "private-diff");
     const auto n = real(facts.data.records), R = real(steps(facts)), T = static_cast<double>(options_.restart);
     const double batch = expected_batch(options_.rule(facts.data), facts.data.records);
-    const DifferenceRadius radius = options_.radius(f);
     Derived all{{"B", batch},
                 {"q", batch / n},
                 {"R", R},
-                {"T", T},
                 {"T_2", static_cast<double>(options_.dual_steps)},
                 {"C_0", options_.dual_bound(f)},
-                {"C_1", options_.clip},
-                {"C_2", radius.slope},
-                {"C_2y", radius.dual_slope},
-                {"C_3", radius.least},
                 {"epochs", R * batch / n}};
     for (const Query& query : queries) {
       all.emplace_back("N_" + query.name, real(query.steps));
       all.emplace_back("z_" + query.name, query.noise_multiplier);
     }
+    if (!f.primal_is_private()) return all;
+    const DifferenceRadius radius = options_.radius(f);
+    all.insert(all.end(), {{"T", T},
+                           {"C_1", options_.clip},
+                           {"C_2", radius.slope},
+                           {"C_2y", radius.dual_slope},
+                           {"C_3", radius.least}});
     // Where differences are clipped at a tenth of a gradient's clip: the estimator's noise over that of dp-sgda.
     all.emplace_back("V(T, 0.1)", difference_noise_energy(T, 0.1));
     all.emplace_back("V*(T, 0.1)", best_difference_noise_energy(T, 0.1));

@@ -17,10 +17,13 @@
 // DPZero (Zhang et al. 2024), DP-ZO (Tang et al. 2024) and MeZO (Malladi et al. 2023) are settings of it.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
+#include "accurate_norm.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/folding_vector.hpp"
 #include "dpmpi/method/hidden_setup.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/objective/projected_differences.hpp"
@@ -30,19 +33,6 @@ namespace dpmpi {
 namespace {
 
 double real(std::uint64_t n) { return static_cast<double>(n); }
-
-// |v| with an error of (256 + 3) 2^-53 at most, relatively: chunks, and their sums with what rounding loses.
-double norm(std::span<const double> v) {
-  double sum = 0, lost = 0;
-  for (std::size_t first = 0; first < v.size(); first += 256) {
-    double chunk = 0;
-    for (const double x : v.subspan(first, std::min<std::size_t>(256, v.size() - first))) chunk += x * x;
-    const double next = sum + chunk;  // all terms >= 0: Dekker's difference is exact for the larger one
-    lost += sum >= chunk ? chunk - (next - sum) : sum - (next - chunk);
-    sum = next;
-  }
-  return std::sqrt(sum + lost);
-}
 
 class ZoHidden : public Method {
  public:
@@ -79,48 +69,59 @@ class ZoHidden : public Method {
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
     objective_ = &objective;
     differences_ = queries.at(0);
-    published_.resize(objective.dim());
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(options_.seed), "start point"), published_);
-    if (options_.start.size() > published_.size())
+    w_.resize(objective.dim());
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(options_.seed), "start point"), w_.floats());
+    std::vector<double>& w = w_.doubles();
+    if (options_.start.size() > w.size())
       throw ConfigError("method.start has more numbers than there are parameters");
-    w_.assign(published_.begin(), published_.end());
-    for (std::size_t j = 0; j < options_.start.size(); ++j) w_[j] = std::strtod(options_.start[j].c_str(), nullptr);
+    for (std::size_t j = 0; j < options_.start.size(); ++j) w[j] = std::strtod(options_.start[j].c_str(), nullptr);
     project(setup_.R);
-    velocity_.assign(options_.momentum > 0 ? w_.size() : 0, 0.0);
-    mean_.assign(options_.average > 0 ? w_.size() : 0, 0.0);
+    velocity_.assign(options_.momentum > 0 ? w.size() : 0, 0.0);
+    mean_.assign(options_.average > 0 ? w.size() : 0, 0.0);
     along_.assign(differences_.dim, 0.0);
     dither_ = setup_.dither(differences_);
-    publish();
+    shown_ = Shown::copy;
+    copy_.clear();
   }
 
   void step(Curator& curator, std::uint64_t t) override {
     if (!frames_) draw_directions(curator);
+    shown_ = Shown::nothing;
+    copy_.clear();
+    std::vector<double>& w = w_.doubles();
     frames_->begin(t);
     const Batch batch = curator.draw(differences_, t);
-    const auto noisy = curator.release_exact(curator.sum(differences_, batch, probes_->kernel(w_)));
+    const auto noisy = curator.release_exact(curator.sum(differences_, batch, probes_->kernel(w)));
 
     // w <- Pi_R[(1 - omega) w - (eta/K) U (ybar + noise) + s2 (I - U U^T) z]: the noise before the projection.
-    std::vector<double>& to = options_.momentum > 0 ? velocity_ : w_;
+    std::vector<double>& to = options_.momentum > 0 ? velocity_ : w;
     for (double& v : velocity_) v *= options_.momentum;
     shrink();
     if (setup_.across(t) > 0) add_noise_across(curator, t, to);
     const double scale = -setup_.h() / real(setup_.batch);
     for (std::size_t k = 0; k < noisy.size(); ++k) along_[k] = scale * noisy[k];
     frames_->add(along_, to);
-    for (std::size_t j = 0; j < velocity_.size(); ++j) w_[j] += velocity_[j];
+    for (std::size_t j = 0; j < velocity_.size(); ++j) w[j] += velocity_[j];
     project(setup_.R);
     average(t);
-    if (options_.releases(t + 1)) release();
+    if (options_.releases(t + 1)) release(t + 1);
   }
 
-  std::span<const float> iterate() const override { return published_; }
-  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(w_)); }
+  std::span<const float> iterate() const override {
+    verify(shown_ != Shown::nothing, "what is not released is not shown");
+    if (shown_ == Shown::in_place) return w_.floats();
+    const std::vector<double>& exact = mean_.empty() ? w_.doubles() : mean_;
+    if (copy_.empty()) copy_.assign(exact.begin(), exact.end());
+    return copy_;
+  }
+  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(w_.doubles())); }
 
   void archive(Archive& archive) override {
-    archive.field("hidden.w", w_);
+    archive.field("hidden.w", w_.doubles());
     archive.field("hidden.velocity", velocity_);
     archive.field("hidden.mean", mean_);
-    archive.field("hidden.published", published_);
+    archive.field("hidden.shown", shown_);
+    if (archive.reading()) copy_.clear();
   }
 
  protected:
@@ -132,7 +133,8 @@ class ZoHidden : public Method {
     if (setup_.omega == 0) return;
     for (const auto& group : objective_->groups()) {
       if (group.name == "bias" || group.name.ends_with(".bias")) continue;
-      for (double& x : std::span(w_).subspan(group.offset, group.rows * group.cols)) x *= 1 - setup_.omega;
+      for (double& x : std::span(w_.doubles()).subspan(group.offset, group.rows * group.cols))
+        x *= 1 - setup_.omega;
     }
   }
 
@@ -140,7 +142,7 @@ class ZoHidden : public Method {
   void draw_directions(Curator& curator) {
     const std::uint64_t key =
         options_.direction_seed >= 0 ? static_cast<std::uint64_t>(options_.direction_seed) : curator.public_key();
-    frames_ = std::make_unique<Frames>(options_.direction_law(), w_.size(), differences_.dim, key);
+    frames_ = std::make_unique<Frames>(options_.direction_law(), objective_->dim(), differences_.dim, key);
     probes_ = std::make_unique<ProjectedDifferences>(*objective_, *frames_, setup_.rule(options_));
   }
 
@@ -150,44 +152,59 @@ class ZoHidden : public Method {
   }
 
   // to += s2 (I - (1 - kappa) U U^T / |u|^2) z: a small part of z stays in the span, because the noise there lies
-  // on the lattice and would leave the bits of w below a quantum bare.
+  // on the lattice and would leave the bits of w below a quantum bare. z is read twice, in pieces.
   void add_noise_across(Curator& curator, std::uint64_t t, std::span<double> to) {
-    across_.resize(w_.size());
-    curator.shared_noise(t, 0, across_);
-    const double s2 = noise_across(t);
-    for (double& z : across_) z *= s2;
-    frames_->project(across_, along_);
+    std::fill(along_.begin(), along_.end(), 0.0);
+    for_each_piece(curator, t,
+                   [&](std::size_t first, std::span<double> z) { frames_->project_rows(first, z, along_); });
     for (double& z : along_) z *= -(1 - dither_) / (setup_.length * setup_.length);
-    frames_->add(along_, across_);
-    for (std::size_t j = 0; j < to.size(); ++j) to[j] += across_[j];
+    for_each_piece(curator, t, [&](std::size_t first, std::span<double> z) {
+      frames_->add_rows(first, along_, z);
+      for (std::size_t j = 0; j < z.size(); ++j) to[first + j] += z[j];
+    });
+  }
+
+  /// s2 z at step t, some rows of a tile at a time.
+  template <class Visit>
+  void for_each_piece(Curator& curator, std::uint64_t t, Visit&& visit) {
+    const double s2 = noise_across(t);
+    alignas(64) std::array<double, 4096> memory;
+    const std::size_t dim = frames_->dim(), most = std::min(memory.size(), frames_->tile_rows());
+    for (std::size_t first = 0; first < dim; first += most) {
+      const std::span<double> z(memory.data(), std::min(most, dim - first));
+      curator.shared_noise(t, first, z);
+      for (double& v : z) v *= s2;
+      visit(first, z);
+    }
   }
 
   void project(double radius) {
-    const double length = norm(w_);
+    std::vector<double>& w = w_.doubles();
+    const double length = accurate_norm(w);
     if (!(length > radius)) return;
-    for (double& x : w_) x *= radius / length;
+    for (double& x : w) x *= radius / length;
   }
 
   void average(std::uint64_t t) {
     if (mean_.empty()) return;
     const double keep = t == 0 ? 0 : options_.average;
-    for (std::size_t j = 0; j < w_.size(); ++j) mean_[j] = keep * mean_[j] + (1 - keep) * w_[j];
-  }
-
-  void publish() {
-    const auto& shown = mean_.empty() ? w_ : mean_;
-    published_.assign(shown.begin(), shown.end());
+    const std::vector<double>& w = w_.doubles();
+    for (std::size_t j = 0; j < w.size(); ++j) mean_[j] = keep * mean_[j] + (1 - keep) * w[j];
   }
 
   // What is released is float32; and the run goes on from the very numbers that were released, because the bound
   // for the steps after a release begins at a point that both runs have in common. Within the ball after rounding.
-  void release() {
-    if (options_.hidden()) {
-      project(setup_.R * (1 - 0x1p-22));
-      for (double& x : w_) x = static_cast<float>(x);
-    }
-    publish();
+  void release(std::uint64_t steps) {
+    const bool last = steps == options_.T() && mean_.empty();
+    shown_ = options_.hidden() || last ? Shown::in_place : Shown::copy;
+    if (!options_.hidden()) return;
+    project(setup_.R * (1 - 0x1p-22));
+    for (double& x : w_.doubles()) x = static_cast<float>(x);
   }
+
+  /// Where the iterate that was released last is to be seen: nowhere any more; in the memory of w, where that loses
+  /// nothing that is needed; or in a copy that is made when somebody asks.
+  enum class Shown : std::uint8_t { nothing, in_place, copy };
 
   mutable HiddenSetup setup_;  // of the last call of queries()
   Objective* objective_ = nullptr;
@@ -195,8 +212,10 @@ class ZoHidden : public Method {
   double dither_ = 0;  // kappa
   std::unique_ptr<Frames> frames_;
   std::unique_ptr<ProjectedDifferences> probes_;
-  std::vector<double> w_, along_, across_, velocity_, mean_;
-  std::vector<float> published_;
+  mutable FoldingVector w_;
+  std::vector<double> along_, velocity_, mean_;
+  Shown shown_ = Shown::nothing;
+  mutable std::vector<float> copy_;
 };
 
 /// Without noise, projection and certificates: one normal direction, probed on a fresh batch, whose seed is known.

@@ -203,22 +203,35 @@ void Frames::apply(std::size_t factor, std::size_t rows) {
 }
 
 void Frames::project(std::span<const double> v, std::span<double> along) {
-  verify(v.size() == dim_ && along.size() == count_, "a vector of d coordinates, and K along the frame");
+  verify(v.size() == dim_, "a vector of d coordinates");
   std::fill(along.begin(), along.end(), 0.0);
-  for_each_tile([&](std::size_t first, std::size_t rows, const double* __restrict u) {
-    double* __restrict sum = along.data();
-    for (std::size_t j = 0; j < rows; ++j, u += count_) {
-      const double value = v[first + j];
-      for (std::size_t k = 0; k < count_; ++k) sum[k] = std::fma(value, u[k], sum[k]);
-    }
-  });
+  for (std::size_t first = 0; first < dim_; first += tile_rows_)
+    project_rows(first, v.subspan(first, std::min(tile_rows_, dim_ - first)), along);
+}
+
+void Frames::project_rows(std::size_t first, std::span<const double> v, std::span<double> along) {
+  verify(along.size() == count_, "K numbers along the frame");
+  const double* __restrict u = tile(first, v.size());
+  double* __restrict sum = along.data();
+  for (const double value : v) {
+    for (std::size_t k = 0; k < count_; ++k) sum[k] = std::fma(value, u[k], sum[k]);
+    u += count_;
+  }
 }
 
 void Frames::add(std::span<const double> along, std::span<double> v) {
-  verify(v.size() == dim_ && along.size() == count_, "a vector of d coordinates, and K along the frame");
-  for_each_tile([&](std::size_t first, std::size_t rows, const double* u) {
-    for (std::size_t j = 0; j < rows; ++j, u += count_) v[first + j] += dot(u, along.data(), count_);
-  });
+  verify(v.size() == dim_, "a vector of d coordinates");
+  for (std::size_t first = 0; first < dim_; first += tile_rows_)
+    add_rows(first, along, v.subspan(first, std::min(tile_rows_, dim_ - first)));
+}
+
+void Frames::add_rows(std::size_t first, std::span<const double> along, std::span<double> v) {
+  verify(along.size() == count_, "K numbers along the frame");
+  const double* u = tile(first, v.size());
+  for (double& value : v) {
+    value += dot(u, along.data(), count_);
+    u += count_;
+  }
 }
 
 }  // namespace dpmpi

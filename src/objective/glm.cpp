@@ -108,6 +108,26 @@ void Glm::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeA
   });
 }
 
+void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
+  const double bound = loss_->slope_bound();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  if (std::isfinite(bound)) {
+    const Records& records = rows.records;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t at = rows.index[i];
+      out[i] = std::isnan(records.label[at]) ? none : bound * records.norm[at];
+    }
+    return;
+  }
+  TileOf margin, slope;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
+    margins(at_, margin);
+    loss_->slopes(margin, label, slope);
+    for (std::size_t r = 0; r < tile.count; ++r)
+      out[first + r] = std::isnan(label[r]) ? none : std::abs(slope[r]) * rows.records.norm[tile.row[r]];
+  });
+}
+
 void Glm::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   double margin[2 * tile_rows];
   TileOf at_w, at_v;

@@ -25,11 +25,15 @@ Points::Points(Storage storage, std::size_t features)
 
 void Points::resize(std::size_t count) {
   count_ = count;
+  view_ = nullptr;
+  if (feature_major_ && count == 1) return;
   if (values_.size() < count * padded_) values_.resize(count * padded_, 0.0F);
 }
 
 void Points::set(std::size_t point, std::span<const float> values) {
-  if (feature_major_)
+  if (feature_major_ && count_ == 1)
+    view_ = values.data();
+  else if (feature_major_)
     for (std::size_t j = 0; j < features_; ++j) values_[j * count_ + point] = values[j];
   else
     std::copy_n(values.begin(), features_, values_.begin() + static_cast<std::ptrdiff_t>(point * padded_));

@@ -146,11 +146,29 @@ void SparseSoftmax::add_clipped_gradients(const Rows& rows, const L2Bound& bound
   check(rows.records);
   for (std::uint32_t i : rows.index) {
     const Row row(rows.records, i);
-    at_->apply(row, logits_.data());
-    softmax(logits_, delta_);
-    if (!is_class(row.label, classes_)) continue;
-    delta_[static_cast<std::size_t>(row.label)] -= 1;
-    add_outer(row, delta_, bound, sum);
+    if (output_delta(row)) add_outer(row, delta_, bound, sum);
+  }
+}
+
+/// delta_ = softmax(logits) - e_y; false if the label is no class.
+bool SparseSoftmax::output_delta(const Row& row) {
+  if (!is_class(row.label, classes_)) return false;
+  at_->apply(row, logits_.data());
+  softmax(logits_, delta_);
+  delta_[static_cast<std::size_t>(row.label)] -= 1;
+  return true;
+}
+
+void SparseSoftmax::gradient_norms(const Rows& rows, std::span<double> out) {
+  check(rows.records);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row row(rows.records, rows.index[i]);
+    double square = 0;
+    if (output_delta(row))
+      for (const double d : delta_) square += d * d;
+    else
+      square = std::numeric_limits<double>::quiet_NaN();
+    out[i] = std::sqrt(square) * row.norm;
   }
 }
 

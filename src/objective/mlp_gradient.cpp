@@ -15,8 +15,9 @@ LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
 }
 
 template <class T>
-void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows,
-                           LatticeAccumulator& sum, std::size_t base) {
+template <class Sum>
+void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
+                           std::size_t base) {
   const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), inner = rows * terms.size();
   pack_deltas(terms, rows, height);
   for (std::size_t j = 0; j < width; j += panel_columns<T>) {
@@ -24,7 +25,7 @@ void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> 
     pack_levels(terms, rows, j, cols);
     for (std::size_t u = 0; u < shape_.outputs(layer); u += tile_rows) {
       multiply_tile(cols, deltas_.data() + u * inner, 1, tile_rows, levels_.data(), inner, tile_.data(), cols);
-      round_tile(layer, u, j, cols, sum, base);
+      add_tile(layer, u, j, cols, sum, base);
     }
   }
 }
@@ -50,8 +51,9 @@ void LayerGradient<T>::pack_levels(std::span<const OuterProducts<T>> terms, std:
 /// Adds the tile of units `unit`.. and columns `first`..; the column after the weights is the bias, then come
 /// zeros.
 template <class T>
-void LayerGradient<T>::round_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols,
-                                  LatticeAccumulator& sum, std::size_t base) {
+template <class Sum>
+void LayerGradient<T>::add_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, Sum& sum,
+                                std::size_t base) {
   const std::size_t inputs = shape_.inputs(layer);
   const std::size_t weights = std::min(first + cols, inputs) - std::min(first, inputs);
   const bool bias = shape_.has_bias(layer) && first <= inputs && inputs < first + cols;
@@ -66,5 +68,11 @@ void LayerGradient<T>::round_tile(std::size_t layer, std::size_t unit, std::size
 
 template class LayerGradient<float>;
 template class LayerGradient<double>;
+template void LayerGradient<float>::add(std::size_t, std::span<const OuterProducts<float>>, std::size_t,
+                                        LatticeAccumulator&, std::size_t);
+template void LayerGradient<float>::add(std::size_t, std::span<const OuterProducts<float>>, std::size_t, PublicSum&,
+                                        std::size_t);
+template void LayerGradient<double>::add(std::size_t, std::span<const OuterProducts<double>>, std::size_t,
+                                         LatticeAccumulator&, std::size_t);
 
 }  // namespace dpmpi

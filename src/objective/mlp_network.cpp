@@ -2,17 +2,19 @@
 
 #include <algorithm>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/mlp_activation.hpp"
 
 namespace dpmpi {
-namespace {
 
-/// delta *= activation'(s), written in a = activation(s).
 template <class T>
 void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n) {
   switch (activation) {
     case Activation::relu:
       for (std::size_t j = 0; j < n; ++j) delta[j] = a[j] > T(0) ? delta[j] : T(0);
+      return;
+    case Activation::leaky_relu:
+      for (std::size_t j = 0; j < n; ++j) delta[j] = a[j] > T(0) ? delta[j] : T(leak) * delta[j];
       return;
     case Activation::tanh:
       for (std::size_t j = 0; j < n; ++j) delta[j] *= (T(1) - a[j]) * (T(1) + a[j]);
@@ -23,13 +25,14 @@ void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n
   }
 }
 
-}  // namespace
-
 template <class T>
 void apply(Activation activation, T* x, std::size_t n) {
   switch (activation) {
     case Activation::relu:
       for (std::size_t j = 0; j < n; ++j) x[j] = x[j] < T(0) ? T(0) : x[j];
+      return;
+    case Activation::leaky_relu:
+      for (std::size_t j = 0; j < n; ++j) x[j] = x[j] < T(0) ? T(leak) * x[j] : x[j];
       return;
     case Activation::tanh:
       for (std::size_t j = 0; j < n; ++j) x[j] = elementary::tanh(x[j]);
@@ -59,16 +62,47 @@ MlpNetwork<T>::MlpNetwork(const MlpShape& shape, std::size_t rows) : shape_(shap
     deltas_.emplace_back(l == 0 ? 0 : rows, shape.width(l));
     if (l == shape.layers()) break;
     forward_.emplace_back(packed_layer<T>(shape, l));
-    backward_.emplace_back(l == 0 ? 0 : shape.outputs(l), round_up(shape.inputs(l), 16));
   }
+  backward_.resize(shape.layers());
 }
 
 template <class T>
 void MlpNetwork<T>::load(std::span<const float> w, std::size_t first_layer) {
-  for (std::size_t l = first_layer; l < shape_.layers(); ++l) {
-    pack_layer(shape_, l, w, forward_[l]);
-    if (l > 0) backward_[l].set(w.data() + shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l));
+  for (std::size_t l = first_layer; l < shape_.layers(); ++l) pack_layer(shape_, l, w, forward_[l]);
+  at_ = w;
+  backward_packed_ = false;
+}
+
+template <class T>
+void MlpNetwork<T>::load_part(std::size_t first, std::span<const float> part) {
+  const std::size_t end = first + part.size();
+  const auto within = [&](std::size_t begin, std::size_t size, auto set) {
+    const std::size_t from = std::max(first, begin), to = std::min(end, begin + size);
+    if (from < to) set(from - begin, part.subspan(from - first, to - from));
+  };
+  for (std::size_t l = 0; l < shape_.layers(); ++l) {
+    const std::size_t inputs = shape_.inputs(l), outputs = shape_.outputs(l);
+    within(shape_.weight_offset(l), outputs * inputs, [&](std::size_t at, std::span<const float> weights) {
+      forward_[l].set_transposed_part(at, weights, inputs);
+    });
+    if (!shape_.has_bias(l)) continue;
+    within(shape_.bias_offset(l), outputs, [&](std::size_t at, std::span<const float> biases) {
+      forward_[l].set_row(inputs, biases.data(), biases.size(), at);
+    });
   }
+  at_ = {};
+  backward_packed_ = false;
+}
+
+// What only backward passes read is made when one comes: evaluations and zeroth-order methods never need it.
+template <class T>
+void MlpNetwork<T>::pack_backward() {
+  verify(at_.size() >= shape_.dim(), "a backward pass needs the whole point");
+  for (std::size_t l = 1; l < shape_.layers(); ++l) {
+    if (backward_[l].empty()) backward_[l] = {shape_.outputs(l), round_up(shape_.inputs(l), 16)};
+    backward_[l].set(at_.data() + shape_.weight_offset(l), shape_.outputs(l), shape_.inputs(l));
+  }
+  backward_packed_ = true;
 }
 
 template <class T>
@@ -109,6 +143,7 @@ void MlpNetwork<T>::forward_from(std::size_t l, std::size_t rows) {
 
 template <class T>
 void MlpNetwork<T>::backward(std::size_t rows) {
+  if (!backward_packed_) pack_backward();
   for (std::size_t l = shape_.layers() - 1; l > 0; --l) {
     const Scratch<T>& from = deltas_[l + 1];
     Scratch<T>& to = deltas_[l];
@@ -122,6 +157,7 @@ template PackedMatrix<float> packed_layer(const MlpShape&, std::size_t);
 template void pack_layer(const MlpShape&, std::size_t, std::span<const float>, PackedMatrix<float>&);
 template void apply(Activation, float*, std::size_t);
 template void apply(Activation, double*, std::size_t);
+template void apply_derivative(Activation, const float*, float*, std::size_t);
 template class MlpNetwork<float>;
 template class MlpNetwork<double>;
 

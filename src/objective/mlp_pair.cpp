@@ -51,6 +51,28 @@ struct Relu {
   static float slope_change(float a, float change) { return slope(a + change) - slope(a); }
 };
 
+/// leak s + (1 - leak) relu(s): both parts of a change have its sign, so nothing cancels.
+struct LeakyRelu {
+  static float change(float s, float a, float d) { return leak * d + (1 - leak) * Relu::change(s, a, d); }
+  static float slope(float a) { return a > 0 ? 1.0F : leak; }
+  static float slope_change(float a, float change) { return slope(a + change) - slope(a); }
+};
+
+/// Calls visit with the activation as a type.
+template <class Visit>
+void with_activation(Activation activation, Visit visit) {
+  switch (activation) {
+    case Activation::relu:
+      return visit(Relu());
+    case Activation::leaky_relu:
+      return visit(LeakyRelu());
+    case Activation::tanh:
+      return visit(Tanh());
+    case Activation::softplus:
+      return visit(Softplus());
+  }
+}
+
 /// Turns the changes d of the sums s into those of the levels a.
 template <class Activation>
 void change_levels(const float* __restrict s, const float* __restrict a, float* __restrict d, std::size_t n) {
@@ -131,9 +153,7 @@ void MlpPair::activate(std::size_t l, std::size_t rows) {
   float* s = product_.row(0);  // free between two products
   std::copy_n(a.row(0), n, s);
   apply(shape_.activation, a.row(0), n);
-  if (shape_.activation == Activation::relu) change_levels<Relu>(s, a.row(0), d.row(0), n);
-  if (shape_.activation == Activation::tanh) change_levels<Tanh>(s, a.row(0), d.row(0), n);
-  if (shape_.activation == Activation::softplus) change_levels<Softplus>(s, a.row(0), d.row(0), n);
+  with_activation(shape_.activation, [&](auto type) { change_levels<decltype(type)>(s, a.row(0), d.row(0), n); });
   for (std::size_t r = 0; r < rows; ++r) {
     a.row(r)[units] = shape_.bias(l);
     std::fill(a.row(r) + units + 1, a.row(r) + a.width, 0.0F);
@@ -153,10 +173,8 @@ void MlpPair::backward(std::size_t rows) {
     const std::size_t n = rows * g.width;
     add(product_, n, dg);
     const float *a = level(l).row(0), *da = level_change(l).row(0);
-    if (shape_.activation == Activation::relu) differentiate<Relu>(a, da, g.row(0), dg.row(0), at_w.row(0), n);
-    if (shape_.activation == Activation::tanh) differentiate<Tanh>(a, da, g.row(0), dg.row(0), at_w.row(0), n);
-    if (shape_.activation == Activation::softplus)
-      differentiate<Softplus>(a, da, g.row(0), dg.row(0), at_w.row(0), n);
+    with_activation(shape_.activation,
+                    [&](auto type) { differentiate<decltype(type)>(a, da, g.row(0), dg.row(0), at_w.row(0), n); });
     for (std::size_t r = 0; r < rows; ++r)
       for (Scratch<float>* delta : {&g, &dg, &at_w})
         std::fill(delta->row(r) + shape_.units[l], delta->row(r) + delta->width, 0.0F);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -54,16 +55,18 @@ void check_units(const MlpShape& shape) {
     if (units == 0) throw ConfigError("a layer of the network has no units (or the records have no features)");
 }
 
-// Variances: He et al. (2015) before relu, Glorot and Bengio (2010) before tanh and softplus.
-void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w) {
+// Variances: He et al. (2015) before relu and leaky relu, Glorot and Bengio (2010) before tanh and softplus.
+void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w,
+                        std::uint64_t first) {
   verify(w.size() == shape.dim(), "a point has dim() coordinates");
   std::fill(w.begin(), w.end(), 0.0F);
   if (shape.layers() == 1) return;
   std::vector<float> normals(shape.dim());
-  stream.normals(0, normals);
+  stream.normals(first, normals);
   for (std::size_t l = 0; l < shape.layers(); ++l) {
     const auto in = static_cast<double>(shape.inputs(l)), out = static_cast<double>(shape.outputs(l));
-    const bool relu = shape.activation == Activation::relu && l + 1 < shape.layers();
+    const bool relu = l + 1 < shape.layers() &&
+                      (shape.activation == Activation::relu || shape.activation == Activation::leaky_relu);
     const auto scale = static_cast<float>(std::sqrt(relu ? 2.0 / in : 2.0 / (in + out)));
     for (std::size_t j = shape.weight_offset(l); j < shape.bias_offset(l); ++j) w[j] = scale * normals[j];
   }
@@ -82,9 +85,7 @@ MlpClippedGradient::MlpClippedGradient(const MlpShape& shape, MlpPass& pass, Out
 
 void MlpClippedGradient::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   MlpNetwork<float>& network = pass_.network();
-  const std::size_t padded = pass_.forward(rows);
-  set_output_deltas(rows);
-  network.backward(padded);
+  const std::size_t padded = run(rows);
   for (std::size_t r = 0; r < rows.size(); ++r) clip_row(r, bound);
   for (std::size_t r = rows.size(); r < padded; ++r) zero_row(r);
 
@@ -94,6 +95,22 @@ void MlpClippedGradient::add(const Rows& rows, const L2Bound& bound, LatticeAccu
     gradient_.add(l, {&term, 1}, padded, sum);
   }
   add_slopes(rows.size(), sum);
+}
+
+void MlpClippedGradient::norms(const Rows& rows, std::span<double> out) {
+  run(rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    square_layers(r);
+    out[r] = std::sqrt(std::accumulate(factors_.begin(), factors_.end(), 0.0));
+  }
+}
+
+/// Levels and deltas of the rows; returns their padded number.
+std::size_t MlpClippedGradient::run(const Rows& rows) {
+  const std::size_t padded = pass_.forward(rows);
+  set_output_deltas(rows);
+  pass_.network().backward(padded);
+  return padded;
 }
 
 void MlpClippedGradient::set_output_deltas(const Rows& rows) {
@@ -106,14 +123,20 @@ void MlpClippedGradient::set_output_deltas(const Rows& rows) {
   }
 }
 
+/// factors_ = squared norms of the layers, and of the slopes.
+void MlpClippedGradient::square_layers(std::size_t row) {
+  const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
+  for (std::size_t l = 0; l < layers; ++l)
+    factors_[l] = squared_norm(pass_.network().delta(l + 1).row(row), shape_.width(l + 1)) *
+                  squared_norm(pass_.level(l).row(row), shape_.width(l));
+  if (slopes > 0) factors_[layers] = squared_norm(slopes_.data() + row * slopes, slopes);
+}
+
 void MlpClippedGradient::clip_row(std::size_t row, const L2Bound& bound) {
   MlpNetwork<float>& network = pass_.network();
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
-  for (std::size_t l = 0; l < layers; ++l)
-    factors_[l] = squared_norm(network.delta(l + 1).row(row), shape_.width(l + 1)) *
-                  squared_norm(pass_.level(l).row(row), shape_.width(l));
+  square_layers(row);
   double* slope = slopes_.data() + row * slopes;
-  if (slopes > 0) factors_[layers] = squared_norm(slope, slopes);
   kept_[row] = squares_to_factors(bound, factors_);
   if (!kept(row)) {
     zero_row(row);

@@ -46,14 +46,29 @@ void PackedMatrix<T>::set_transposed(const float* source, std::size_t inner, std
 }
 
 template <class T>
+void PackedMatrix<T>::set_transposed_part(std::size_t first, std::span<const float> part, std::size_t inner) {
+  for (std::size_t at = 0; at < part.size();) {
+    const std::size_t j = (first + at) / inner, k = (first + at) % inner;
+    const std::size_t panel = j / panel_columns<T> * panel_columns<T>;
+    const std::size_t columns = std::min(panel_columns<T>, cols_ - panel);
+    const std::size_t run = std::min(inner - k, part.size() - at);
+    T* to = values_.data() + inner_ * panel + k * columns + (j - panel);
+    for (std::size_t i = 0; i < run; ++i) to[i * columns] = part[at + i];
+    at += run;
+  }
+}
+
+template <class T>
 void PackedMatrix<T>::set(const float* source, std::size_t inner, std::size_t cols) {
   for (std::size_t k = 0; k < inner; ++k) set_row(k, source + k * cols, cols);
 }
 
 template <class T>
-void PackedMatrix<T>::set_row(std::size_t k, const float* source, std::size_t cols) {
+void PackedMatrix<T>::set_row(std::size_t k, const float* source, std::size_t cols, std::size_t first) {
   for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
-    if (j < cols) std::copy(source + j, source + std::min(j + n, cols), values_.data() + offset + k * n);
+    const std::size_t from = std::max(j, first), to = std::min(j + n, first + cols);
+    if (from < to)
+      std::copy(source + (from - first), source + (to - first), values_.data() + offset + k * n + (from - j));
   });
 }
 

@@ -26,7 +26,7 @@ class MlpBuilder : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     options.add("hidden", hidden_, "units of the hidden layers, e.g. 256,128 (empty: none)", Range::at_least(1));
-    options.add("activation", activation_, "activation of hidden units", {"relu", "tanh", "softplus"});
+    options.add("activation", activation_, "activation of hidden units", activation_names());
     options.add(
         "head", head_,
         "loss: cross-entropy of classes or of a sign, half the squared error, absolute error, or ramp of a sign",
@@ -34,7 +34,10 @@ class MlpBuilder : public ObjectiveEntry::Builder {
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    MlpShape shape{.units = {facts.features}, .input_bias = facts.bias, .activation = activation(), .head = head()};
+    MlpShape shape{.units = {facts.features},
+                   .input_bias = facts.bias,
+                   .activation = activation_named(activation_),
+                   .head = head()};
     for (const std::int64_t units : hidden_) shape.units.push_back(static_cast<std::size_t>(units));
     shape.units.push_back(head() == Head::softmax ? static_cast<std::size_t>(classes_) : 1);
     return make_mlp(std::move(shape));
@@ -46,10 +49,6 @@ class MlpBuilder : public ObjectiveEntry::Builder {
   std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
-  Activation activation() const {
-    if (activation_ == "tanh") return Activation::tanh;
-    return activation_ == "softplus" ? Activation::softplus : Activation::relu;
-  }
   Head head() const {
     if (head_ == "logistic") return Head::logistic;
     if (head_ == "absolute") return Head::absolute;

@@ -1,5 +1,7 @@
 #include "dpmpi/objective/objective.hpp"
 
+#include <algorithm>
+
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
@@ -8,6 +10,15 @@ namespace {
 bool is_bias(const ParameterGroup& group) { return group.name == "bias" || group.name.ends_with(".bias"); }
 
 }  // namespace
+
+void Objective::prepare_part(std::size_t first, std::span<const float> part) {
+  verify(first + part.size() <= dim(), "a point has dim() coordinates");
+  parts_.resize(dim());
+  std::copy(part.begin(), part.end(), parts_.begin() + static_cast<std::ptrdiff_t>(first));
+  if (first + part.size() == dim()) prepare(parts_);
+}
+
+void Objective::gradient_norms(const Rows&, std::span<double>) { throw BugError("this objective has no norms"); }
 
 void Objective::prepare_probes(std::span<const double> x, std::span<const double> y) {
   verify(x.size() == dim() && (y.empty() || y.size() == dim()), "a point has dim() coordinates");

@@ -99,30 +99,34 @@ void check_smoothness(Objective& objective, const ObjectiveFacts& facts, const S
   const double rounding =
       1e-9 * smoothness.L + 2 * smoothness.probe_error_fp + (linear ? 0 : 0x1p-20 * smoothness.L * radius / xi);
 
-  std::vector<double> u(d), w(d), moved(d);
+  std::vector<double> w(d);  // one vector for all: the model may be large
   for (std::uint64_t sample = 0; sample < samples; ++sample) {
     const PublicStream bits(seed, "smoothness", sample);
     frames.begin(sample);
-    std::fill(u.begin(), u.end(), 0.0);
-    const double one = 1;
-    frames.add({&one, 1}, u);
+    const auto move = [&](double distance) { frames.add({&distance, 1}, w); };
     // Along the direction linear models curve most, across it least.
+    Records record;
+    if (sample % 4 != 3) {
+      std::fill(w.begin(), w.end(), 0.0);
+      move(1);
+      record = record_along(w, facts, feature_bound);
+    }
     bits.normals(4, w);
-    Records record = record_along(sample % 4 == 3 ? w : u, facts, feature_bound);
+    if (sample % 4 == 3) record = record_along(w, facts, feature_bound);
     record.label = {label(objective, label_bound, bits)};
 
     // Points from one end of the ball to the other.
     const double along = inside * (2 * static_cast<double>(sample) / (samples - 1) - 1);
     const double across = std::sqrt(std::max(0.0, inside * inside - along * along)) * bits.uniform(1) / norm(w);
-    for (std::size_t j = 0; j < d; ++j) w[j] = across * w[j] + along * u[j];
+    for (double& v : w) v *= across;
+    move(along);
     const double shrink = std::min(1.0, inside / norm(w));
     for (double& v : w) v *= shrink;
-    for (std::size_t j = 0; j < d; ++j) moved[j] = w[j] + step * u[j];
-
     const std::uint32_t only = 0;
     double from = 0, to = 0;
     probe.unclipped(w, {record, {&only, 1}}, {&from, 1});
-    probe.unclipped(moved, {record, {&only, 1}}, {&to, 1});
+    move(step);
+    probe.unclipped(w, {record, {&only, 1}}, {&to, 1});
     const double slope = std::max(std::abs(from), std::abs(to)), curvature = (to - from) / step;
     const double tolerance = 2 * rounding / step;
     const auto refuse = [](const char* what, double found, double asserted) {

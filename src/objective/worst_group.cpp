@@ -10,9 +10,8 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/gather.hpp"
-#include "dpmpi/objective/mlp_difference.hpp"
 #include "dpmpi/objective/mlp_head.hpp"
-#include "dpmpi/objective/mlp_pass.hpp"
+#include "dpmpi/objective/network_saddle.hpp"
 #include "dpmpi/objective/simplex.hpp"
 
 namespace dpmpi {
@@ -71,151 +70,69 @@ class GroupLoss final : public OutputLoss {
   std::optional<std::size_t> group_;
 };
 
-class WorstGroup final : public SaddleObjective {
+class WorstGroup final : public NetworkSaddle {
  public:
   explicit WorstGroup(WorstGroupSettings settings)
-      : settings_(std::move(settings)),
-        shape_(settings_.model),
-        loss_(shape_, Groups(settings_)),
-        pass_(shape_),
-        gradient_(shape_, pass_, loss_),
-        projected_(settings_.group_sizes.size()) {}
+      : NetworkSaddle(settings.model, std::make_unique<GroupLoss>(settings.model, Groups(settings)),
+                      settings.group_sizes.size()),
+        loss_(static_cast<GroupLoss&>(loss())),
+        projected_(settings.group_sizes.size()) {}
 
-  std::size_t dim() const override { return shape_.dim() + settings_.group_sizes.size(); }
-  std::size_t primal_dim() const override { return shape_.dim(); }
   LabelKind label_kind() const override;
-  std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
-  std::size_t outputs() const override { return shape_.units.back(); }
+  std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
   std::vector<ParameterGroup> groups() const override;
-  double flops_per_record() const override { return network_flops(shape_); }
-  std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
-  void initialise(const PublicStream& stream, std::span<float> w) const override;
-
   void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-
-  void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
-                                    LatticeAccumulator& sum) override;
-  void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
   // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
   std::optional<double> dual_curvature() const override { return 1.0; }
 
-  NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
-  NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself
-  NumericSlack saddle_gradient_slack() const override { return gradient_.slack(); }
-  NumericSlack primal_difference_slack() const override { return MlpDifference::slack(micro_batch_rows()); }
-
  private:
+  float tail_start() const override { return 1.0F / static_cast<float>(projected_.size()); }
+  double loss_of(const Rows& rows, std::size_t row) override;
+  void score(std::size_t row, std::span<float> out) const override {
+    std::copy_n(outputs_of(row), out.size(), out.begin());
+  }
   void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
-                LatticeAccumulator& sum);
+                LatticeAccumulator& sum) override;
 
-  WorstGroupSettings settings_;
-  const MlpShape& shape_;
-  GroupLoss loss_;
-  MlpPass pass_;
-  MlpClippedGradient gradient_;
-  std::unique_ptr<MlpDifference> difference_;
-  std::span<const float> y_;
+  GroupLoss& loss_;
+  double half_square_ = 0;  ///< |y|^2 / 2
   mutable std::vector<double> projected_;
 };
 
 LabelKind WorstGroup::label_kind() const {
-  if (shape_.head == Head::softmax) return LabelKind::class_;
-  return shape_.head == Head::logistic || shape_.head == Head::ramp ? LabelKind::sign : LabelKind::real;
+  if (shape().head == Head::softmax) return LabelKind::class_;
+  return shape().head == Head::logistic || shape().head == Head::ramp ? LabelKind::sign : LabelKind::real;
 }
 
 std::vector<ParameterGroup> WorstGroup::groups() const {
-  std::vector<ParameterGroup> all = network_groups(shape_);
-  all.push_back({"group_weights.bias", shape_.dim(), settings_.group_sizes.size(), 1});
+  std::vector<ParameterGroup> all = network_groups(shape());
+  all.push_back({"group_weights.bias", shape().dim(), projected_.size(), 1});
   return all;
 }
 
-void WorstGroup::initialise(const PublicStream& stream, std::span<float> w) const {
-  verify(w.size() == dim(), "a point has dim() coordinates");
-  initialise_network(shape_, stream, w.first(shape_.dim()));
-  const std::span<float> y = w.subspan(shape_.dim());
-  std::fill(y.begin(), y.end(), 1.0F / static_cast<float>(y.size()));
-}
-
 void WorstGroup::prepare(std::span<const float> w) {
-  verify(w.size() == dim(), "a point has dim() coordinates");
-  y_ = w.subspan(shape_.dim());
-  pass_.network().load(w);
-  gradient_.prepare(y_);
+  NetworkSaddle::prepare(w);
+  half_square_ = 0;
+  for (const float y : tail()) half_square_ += static_cast<double>(y) * static_cast<double>(y) / 2;
 }
 
-void WorstGroup::prepare_pair(std::span<const float> w, std::span<const float> v) {
-  verify(w.size() == dim() && v.size() == dim(), "a point has dim() coordinates");
-  if (!difference_) difference_ = std::make_unique<MlpDifference>(shape_, loss_);
-  difference_->prepare(w, v);
-}
-
-void WorstGroup::losses(const Rows& rows, std::span<double> out) {
-  double square = 0;
-  for (const float y : y_) square += static_cast<double>(y) * static_cast<double>(y);
-  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
-    pass_.forward(part);
-    for (std::size_t r = 0; r < part.size(); ++r) {
-      loss_.select(part, r);
-      const double y = loss_.group() ? static_cast<double>(y_[*loss_.group()]) : none;
-      out[first + r] = y * loss_.weighted_loss(pass_.outputs(r), label(part, r)) - square / 2;
-    }
-  });
-}
-
-void WorstGroup::scores(const Rows& rows, std::span<float> out) {
-  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
-    pass_.forward(part);
-    for (std::size_t r = 0; r < part.size(); ++r)
-      std::copy_n(pass_.outputs(r), outputs(), out.data() + (first + r) * outputs());
-  });
-}
-
-void WorstGroup::add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()),
-                [&](const Rows& part, std::size_t) { gradient_.add(part, bound, sum); });
+double WorstGroup::loss_of(const Rows& rows, std::size_t row) {
+  loss_.select(rows, row);
+  const double y = loss_.group() ? static_cast<double>(tail()[*loss_.group()]) : none;
+  return y * loss_.weighted_loss(outputs_of(row), label(rows, row)) - half_square_;
 }
 
 /// weight * clip((n / n_g) loss) at coordinate base + g; nothing if it is not finite.
 void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                           LatticeAccumulator& sum) {
   loss_.select(rows, row);
-  const double loss = loss_.weighted_loss(pass_.outputs(row), label(rows, row));
+  const double loss = loss_.weighted_loss(outputs_of(row), label(rows, row));
   if (!std::isfinite(loss)) return;
   const double share = weight * std::clamp(loss, -clip, clip);
   sum.add(base + *loss_.group(), std::span(&share, 1));
-}
-
-void WorstGroup::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()), [&](const Rows& part, std::size_t) {
-    pass_.forward(part);
-    sum.begin(part.size());
-    for (std::size_t r = 0; r < part.size(); ++r) add_dual(part, r, 1, bound.clip, 0, sum);
-  });
-}
-
-// The dual part needs no more than the outputs, which the pass of the gradient leaves behind. Relative to the joint
-// bound neither block's slack is larger than that of the gradient.
-void WorstGroup::add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
-                                              LatticeAccumulator& sum) {
-  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()), [&](const Rows& part, std::size_t) {
-    gradient_.add(part, {.clip = scale * clip.primal}, sum);
-    for (std::size_t r = 0; r < part.size(); ++r)
-      if (gradient_.kept(r)) add_dual(part, r, clip.weight, scale * clip.dual, primal_dim(), sum);
-  });
-}
-
-void WorstGroup::add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  verify(difference_ != nullptr, "prepare_pair comes before differences");
-  for_each_part(rows, std::min(MlpDifference::rows_at_once(), sum.rows_at_once()),
-                [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
 }
 
 void WorstGroup::add_public_dual(std::span<const float> w, std::uint64_t /*step*/,
@@ -240,13 +157,15 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
                 {"softmax", "logistic", "squared"});
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
     options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
-    options.add("activation", activation_, "activation of hidden units", {"tanh", "softplus", "relu"});
+    options.add("activation", activation_, "activation of hidden units", activation_names());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    WorstGroupSettings settings{
-        .model = {.units = {facts.features}, .input_bias = facts.bias, .activation = activation(), .head = head()},
-        .group_sizes = {sizes_.begin(), sizes_.end()},
-        .group_feature = static_cast<std::size_t>(feature_)};
+    WorstGroupSettings settings{.model = {.units = {facts.features},
+                                          .input_bias = facts.bias,
+                                          .activation = activation_named(activation_),
+                                          .head = head()},
+                                .group_sizes = {sizes_.begin(), sizes_.end()},
+                                .group_feature = static_cast<std::size_t>(feature_)};
     for (const std::int64_t units : hidden_) settings.model.units.push_back(static_cast<std::size_t>(units));
     settings.model.units.push_back(head() == Head::softmax ? static_cast<std::size_t>(classes_) : 1);
     return make_worst_group(std::move(settings));
@@ -258,10 +177,6 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
   std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
-  Activation activation() const {
-    if (activation_ == "relu") return Activation::relu;
-    return activation_ == "softplus" ? Activation::softplus : Activation::tanh;
-  }
   Head head() const {
     if (head_ == "logistic") return Head::logistic;
     return head_ == "squared" ? Head::squared : Head::softmax;

@@ -181,8 +181,12 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   refuse_second_sum(s, batch.step_);
   if (!(scale > 0 && scale <= 1))
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
+  if (s.query.smallest_scale < 1 && scale < s.query.smallest_scale)
+    throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, below the {} of the plan", query.name,
+                                   scale, s.query.smallest_scale));
+  verify(kernel.one_hot || !s.query.one_hot, "a query of unit vectors takes kernels that count");
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
-  s.sum.clear();
+  s.sum.clear(s.query.lattice_at(scale));
   {
     const Stopwatch watch(timing_.kernels);
     const InPhase phase(Phase::kernels);

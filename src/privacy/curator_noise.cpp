@@ -21,7 +21,8 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const Query& query = s.query.at(step);
   const double noise_scale = query.sensitivity_scale(clip_scale) * query.noise_scale(step);
   if (query.noise == Noise::discrete_gaussian) {
-    const double quanta = std::ceil(static_cast<double>(query.noise_quanta) * noise_scale);
+    const double finer = query.lattice.quantum() * s.sum.lattice().scale();
+    const double quanta = std::ceil(static_cast<double>(query.noise_quanta) * noise_scale * finer);
     const DiscreteGaussianSampler sampler(static_cast<std::uint64_t>(quanta));
     SecretReader bits(*noise_, step, query.site);
     const auto add = [&](std::size_t, std::span<std::int64_t> total) {
@@ -30,7 +31,7 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
     s.sum.finish(std::cref(add));
     return;
   }
-  const double scale = query.noise_std * noise_scale * query.lattice.scale();
+  const double scale = query.noise_std * noise_scale * s.sum.lattice().scale();
   alignas(64) double normal[1024];
   const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
     noise_->normals(step, query.site, first, std::span(normal, total.size()));

@@ -114,6 +114,29 @@ void check_hidden(const Query& q) {
         "query {}: the integer lattice is too coarse for hidden iterates: too many records for the noise", q.name));
 }
 
+void check_one_hot(const Query& q) {
+  if (!q.one_hot) return;
+  verify(q.exact && !q.running && !q.hidden && q.bound.clip == 1, "unit vectors need an exact query with bound 1");
+  if (q.lattice.k < 0)
+    throw PrivacyError(fmt::format("query {}: counts with noise of deviation {:.3g} do not fit the integer lattice",
+                                   q.name, q.noise_std));
+}
+
+void check_scales(const Query& q) {
+  verify(q.smallest_scale > 0 && q.smallest_scale <= 1, "a clip is scaled down");
+  if (q.smallest_scale == 1) return;
+  verify(!q.exact && !q.running && !q.hidden, "the lattice moves with the clip of plain queries only");
+  const double worst = q.eta + q.rounding;
+  if (worst > largest_eta && q.is_private())
+    throw PrivacyError(fmt::format("query {}: the numerical slack of scaled clips is {:.3g}, above {}", q.name,
+                                   worst, largest_eta));
+  if (q.lattice_at(q.smallest_scale).k > 100)
+    throw ConfigError(
+        fmt::format("query {}: clips down to {:.3g} are out of the range of float32 arithmetic: scale "
+                    "clip and data to order 1",
+                    q.name, q.bound.clip * q.smallest_scale));
+}
+
 }  // namespace
 
 std::string_view name(Noise noise) { return noise == Noise::discrete_gaussian ? "discrete_gaussian" : "gaussian"; }
@@ -161,6 +184,7 @@ void declare_sum(Query& query, double change) {
                               : Lattice::choose(query.dim, largest, std_guess, sum.records);
   query.eta = relative_slack(query.slack, query.dim, sum.smallest_clip, query.lattice);
   query.rounding = rounding_slack(query.slack, query.dim, sum.smallest_clip, query.lattice);
+  if (query.one_hot) query.eta = query.rounding = 0;  // integers on a lattice that holds them
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
         "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
@@ -195,7 +219,8 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
          "a schedule names steps of its period");
   check_pass(spec, records);
   if (spec.running) check_running(spec);
-  const double change = adjacency == Adjacency::add_remove ? 1.0 : 2.0;  // records that differ
+  // |a record's contribution less that of its replacement|, over the bound.
+  const double change = adjacency == Adjacency::add_remove ? 1.0 : spec.one_hot ? std::sqrt(2.0) : 2.0;
   if (spec.relay)
     declare_relay(query, change);
   else
@@ -216,6 +241,8 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
     query.noise_std = quanta * query.lattice.quantum();
   }
   check_hidden(query);
+  check_one_hot(query);
+  check_scales(query);
   if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
 }
@@ -305,6 +332,19 @@ double Query::noise_scale(std::uint64_t t) const {
   if (!hidden) return 1;
   if (t + hidden->hybrid < hidden->steps) return hidden->before_multiplier;
   return std::hypot(hidden->directional_multiplier, hidden->isotropic_multiplier);
+}
+
+Lattice Query::lattice_at(double scale) const {
+  if (smallest_scale == 1) return lattice;
+  int exponent = 0;  // scale = fraction 2^exponent, fraction in [1/2, 1): 2^-finer is the least power >= scale
+  const int finer = std::frexp(scale, &exponent) == 0.5 ? 1 - exponent : -exponent;
+  return {lattice.k + finer};
+}
+
+// On the lattice that moved along everything is the same as for the clip 2^finer scale in (1/2, 1], in other units.
+double Query::sensitivity_scale(double scale) const {
+  const double unit = std::ldexp(1.0, lattice.k - lattice_at(scale).k);
+  return (scale * (1 + eta - rounding) + unit * rounding) / (1 + eta);
 }
 
 double Query::clip_at(std::uint64_t t) const {

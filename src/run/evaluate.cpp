@@ -74,6 +74,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
     });
   }
   comm.sum_to_root(totals);
+  std::vector<Measure> measures = objective.measures(comm, shard);
 
   Evaluation result;
   if (rank_scores) {
@@ -97,6 +98,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
   result.records = static_cast<std::uint64_t>(totals[0]);
   result.loss = static_cast<double>(totals[1]) / loss_scale / n;
+  result.measures = std::move(measures);
   if (!is_quantity(kind)) result.accuracy = static_cast<double>(totals[2]) / n;
   return result;
 }

@@ -1,17 +1,23 @@
 #include "dpmpi/run/files.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/durable.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
+#include "dpmpi/core/heartbeat.hpp"
 
 namespace dpmpi {
 namespace {
@@ -22,33 +28,82 @@ namespace {
 
 }  // namespace
 
+WholeFile::WholeFile(const std::string& path, int permissions)
+    : path_(path), file_(path + ".new", O_WRONLY | O_CREAT | O_TRUNC, permissions) {}
+
+// In pieces, so that a watchdog sees a large file grow.
+void WholeFile::write(std::string_view bytes) {
+  for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), FileReader::piece_bytes))) {
+    file_.write(bytes.substr(0, FileReader::piece_bytes));
+    heartbeat().beat();
+  }
+}
+
+void WholeFile::commit() {
+  file_.sync();
+  file_.close();
+  rename_file(path_ + ".new", path_);
+  sync_folder_of(path_);
+}
+
 void write_file(const std::string& path, std::string_view text, int permissions) {
-  const std::string temporary = path + ".new";
-  DurableFile file(temporary, O_WRONLY | O_CREAT | O_TRUNC, permissions);
+  WholeFile file(path, permissions);
   file.write(text);
-  file.sync();
-  file.close();
-  rename_file(temporary, path);
-  sync_folder_of(path);
+  file.commit();
+}
+
+FileReader::FileReader(const std::string& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_ < 0) fail(path, "read");
+  struct stat status {};
+  if (::fstat(file_, &status) != 0) {
+    ::close(file_);
+    fail(path, "read");
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+FileReader::~FileReader() {
+  if (file_ >= 0) ::close(file_);
+}
+
+FileReader::FileReader(FileReader&& other) noexcept
+    : path_(std::move(other.path_)),
+      file_(std::exchange(other.file_, -1)),
+      size_(other.size_),
+      position_(other.position_) {}
+
+void FileReader::read(std::span<char> out) {
+  if (out.size() > left())
+    throw DataError(fmt::format("{} is cut: {} bytes are missing", path_, out.size() - left()));
+  while (!out.empty()) {
+    const ssize_t got =
+        ::pread(file_, out.data(), std::min(out.size(), piece_bytes), static_cast<off_t>(position_));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, "read");
+    if (got == 0) throw DataError(fmt::format("{} was cut while it was read", path_));
+    heartbeat().beat();
+    out = out.subspan(static_cast<std::size_t>(got));
+    position_ += static_cast<std::uint64_t>(got);
+  }
+}
+
+void FileReader::go_to(std::uint64_t offset) {
+  verify(offset <= size_, "a place in the file");
+  position_ = offset;
 }
 
 std::string read_file(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY);
-  if (file < 0) fail(path, "read");
-  std::string text;
-  char buffer[65536];
-  for (;;) {
-    const ssize_t got = ::read(file, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      ::close(file);
-      fail(path, "read");
-    }
-    if (got == 0) break;
-    text.append(buffer, static_cast<std::size_t>(got));
-  }
-  ::close(file);
+  FileReader file(path);
+  std::string text(file.left(), '\0');
+  file.read(text);
   return text;
+}
+
+std::string file_digest(const std::string& path) {
+  FileReader file(path);
+  Sha256 digest;
+  file.drain([&](std::string_view piece) { digest.update(piece); });
+  return digest.hex();
 }
 
 LineFile::LineFile(const std::string& path, std::uint64_t offset, int permissions)
@@ -73,15 +128,17 @@ void LineFile::sync() {
   file_.sync();
 }
 
-std::string safetensors_data(std::span<const ParameterGroup> groups, std::span<const float> w) {
-  std::string data;
+namespace {
+
+template <class Take>
+void for_each_tensor(std::span<const ParameterGroup> groups, std::span<const float> w, Take&& take) {
   for (const auto& group : groups)
-    data.append(reinterpret_cast<const char*>(w.data() + group.offset), group.rows * group.cols * sizeof(float));
-  return data;
+    take({reinterpret_cast<const char*>(w.data() + group.offset), group.rows * group.cols * sizeof(float)});
 }
 
-std::string safetensors(std::span<const ParameterGroup> groups, std::span<const float> w,
-                        const std::vector<std::pair<std::string, std::string>>& metadata) {
+/// The header of the file: tensors in the order of the groups.
+std::string safetensors_header(std::span<const ParameterGroup> groups,
+                               const std::vector<std::pair<std::string, std::string>>& metadata) {
   nlohmann::ordered_json header;
   for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
   std::size_t begin = 0;
@@ -95,7 +152,23 @@ std::string safetensors(std::span<const ParameterGroup> groups, std::span<const 
   std::string text = header.dump();
   text.resize(round_up(text.size(), 8), ' ');
   const std::uint64_t size = text.size();
-  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text + safetensors_data(groups, w);
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
+}
+
+}  // namespace
+
+std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w) {
+  Sha256 digest;
+  for_each_tensor(groups, w, [&](std::string_view tensor) { digest.update(tensor); });
+  return digest.hex();
+}
+
+void write_safetensors(const std::string& path, std::span<const ParameterGroup> groups, std::span<const float> w,
+                       const std::vector<std::pair<std::string, std::string>>& metadata) {
+  WholeFile file(path);
+  file.write(safetensors_header(groups, metadata));
+  for_each_tensor(groups, w, [&](std::string_view tensor) { file.write(tensor); });
+  file.commit();
 }
 
 }  // namespace dpmpi

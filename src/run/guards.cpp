@@ -92,7 +92,7 @@ std::string file_of_plugin(const std::string& library) {
 }  // namespace
 
 ProgramIdentity program_identity(const std::string& plugin) {
-  const std::string program = sha256(read_file("/proc/self/exe"));
+  const std::string program = file_digest("/proc/self/exe");
   std::string features;
   for (const auto& [name, has] :
        {std::pair{"fma", __builtin_cpu_supports("fma")}, std::pair{"avx2", __builtin_cpu_supports("avx2")},
@@ -103,7 +103,7 @@ ProgramIdentity program_identity(const std::string& plugin) {
                   program.substr(0, 12), gnu_get_libc_version(), elementary_functions(), features);
   std::string plugin_digest;
   if (!plugin.empty()) {
-    plugin_digest = sha256(read_file(file_of_plugin(plugin)));
+    plugin_digest = file_digest(file_of_plugin(plugin));
     text += fmt::format(", plugin {}", plugin_digest.substr(0, 12));
   }
   return {sha256(program + plugin_digest + text), text};

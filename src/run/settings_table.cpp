@@ -46,7 +46,10 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row("method", fmt::format("{}, {} steps", config.method_name, plan.steps));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
-    row("", fmt::format("clip {}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip,
+    if (query.smallest_scale < 1)
+      row("", fmt::format("clips from {:.6g} on, sensitivity and noise in proportion; of the largest:",
+                          query.bound.clip * query.smallest_scale));
+    row("", fmt::format("clip {:.6g}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip,
                         query.sensitivity, query.eta, query.noise_std));
     if (query.running)
       row("", fmt::format(

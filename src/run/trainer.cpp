@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/comm/broadcast_source.hpp"
 #include "dpmpi/comm/node_board.hpp"
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/fault.hpp"
@@ -35,7 +36,7 @@ namespace dpmpi {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t compare_every = 256;  // steps
+constexpr std::uint64_t compare_every = 50;  // steps
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -74,10 +75,10 @@ class Run {
   std::string directory_;
   std::optional<KeyRecord> key_;  // root
   std::unique_ptr<Curator> curator_;
-  std::optional<Ledger> ledger_;          // root
-  std::optional<Checkpoint> checkpoint_;  // root: what a resumed run goes on from
-  std::unique_ptr<Accountant> spent_;     // root: up to step accounted_
-  double spent_epsilon_ = 0;              // root: at the last evaluation
+  std::optional<Ledger> ledger_;               // root
+  std::optional<SavedCheckpoint> checkpoint_;  // root: what a resumed run goes on from
+  std::unique_ptr<Accountant> spent_;          // root: up to step accounted_
+  double spent_epsilon_ = 0;                   // root: at the last evaluation
   std::uint64_t accounted_ = 0, next_ = 0;
   LineFile metrics_, timing_;  // root
   Evaluation last_;
@@ -128,9 +129,9 @@ void Run::refuse_early() {
   place_ = open_run_directory(*options_.resume);
   directory_ = place_.path;
   key_ = read_key(directory_);
-  checkpoint_ = read_checkpoint(directory_, &key_->key);
+  checkpoint_.emplace(read_checkpoint(directory_, &key_->key));
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
-  check_continuation(directory_, *checkpoint_, *key_, config_, program_, *ledger_);
+  check_continuation(directory_, checkpoint_->facts(), *key_, config_, program_, *ledger_);
 }
 
 void Run::open_records(Clock::time_point start) {
@@ -192,30 +193,28 @@ void Run::start_directory() {
 }
 
 void Run::go_on_from_checkpoint() {
-  std::string state;
   if (root_) {
-    check_same_data(directory_, *checkpoint_, *key_, curator_->commitment());
+    check_same_data(directory_, checkpoint_->facts(), *key_, curator_->commitment());
     ledger_->cut();
-    next_ = checkpoint_->step;
-    state = checkpoint_->method_state;
-    Archive running_sums(checkpoint_->curator_state);
+    next_ = checkpoint_->facts().step;
+    Archive running_sums(*checkpoint_);
     curator_->archive(running_sums);
-    running_sums.finish();
   }
   comm_.broadcast(next_);
-  comm_.broadcast(state);
+  BroadcastSource state(comm_, root_ ? &*checkpoint_ : nullptr);
   Archive archive(state);
   config_.method->archive(archive);
   archive.finish();
+  if (root_) checkpoint_->finish();
   curator_->resume_at(next_);
 }
 
 // Metrics and times are cut back to the checkpoint: the steps since then are done, and written, again. Root only.
 void Run::open_logs(Clock::time_point start) {
   spent_ = make_accountant(config_.privacy.accountant, plan_.adjacency);
-  metrics_ = LineFile(directory_ + "/metrics.jsonl", checkpoint_ ? checkpoint_->metrics_bytes : 0);
+  metrics_ = LineFile(directory_ + "/metrics.jsonl", checkpoint_ ? checkpoint_->facts().metrics_bytes : 0);
   // Times follow the secret batch sizes.
-  timing_ = LineFile(directory_ + "/timing.jsonl", checkpoint_ ? checkpoint_->timing_bytes : 0, 0600);
+  timing_ = LineFile(directory_ + "/timing.jsonl", checkpoint_ ? checkpoint_->facts().timing_bytes : 0, 0600);
   timing_.append(fmt::format(R"({{"phase":"load","step":{},"seconds":{:.3f},"ranks":{}}})", next_,
                              seconds_since(start), comm_.size()));
   if (checkpoint_ && !options_.quiet) say("going on after step {} of {}\n", next_, plan_.steps);
@@ -233,15 +232,15 @@ void Run::save_checkpoint() {
   fault_point("save");
   compare_replicas();
   if (!root_) return;
-  Archive archive, running_sums;
-  config_.method->archive(archive);
-  curator_->archive(running_sums);
   metrics_.sync();
   timing_.sync();
-  write_checkpoint(
-      directory_, key_->key,
-      {next_, config_.essentials(), curator_->commitment(), program_.digest, program_.text, ledger_->lines().size(),
-       ledger_->head(), ledger_->inode(), metrics_.size(), timing_.size(), archive.bytes(), running_sums.bytes()});
+  const Checkpoint facts{next_,           config_.essentials(),    curator_->commitment(), program_.digest,
+                         program_.text,   ledger_->lines().size(), ledger_->head(),        ledger_->inode(),
+                         metrics_.size(), timing_.size()};
+  write_checkpoint(directory_, key_->key, facts, [&](Archive& state) {
+    curator_->archive(state);
+    config_.method->archive(state);
+  });
 }
 
 // Epsilon of the steps done, by the accountant of the promise. Root only.
@@ -258,9 +257,11 @@ std::string Run::note() {
   else if (accounted_ > 0)
     text = fmt::format("epsilon {:.4g}", spent_epsilon_);
   if (last_.records > 0) {
-    text += fmt::format("  eval.loss {:.4f}", last_.loss);
+    text += fmt::format("  eval.{} {:.4f}", objective_->loss_name(), last_.loss);
     if (last_.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *last_.accuracy);
     if (last_.auc) text += fmt::format("  eval.auc {:.4f}", *last_.auc);
+    for (const Measure& measure : last_.measures)
+      text += fmt::format("  eval.{} {:.4f}", measure.name, measure.value);
   }
   return text;
 }
@@ -277,11 +278,14 @@ void Run::evaluate_and_log() {
     line["epsilon"] = "infinity";
   }
   if (last_.records > 0) {
-    line["eval.loss"] = last_.loss;
+    line[fmt::format("eval.{}", objective_->loss_name())] = last_.loss;
     if (last_.accuracy) line["eval.accuracy"] = *last_.accuracy;
     if (last_.auc) line["eval.auc"] = *last_.auc;
+    for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
   metrics_.append(line.dump());
+  if (const auto picture = objective_->picture(config_.method->iterate()))
+    write_file(directory_ + "/samples.png", png(*picture));
   if (plan_.hides_times()) return;
   const auto& t = curator_->timing();
   timing_.append(fmt::format(
@@ -346,12 +350,12 @@ void Run::finish() {
   const std::string certificate = certificate_json(
       config_, facts_, plan_, *ledger_,
       {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
-       sha256(safetensors_data(objective_->groups(), iterate)), sha256(read_file(directory_ + "/metrics.jsonl"))});
-  write_file(directory_ + "/model.safetensors", safetensors(objective_->groups(), iterate,
-                                                            {{"method", config_.method_name},
-                                                             {"objective", config_.objective_name},
-                                                             {"config", config_.digest()},
-                                                             {"certificate", sha256(certificate)}}));
+       safetensors_digest(objective_->groups(), iterate), file_digest(directory_ + "/metrics.jsonl")});
+  write_safetensors(directory_ + "/model.safetensors", objective_->groups(), iterate,
+                    {{"method", config_.method_name},
+                     {"objective", config_.objective_name},
+                     {"config", config_.digest()},
+                     {"certificate", sha256(certificate)}});
   // The certificate last: where it stands the run is finished, and a kill from here on leaves only tidying up.
   write_file(directory_ + "/certificate.json", certificate);
   if (!config_.run.keep_key) wipe_key(directory_);

@@ -153,7 +153,7 @@ class Verification {
   void plan() {
     plan_ = parsed("plan.json");
     const json& plan = plan_;
-    if (header_.contains("plan") && header_["plan"] != sha256(read_file(path(place_))))
+    if (header_.contains("plan") && header_["plan"] != file_digest(path(place_)))
       throw Wrong{place_, "is not the plan whose SHA-256 stands in ledger.jsonl:1"};
     equal(plan, place_, "adjacency", name(list_.header->adjacency), "ledger.jsonl:1");
     equal(plan, place_, "n", list_.header->n.value_or(0), "ledger.jsonl:1");
@@ -187,7 +187,7 @@ class Verification {
     if (exists("certificate.json")) return;
     if (!exists("checkpoint/latest") && !exists("checkpoint/previous"))
       return absent(place_, "there is none: nothing says how long the ledger has to be");
-    const Checkpoint c = read_checkpoint(run_, nullptr);
+    const Checkpoint c = read_checkpoint(run_, nullptr).facts();
     std::istringstream in(text_);
     std::string line;
     std::uint64_t lines = 0;
@@ -209,7 +209,7 @@ class Verification {
     const json& c = certificate_ = parsed(place_);
     equal(c, place_, "ledger_head", head_, "the last line of ledger.jsonl");
     equal(c, place_, "config_digest", config_->digest(), "config.ini");
-    equal(c, place_, "plan_digest", sha256(read_file(path("plan.json"))), "plan.json");
+    equal(c, place_, "plan_digest", file_digest(path("plan.json")), "plan.json");
     equal(c, place_, "data_commitment", header_.value("data", json()), "ledger.jsonl:1");
     equal(c, place_, "adjacency", name(list_.header->adjacency), "ledger.jsonl:1");
     equal(c, place_, "n", list_.header->n.value_or(0), "ledger.jsonl:1");
@@ -240,16 +240,20 @@ class Verification {
     if (!exists("certificate.json")) return;
     if (!exists(place_))
       return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
-    const std::string text = read_file(path(place_));
+    FileReader file(path(place_));
     std::uint64_t size = 0;
-    if (text.size() >= sizeof size) std::memcpy(&size, text.data(), sizeof size);
-    if (text.size() < sizeof size || size > text.size() - sizeof size) throw Wrong{place_, "is cut"};
-    const json header = json::parse(text.substr(sizeof size, size), not_deep, false);
+    if (file.left() >= sizeof size) file.read({reinterpret_cast<char*>(&size), sizeof size});
+    if (size == 0 || size > file.left()) throw Wrong{place_, "is cut"};
+    std::string text(size, '\0');
+    file.read(text);
+    const json header = json::parse(text, not_deep, false);
     const json metadata = header.is_object() ? header.value("__metadata__", json::object()) : json::object();
-    if (metadata.value("certificate", json()) != sha256(read_file(path("certificate.json"))))
+    if (metadata.value("certificate", json()) != file_digest(path("certificate.json")))
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     if (metadata.value("config", json()) != config_->digest()) throw Wrong{place_, "belongs to another config"};
-    if (sha256(std::string_view(text).substr(sizeof size + size)) != certificate_.value("model_digest", json()))
+    Sha256 parameters;
+    file.drain([&](std::string_view piece) { parameters.update(piece); });
+    if (parameters.hex() != certificate_.value("model_digest", json()))
       throw Wrong{place_, "holds other parameters than those of certificate.json's model_digest"};
     good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
   }
@@ -257,7 +261,7 @@ class Verification {
   void metrics() {
     place_ = "metrics.jsonl";
     if (!exists("certificate.json") || !exists(place_)) return;
-    if (sha256(read_file(path(place_))) != certificate_.value("metrics_digest", json()))
+    if (file_digest(path(place_)) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     good(place_, "SHA-256 as in certificate.json");
   }

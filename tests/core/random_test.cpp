@@ -66,6 +66,16 @@ TEST(SecretKey, SystemKeysDifferAndDerivedKeysAreIndependentOfTheOrder) {
   EXPECT_NE(key.derive("a", 2).authenticate("x"), key.derive("b", 2).authenticate("x"));
 }
 
+TEST(SecretKey, AMessageInPiecesHasTheMacOfTheWhole) {
+  const SecretKey key = SecretKey::from_seed(1);
+  Authenticator pieces(key), other(key.derive("a"));
+  for (const char* piece : {"on", "", "e two"}) pieces.update(piece), other.update(piece);
+  const std::string mac = pieces.hex();
+  EXPECT_EQ(mac, key.authenticate("one two"));
+  EXPECT_EQ(mac.size(), 64U);
+  EXPECT_NE(other.hex(), mac);
+}
+
 // Public seeds can never become secret keys by accident: no conversion exists in either direction.
 static_assert(!std::is_convertible_v<PublicStream, SecretKey> &&
               !std::is_constructible_v<SecretStream, PublicStream>);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/data/episodes.hpp"
 #include "dpmpi/data/generate.hpp"
 #include "dpmpi/data/transitions.hpp"
 
@@ -80,6 +81,67 @@ TEST(Transitions, FollowOneAnother) {
     EXPECT_GE(starts, 5U) << kind;
     EXPECT_TRUE(episodes >= 20 || std::string(kind) == "acrobot") << kind;
   }
+}
+
+// An episode's row holds the transitions of the walk one after another, up to its room, and zeros.
+TEST(Transitions, EpisodesAreRunsOfThem) {
+  for (const char* kind : {"cartpole", "gridworld"}) {
+    GenerateOptions o;
+    o.kind = kind;
+    const Records walk = generate_records(o, 0, 3000);
+    o.episode_steps = 20;
+    const Records all = generate_records(o, 0, 60);
+    const std::size_t width = transition_features(kind) + 1;
+    ASSERT_EQ(all.features, 20 * width);
+    std::size_t i = 0, cut = 0, ended = 0;
+    for (std::size_t e = 0; e < all.count; ++e) {
+      const auto steps = static_cast<std::size_t>(all.label[e]);
+      ASSERT_TRUE(steps >= 1 && steps <= 20);
+      for (std::size_t t = 0; t < 20; ++t) {
+        const float* step = all.row_f32(e) + t * width;
+        for (std::size_t j = 0; j + 1 < width; ++j) EXPECT_EQ(step[j], t < steps ? walk.row_f32(i + t)[j] : 0.0F);
+        EXPECT_EQ(step[width - 1], t < steps ? walk.label[i + t] : 0.0F);
+      }
+      while (walk.row_f32(i)[width - 2] == 0) ++i;  // to the end of the episode
+      ++i, ++(all.row_f32(e)[(steps - 1) * width + width - 2] == 1 ? ended : cut);
+    }
+    EXPECT_TRUE(cut > 0 && ended > 0);
+    EXPECT_EQ(record_bytes(generate_records(o, 40, 20), 3), record_bytes(all, 43));
+  }
+  GenerateOptions o;
+  o.episode_steps = 20;
+  EXPECT_THROW(generate_records(o, 0, 5), ConfigError) << "blobs have no episodes";
+}
+
+// A log with a column of episodes becomes the rows that are generated as such; what would split an episode or cut
+// it is refused.
+TEST(Transitions, ALogWithEpisodesBecomesTheirRows) {
+  GenerateOptions o;
+  o.kind = "cartpole";
+  const Records walk = generate_records(o, 0, 2000);
+  o.episode_steps = 120;
+  const Records whole = generate_records(o, 0, 40);
+  constexpr std::size_t column = 3;
+  RecordsBuilder log(Storage::dense_f32, 10, 2000, {.bias = 0});
+  std::size_t rows = 0;
+  for (std::size_t e = 0; e < whole.count; ++e)
+    for (std::size_t t = 0; t < static_cast<std::size_t>(whole.label[e]); ++t, ++rows) {
+      float* to = std::copy_n(walk.row_f32(rows), column - 1, log.dense_row());
+      *to++ = static_cast<float>(100 - e);
+      std::copy_n(walk.row_f32(rows) + column - 1, 10 - column, to);
+      log.finish_row(walk.label[rows]);
+    }
+  Records named = log.take();
+  named.count = rows;
+  const Records grouped = group_episodes(named, column, 120);
+  ASSERT_EQ(grouped.count, whole.count);
+  for (std::size_t e = 0; e < whole.count; ++e) EXPECT_EQ(record_bytes(grouped, e), record_bytes(whole, e));
+
+  EXPECT_THROW(group_episodes(named, column, 8), DataError) << "an episode is longer";
+  EXPECT_THROW(group_episodes(named, 11, 120), ConfigError);
+  EXPECT_THROW(group_episodes(named, 0, 120), ConfigError);
+  named.f32[(rows - 1) * named.stride + column - 1] = 100;
+  EXPECT_THROW(group_episodes(named, column, 120), DataError) << "the first one goes on";
 }
 
 TEST(Transitions, AreTheSameInEveryPart) {

@@ -156,31 +156,37 @@ TEST(PrivateDiffPrivacy, ThePrintedAlgorithmTellsNeighboursApart) {
   for (const int e : errors) EXPECT_NEAR(static_cast<double>(e) / runs, 0.0062, 0.0025);
 }
 
+/// A restart in every one of `runs` rounds, on all records.
+Given restarts_only(std::uint64_t runs) {
+  return {{"sampling", "full"}, {"steps", fmt::format("{}", runs)},
+          {"restart", "1"},     {"clip", "1"},
+          {"dual_clip", "1"},   {"rate", "1"},
+          {"dual_rate", "1"}};
+}
+
+/// The first coordinate of the trial's primal query at w, released in every round, with the noise of this key.
+std::vector<double> released_at(Trial& trial, const std::vector<float>& w, std::uint64_t key) {
+  const Query& query = trial.queries.at(0);
+  trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, trial.queries, 128, SecretKey::from_seed(key));
+  trial.curator->record_in(*trial.ledger);
+  std::vector<double> values;
+  for (std::uint64_t r = 0; r < trial.steps; ++r) {
+    const Batch batch = trial.curator->draw(query, r);
+    values.push_back(
+        trial.curator->release(trial.curator->sum(query, batch, clipped_primal_gradients(*trial.saddle(), w)))[0]);
+  }
+  return values;
+}
+
 // Corrected: at a released dual the primal query has the same law on both. Two-sample test.
 TEST(PrivateDiffPrivacy, AtAReleasedDualNeighboursHaveOneLaw) {
   constexpr std::uint64_t runs = 10000;
   std::vector<double> released[2];
   for (const int last : {0, 1}) {
-    Trial trial("private-diff",
-                {{"sampling", "full"},
-                 {"steps", fmt::format("{}", runs)},
-                 {"restart", "1"},
-                 {"clip", "1"},
-                 {"dual_clip", "1"},
-                 {"rate", "1"},
-                 {"dual_rate", "1"}},
-                1 / std::sqrt(runs / (6.0 / 7)) * 20, revealing(), dataset(static_cast<float>(last)));
-    const Query& query = trial.queries.at(0);
-    EXPECT_NEAR(query.noise_std, 40, 1e-2) << "0.2 on the mean, under replace_one twice the clip";
-    trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, trial.queries, 128,
-                                              SecretKey::from_seed(static_cast<std::uint64_t>(last) + 5));
-    trial.curator->record_in(*trial.ledger);
-    const std::vector<float> w{0, 0.5F};
-    for (std::uint64_t r = 0; r < runs; ++r) {
-      const Batch batch = trial.curator->draw(query, r);
-      released[last].push_back(trial.curator->release(
-          trial.curator->sum(query, batch, clipped_primal_gradients(*trial.saddle(), w)))[0]);
-    }
+    Trial trial("private-diff", restarts_only(runs), 1 / std::sqrt(runs / (6.0 / 7)) * 20, revealing(),
+                dataset(static_cast<float>(last)));
+    EXPECT_NEAR(trial.queries.at(0).noise_std, 40, 1e-2) << "0.2 on the mean, under replace_one twice the clip";
+    released[last] = released_at(trial, {0, 0.5F}, static_cast<std::uint64_t>(last) + 5);
   }
   EXPECT_GT(testing::same_law_p_value(released[0], released[1]), 1e-3);
 }
@@ -214,27 +220,10 @@ void audit_one_query(std::uint64_t runs, double power) {
     z[7] = 1;
     Shard shard = test::numbers(z);
     if (extra == 0) testing::remove_record(shard.blocks[0].records, 7);
-    Trial trial("private-diff",
-                {{"sampling", "full"},
-                 {"steps", fmt::format("{}", runs)},
-                 {"restart", "1"},
-                 {"clip", "1"},
-                 {"dual_clip", "1"},
-                 {"rate", "1"},
-                 {"dual_rate", "1"}},
-                1 / std::sqrt(static_cast<double>(runs) / (6.0 / 7)), std::move(f), std::move(shard),
-                Adjacency::add_remove);
-    const Query& query = trial.queries.at(0);
-    EXPECT_NEAR(query.noise_multiplier, 1, 1e-12);
-    trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, trial.queries, 128,
-                                              SecretKey::from_seed(static_cast<std::uint64_t>(extra) + 11));
-    trial.curator->record_in(*trial.ledger);
-    const std::vector<float> w{0, 0};
-    for (std::uint64_t r = 0; r < runs; ++r) {
-      const Batch batch = trial.curator->draw(query, r);
-      released[extra].push_back(trial.curator->release(
-          trial.curator->sum(query, batch, clipped_primal_gradients(*trial.saddle(), w)))[0]);
-    }
+    Trial trial("private-diff", restarts_only(runs), 1 / std::sqrt(static_cast<double>(runs) / (6.0 / 7)),
+                std::move(f), std::move(shard), Adjacency::add_remove);
+    EXPECT_NEAR(trial.queries.at(0).noise_multiplier, 1, 1e-12);
+    released[extra] = released_at(trial, {0, 0}, static_cast<std::uint64_t>(extra) + 11);
   }
   const double bound = lower_bound_on_epsilon(released[0], released[1], 1e-5);
   EXPECT_LE(bound, 4.3772);
@@ -243,7 +232,7 @@ void audit_one_query(std::uint64_t runs, double power) {
 TEST(PrivateDiffPrivacy, AnAuditOfOneQueryStaysBelowItsEpsilonAndHasPower) { audit_one_query(10000, 1.7); }
 TEST(PrivateDiffPrivacy, SlowAuditOfOneQuery) { audit_one_query(100000, 2.0); }
 
-// Without a known key two runs differ.
+// T14. Without a known key two runs differ.
 TEST(PrivateDiffPrivacy, TrapNoiseHasAKeyOfItsOwn) {
   std::vector<std::vector<float>> ends;
   for (int run = 0; run < 2; ++run) {

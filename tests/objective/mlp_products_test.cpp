@@ -37,14 +37,19 @@ TYPED_TEST(Products, AreChainsOfFusedMultiplyAdds) {
       const std::size_t rows = 32, cols = round_up(outputs, 16);
       const std::vector<float> weights = random_values<float>(outputs * inner, 1);
       const std::vector<T> a = random_values<T>(rows * inner, 2);
-      PackedMatrix<T> transposed(inner, cols), plain(inner, cols);
+      PackedMatrix<T> transposed(inner, cols), plain(inner, cols), in_parts(inner, cols);
       transposed.set_transposed(weights.data(), inner, outputs);
+      for (std::size_t first = 0, size = 1; first < weights.size(); first += size, size = 3 * size + 1)
+        in_parts.set_transposed_part(
+            first, std::span(weights).subspan(first, std::min(size, weights.size() - first)), inner);
       for (std::size_t k = 0; k < inner; ++k) {
         std::vector<float> row;
         for (std::size_t j = 0; j < outputs; ++j) row.push_back(weights[j * inner + k]);
-        plain.set_row(k, row.data(), outputs);
+        const std::size_t half = outputs / 2;
+        plain.set_row(k, row.data(), half);
+        plain.set_row(k, row.data() + half, outputs - half, half);
       }
-      for (const PackedMatrix<T>* matrix : {&transposed, &plain}) {
+      for (const PackedMatrix<T>* matrix : {&transposed, &plain, &in_parts}) {
         std::vector<T> product(rows * cols, T{7});
         matrix->multiply(a.data(), inner, rows, product.data(), cols);
         for (std::size_t r = 0; r < rows; ++r)

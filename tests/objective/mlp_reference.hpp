@@ -68,8 +68,12 @@ class MlpReference {
 
   /// Level 0 (features) .. layers() (outputs), without the constants.
   std::vector<std::vector<double>> levels(std::size_t i, std::span<const double> w) const {
-    std::vector<std::vector<double>> level(1);
-    for (std::size_t j = 0; j < shape_.units[0]; ++j) level[0].push_back(feature(records_, i, j));
+    std::vector<double> input;
+    for (std::size_t j = 0; j < shape_.units[0]; ++j) input.push_back(feature(records_, i, j));
+    return levels(input, w);
+  }
+  std::vector<std::vector<double>> levels(const std::vector<double>& input, std::span<const double> w) const {
+    std::vector<std::vector<double>> level{input};
     for (std::size_t l = 0; l < shape_.layers(); ++l) {
       level.emplace_back();
       for (std::size_t o = 0; o < shape_.outputs(l); ++o) {
@@ -98,12 +102,14 @@ class MlpReference {
 
   double activation(double s) const {
     if (shape_.activation == Activation::relu) return std::max(0.0, s);
+    if (shape_.activation == Activation::leaky_relu) return s > 0 ? s : static_cast<double>(leak) * s;
     return shape_.activation == Activation::tanh ? std::tanh(s) : std::log1p(std::exp(s));
   }
 
   /// activation' written in a = activation(s).
   double slope(double a) const {
     if (shape_.activation == Activation::relu) return a > 0 ? 1 : 0;
+    if (shape_.activation == Activation::leaky_relu) return a > 0 ? 1 : static_cast<double>(leak);
     return shape_.activation == Activation::tanh ? 1 - a * a : 1 - std::exp(-a);
   }
 

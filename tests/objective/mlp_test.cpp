@@ -50,7 +50,8 @@ RecordsShape records_for(const NetworkCase& c) {
 /// Twice differentiable in the parameters.
 bool smooth(const MlpShape& shape) {
   return shape.head != Head::absolute && shape.head != Head::ramp &&
-         (shape.layers() == 1 || shape.activation != Activation::relu);
+         (shape.layers() == 1 ||
+          (shape.activation != Activation::relu && shape.activation != Activation::leaky_relu));
 }
 
 class Networks : public testing::TestWithParam<NetworkCase> {};
@@ -77,6 +78,7 @@ TEST_P(Networks, KeepTheContract) {
   check_tiny_differences(property);
   check_difference_symmetry(property);
   check_regularizer_stays_out(property);
+  check_parts(property);
   check_no_allocation(property);
   property.tolerance = 1e-3;  // outputs rounded to float32 (2^-24), divided by a step of 1e-3
   check_directional_differences(property);
@@ -118,6 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
         NetworkCase{"relu_absolute", {{9, 17, 1}, 1, relu, absolute}},
         NetworkCase{"tanh_ramp", {{9, 17, 1}, 1, Activation::tanh, ramp}},
         NetworkCase{"relu_squared_two_layers", {{9, 17, 3, 1}, 0, relu, squared}},
+        NetworkCase{"leaky_relu_logistic_two_layers", {{9, 17, 3, 1}, 1, leaky_relu, logistic}},
+        NetworkCase{"leaky_relu_softmax_u8", {{20, 16, 4}, 0.5F, leaky_relu, Head::softmax}, Storage::dense_u8},
+        NetworkCase{"leaky_relu_squared_sparse", {{30, 7, 1}, 1, leaky_relu, squared}, Storage::sparse_f32},
         NetworkCase{"tanh_logistic_three_layers", {{12, 17, 3, 16, 1}, 1, Activation::tanh, logistic}},
         NetworkCase{"softplus_softmax_two_layers", {{3, 15, 31, 3}, 1, softplus, Head::softmax}},
         NetworkCase{

@@ -3,13 +3,16 @@
 // check_contract(). Every check works on one record at a time or on bits, so that nothing is asked of how an
 // objective batches its work.
 
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/objective/glm_losses.hpp"
 #include "dpmpi/objective/objective.hpp"
 #include "objective/random_records.hpp"
 #include "support/allocations.hpp"
@@ -542,6 +545,18 @@ inline void check_regularizer_stays_out(const PropertyCase& c) {
   c.objective.l2 = l2;
 }
 
+/// A point that is told in parts is the same point.
+inline void check_parts(const PropertyCase& c) {
+  c.objective.prepare(c.w);
+  const std::vector<double> whole = losses_of(c.objective, c.records, all_rows(c.records));
+  const std::vector<float> other = moved(c.w, 1);
+  c.objective.prepare(other);
+  const std::span<const float> w(c.w);
+  for (std::size_t first = 0, size = 1; first < w.size(); first += size, size = 2 * size + 1)
+    c.objective.prepare_part(first, w.subspan(first, std::min(size, w.size() - first)));
+  EXPECT_TRUE(same_bits(losses_of(c.objective, c.records, all_rows(c.records)), whole));
+}
+
 /// After a first round no kernel allocates memory.
 inline void check_no_allocation(const PropertyCase& c) {
   const std::size_t K = 3;
@@ -570,6 +585,31 @@ inline void check_no_allocation(const PropertyCase& c) {
   EXPECT_EQ(allocation_count() - before, 0U);
 }
 
+/// Norms of gradients are those that clipping would meet, or a bound on them for every point where the loss has
+/// one; not finite for what contributes nothing.
+inline void check_gradient_norms(const PropertyCase& c) {
+  if (!c.objective.has_gradient_norms()) return;
+  const ScalarLoss* loss = c.objective.scalar_loss();
+  const double bound = loss ? loss->slope_bound() : std::numeric_limits<double>::infinity();
+  Records records = c.records;
+  empty_slot(records, 1);
+  std::vector<std::uint32_t> all(std::min(records.count, c.objective.micro_batch_rows()));
+  std::iota(all.begin(), all.end(), 0U);
+  std::vector<double> norms(all.size());
+  c.objective.prepare(c.w);
+  c.objective.gradient_norms({records, all}, norms);
+  EXPECT_FALSE(std::isfinite(norms[1])) << "an empty slot";
+  for (const std::uint32_t i : {0U, 2U, all.back()}) {
+    const double norm = norm_of(gradient_of(c.objective, records, i));
+    if (std::isfinite(bound)) {
+      EXPECT_LE(norm, norms[i] * (1 + c.tolerance));
+      EXPECT_NEAR(norms[i], bound * records.norm[i], 1e-12 * (1 + norms[i]));
+    } else {
+      EXPECT_NEAR(norm, norms[i], c.tolerance * std::max(1.0, norm)) << "record " << i;
+    }
+  }
+}
+
 /// Everything above that applies to the case.
 inline void check_contract(const PropertyCase& c) {
   ASSERT_EQ(c.w.size(), c.objective.dim());
@@ -583,7 +623,9 @@ inline void check_contract(const PropertyCase& c) {
   check_tiny_differences(c);
   check_difference_symmetry(c);
   check_regularizer_stays_out(c);
+  check_parts(c);
   check_no_allocation(c);
+  check_gradient_norms(c);
 }
 
 }  // namespace dpmpi::test

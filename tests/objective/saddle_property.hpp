@@ -100,7 +100,7 @@ inline void check_sensitivity(SaddleObjective& f, const Records& records, const 
 }
 
 /// A record contributes the same bits in a micro-batch of its own as anywhere among others; the others are empty
-/// slots here, which contribute zero.
+/// slots here, which contribute zero. (T20: so no layer takes statistics of its batch.)
 inline void check_rows_apart(SaddleObjective& f, const Records& records, const std::vector<float>& w,
                              const std::vector<float>& v, double clip) {
   const auto index = all_rows(records);

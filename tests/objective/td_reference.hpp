@@ -1,10 +1,13 @@
 #pragma once
 // The saddle form of the projected Bellman error record by record in plain double loops.
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <vector>
 
+#include "dpmpi/data/environments.hpp"
 #include "dpmpi/objective/td.hpp"
 #include "objective/random_records.hpp"
 
@@ -18,6 +21,25 @@ inline Records random_transitions(std::size_t count, std::size_t state, unsigned
     float& terminal = r.f32[i * r.stride + 2 * state];
     terminal = terminal > 0.7F ? 1.0F : 0.0F;
     update_norm(r, i);
+  }
+  return r;
+}
+
+/// Records of `steps` transitions of `one`, record e those from e * steps on; each says that it has fewer, one for
+/// the first, two for the second, and so on around.
+inline Records episodes_of(const Records& one, std::size_t steps) {
+  const std::size_t width = one.features + 1;
+  Records r;
+  r.count = one.count / steps, r.features = steps * width, r.stride = round_up(r.features, 16), r.bias = one.bias;
+  r.f32.assign(r.count * r.stride, 0.0F), r.label.assign(r.count, 0.0F), r.norm.assign(r.count, 0.0F);
+  for (std::size_t e = 0; e < r.count; ++e) {
+    for (std::size_t t = 0; t < steps; ++t) {
+      float* to = r.f32.data() + e * r.stride + t * width;
+      std::copy_n(one.row_f32(e * steps + t), one.features, to);
+      to[one.features] = one.label[e * steps + t];
+    }
+    r.label[e] = static_cast<float>(e % steps + 1);
+    update_norm(r, e);
   }
   return r;
 }
@@ -62,6 +84,23 @@ class TdReference {
     double e = 0;
     for (std::size_t j = 0; j < dim(); ++j) e += psi[j] * w[dim() + j];
     return error(i, w.first(dim())) * e - 0.5 * e * e;
+  }
+
+  /// 1/2 b^T (G + mu I)^-1 b over all records, by elimination.
+  double projected_error(std::span<const double> theta) const {
+    const std::size_t d = dim();
+    std::vector<double> b(d), G(d * d);
+    const auto n = static_cast<double>(records_.count);
+    for (std::size_t i = 0; i < records_.count; ++i) {
+      const auto psi = features(i, theta);
+      for (std::size_t j = 0; j < d; ++j) {
+        b[j] += error(i, theta) * psi[j] / n;
+        for (std::size_t k = 0; k < d; ++k) G[j * d + k] += psi[j] * psi[k] / n;
+      }
+    }
+    for (std::size_t j = 0; j < d; ++j) G[j * d + j] += settings_.dual_l2;
+    const std::vector<double> omega = solve_linear(G, b);
+    return std::inner_product(b.begin(), b.end(), omega.begin(), 0.0) / 2;
   }
 
   /// By central differences of l.

@@ -32,6 +32,15 @@ Point random_point(std::size_t dim, unsigned seed, double size = 0.5) {
 const TdSettings network{.state = 3, .hidden = 5, .discount = 0.9};
 const TdSettings linear{.state = 6, .hidden = 0, .bias = 0, .discount = 0.9};
 
+double projected_error(SaddleObjective& td, const Point& w, const Records& records) {
+  Shard shard;
+  shard.blocks.push_back({0, 0, records});
+  td.prepare(w);
+  const auto measures = td.measures(Communicator::alone(), shard);
+  EXPECT_EQ(measures.at(0).name, "projected_bellman_error");
+  return measures.at(0).value;
+}
+
 // ---- the loss ----
 
 MlpShape tanh_shape(std::size_t state, std::size_t hidden) {
@@ -131,6 +140,81 @@ TEST(TdKernels, KeepTheContract) {
   check_td({.state = 2, .hidden = 20, .bias = 0});
 }
 
+// ---- episodes ----
+
+TdSettings in_episodes(TdSettings settings, std::size_t steps) {
+  settings.episode_steps = steps;
+  return settings;
+}
+
+// An episode's gradients are the sums of those of the transitions that it says it has.
+TEST(TdEpisodes, AddUpTheirTransitions) {
+  constexpr std::size_t steps = 5;
+  for (const TdSettings& settings : {network, linear, TdSettings{.state = 2, .hidden = 20, .bias = 0}}) {
+    const Records transitions = random_transitions(40, settings.state, 4, settings.bias),
+                  episodes = episodes_of(transitions, steps);
+    const auto one = make_td(settings), whole = make_td(in_episodes(settings, steps));
+    ASSERT_EQ(whole->dim(), one->dim());
+    const Point w = random_point(one->dim(), 5), v = moved(w, 0.3);
+    for (std::size_t e = 0; e < episodes.count; ++e)
+      for (const std::size_t kernel : {0U, 1U, 3U}) {  // dual, primal, difference
+        const auto sum = unclipped(*whole, w, v, kernel, episodes, e);
+        std::vector<double> expected(sum.size());
+        for (std::size_t t = 0; t <= e % steps; ++t) {
+          const auto part = unclipped(*one, w, v, kernel, transitions, e * steps + t);
+          for (std::size_t j = 0; j < sum.size(); ++j) expected[j] += part[j];
+        }
+        for (std::size_t j = 0; j < sum.size(); ++j)
+          EXPECT_NEAR(sum[j], expected[j], 1e-6 * (1 + norm_of(expected))) << kernel << " of " << e;
+      }
+  }
+}
+
+// One transition is all that there is: the error that is minimised is the same.
+TEST(TdEpisodes, OfOneTransitionAreTransitions) {
+  const Records transitions = random_transitions(30, network.state, 4), episodes = episodes_of(transitions, 1);
+  const auto one = make_td(network), whole = make_td(in_episodes(network, 1));
+  const Point w = random_point(one->dim(), 5);
+  EXPECT_EQ(projected_error(*whole, w, episodes), projected_error(*one, w, transitions));
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(loss_of(*whole, episodes, i), loss_of(*one, transitions, i));
+}
+
+TEST(TdEpisodes, KeepTheContract) {
+  for (const TdSettings& settings : {network, linear}) {
+    const Records records = episodes_of(random_transitions(350, settings.state, 9, settings.bias), 5);
+    const auto objective = make_td(in_episodes(settings, 5));
+    const Point w = random_point(objective->dim(), 10), v = moved(w, 0.3);
+    check_sensitivity(*objective, records, w, v, 0.02);
+    check_rows_apart(*objective, records, w, v, 0.02);
+    check_joint_parts(*objective, records, w, 0.02);
+    check_no_allocation(*objective, records, w, v);
+  }
+}
+
+// T13, and a count of transitions that is none.
+TEST(TdEpisodes, BadEpisodesContributeNothing) {
+  const auto objective = make_td(in_episodes(network, 5));
+  const Point w = random_point(objective->dim(), 1), v = moved(w, 0.1);
+  const Records good = episodes_of(random_transitions(100, network.state), 5);
+  const auto index = all_rows(good);
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const auto& make : saddle_kernels(*objective, w, v, 0.1)) {
+    const SaddleKernel k = make();
+    Records without = good;
+    empty_slot(without, 7);
+    for (const float count : {0.0F, -1.0F, 2.5F, 6.0F, infinite, std::nanf("")}) {
+      Records spoiled = good;
+      spoiled.label[7] = count;
+      EXPECT_EQ(sum_of(k, spoiled, index, 64), sum_of(k, without, index, 64)) << k.name << ", count " << count;
+    }
+    for (std::size_t column = 0; column < good.features; column += 3) {
+      Records spoiled = good;
+      spoiled.f32[7 * spoiled.stride + column] = infinite;
+      EXPECT_EQ(sum_of(k, spoiled, index, 64), sum_of(k, without, index, 64)) << k.name << ", column " << column;
+    }
+  }
+}
+
 // The two outer products of one record cancel: P s'^T + Q s^T is small beside either where s' is close to s and P
 // close to -Q. Formed from products of large norms, it could exceed its bound many times.
 TEST(TdTraps, T7CancellingOuterProductsKeepTheirBound) {
@@ -214,6 +298,19 @@ TEST(TdTraps, T18PublicTermsAreNotClipped) {
 
 // ---- known values ----
 
+TEST(Td, ProjectedErrorIsThatOfElimination) {
+  for (const TdSettings& settings :
+       {network, linear, TdSettings{.state = 2, .hidden = 9, .bias = 0, .dual_l2 = 0.01}}) {
+    const auto td = make_td(settings);
+    const Records records = random_transitions(40, settings.state, 5, settings.bias);
+    for (const double size : {0.1, 0.5, 3.0}) {
+      const Point w = random_point(td->dim(), 6, size);
+      const double expected = TdReference(settings, records).projected_error(widened(w));
+      EXPECT_NEAR(projected_error(*td, w, records), expected, 1e-8 * (1 + expected)) << size;
+    }
+  }
+}
+
 /// Every action in every cell, once: the mean over records is that of the random policy.
 Records all_moves() {
   Records r;
@@ -284,11 +381,21 @@ TEST(Td, GridWorldHasItsKnownValues) {
     return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   };
   const double at_values = mean_loss(theta), at_zero = mean_loss(Point(td->dim()));
-  EXPECT_LT(projected_bellman_error(settings, theta, moves), 1e-12);
+  EXPECT_LT(projected_error(*td, theta, moves), 1e-12);
   // At zero values delta = -1: b is minus the share 1/15 of each cell, and so is G + mu I but for its sign and mu.
-  EXPECT_NEAR(projected_bellman_error(settings, Point(td->dim()), moves), 0.5 * (1.0 / 15) / (1.0 / 15 + 0.1),
-              1e-9);
+  EXPECT_NEAR(projected_error(*td, Point(td->dim()), moves), 0.5 * (1.0 / 15) / (1.0 / 15 + 0.1), 1e-9);
   EXPECT_NEAR(at_zero, 1, 1e-6) << "the squared reward";
+  TdSettings known = settings;
+  known.grid_world = true;
+  const auto compared = make_td(known);
+  const auto value_error = [&](const Point& w) {
+    compared->prepare(w);
+    const Measure last = compared->measures(Communicator::alone(), {}).back();
+    EXPECT_EQ(last.name, "value_error");
+    return last.value;
+  };
+  EXPECT_NEAR(value_error(theta), 0, 1e-6);
+  EXPECT_NEAR(value_error(Point(td->dim())), norm_of(values) / std::sqrt(15.0), 1e-12);
   EXPECT_LT(at_values, at_zero);
 }
 
@@ -317,6 +424,12 @@ TEST(Td, OptionsAndShape) {
   EXPECT_EQ(testing::make_objective("td", cart_pole, {{"objective.value", "linear"}})->dim(), 2 * 5U);
   EXPECT_THROW(testing::make_objective("td", {8, Storage::dense_f32, 1}), ConfigError);
   EXPECT_THROW(testing::make_objective("td", {1, Storage::dense_f32, 1}), ConfigError);
+  using Given = std::vector<std::pair<std::string, std::string>>;
+  const Given episodes{{"objective.unit", "episode"}, {"objective.episode_steps", "6"}};
+  EXPECT_EQ(testing::make_objective("td", {60, Storage::dense_f32, 1}, episodes)->dim(), 2 * 301U);
+  for (const std::uint64_t features : {61U, 54U, 12U})
+    EXPECT_THROW(testing::make_objective("td", {features, Storage::dense_f32, 1}, episodes), ConfigError);
+  EXPECT_THROW(testing::make_objective("td", cart_pole, {{"objective.known_values", "gridworld"}}), ConfigError);
   EXPECT_EQ(td->groups().size(), 8U);
   EXPECT_EQ(td->groups()[4].offset, 301U);
   EXPECT_FALSE(td->has_gradients());

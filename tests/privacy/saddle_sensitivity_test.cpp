@@ -33,6 +33,10 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   const std::vector<std::pair<std::string, std::string>> linear = {{"objective.prior", "0.3"},
                                                                    {"objective.output", "identity"}};
+  const std::vector<std::pair<std::string, std::string>> images = {{"objective.image_rows", "3"},
+                                                                   {"objective.image_columns", "11"},
+                                                                   {"objective.generator", "9"},
+                                                                   {"objective.critic", "19,7"}};
   const std::vector<std::pair<std::string, std::string>> network = {
       {"objective.prior", "0.3"}, {"objective.scorer", "mlp"}, {"objective.hidden", "19,7"}};
   for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
@@ -43,6 +47,7 @@ std::vector<Case> cases() {
                                       {Sum::joint, "joint_"},
                                       {Sum::difference, "difference_"}})
         all.push_back({name + std::string(scorer) + suffix, sum, "auc", options, storage});
+    all.push_back({"dual_critic" + suffix, Sum::dual, "wgan", images, storage});
     all.push_back(
         {"mlp_difference" + suffix,
          Sum::minimised_difference,
@@ -100,19 +105,25 @@ double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64
   return std::sqrt(static_cast<double>(square)) * lattice.quantum();
 }
 
-/// Another record in the same slot: its features mirrored, or its label.
-void replace_record(Records& r, std::uint32_t i) {
+/// Another record in the same slot: its features mirrored, or its label; where labels have no part in the loss,
+/// other features in any storage.
+void replace_record(Records& r, std::uint32_t i, bool labels_count) {
   if (r.storage == Storage::dense_f32)
     for (std::size_t j = 0; j < r.features; ++j) r.f32[i * r.stride + j] *= -1;
-  else
+  else if (labels_count)
     r.label[i] = -r.label[i];
+  else if (r.storage == Storage::dense_u8)
+    for (std::size_t j = 0; j < r.features; ++j)
+      r.u8[i * r.stride + j] = static_cast<std::uint8_t>(255 - r.u8[i * r.stride + j]);
+  else
+    for (std::uint64_t e = r.row_begin[i]; e < r.row_begin[i + 1]; ++e) r.value[e] *= -1;
 }
 
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class SaddleSensitivity : public ::testing::TestWithParam<Case> {};
 
-// 40 released points and removed or replaced records for each of the 27 sums.
+// 40 released points and removed or replaced records for each of the 30 sums.
 TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
   const test::RecordsShape shape{c.storage, 500, 33, 1, LabelKind::sign};
@@ -146,7 +157,7 @@ TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
     const std::uint32_t i = batch[(17 * t) % batch.size()];
     const auto with = lattice_sum(*objective, query, records, batch, kernel);
     Records neighbour = records;
-    removal ? testing::remove_record(neighbour, i) : replace_record(neighbour, i);
+    removal ? testing::remove_record(neighbour, i) : replace_record(neighbour, i, c.objective != "wgan");
     // Absent: also the batch without its index, whose micro-batches may be cut elsewhere.
     std::vector<std::uint32_t> without = batch;
     if (removal) std::erase(without, i);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -59,6 +61,34 @@ TEST(Evaluate, AucIsExactOnAnyNumberOfRanks) {
         EXPECT_EQ(*result.auc == 0.5, slope == 0);
       });
     }
+}
+
+TEST(Evaluate, MeasuresHaveTheSameBitsOnAnyNumberOfRanks) {
+  for (const bool episodes : {false, true}) {
+    std::vector<std::pair<std::string, std::string>> options{{"objective.hidden", "7"}};
+    if (episodes) options.insert(options.end(), {{"objective.unit", "episode"}, {"objective.episode_steps", "3"}});
+    const std::uint64_t features = episodes ? 18 : 5;
+    double expected = 0;
+    testing::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+      Shard shard = testing::random_shard({Storage::dense_f32, 400, features, 1, LabelKind::real}, blocks,
+                                          comm.rank(), comm.size());
+      for (auto& block : shard.blocks)
+        for (std::size_t i = 0; i < block.records.count; ++i) {
+          if (episodes) block.records.label[i] = static_cast<float>(i % 3 + 1);
+          if (i % 17 == 3 || (block.id == 5 && !episodes)) testing::remove_record(block.records, i);
+        }
+      const auto objective = testing::make_objective("td", {features, Storage::dense_f32, 1}, options);
+      std::vector<float> w(objective->dim());
+      objective->initialise(PublicStream(3, "measured"), w);
+      const Evaluation result = evaluate(comm, *objective, w, shard);
+      ASSERT_EQ(result.measures.size(), 1u);
+      EXPECT_EQ(result.measures[0].name, "projected_bellman_error");
+      if (comm.size() == 1) expected = result.measures[0].value;
+      comm.broadcast(expected);
+      EXPECT_GT(expected, 0.01);
+      EXPECT_EQ(result.measures[0].value, expected) << comm.rank() << " of " << comm.size();
+    });
+  }
 }
 
 }  // namespace

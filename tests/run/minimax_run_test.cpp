@@ -39,7 +39,7 @@ class MinMaxRun : public testing::RunFolder {
   }
 };
 
-// Killed at round 37, between two checkpoints (30 and 60), in whatever part of the round.
+// A28. Killed at round 37, between two checkpoints (30 and 60), in whatever part of the round.
 TEST_F(MinMaxRun, AKilledRunEndsWithTheSameBytesAndTheSameLedger) {
   for (const char* method : {"private-diff", "dp-sgda"}) {
     const std::string own = std::string(method) == "private-diff" ? "method.dual_steps=2 " : "";
@@ -63,7 +63,7 @@ TEST_F(MinMaxRun, AKilledRunEndsWithTheSameBytesAndTheSameLedger) {
   }
 }
 
-// One rank holds no positive record, and with an expected batch of 2 a rank's sample is mostly empty.
+// A27. One rank holds no positive record, and with an expected batch of 2 a rank's sample is mostly empty.
 TEST_F(MinMaxRun, RanksWithoutPositivesOrWithoutASampleChangeNothing) {
   std::istringstream in(read_file(folder_ + "/train.csv"));
   std::vector<std::string> lines;
@@ -124,7 +124,7 @@ TEST_F(MinMaxRun, WhatIsNotPrivateSaysSo) {
   }
 }
 
-// A target is kept by the plan, before the first round: what would exceed it is not begun.
+// A30. A target is kept by the plan, before the first round: what would exceed it is not begun.
 TEST_F(MinMaxRun, ATargetIsKeptFromTheStart) {
   const std::string run = folder_ + "/target";
   std::ofstream(config_, std::ios::trunc)

@@ -10,6 +10,7 @@
 #include "comm/traffic.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/privacy/curator.hpp"
+#include "method/trial.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
 
@@ -107,7 +108,54 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
     });
 }
 
-// A min-max run on four ranks: neither the job's key nor the noise key is in any message; the ranks get the
+/// A round of private-diff: bytes per release of the dual and of the primal query.
+void expect_round(const Communicator& comm, const std::string& name, const ObjectiveFacts& data,
+                  const std::vector<std::pair<std::string, std::string>>& options, std::uint64_t primal,
+                  std::uint64_t dual) {
+  const Shard shard = testing::random_shard({data.storage, 24, data.features, data.bias, LabelKind::sign}, 3,
+                                            comm.rank(), comm.size());
+  const auto objective = testing::make_objective(name, data, options);
+  const auto method = testing::make_method("private-diff", {{"batch", "8"},
+                                                            {"steps", "4"},
+                                                            {"restart", "2"},
+                                                            {"dual_steps", "2"},
+                                                            {"dual_clip", "1"},
+                                                            {"dual_rate", "0.1"}});
+  const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
+  std::vector<Query> queries;
+  for (const auto& spec : method->queries(facts, 1))
+    queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove, 24));
+  const std::string path = ::testing::TempDir() + "round.jsonl";
+  std::optional<Ledger> ledger;
+  if (comm.is_root()) {
+    std::filesystem::remove(path);
+    ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 24}));
+  }
+  Curator curator(comm, shard, queries, 64, comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
+  if (comm.is_root()) curator.record_in(*ledger);
+  method->start(*objective, queries, 4);
+  for (std::uint64_t r = 0; r < 4; ++r) {
+    testing::traffic = {};
+    method->step(curator, r);
+    constexpr std::uint64_t releases = 3, flag = 8;
+    EXPECT_EQ(testing::traffic.up, primal + 2 * dual + releases * flag) << name << ", round " << r;
+    EXPECT_EQ(testing::traffic.down, (primal + 2 * dual) / 2 + releases * flag / 2) << name << ", round " << r;
+    EXPECT_EQ(testing::traffic.other, 0u);
+  }
+}
+
+// A26 of the min-max methods: 8 bytes up for each coordinate, as many as a double takes, and a float32 down. A
+// round has its dual steps and one primal query, a difference or not; on three ranks sums are masked and never
+// narrow.
+TEST(Traffic, AMinMaxRoundSendsItsQueriesAndNoMore) {
+  testing::for_each_size({3}, [](const Communicator& comm) {
+    expect_round(comm, "auc", {784, Storage::dense_f32, 1},
+                 {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}}, 1871896, 8);
+    expect_round(comm, "td", {9, Storage::dense_f32, 1}, {}, 2408, 2408);
+  });
+}
+
+// T14. A min-max run on four ranks: neither the job's key nor the noise key is in any message; the ranks get the
 // selection keys of their blocks.
 TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
   testing::for_each_size({4}, [](const Communicator& comm) {

@@ -1,7 +1,8 @@
 // dpmpi with one fault: `fault_program FAULT CONFIG|RUN [section.key=value]...`. A folder is gone on with.
 //
 // FAULT is POINT[:PATH]@RANK#N=ACTION: at the N-th passage (from 1) of that point of the program (see fault_point),
-// on that rank ("any": on each), for files whose path contains PATH. "none" is no fault. ACTION is one of
+// on that rank ("any": on each), for files whose path contains PATH. "none" is no fault; nor is "peak", which
+// prints the peak resident memory of the process at the end. ACTION is one of
 //   throw          an exception
 //   kill           SIGKILL to this rank         killall   to all ranks         killmpirun   to the launcher
 //   stop           SIGSTOP to this rank         hang      sleeps for ever
@@ -102,6 +103,12 @@ int hook(const char* where, const char* path) {
   return fault.passed >= fault.when ? error_number() : 0;  // a disk that is full stays full
 }
 
+void print_peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) fmt::print(stderr, "peak resident memory: {} kB\n", std::stol(line.substr(6)));
+}
+
 int run(int argc, char** argv) {
   const std::string target = argv[2];
   const bool resume = std::filesystem::is_directory(target);
@@ -114,7 +121,10 @@ int run(int argc, char** argv) {
   catch_stop_signals();
   fault = parse(argv[1], session.world().rank());
   set_fault_hook(hook);
-  return session.run([&](const Communicator& world) { return static_cast<int>(train(world, config, options)); });
+  const int code =
+      session.run([&](const Communicator& world) { return static_cast<int>(train(world, config, options)); });
+  if (std::getenv("SHOW_PEAK") != nullptr) print_peak_memory();
+  return code;
 }
 
 }  // namespace

@@ -8,15 +8,22 @@
 #include <vector>
 
 #include "dpmpi/core/aligned.hpp"
+#include "dpmpi/core/byte_stream.hpp"
 
 namespace dpmpi {
 
 class Archive {
  public:
-  Archive() = default;                                                               ///< for writing
-  explicit Archive(std::string bytes) : bytes_(std::move(bytes)), reading_(true) {}  ///< for reading
-  bool reading() const { return reading_; }
-  const std::string& bytes() const { return bytes_; }
+  Archive() : sink_(&own_) {}                                                      ///< for writing, in memory
+  explicit Archive(std::string bytes) : own_(std::move(bytes)), source_(&own_) {}  ///< for reading, from memory
+  /// Writes each field as it is named: nothing is kept.
+  explicit Archive(ByteSink& sink) : sink_(&sink) {}
+  /// Reads fields straight into their places. The source may go on behind them.
+  explicit Archive(ByteSource& source) : source_(&source) {}
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
+  bool reading() const { return source_ != nullptr; }
+  const std::string& bytes() const { return own_.text(); }  ///< of an archive in memory
 
   /// A number, or a vector of numbers. Reading throws DataError where name or size do not fit what is there.
   template <class T>
@@ -26,7 +33,7 @@ class Archive {
   void field(std::string_view name, std::vector<T, A>& values) {
     std::uint64_t size = values.size();
     field(name, size);
-    if (reading_) values.resize(checked_size(name, size, sizeof(T)));
+    if (reading()) values.resize(checked_size(name, size, sizeof(T)));
     raw(name, values.data(), values.size() * sizeof(T));
   }
   void field(std::string_view name, std::string& text);
@@ -35,10 +42,14 @@ class Archive {
 
  private:
   void raw(std::string_view name, void* data, std::size_t size);
+  void write_raw(std::string_view name, const void* data, std::size_t size);
+  bool read_raw(std::string_view name, void* data, std::size_t size);
+  std::uint64_t read_number();
   std::size_t checked_size(std::string_view name, std::uint64_t count, std::size_t width) const;
-  std::string bytes_;
-  std::size_t position_ = 0;
-  bool reading_ = false;
+  TextStream own_;
+  ByteSink* sink_ = nullptr;
+  ByteSource* source_ = nullptr;
+  std::uint64_t position_ = 0;  // of the next field to be read
 };
 
 }  // namespace dpmpi

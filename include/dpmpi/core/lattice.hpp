@@ -55,6 +55,9 @@ class LatticeAccumulator {
 
   /// Starts a new sum: all zero.
   void clear();
+  /// The same at 2^-k of another k, for contributions that are larger or smaller by the ratio of the quanta, so
+  /// that the room stays what it was.
+  void clear(Lattice lattice);
 
   /// Announces contributions of `rows` records; must come before they are added. `rows` <= rows_at_once().
   void begin(std::size_t rows);

@@ -35,6 +35,20 @@ class SecretKey {
   std::array<std::uint8_t, 32> bytes_{};
 };
 
+/// SecretKey::authenticate of a message that is not in one piece.
+class Authenticator {
+ public:
+  explicit Authenticator(const SecretKey& key);
+  ~Authenticator();
+  Authenticator(const Authenticator&) = delete;
+  Authenticator& operator=(const Authenticator&) = delete;
+  void update(std::string_view bytes);
+  std::string hex();  ///< ends the message
+
+ private:
+  void* context_;
+};
+
 /// The ChaCha20 keystream of a key, addressed by (step, site, word).
 class SecretStream {
  public:

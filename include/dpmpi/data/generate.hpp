@@ -12,7 +12,9 @@ namespace dpmpi {
 struct GenerateOptions {
   std::string kind = "heavy-tailed";
   std::int64_t records = 20000, eval_records = 5000;
-  std::int64_t features = 40, classes = 5, seed = 1;
+  std::int64_t features = 40, classes = 5, episode_steps = 0, seed = 1;
+  double moment = 2.5, probability = 0.01;
+  bool skewed = false;
   std::string output, eval_output, format = "auto";
   void declare(Options& options);
 };
@@ -29,8 +31,18 @@ struct GenerateOptions {
 ///                 a hidden x = (.9, -.9, .9, -.9, 0, ...), plus 1 for one record in ten.
 ///   cartpole, acrobot, gridworld
 ///                 transitions (s, s', terminal) of a uniformly random policy, labelled by the reward; `features`
-///                 does not count (9, 13 and 33).
+///                 does not count (9, 13 and 33). With episode_steps = L a record is an episode: L times (s, s',
+///                 terminal, reward), labelled by how many of them there are.
 ///   regression    y = <w, x> + Student-t noise (3 degrees of freedom: infinite third moment), x = L z + e.
+///   pareto-linear, pareto-logistic
+///                 x = r g with g ~ N(0, I) and r Pareto with tail index moment + 1/4, E r^2 = 1. With
+///                 w = (1, -1, 1, -1, ...) / sqrt(d), y = <w, x> + Student-t noise of moment + 0.1 degrees of
+///                 freedom, or y = +1 with probability 1 / (1 + exp(-<w, x>)), else -1. `skewed`: records with r
+///                 > 1.5 have (1, 1, 1, 1, ...) / sqrt(d) in place of w, so that clipping moves the minimum.
+///   pareto-mean   x = (r, 0, ..., 0), r Pareto with tail index moment; label -1.
+///   two-point     x = p^(-1/moment) (1, -1, 1, -1, ...) / sqrt(d) with probability p = probability, else 0; label
+///   -1:
+///                 of all laws with E |x|^moment <= 1 one of the hardest.
 ///
 /// Local. Throws ConfigError for an unknown kind.
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count);

@@ -19,4 +19,10 @@ std::size_t transition_features(const std::string& kind);
 void add_transitions(const std::string& kind, std::uint64_t seed, std::uint64_t first, std::uint64_t count,
                      RecordsBuilder& out);
 
+/// Adds episodes first .. first + count - 1 of that walk, a row each: `steps` times (s, s', terminal, reward), of
+/// which the label says how many there are; zeros behind them. What follows the first `steps` of a longer episode
+/// is left out.
+void add_episodes(const std::string& kind, std::uint64_t seed, std::uint64_t first, std::uint64_t count,
+                  std::size_t steps, RecordsBuilder& out);
+
 }  // namespace dpmpi

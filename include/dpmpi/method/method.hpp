@@ -74,7 +74,7 @@ class Method {
   virtual void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) = 0;
   /// Step t = 0, 1, ... Collective through the curator.
   virtual void step(Curator& curator, std::uint64_t t) = 0;
-  /// The present public iterate: what is evaluated and, at the end, written as the model.
+  /// The public iterate after a step that releases it: evaluated, and the model. Valid until the next call.
   virtual std::span<const float> iterate() const = 0;
   /// The state that must be the same on all ranks: compared during the run. Valid until the next step.
   virtual std::span<const std::byte> replicated() const { return std::as_bytes(iterate()); }

@@ -50,6 +50,10 @@ class Frames {
   void project(std::span<const double> v, std::span<double> along);
   /// v += U along.
   void add(std::span<const double> along, std::span<double> v);
+  /// The part of either that rows first .. first + v.size() - 1 of U have (rows as for tile()): along += U^T v in
+  /// the same chains, and v += U along.
+  void project_rows(std::size_t first, std::span<const double> v, std::span<double> along);
+  void add_rows(std::size_t first, std::span<const double> along, std::span<double> v);
 
  private:
   bool kept() const { return tile_rows_ == dim_; }

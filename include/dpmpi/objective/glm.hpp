@@ -41,6 +41,9 @@ class Glm final : public Objective {
   void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
                                std::span<double> out) override;
 
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+
   void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;

@@ -33,18 +33,19 @@ class Points {
   /// Makes room for `count` points. Allocates only if there never were so many.
   void resize(std::size_t count);
   std::size_t count() const { return count_; }
-  /// values: features() entries.
+  /// values: features() entries. A single sparse point is not copied: its values must stay valid and unchanged.
   void set(std::size_t point, std::span<const float> values);
   std::size_t features() const { return features_; }
 
   /// Dense: point-major, features padded with zeros to padded(). Sparse: feature-major, count() entries a feature.
-  const float* data() const { return values_.data(); }
+  const float* data() const { return view_ ? view_ : values_.data(); }
   std::size_t padded() const { return padded_; }
 
  private:
   bool feature_major_;
   std::size_t features_, padded_, count_ = 0;
   AlignedVector<float> values_;
+  const float* view_ = nullptr;  // of the single sparse point
 };
 
 /// What a row is multiplied by before it is rounded to the lattice: raw entries (bytes in dense_u8) and the bias

@@ -38,6 +38,9 @@ class SparseSoftmax final : public Objective {
   void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
                                std::span<double> out) override;
 
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
@@ -50,6 +53,7 @@ class SparseSoftmax final : public Objective {
   class Layer;  // some weight matrices, feature-major
   void check(const Records& records) const;
   void add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const;
+  bool output_delta(const Row& row);
   void add_outer(const Row& row, std::span<const double> delta, const L2Bound& bound,
                  LatticeAccumulator& sum) const;
 

@@ -1,11 +1,14 @@
 #pragma once
 // The kernels of an objective as values that a curator can run over a batch.
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "dpmpi/objective/objective.hpp"
 
@@ -39,7 +42,27 @@ struct Kernel {
   std::size_t readings = 1;                ///< the same on every rank
   std::function<void(std::size_t)> begin;  ///< called before reading number 0 .. readings - 1; may be empty
   std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last one
+  bool one_hot = false;                    ///< every contribution is a unit vector or zero: see one_hot_counts
 };
+
+/// Counts records: record i adds 1 to coordinate place[i] of the sum, or nothing where that is no coordinate.
+/// `find` fills place[i] for the rows of a micro-batch; what it returns may depend on a record and on public values
+/// only.
+template <class Find>
+Kernel one_hot_counts(Find find) {
+  Kernel kernel = [find, place = std::vector<std::size_t>()](const Rows& rows, const L2Bound&,
+                                                             LatticeAccumulator& sum) mutable {
+    place.resize(std::max(place.size(), rows.size()));
+    find(rows, std::span(place).first(rows.size()));
+    constexpr double one = 1;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      sum.begin(1);
+      if (place[i] < sum.dim()) sum.add(place[i], std::span(&one, 1));
+    }
+  };
+  kernel.one_hot = true;
+  return kernel;
+}
 
 /// sum_i clip(grad f_i(w)). `w` must stay unchanged while the kernel runs. Local.
 inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) {

@@ -1,5 +1,6 @@
 #pragma once
-// Sums of weight gradients over a micro-batch, rounded to the lattice as they leave the registers.
+// Sums of weight gradients over a micro-batch, rounded to the lattice as they leave the registers; or, where no
+// record has a part in them, added to real numbers.
 
 #include <cstddef>
 #include <span>
@@ -16,22 +17,34 @@ struct OuterProducts {
   const Scratch<T>& level;  ///< rows x width(l)
 };
 
+/// The sum of public gradients: values += factor * each.
+struct PublicSum {
+  std::span<double> values;
+  double factor = 1;
+  void add(std::size_t offset, std::span<const float> gradient) {
+    for (std::size_t j = 0; j < gradient.size(); ++j)
+      values[offset + j] += factor * static_cast<double>(gradient[j]);
+  }
+};
+
 /// Adds the gradients of a layer [W b], summed over the rows of a micro-batch (in the order of the terms, then
-/// rows), to a lattice sum. The caller announces the records with sum.begin().
+/// rows), to a sum: a LatticeAccumulator, whose records the caller announces with sum.begin(), or a PublicSum.
 template <class T>
 class LayerGradient {
  public:
   /// `rows`: how many rows all terms of one call have together at most.
   LayerGradient(const MlpShape& shape, std::size_t rows);
   /// The network's parameters begin at coordinate `base` of the sum.
-  void add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, LatticeAccumulator& sum,
+  template <class Sum>
+  void add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
            std::size_t base = 0);
 
  private:
   void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
   void pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first, std::size_t cols);
-  void round_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, LatticeAccumulator& sum,
-                  std::size_t base);
+  template <class Sum>
+  void add_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, Sum& sum,
+                std::size_t base);
 
   const MlpShape& shape_;
   AlignedVector<T> deltas_;  ///< by tiles of units, each row after row

@@ -23,8 +23,11 @@ class MlpNetwork {
  public:
   MlpNetwork(const MlpShape& shape, std::size_t rows);
 
-  /// Moves to w (dim() values), in the layers from `first_layer` on.
+  /// Moves to w (dim() values at least, unchanged until the next call or the end of the passes), in the layers from
+  /// `first_layer` on.
   void load(std::span<const float> w, std::size_t first_layer = 0);
+  /// Moves coordinates first, first + 1, ... to the values of `part`. For forward passes only.
+  void load_part(std::size_t first, std::span<const float> part);
 
   /// Levels 1 .. layers() from level 0 = `input`. `rows`: a multiple of 16.
   void forward(const Scratch<T>& input, std::size_t rows);
@@ -44,15 +47,21 @@ class MlpNetwork {
 
  private:
   void transform(std::size_t layer, const Scratch<T>& from, std::size_t rows);
+  void pack_backward();
 
   const MlpShape& shape_;
   std::vector<Scratch<T>> levels_, deltas_;
   std::vector<PackedMatrix<T>> forward_;   ///< [W_l b_l]^T
-  std::vector<PackedMatrix<T>> backward_;  ///< W_l; unused for l = 0
+  std::vector<PackedMatrix<T>> backward_;  ///< W_l; empty for l = 0, and before the first backward pass
+  std::span<const float> at_;              ///< w; empty if it was loaded in parts
+  bool backward_packed_ = false;
 };
 
 /// x[j] = activation(x[j]) for j < n.
 template <class T>
 void apply(Activation activation, T* x, std::size_t n);
+/// delta[j] *= activation'(s), written in a[j] = activation(s), for j < n.
+template <class T>
+void apply_derivative(Activation activation, const T* a, T* delta, std::size_t n);
 
 }  // namespace dpmpi

@@ -34,8 +34,10 @@ double network_flops(const MlpShape& shape);
 void check_units(const MlpShape& shape);
 
 /// A public start point of the weights: Gaussian, of variances that keep the scale of signals; a single layer
-/// starts at zero, the centre of a convex problem. w: shape.dim() values.
-void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w);
+/// starts at zero, the centre of a convex problem. w: shape.dim() values. `first` (even): the stream's first number
+/// that is used, of shape.dim() numbers.
+void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w,
+                        std::uint64_t first = 0);
 
 /// Forward passes over records, in float32.
 class MlpPass {
@@ -68,12 +70,16 @@ class MlpClippedGradient {
   void prepare(std::span<const float> tail) { tail_ = tail; }
   /// At most MlpPass::rows_at_once rows; they are announced to the sum. Leaves the outputs in the pass.
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
+  /// out[i] = norm of the gradient of row i before clipping, as in add(); NaN where it is not finite.
+  void norms(const Rows& rows, std::span<double> out);
   /// False: the gradient of this row of the last add() was not finite, and nothing was added.
   bool kept(std::size_t row) const { return kept_[row] != 0; }
   NumericSlack slack() const;
 
  private:
   void set_output_deltas(const Rows& rows);
+  std::size_t run(const Rows& rows);
+  void square_layers(std::size_t row);
   void clip_row(std::size_t row, const L2Bound& bound);
   void zero_row(std::size_t row);
   void add_slopes(std::size_t rows, LatticeAccumulator& sum);

@@ -7,6 +7,7 @@
 // and allocate for it.)
 
 #include <cstddef>
+#include <span>
 
 #include "dpmpi/core/aligned.hpp"
 
@@ -18,21 +19,25 @@ template <class T>
 class PackedMatrix {
  public:
   /// `cols`: a multiple of 16.
+  PackedMatrix() = default;  ///< empty
   PackedMatrix(std::size_t inner, std::size_t cols) : inner_(inner), cols_(cols), values_(inner * cols, T{0}) {}
 
   std::size_t cols() const { return cols_; }
+  bool empty() const { return values_.empty(); }
   /// B(k, j) = source[j * inner + k] for k < inner, j < cols: the transpose of a row-major cols x inner matrix.
   void set_transposed(const float* source, std::size_t inner, std::size_t cols);
+  /// Of the same, the entries that `part` holds: source[first], source[first + 1], ...
+  void set_transposed_part(std::size_t first, std::span<const float> part, std::size_t inner);
   /// B(k, j) = source[k * cols + j] for k < inner, j < cols.
   void set(const float* source, std::size_t inner, std::size_t cols);
-  /// B(k, j) = source[j] for j < cols.
-  void set_row(std::size_t k, const float* source, std::size_t cols);
+  /// B(k, first + j) = source[j] for j < cols.
+  void set_row(std::size_t k, const float* source, std::size_t cols, std::size_t first = 0);
 
   /// to = A B for `rows` rows (a multiple of 16) of A, `a_stride` apart. `to`: rows x cols(), `to_stride` apart.
   void multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to, std::size_t to_stride) const;
 
  private:
-  std::size_t inner_, cols_;
+  std::size_t inner_ = 0, cols_ = 0;
   AlignedVector<T> values_;
 };
 

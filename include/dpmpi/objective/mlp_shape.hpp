@@ -2,6 +2,8 @@
 // Where the parameters of a multilayer perceptron stand, in the flat vector and in padded scratch.
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "dpmpi/core/aligned.hpp"
@@ -18,7 +20,16 @@ struct Scratch {
   const T* row(std::size_t r) const { return values.data() + r * width; }
 };
 
-enum class Activation { relu, tanh, softplus };
+enum class Activation {
+  relu,
+  leaky_relu,  ///< s for s > 0, leak * s below
+  tanh,
+  softplus
+};
+inline constexpr float leak = 0.2F;
+/// What options call them.
+std::vector<std::string> activation_names();
+Activation activation_named(std::string_view name);  ///< one of activation_names()
 
 /// What turns the outputs s into a loss.
 enum class Head {

@@ -12,14 +12,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/image.hpp"
 #include "dpmpi/core/lattice.hpp"
 #include "dpmpi/core/options.hpp"
 #include "dpmpi/core/random.hpp"
-#include "dpmpi/data/records.hpp"
+#include "dpmpi/data/blocks.hpp"
 #include "dpmpi/objective/directions.hpp"
 
 namespace dpmpi {
@@ -58,6 +62,12 @@ struct ParameterGroup {
   std::size_t offset = 0, rows = 0, cols = 0;  ///< rows x cols, row-major at offset
 };
 
+/// What a record set says of a point, beyond losses and scores.
+struct Measure {
+  std::string name;
+  double value = 0;
+};
+
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -80,13 +90,25 @@ class Objective {
   /// call.
   virtual void prepare(std::span<const float> w) = 0;
   virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
+  /// The same as prepare() for a point that is told in parts, in ascending order without gaps, `part` being
+  /// coordinates first, first + 1, ...; only losses() and scores() may follow the last one. So a point that is made
+  /// on the fly need not be stored by who makes it; this version, for objectives that need all of it, stores it.
+  virtual void prepare_part(std::size_t first, std::span<const float> part);
 
   /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  /// What the mean of losses() over a public evaluation set is called in metrics: eval.<this>.
+  virtual std::string_view loss_name() const { return "loss"; }
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
   virtual void scores(const Rows& rows, std::span<float> out) = 0;
   /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
   virtual float decision_threshold() const { return 0; }
+  /// Measures of a public evaluation set at w that are no means over records. The same bits on all ranks, on any
+  /// number of them. Collective.
+  virtual std::vector<Measure> measures(const Communicator& /*comm*/, const Shard& /*shard*/) { return {}; }
+  /// What the model at w makes, for a run's samples.png, where it makes pictures; from public numbers and w alone.
+  /// w need not be prepared, and what prepare() has set may be lost.
+  virtual std::optional<GreyImage> picture(std::span<const float> /*w*/) { return {}; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
@@ -95,6 +117,12 @@ class Objective {
   /// 64-byte-aligned.
   virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K,
                                        const Rows& rows, std::span<double> out) = 0;
+
+  /// Whether there is gradient_norms().
+  virtual bool has_gradient_norms() const { return false; }
+  /// out[i] = norm of row i's gradient before clipping: where the loss bounds it for all points (a scalar loss of
+  /// bounded slope), that bound, else at w. Not a finite number for a row that contributes nothing.
+  virtual void gradient_norms(const Rows& rows, std::span<double> out);
 
   /// Sets the points x and y of probe(); as in prepare(), the spans must stay valid. y empty: one point. What
   /// prepare() and prepare_pair() have set is lost.
@@ -123,7 +151,7 @@ class Objective {
 
  private:
   std::span<const double> probe_x_, probe_y_;
-  std::vector<float> probe_point_;
+  std::vector<float> probe_point_, parts_;
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:

@@ -73,6 +73,13 @@ struct QuerySpec {
   /// A short sum that must be precise: on Lattice::finest, released by Curator::release_exact, 8 bytes a
   /// coordinate.
   bool exact = false;
+  /// Every contribution is a unit vector e_j or zero (Curator::sum takes a kernel of one_hot_counts): the bound is
+  /// 1, a record that is replaced moves the sum by |e_i - e_j| = sqrt(2) at most instead of 2, and integers are
+  /// summed without any rounding. Only exact queries.
+  bool one_hot = false;
+  /// If it is below 1: Curator::sum may scale the clip down to this, and the lattice moves along by powers of two,
+  /// so that its rounding stays small beside a small clip. Not for running sums, hidden runs and exact queries.
+  double smallest_scale = 1;
   /// The method adds noise of its own from Curator::shared_noise: numbers of every step, drawn by each rank.
   std::uint64_t shared_noise = 0;
   /// Random numbers that every rank makes by itself in a step (directions), for plans.
@@ -91,9 +98,10 @@ struct Query : QuerySpec {
   Adjacency adjacency = Adjacency::add_remove;
   std::uint64_t records = 0;  ///< n, public
   Lattice lattice;
-  double eta = 0;          ///< relative numerical slack (N4)
-  double rounding = 0;     ///< the part of eta that rounding to the lattice makes, whatever the clip's scale
-  double sensitivity = 0;  ///< L2, of the sum as it is computed: C (1 + eta), twice that under replace_one
+  double eta = 0;       ///< relative numerical slack (N4)
+  double rounding = 0;  ///< the part of eta that rounding to the lattice makes, whatever the clip's scale
+  /// L2, of the sum as it is computed: C (1 + eta), under replace_one twice that (sqrt(2) times if one_hot).
+  double sensitivity = 0;
   /// noise_multiplier * sensitivity; for the discrete Gaussian rounded up to a whole number of quanta, so that its
   /// events, which state noise_multiplier, never promise more noise than there is.
   double noise_std = 0;
@@ -123,7 +131,9 @@ struct Query : QuerySpec {
   /// The L2 sensitivity of a sum whose contributions were clipped at scale * bound.clip, 0 < scale <= 1, over
   /// `sensitivity`: contributions and the errors of their float32 sums scale down, rounding to the lattice does
   /// not.
-  double sensitivity_scale(double scale) const { return (scale * (1 + eta - rounding) + rounding) / (1 + eta); }
+  double sensitivity_scale(double scale) const;
+  /// The lattice of a sum at this scale: finer by the powers of two below 1 / scale if smallest_scale says so.
+  Lattice lattice_at(double scale) const;
   /// The mechanism of one run of a running sum.
   Tree tree() const;
   /// The event of a hidden run.

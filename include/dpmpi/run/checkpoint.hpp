@@ -3,9 +3,14 @@
 // written leaves the other.
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "dpmpi/core/archive.hpp"
+#include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/random.hpp"
+#include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
 
@@ -19,17 +24,37 @@ struct Checkpoint {
   std::string ledger_line_hash;    ///< SHA-256 of the last of them
   std::uint64_t ledger_inode = 0;  ///< the ledger's own file: a copied run directory has another
   std::uint64_t metrics_bytes = 0, timing_bytes = 0;
-  std::string method_state;   ///< Archive of the method
-  std::string curator_state;  ///< Archive of the curator: running sums, released values
+};
+
+/// A checkpoint that was found whole. As a source it gives what was written behind the facts: the state.
+class SavedCheckpoint final : public ByteSource {
+ public:
+  /// Checks all of the file, then reads the facts. `key` as for read_checkpoint.
+  SavedCheckpoint(const std::string& path, const SecretKey* key);
+  const Checkpoint& facts() const { return facts_; }
+  void read(std::span<char> out) override;
+  std::uint64_t left() const override { return file_.left(); }
+  /// Throws DataError unless everything was read and is what was checked.
+  void finish();
+
+ private:
+  void check(const SecretKey* key);
+  std::string path_;
+  FileReader file_;
+  std::string checksum_;
+  std::unique_ptr<Sha256> read_so_far_ = std::make_unique<Sha256>();
+  Checkpoint facts_;
 };
 
 /// Writes checkpoint/latest, keeping the one before as checkpoint/previous (both 0600), with a MAC under the run's
-/// key. Throws DataError; one of the two is then still whole. Root only.
-void write_checkpoint(const std::string& run_directory, const SecretKey& key, const Checkpoint& checkpoint);
+/// key. `state` names the fields of the state behind the facts; they go to the file as they are named, without a
+/// copy in memory. Throws DataError; one of the two is then still whole. Root only.
+void write_checkpoint(const std::string& run_directory, const SecretKey& key, const Checkpoint& checkpoint,
+                      const std::function<void(Archive&)>& state);
 /// The newest readable checkpoint. Throws DataError if there is none or both are damaged, PrivacyError if it was
 /// written under another key. Without a key (null: a check by somebody who does not hold it) whose it is stays
 /// open.
-Checkpoint read_checkpoint(const std::string& run_directory, const SecretKey* key);
+SavedCheckpoint read_checkpoint(const std::string& run_directory, const SecretKey* key);
 /// True if a checkpoint of any age is there, readable or not.
 bool has_checkpoint(const std::string& run_directory);
 void remove_checkpoints(const std::string& run_directory);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/data/blocks.hpp"
@@ -15,6 +16,7 @@ struct Evaluation {
   double loss = 0;                 ///< mean per-record loss without regulariser, to 2^-24
   std::optional<double> accuracy;  ///< sign and class labels
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
+  std::vector<Measure> measures;   ///< the objective's own
 };
 
 /// Collective; the result is valid on the root only.

@@ -1,0 +1,137 @@
+#pragma once
+// What the benchmarks of whole steps share: random records in memory, and a method on its objective, ready to step.
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/method.hpp"
+#include "dpmpi/privacy/ledger.hpp"
+
+namespace dpmpi::bench {
+
+using Clock = std::chrono::steady_clock;
+inline double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A method and its objective. `options` are the objective's.
+struct Case {
+  std::string objective;
+  Settings options = {};
+  std::string method = "dp-sgd";
+  Settings method_options = {};
+};
+
+inline std::unique_ptr<Objective> make_objective(const Case& chosen, std::uint64_t features, float bias) {
+  std::vector<std::string> problems;
+  for (const auto& entry : objectives())
+    if (entry.name == chosen.objective) {
+      const auto builder = entry.builder();
+      Options options("objective");
+      builder->declare(options);
+      options.read(chosen.options, problems);
+      verify(problems.empty(), "bad benchmark options");
+      return builder->make({features, Storage::dense_f32, bias});
+    }
+  throw ConfigError(fmt::format("no objective {}", chosen.objective));
+}
+
+inline Records random_block(std::size_t count, std::size_t features, float bias, LabelKind kind, unsigned seed) {
+  std::mt19937 bits(seed);
+  Records r;
+  r.storage = Storage::dense_f32, r.count = count, r.features = features, r.stride = round_up(features, 16);
+  r.bias = bias;
+  r.f32.resize(count * r.stride);
+  for (auto& x : r.f32) x = static_cast<float>(bits()) * 0x1p-32f;
+  for (std::size_t i = 0; i < count; ++i) {
+    r.label.push_back(kind == LabelKind::class_ ? static_cast<float>(bits() % 10) : bits() % 2 ? 1.0f : -1.0f);
+    double square = 1;
+    for (std::size_t j = 0; j < features; ++j) square += r.row_f32(i)[j] * r.row_f32(i)[j];
+    r.norm.push_back(static_cast<float>(std::sqrt(square) * (1 + 1e-6)));
+  }
+  return r;
+}
+
+/// This rank's blocks of 60,000 random records. `burden`: as for Ownership::balanced.
+inline Shard random_shard(const Communicator& comm, std::uint64_t features, float bias, LabelKind kind,
+                          std::uint32_t blocks, double burden) {
+  Shard shard;
+  shard.facts = {60000, features, Storage::dense_f32};
+  shard.layout = BlockLayout::of(shard.facts, blocks);
+  const Ownership ownership = Ownership::balanced(blocks, comm.size(), burden);
+  for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b)
+    shard.blocks.push_back({b, shard.layout.begin(b), random_block(shard.layout.size(b), features, bias, kind, b)});
+  return shard;
+}
+
+/// The root's work without records over a block's kernels: how many fewer blocks it should own.
+inline double root_burden(const Objective& objective, std::uint64_t batch, std::uint32_t blocks) {
+  return 4e-9 * static_cast<double>(objective.dim()) /
+         (static_cast<double>(batch) / blocks * std::max(0.7e-6, objective.flops_per_record() / 1.3e11));
+}
+
+/// A run without its end: curator, ledger on disk and method. Collective; `comm` and `shard` must outlive it.
+class Subject {
+ public:
+  static constexpr std::uint64_t most_steps = 4000;
+
+  Subject(const Communicator& comm, const Shard& shard, const Case& chosen, float bias, std::uint64_t batch)
+      : objective_(make_objective(chosen, shard.facts.features, bias)) {
+    static int subjects = 0;
+    for (const auto& entry : methods())
+      if (entry.name == chosen.method) method_ = entry.make();
+    verify(method_ != nullptr, "no such method");
+    std::vector<std::string> problems;
+    Options options("method");
+    method_->declare(options);
+    Settings settings = chosen.method_options;
+    settings["method.batch"] = {std::to_string(batch), ""};
+    options.read(settings, problems);
+    verify(problems.empty(), "bad benchmark options");
+    const PublicFacts facts{shard.facts, objective_.get(), Adjacency::add_remove};
+    std::vector<Query> queries;
+    for (const QuerySpec& spec : method_->queries(facts, 1.0))
+      queries.push_back(
+          Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, shard.facts.records));
+    curator_.emplace(comm, shard, queries, objective_->micro_batch_rows(), SecretKey::from_seed(1));
+    if (comm.is_root()) {
+      path_ = fmt::format("steps_bench_{}_{}.jsonl", getpid(), subjects++);
+      ledger_.emplace(Ledger::create(path_, {facts.adjacency, shard.facts.records}));
+      curator_->record_in(*ledger_);
+    }
+    method_->start(*objective_, queries, most_steps);
+  }
+  Subject(const Subject&) = delete;
+  ~Subject() {
+    if (!path_.empty()) std::filesystem::remove(path_);
+  }
+
+  void step() { method_->step(*curator_, t_++); }
+  std::uint64_t steps_done() const { return t_; }
+  const Curator::Timing& timing() const { return curator_->timing(); }
+  const Objective& objective() const { return *objective_; }
+
+ private:
+  std::unique_ptr<Objective> objective_;
+  std::unique_ptr<Method> method_;
+  std::string path_;
+  std::optional<Ledger> ledger_;
+  std::optional<Curator> curator_;
+  std::uint64_t t_ = 0;
+};
+
+}  // namespace dpmpi::bench

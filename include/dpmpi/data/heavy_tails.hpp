@@ -1,0 +1,21 @@
+#pragma once
+// Synthetic records whose norms have few moments: a function of seed and record number only, the same bytes on
+// every machine.
+
+#include <cstdint>
+#include <string_view>
+
+#include "dpmpi/data/builder.hpp"
+#include "dpmpi/data/generate.hpp"
+
+namespace dpmpi {
+
+bool has_heavy_tails(std::string_view kind);
+/// Records first .. first + count - 1 of one of the kinds pareto-linear, pareto-logistic, pareto-mean and two-point
+/// (generate.hpp says what they are). Local.
+void add_heavy_tails(const GenerateOptions& options, std::uint64_t first, std::uint64_t count, RecordsBuilder& out);
+
+/// e^x for |x| <= 700 with + - * / only.
+double portable_exp(double x);
+
+}  // namespace dpmpi

@@ -1,0 +1,48 @@
+#pragma once
+// Descent on a loss plus (lambda / 2) |x - x_0|^2 over a ball around x_0, from released mean gradients: all of it
+// post-processing. Asi, Liu and Tian 2024, Algorithm 1, with steps that may also be short or constant.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpmpi/core/aligned.hpp"
+#include "dpmpi/core/archive.hpp"
+#include "dpmpi/core/options.hpp"
+
+namespace dpmpi {
+
+/// Works on z = x - x_0 in double, with + - * / and sqrt only: the same bits on every rank.
+class ProximalDescent {
+ public:
+  void declare(Options& options);
+  void validate(std::vector<std::string>& problems) const;
+
+  /// Begins at x_0, the centre of the ball and of the regulariser. `steps` >= 1: of the whole run.
+  void start(std::span<const float> center, std::uint64_t steps);
+  /// z <- Pi((z - eta_t scale gradient) / (1 + eta_t lambda)) for t = 0, 1, ...
+  void update(std::span<const float> gradient, double scale, std::uint64_t t);
+
+  std::span<const float> point() const { return x_; }  ///< where the next gradient is taken
+  /// x_0 before the first step, then by the average: the mean of x_0 .. x_t with weights 4 .. t + 4 (`weighted`),
+  /// that of the iterates of the second half (`suffix`), or the newest iterate (`none`).
+  std::span<const float> published() const { return published_; }
+
+  /// min(rate, 4 / (lambda (t + 1))), where 0 means that there is no such bound.
+  double step_size(std::uint64_t t) const;
+  void archive(Archive& archive);
+
+ private:
+  void average(double weight);
+  void publish(std::span<const double> z);
+
+  double lambda_ = 0, rate_ = 1, radius_ = 0;
+  std::string average_ = "suffix";
+  std::uint64_t steps_ = 1;
+  double total_weight_ = 0;
+  AlignedVector<float> center_, x_, published_;
+  std::vector<double> z_, mean_;
+};
+
+}  // namespace dpmpi

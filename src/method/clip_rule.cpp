@@ -1,0 +1,95 @@
+#include "dpmpi/method/clip_rule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+
+void ClipRule::declare(Options& options) {
+  options
+      .add("clip_rule", rule_,
+           "the bound C on the norm of one record's gradient: such that about clip_records sqrt(d / rho) records "
+           "are "
+           "clipped, or half of them, both by a private choice before the first step; or the constant method.clip",
+           {"count", "median", "fixed"})
+      .add("clip", clip_, "the constant of clip_rule = fixed, which must not come from the data",
+           Range::non_negative())
+      .add("clip_lowest", lowest_,
+           "smallest clip that a private choice can make, a public constant; the largest is 1.25^48 = 44842 times "
+           "that",
+           Range::positive())
+      .add("clip_records", records_, "kappa of clip_rule = count", Range::positive())
+      .add("clip_share", share_, "share of mu^2 that a private choice spends", Range::open(0, 1));
+}
+
+void ClipRule::validate(std::vector<std::string>& problems) const {
+  if (!is_private() && clip_ == 0)
+    problems.emplace_back(
+        "method.clip_rule = fixed needs method.clip > 0, a constant that does not come from the data");
+  if (is_private() && clip_ > 0)
+    problems.emplace_back(
+        "method.clip is the constant of method.clip_rule = fixed; count and median choose privately");
+}
+
+double ClipRule::Training::mu() const { return share * std::sqrt(steps) / noise_multiplier; }
+
+QuerySpec ClipRule::query(const PublicFacts& facts, const Training& training) const {
+  if (!facts.objective->has_gradient_norms())
+    throw ConfigError(
+        "this objective does not know the norms of its gradients, by which a clip is chosen: set "
+        "method.clip_rule = fixed and method.clip");
+  const double spent_on_training = (1 - share_) / share_;  // over what the choice spends
+  return grid().query(std::sqrt(spent_on_training) / training.mu());
+}
+
+double ClipRule::total_mu(const Training& training) const {
+  return training.mu() / std::sqrt(is_private() ? 1 - share_ : 1);
+}
+
+double ClipRule::target(const PublicFacts& facts, const Training& training) const {
+  const double half = static_cast<double>(facts.data.records) / 2;
+  if (is_median()) return half;
+  const double noise = facts.adjacency == Adjacency::replace_one ? 1 : 0.5;
+  const auto dim = static_cast<double>(facts.objective->dim());
+  return std::min(half, noise * records_ * std::sqrt(2 * dim) / total_mu(training));
+}
+
+double ClipRule::target_error(const PublicFacts& facts, const Training& training) const {
+  const double change = facts.adjacency == Adjacency::replace_one ? std::numbers::sqrt2 : 1;
+  return std::sqrt(static_cast<double>(ClipGrid::bins)) * change / (std::sqrt(share_) * total_mu(training));
+}
+
+std::string ClipRule::remarks(const PublicFacts& facts, const Training& training) const {
+  if (!is_private()) return {};
+  const double count = target(facts, training), error = target_error(facts, training);
+  std::string text = fmt::format(
+      "the clip is chosen such that {:.4g} records, with an error of deviation {:.3g} at most, are clipped at "
+      "first\n",
+      count, error);
+  if (count < 3 * error)
+    text += "that is less than three deviations: raise method.clip_records (64), or set a public clip\n";
+  if (is_median())
+    text +=
+        "clipping half of the records has a bias that more records do not reduce, unless the data are symmetric\n";
+  return text;
+}
+
+void ClipRule::start(double target) {
+  target_ = target;
+  chosen_ = largest();
+}
+
+void ClipRule::choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w) {
+  if (!is_private()) return;
+  const ClipGrid clips = grid();
+  const Batch everyone = curator.draw(query, 0);
+  const auto counts = curator.release_exact(curator.sum(query, everyone, clips.counts(objective, w)));
+  chosen_ = clips.choose(counts, target_);
+}
+
+}  // namespace dpmpi
