@@ -213,8 +213,10 @@ class HtGlm final : public Method {
     if (paper_) return printed_plan(facts, problem, rule);
     OnePassPlan plan = plan_one_pass(problem, rule);
     if (batch_ > 0) return plan;
-    rule.batch = std::clamp<std::uint64_t>(largest_batch(plan.eta, smoothness_), 1,
-                                           std::max<std::uint64_t>(1, facts.data.records / 32));
+    // Below the batch from which on the rate suffers, and small enough that late phases have steps.
+    const double thumb = 0.35 * std::sqrt(problem.records) * tail_.second / (problem.diameter * smoothness_);
+    rule.batch = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(thumb, problem.records / 8)), 1,
+                                           largest_batch(plan.eta, smoothness_));
     return plan_one_pass(problem, rule);
   }
 
