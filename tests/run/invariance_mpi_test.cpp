@@ -274,7 +274,7 @@ TEST_F(Invariance, EveryClipRule) {
 // A28: state that goes from rank to rank, record by record, and sums of batches.
 TEST_F(Invariance, EveryOnePassRun) {
   for (const char* more : {"method.batch=1", "method.batch=16", "method.batch=0", "method.mode=proximal",
-                           "privacy.adjacency=replace_one", "data.blocks=3"}) {
+                           "privacy.adjacency=replace_one", "data.blocks=8"}) {
     Settings settings = needs("logistic", Storage::dense_f32);
     settings.insert(settings.end(), {"method.name=ht-glm", "objective.name=logistic", "method.batch=1",
                                      "privacy.trust=cluster", more});
