@@ -1,11 +1,8 @@
 // ht-glm: one pass of clamped steps over the records of a linear model, in phases of which only the noised averages
 // are released, for gradients with heavy tails (Asi, Liu and Tian 2024, Algorithms 5 and 8), in a corrected form:
-//  - the printed proof needs losses that are smooth with one constant for all records, which linear models with
-//    unbounded features do not have; here the step of each record is capped by its own norm, or proximal;
-//  - the noise is that of the exact sensitivity, half of the printed, and rounding is part of it: within a phase
-//  nothing
-//    else covers it;
-//  - every phase starts inside the domain, and step sizes and clips minimise the bound of the error.
+//  - the step of a record is capped by its own norm, or proximal: the printed proof needs one smoothness for all
+//    records, which linear models with unbounded features do not have;
+//  - the noise is that of the exact sensitivity, half of the printed, which includes rounding.
 // docs/privacy.md has the proof; it takes nothing for granted about the data.
 
 #include <algorithm>
@@ -112,15 +109,16 @@ class HtGlm final : public Method {
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     query_ = queries.at(0);
-    const auto& parts = std::get<Disjoint>(query_.sampling).parts;
-    verify(parts.size() == steps &&
-               std::ranges::equal(parts, plan_.phases, {}, &Disjoint::Part::size, &OnePassPhase::records),
+    const auto planned = [&](const Disjoint::Part& part, const OnePassPhase& phase) {
+      return part.size == phase.records && part.clip == phase.sensitivity / change(query_.adjacency);
+    };
+    verify(plan_.phases.size() == steps &&
+               std::ranges::equal(std::get<Disjoint>(query_.sampling).parts, plan_.phases, planned),
            "the phases are those of the plan");
     steps_ = std::make_unique<ClampedSteps>(objective);
     mode_of_run_ = steps_for(objective);
-    x_.assign(objective.dim(), 0.0);
-    published_.assign(objective.dim(), 0.0F);
-    state_.assign(2 * objective.dim(), 0.0);
+    x_.assign(query_.dim, 0.0), state_.assign(2 * query_.dim, 0.0);
+    published_.assign(query_.dim, 0.0F);
   }
 
   // A phase: from x, the average of the points before each step. What is released is that average with noise.
@@ -129,10 +127,7 @@ class HtGlm final : public Method {
     auto average = curator.relay(query_, i, [&](RelayPhase& phase, std::span<double> result) {
       std::ranges::copy(x_, state_.begin());
       std::ranges::fill(sum(), 0.0);
-      if (p.batch == 1)
-        walk(phase, p);
-      else
-        go_in_batches(phase, p);
+      p.batch == 1 ? walk(phase, p) : go_in_batches(phase, p);
       for (std::size_t j = 0; j < result.size(); ++j) result[j] = sum()[j] / real(p.steps);
     });
     const auto noisy = curator.release_exact(std::move(average));
@@ -183,8 +178,7 @@ class HtGlm final : public Method {
     return StepMode::proximal;
   }
 
-  // Of one step: in its mean of contributions, and u0 ((d/2 + 8) R + 4 h C) for the mean, the difference, the
-  // projection and the step's share of the average (docs/privacy.md).
+  // Rounding of one step: docs/privacy.md.
   std::function<double(double, double, std::uint64_t)> step_error(const Objective& objective, StepMode mode) const {
     return [&objective, mode, reach = radius_ * (1 + 0x1p-20), errors = std::make_shared<ClampedSteps>(objective)](
                double step, double clip, std::uint64_t batch) {
@@ -213,7 +207,7 @@ class HtGlm final : public Method {
     if (paper_) return printed_plan(facts, problem, rule);
     OnePassPlan plan = plan_one_pass(problem, rule);
     if (batch_ > 0) return plan;
-    // Below the batch from which on the rate suffers, and small enough that late phases have steps.
+    // Larger batches would leave late phases without steps.
     const double thumb = 0.35 * std::sqrt(problem.records) * tail_.second / (problem.diameter * smoothness_);
     rule.batch = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(thumb, problem.records / 8)), 1,
                                            largest_batch(plan.eta, smoothness_));
@@ -222,13 +216,9 @@ class HtGlm final : public Method {
 
   OnePassPlan printed_plan(const PublicFacts& facts, const HeavyTailProblem& problem, OnePassRule rule) const {
     if (facts.calibrated)
-      throw ConfigError(
-          "method.paper_constants needs privacy.noise_multiplier (1 / mu) in place of privacy.epsilon");
+      throw ConfigError("method.paper_constants needs privacy.noise_multiplier, not privacy.epsilon");
     if (const double epsilon = gdp_epsilon(problem.mu, facts.delta); epsilon > 1)
-      throw ConfigError(
-          fmt::format("method.paper_constants: the paper's statements are for epsilon <= 1, and mu = {:.4g} "
-                      "is epsilon = {:.4g}",
-                      problem.mu, epsilon));
+      throw ConfigError(fmt::format("method.paper_constants is for epsilon <= 1, and this is {:.4g}", epsilon));
     const printed::OnePass p = printed::one_pass(problem);
     rule.step_fall = 16, rule.clip_growth = 2;
     if (phases_ == 0) rule.phases = 64;
