@@ -85,9 +85,9 @@ class ClippedGd final : public Method {
     divisor_ = expected_batch(gradient_.sampling, gradient_.records);
     PublicFacts facts{{.records = gradient_.records}, &objective, gradient_.adjacency};
     clip_.start(clip_.target(facts, training(facts.data, gradient_.noise_multiplier)));
-    mean_.assign(objective.dim(), 0.0f);
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(seed_), "start point"), mean_);
-    descent_.start(mean_, steps);
+    std::vector<float> start(objective.dim());
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(seed_), "start point"), start);
+    descent_.start(start, steps);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
@@ -95,7 +95,7 @@ class ClippedGd final : public Method {
     const Batch batch = curator.draw(gradient_, t);
     auto total = curator.sum(gradient_, batch, clipped_gradients(*objective_, descent_.point()), clip_.scale());
     const auto noisy = curator.release(std::move(total));
-    descend(noisy, t);
+    descent_.update(*objective_, noisy, 1 / divisor_, t);
   }
 
   std::span<const float> iterate() const override { return descent_.published(); }
@@ -119,15 +119,6 @@ class ClippedGd final : public Method {
     return {static_cast<double>(steps_), share, noise_multiplier};
   }
 
-  // The public part of the objective (objective.l2) joins after the release; the regulariser is the descent's.
-  void descend(std::span<const float> noisy, std::uint64_t t) {
-    if (objective_->l2 == 0) return descent_.update(noisy, 1 / divisor_, t);
-    const auto per_record = static_cast<float>(1 / divisor_);
-    for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] = per_record * noisy[j];
-    objective_->add_regularizer_gradient(descent_.point(), mean_);
-    descent_.update(mean_, 1, t);
-  }
-
   std::int64_t steps_ = 60, batch_ = 1024, seed_ = 1;
   std::string sampling_ = "full";
   ClipRule clip_;
@@ -136,7 +127,6 @@ class ClippedGd final : public Method {
   Objective* objective_ = nullptr;
   Query gradient_, choice_;
   double divisor_ = 1;
-  AlignedVector<float> mean_;
 };
 
 const MethodRegistration clipped_gd{{"clipped-gd", "full-batch descent on clipped gradients, for heavy-tailed data",

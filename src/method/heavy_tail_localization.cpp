@@ -80,11 +80,11 @@ std::vector<double> best_lambdas(const HeavyTailProblem& problem, const std::vec
 }  // namespace
 
 LocalizationPlan plan_localization(const HeavyTailProblem& problem, std::uint64_t most_phases,
-                                   const std::function<double(double records)>& error) {
+                                   const std::function<double(double records)>& error, std::uint64_t least_phases) {
   check(problem);
   require_count("phases", static_cast<double>(most_phases));
   LocalizationPlan best;
-  for (std::uint64_t phases = 1; phases <= most_phases; ++phases) {
+  for (std::uint64_t phases = std::max<std::uint64_t>(least_phases, 1); phases <= most_phases; ++phases) {
     LocalizationPlan plan;
     std::vector<double> errors;
     for (std::uint64_t i = 1; i <= phases; ++i) {
@@ -113,7 +113,7 @@ HeavyTailProblem fold_of(const HeavyTailProblem& problem, double records) {
 }  // namespace
 
 LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t folds, std::uint64_t most_phases,
-                                 const ErmFailures& failures, std::uint64_t steps) {
+                                 const ErmFailures& failures, std::uint64_t steps, std::uint64_t least_phases) {
   const double J = static_cast<double>(folds), aggregation = folds > 1 ? 3 : 1;
   require(folds >= 1 && J * 2 <= problem.records, "folds", J, "at least 1 and at most half of the records");
   require(problem.records <= 0x1p60, "records", problem.records, "at most 2^60");
@@ -122,7 +122,8 @@ LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t 
     return aggregation * plan_erm(fold_of(problem, fold_records), 1, failures, steps).radius;
   };
   const auto fitting = static_cast<std::uint64_t>(std::log2(problem.records / J));
-  const LocalizationPlan outer = plan_localization(problem, std::min(most_phases, fitting), error);
+  const std::uint64_t most = std::min(most_phases, fitting);
+  const LocalizationPlan outer = plan_localization(problem, most, error, std::min(least_phases, most));
   LocalizedPlan plan{folds, {}, outer.bound};
   std::uint64_t first = 0;
   for (std::size_t i = 0; i < outer.lambda.size(); ++i) {

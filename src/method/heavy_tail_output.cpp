@@ -58,23 +58,26 @@ double terms_over_lambda(const HeavyTailProblem& p, double unit, std::uint64_t p
 
 }  // namespace
 
-OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64_t phases, double certificate,
-                       double growth) {
+OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64_t phases,
+                       const OutputShape& shape) {
+  const double certificate = shape.certificate, growth = shape.growth;
   check(problem);
   require_positive("clip", clip);
   require(std::isfinite(certificate) && certificate >= 0, "certificate", certificate, "finite and at least 0");
   require(std::isfinite(growth) && growth > 4, "growth of the regulariser", growth, "finite and above 4");
+  require_positive("factor on lambda", shape.lambda_scale);
   require(phases >= 1 && phases <= 40 && std::ldexp(1.0, static_cast<int>(phases)) <= problem.records, "phases",
           static_cast<double>(phases), "in [1, log2 of the records]");
 
   const double unit = (problem.change + 2 * certificate) * clip / problem.mu;  // noise of lambda = n_i = 1
   const double over_lambda = terms_over_lambda(problem, unit, phases, growth);
-  double lambda = std::sqrt(2 * over_lambda) / problem.diameter;
+  double lambda = shape.lambda_scale * std::sqrt(2 * over_lambda) / problem.diameter;
   OutputPlan plan;
   plan.bound = lambda * problem.diameter * problem.diameter / 2 + over_lambda / lambda;
+  const auto n = static_cast<std::uint64_t>(problem.records);
   std::uint64_t first = 0;
   for (std::uint64_t i = 1; i <= phases; ++i, lambda *= growth) {
-    const auto records = static_cast<std::uint64_t>(problem.records) >> i;
+    const std::uint64_t records = shape.last_takes_all && i == phases ? n - first : n >> i;
     const double tolerance = certificate * clip / static_cast<double>(records);
     const double sensitivity =
         problem.change * clip / (lambda * static_cast<double>(records)) + 2 * tolerance / lambda;

@@ -46,6 +46,36 @@ double erm_gap(const HeavyTailProblem& problem, double clip, double lambda, doub
          7 * lambda * radius * radius / m;
 }
 
+LocalizedPlan localization(const HeavyTailProblem& problem, double failure) {
+  check(problem);
+  require_probability("failure probability", failure);
+  const double most = std::max(1.0, std::floor(std::log2(problem.records)));
+  const double J = std::ceil(400 * std::log(most / failure)), m = std::floor(problem.records / J);
+  require(m >= 2, "records", problem.records, fmt::format("at least {}, two in each of the printed folds", 2 * J));
+  const auto phases = static_cast<std::uint64_t>(std::log2(m));
+  const LocalizationRule rule{32, 4};
+  double Delta = 0;
+  LocalizedPlan plan{static_cast<std::uint64_t>(J), {}, 0};
+  std::uint64_t first = 0;
+  for (std::uint64_t i = 1; i <= phases; ++i) {
+    HeavyTailProblem fold = problem;
+    fold.records = std::floor(std::ldexp(m, -static_cast<int>(i)));
+    const HeavyTail& tail = fold.tail;
+    const double error = 107 * (tail.moment * std::pow(privacy_ratio(fold), 1 - 1 / tail.order) +
+                                tail.second / std::sqrt(fold.records));
+    Delta = std::max(Delta, 3 * error / std::pow(rule.b, static_cast<double>(i)));
+    ErmPlan solver;
+    solver.settings = erm(fold);
+    solver.noise = erm_noise(fold, solver.settings);
+    plan.phases.push_back(
+        {first, static_cast<std::uint64_t>(fold.records), std::pow(rule.a, static_cast<double>(i)), solver});
+    first += plan.folds * plan.phases.back().fold_records;
+  }
+  const double lambda = localization_lambda(problem, rule, Delta, phases);
+  for (LocalizedPhase& phase : plan.phases) phase.lambda *= lambda;
+  return plan;
+}
+
 double OnePass::exact_noise(std::uint64_t phase) const {
   require_count("phase", static_cast<double>(phase));
   return 2 * eta * clip * std::pow(8, -static_cast<double>(phase)) / mu;

@@ -37,9 +37,8 @@ class HtGlm final : public Method {
         .add("moment", tail_.order,
              "k: how many moments the gradients' norms have (a guess: only the error needs it)",
              Range::closed(1.01, 1e3))
-        .add("g_2", tail_.second, "G_2: root of the mean squared gradient norm (a guess, public)",
-             Range::positive())
-        .add("g_k", tail_.moment, "G_k: the same for the k-th moment (a guess, public)", Range::positive())
+        .add("g2", tail_.second, "G_2: root of the mean squared gradient norm (a guess, public)", Range::positive())
+        .add("gk", tail_.moment, "G_k: the same for the k-th moment (a guess, public)", Range::positive())
         .add("smoothness", smoothness_, "curvature of the mean loss, by which batches are chosen (a guess, public)",
              Range::positive())
         .add("phases", phases_, "number of phases at most (0: log2 n - 4)", Range::closed(0, 64))
@@ -54,7 +53,7 @@ class HtGlm final : public Method {
 
   void validate(std::vector<std::string>& problems) const override {
     if (tail_.order >= 2 && tail_.moment < tail_.second)
-      problems.push_back(fmt::format("method.g_k = {} is below method.g_2 = {}: norms grow with the moment",
+      problems.push_back(fmt::format("method.gk = {} is below method.g2 = {}: norms grow with the moment",
                                      tail_.moment, tail_.second));
   }
 

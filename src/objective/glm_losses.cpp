@@ -161,6 +161,15 @@ struct Logistic {
     if (high == limit && f(high).value <= 0) return -y * high;
     return -y * bracketed_root(std::min(h * sigma(z + w * high), high), high, f);
   }
+  /// log((1 + e^(-z-a)) / (1 + e^(-z+a))) = -2 artanh(sinh a / (e^z + cosh a)) with a = y s. Large steps need no
+  /// care.
+  double difference(double m, double s, double y) const {
+    const double z = y * m, a = y * s, e = exp_nonpositive(-std::abs(z));
+    const Hyperbolic h = hyperbolic(a);
+    const double t = z > 0 ? h.sinh * e / std::fma(h.cosh, e, 1.0) : h.sinh / (e + h.cosh);
+    const double small = -2 * artanh_third(t), large = value(m + s, y) - value(m - s, y);
+    return std::abs(a) <= small_step ? small : large;
+  }
   std::optional<LossBounds> bounds(double m, double) const {
     return LossBounds{1 / (1 + exp_nonpositive(-m)), 0, 0.25, 1 / (6 * std::sqrt(3.0))};
   }

@@ -52,6 +52,7 @@ class Wgan final : public SaddleObjective {
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   std::optional<GreyImage> picture(std::span<const float> w) override;
+  bool makes_pictures() const override { return true; }
 
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;

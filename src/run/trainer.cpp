@@ -284,8 +284,9 @@ void Run::evaluate_and_log() {
     for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
   metrics_.append(line.dump());
-  if (const auto picture = objective_->picture(config_.method->iterate()))
-    write_file(directory_ + "/samples.png", png(*picture));
+  if (objective_->makes_pictures())
+    if (const auto picture = objective_->picture(config_.method->iterate()))
+      write_file(directory_ + "/samples.png", png(*picture));
   if (plan_.hides_times()) return;
   const auto& t = curator_->timing();
   timing_.append(fmt::format(

@@ -219,7 +219,7 @@ TEST(HeavyTailOutput, ClipIsRaised) {
 // A23
 TEST(HeavyTailOutput, Plan) {
   const auto p = problem(65536, 20, {2, 1, 1, 1}, 2, 0.05);
-  const OutputPlan plan = plan_output(p, 4, 13, 0);
+  const OutputPlan plan = plan_output(p, 4, 13, {.certificate = 0});
   expect_close(plan.phases[0].lambda, 0.0094001158, 1e-7);
   expect_close(plan.phases[0].noise, 0.082130950, 1e-7);
   expect_close(plan.phases[1].noise, 0.020532738, 1e-7);
@@ -237,7 +237,7 @@ TEST(HeavyTailOutput, CertificateIsCharged) {
   }
   EXPECT_LE(next, 1000U);
   EXPECT_THROW(plan_output(p, 4, 10), ConfigError);
-  EXPECT_THROW(plan_output(p, 4, 2, -1), ConfigError);
+  EXPECT_THROW(plan_output(p, 4, 2, {.certificate = -1}), ConfigError);
 }
 TEST(HeavyTailOutput, ExcessOfDropping) {
   const auto p = problem(1e5, 100, {2, 1, 1, 2}, 3, 0.05);

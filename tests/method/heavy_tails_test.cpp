@@ -306,7 +306,7 @@ TEST(HeavyTailsSlow, LogisticRegressionInOnePass) {
                                         {"plan, 4 phases", {{"batch", "1"}, {"phases", "4"}}},
                                         {"printed", {{"batch", "1"}, {"paper_constants", "true"}}}}) {
       Options all = options;
-      for (const auto& [name, value] : Options{{"g_2", "1"}, {"g_k", "1.5"}, {"moment", "2.5"}})
+      for (const auto& [name, value] : Options{{"g2", "1"}, {"gk", "1.5"}, {"moment", "2.5"}})
         all.try_emplace(name, value);
       mean[what] += cell.one_pass(records, 0.5, all, repeat + 1) / 6;
     }

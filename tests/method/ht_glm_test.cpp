@@ -106,7 +106,7 @@ TEST(HtGlm, ARecordMovesARunByAtMostTheSensitivityOfItsPhase) {
           const Options options{{"batch", batch},
                                 {"mode", mode},
                                 {"radius", repeat % 2 == 0 ? "1" : "30"},
-                                {"g_k", repeat < 2 ? "2" : "40"}};
+                                {"gk", repeat < 2 ? "2" : "40"}};
           Shard records = heavy_shard(1 + static_cast<unsigned>(bits() % 100)), other = records;
           std::vector<float> x(features), y(features);
           for (std::size_t j = 0; j < features; ++j) x[j] = 30 * normal(bits), y[j] = -x[j];
@@ -139,7 +139,7 @@ std::uint64_t first_of_all(const Trial& t) {
 TEST(HtGlm, TheWorstRecordReachesTheSensitivity) {
   for (const auto& [adjacency, change] : {std::pair{Adjacency::replace_one, 2.0}, {Adjacency::add_remove, 1.0}}) {
     const Options options{{"batch", "1"}, {"mode", "proximal"}, {"radius", "1e3"}, {"phases", "1"},
-                          {"g_2", "0.1"}, {"g_k", "0.1"},       {"moment", "20"}};
+                          {"g2", "0.1"},  {"gk", "0.1"},        {"moment", "20"}};
     Shard nobody = heavy_shard(1, LabelKind::real);
     for (std::uint64_t i = 0; i < n; ++i) set_record(nobody, i, std::vector<float>(features, 0.0f), 0);
     const std::uint64_t index = first_of_all(trial(options, nobody, "absolute", 0.1, adjacency));
@@ -198,7 +198,7 @@ double audit(int keys) {
   int first = 0, second = 0;
   const double epsilon = 1, mu = 63.0 / 64;
   const Options options{{"batch", "1"},  {"mode", "proximal"}, {"radius", "1e3"},
-                        {"phases", "1"}, {"g_2", "0.5"},       {"g_k", "0.5"}};
+                        {"phases", "1"}, {"g2", "0.5"},        {"gk", "0.5"}};
   Shard nobody = testing::random_shard({Storage::dense_f32, 128, 1, 0, LabelKind::real}, 1);
   for (std::uint64_t i = 0; i < 128; ++i) set_record(nobody, i, {0}, 0);
   double std = 0;

@@ -184,13 +184,15 @@ TEST(Wgan, KeepsTheContract) {
   }
 }
 
-TEST(Wgan, PublicPartsAllocateNothing) {
+TEST(Wgan, PublicPartsAllocateNothingAfterTheFirst) {
   const auto f = make_wgan(small_settings());
   const Point w = point_of(*f);
   std::vector<double> generator(f->primal_dim()), critic(f->dual_dim());
-  const std::size_t before = allocation_count();
   f->add_public_primal(w, 0, generator);
   f->add_public_dual(w, 0, critic);
+  const std::size_t before = allocation_count();
+  f->add_public_primal(w, 1, generator);
+  f->add_public_dual(w, 1, critic);
   EXPECT_EQ(allocation_count() - before, 0U);
 }
 

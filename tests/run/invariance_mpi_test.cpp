@@ -41,9 +41,10 @@ Settings needs(const std::string& objective, Storage storage) {
   };
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
-  const bool classes = objective == "mlp" || objective == "softmax";
-  const bool sign = objective == "logistic" || objective == "smoothed_hinge" || objective == "sigmoid" ||
-                    objective == "ramp" || objective == "auc" || objective == "worst_group";
+  const bool classes = objective == "mlp" || objective == "softmax" || objective == "poisson";  // or counts
+  const bool sign = objective == "logistic" || objective == "hinge" || objective == "smoothed_hinge" ||
+                    objective == "sigmoid" || objective == "ramp" || objective == "auc" ||
+                    objective == "worst_group";
   const bool transitions = objective == "td";
   const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
   const auto file = [&](const char* part) {
@@ -80,7 +81,10 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
   if (method == "clipped-gd") return {"method.steps=7"};
-  if (method == "ht-glm") return {"method.batch=8", "method.g_k=20", "privacy.trust=cluster"};
+  if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
+  if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
+  if (method == "ht-known-lipschitz")
+    return {"method.clip=0.3", "method.radius=2", "method.certificate=0.01", "privacy.trust=cluster"};
   if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group" || objective == "wgan")
@@ -97,9 +101,12 @@ bool min_max(const std::string& name) {
          name == "sgda" || name == "dptd" || name.starts_with("private-diff");
 }
 
-bool scalar_and_convex(const std::string& objective) {
-  return objective == "absolute" || objective == "hinge" || objective == "huber" || objective == "logistic" ||
-         objective == "pinball" || objective == "smoothed_hinge" || objective == "squared";
+// Convex losses of one linear score.
+bool clampable(const std::string& objective) {
+  for (const char* name :
+       {"absolute", "hinge", "huber", "logistic", "pinball", "poisson", "smoothed_hinge", "squared"})
+    if (objective == name) return true;
+  return false;
 }
 
 bool needs_gradients(const std::string& method) { return !method.starts_with("zo-") && method != "mezo"; }
@@ -191,7 +198,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
     for (const auto& objective : objectives()) {
       if (objective.name == "plugin" && needs_gradients(method.name)) continue;
       if (min_max(objective.name) != min_max(method.name)) continue;
-      if (method.name == "ht-glm" && !scalar_and_convex(objective.name)) continue;
+      if ((method.name == "ht-glm" || method.name == "ht-known-lipschitz") && !clampable(objective.name)) continue;
       if (objective.name == "wgan" && method.name == "private-diff-literal") continue;  // refused
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);

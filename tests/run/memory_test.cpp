@@ -48,7 +48,7 @@ class RunMemory : public testing::RunFolder {
     }
     data.close();
     std::ofstream(config_) << fmt::format(
-        "[run]\ndir = {}\n[data]\nblocks = 1\ntrain = {}/dense.csv\nheader = no\nlabel = 0\n[objective]\nname = "
+        "[run]\ndir = {}\n[data]\nblocks = 1\ntrain = {}/dense.csv\nheader = no\nlabel = 1\n[objective]\nname = "
         "mlp\n"
         "hidden = {}\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 4\nsteps = 1\nrate = "
         "0.01\n"

@@ -39,10 +39,11 @@ double localization_bound(const HeavyTailProblem& problem, const std::vector<dou
                           const std::vector<double>& lambda);
 
 /// `error(m)`: r for a phase (a fold of it) of m records, falling in m, independent of lambda. For every number of
-/// phases up to `most_phases` the best lambda_i in closed form; records in proportion to 2^-i, which is best where
-/// r is a power of m; the number of phases with the smallest bound.
+/// phases from `least_phases` to `most_phases` the best lambda_i in closed form; records in proportion to 2^-i,
+/// which is best where r is a power of m; the number of phases with the smallest bound.
 LocalizationPlan plan_localization(const HeavyTailProblem& problem, std::uint64_t most_phases,
-                                   const std::function<double(double records)>& error);
+                                   const std::function<double(double records)>& error,
+                                   std::uint64_t least_phases = 1);
 
 /// Algorithms 1 to 3 together: every phase solved by clipped descent on each of its folds.
 struct LocalizedPhase {
@@ -59,6 +60,7 @@ struct LocalizedPlan {
 /// succeeds with probability 1 - failures.total(). `steps` as in plan_erm. Folds use disjoint records: the run is
 /// mu-GDP. Throws ConfigError if a fold of the first phase has no record.
 LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t folds, std::uint64_t most_phases,
-                                 const ErmFailures& failures = {}, std::uint64_t steps = 0);
+                                 const ErmFailures& failures = {}, std::uint64_t steps = 0,
+                                 std::uint64_t least_phases = 1);
 
 }  // namespace dpmpi

@@ -38,10 +38,17 @@ struct OutputPlan {
   double bound = 0;  ///< of the expected excess risk of the last point, for C-Lipschitz losses
 };
 
+/// What may differ from the plan with the best bound; none of it touches privacy.
+struct OutputShape {
+  double certificate = 1e-3;    ///< tolerance in units of C / n_i, at least 0
+  double growth = 8;            ///< above 4
+  double lambda_scale = 1;      ///< factor on all lambda_i
+  bool last_takes_all = false;  ///< the last phase has all records that are left
+};
+
 /// Phases of floor(n / 2^i) records with lambda_i = lambda growth^(i - 1) and the best lambda; mu-GDP by parallel
-/// composition. `certificate`: tolerance in units of C / n_i, at least 0. Needs 1 <= phases <= log2(n) and growth
-/// > 4.
+/// composition. Needs 1 <= phases <= log2(n).
 OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64_t phases,
-                       double certificate = 1e-3, double growth = 8);
+                       const OutputShape& shape = {});
 
 }  // namespace dpmpi

@@ -6,6 +6,7 @@
 
 #include "dpmpi/method/heavy_tail_bounds.hpp"
 #include "dpmpi/method/heavy_tail_erm.hpp"
+#include "dpmpi/method/heavy_tail_localization.hpp"
 
 namespace dpmpi::printed {
 
@@ -17,6 +18,11 @@ ErmSettings erm(const HeavyTailProblem& problem);
 /// Proposition 1: 32 C^2 d / (lambda m^2 rho) + bias^2 / lambda + 7 lambda radius^2 / m. Its proof needs T >= 39:
 /// refuses m below.
 double erm_gap(const HeavyTailProblem& problem, double clip, double lambda, double radius, double bias);
+
+/// Algorithms 1 to 3 in Theorem 1: I = log2(n / J) phases, J = 400 log(I / failure) folds of m 2^-i records, m = n
+/// / J, and lambda_i = 32^i lambda, with the lambda that suits a solver within 107 (G_k r_m^(1 - 1/k) + G_2 /
+/// sqrt(m)) / lambda. No bound: Proposition 2 is wrong. Throws ConfigError where a fold has no record.
+LocalizedPlan localization(const HeavyTailProblem& problem, double failure);
 
 /// Algorithm 8 and Theorem 4.
 struct OnePass {

@@ -10,6 +10,8 @@
 #include "dpmpi/core/aligned.hpp"
 #include "dpmpi/core/archive.hpp"
 #include "dpmpi/core/options.hpp"
+#include "dpmpi/method/ball.hpp"
+#include "dpmpi/objective/objective.hpp"
 
 namespace dpmpi {
 
@@ -18,11 +20,17 @@ class ProximalDescent {
  public:
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
+  /// The same by numbers, for methods that plan them; with the weighted mean.
+  void set(double lambda, double radius, double rate);
 
   /// Begins at x_0, the centre of the ball and of the regulariser. `steps` >= 1: of the whole run.
   void start(std::span<const float> center, std::uint64_t steps);
+  /// The same within `domain` as well, a ball that holds x_0.
+  void start(std::span<const float> center, std::uint64_t steps, const Ball& domain);
   /// z <- Pi((z - eta_t scale gradient) / (1 + eta_t lambda)) for t = 0, 1, ...
   void update(std::span<const float> gradient, double scale, std::uint64_t t);
+  /// The same with the gradient of the objective's public regulariser added, which is neither clipped nor noised.
+  void update(const Objective& objective, std::span<const float> gradient, double scale, std::uint64_t t);
 
   std::span<const float> point() const { return x_; }  ///< where the next gradient is taken
   /// x_0 before the first step, then by the average: the mean of x_0 .. x_t with weights 4 .. t + 4 (`weighted`),
@@ -34,6 +42,7 @@ class ProximalDescent {
   void archive(Archive& archive);
 
  private:
+  void project_displacement();
   void average(double weight);
   void publish(std::span<const double> z);
 
@@ -41,8 +50,10 @@ class ProximalDescent {
   std::string average_ = "suffix";
   std::uint64_t steps_ = 1;
   double total_weight_ = 0;
-  AlignedVector<float> center_, x_, published_;
+  AlignedVector<float> center_, x_, published_, regularised_;
   std::vector<double> z_, mean_;
+  std::vector<double> domain_center_;  // less x_0; empty: no second ball
+  double domain_radius_ = 0;
 };
 
 }  // namespace dpmpi

@@ -109,6 +109,8 @@ class Objective {
   /// What the model at w makes, for a run's samples.png, where it makes pictures; from public numbers and w alone.
   /// w need not be prepared, and what prepare() has set may be lost.
   virtual std::optional<GreyImage> picture(std::span<const float> /*w*/) { return {}; }
+  /// Whether it ever does; otherwise nobody need have w at hand.
+  virtual bool makes_pictures() const { return false; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.

@@ -1,0 +1,247 @@
+// ht-known-lipschitz: convex losses of linear models whose Lipschitz constants are made at most C by clamping their
+// slopes, and phases of regularised risk minimisation with noise on the results (Asi, Liu and Tian 2024, Algorithm
+// 4 and Theorem 2, with a solver of ours). Corrected: C is raised where a strongly convex regulariser asks for it.
+//
+// A phase minimises F(x) = mean of f_s(x) + lambda/2 |x - x_(i-1)|^2, f_s the Moreau envelope of the clamped loss:
+// convex, C-Lipschitz and 1/h-smooth for every record that can exist, kinks or not. F is lambda-strongly convex, so
+// another record moves its minimiser by at most 2 C / (lambda n); a point where |grad F| <= tau is within tau /
+// lambda of it. No point is handed over without that certificate, rounding included, however long it takes.
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/ball.hpp"
+#include "dpmpi/method/certified_minimum.hpp"
+#include "dpmpi/method/heavy_tail_options.hpp"
+#include "dpmpi/method/heavy_tail_output.hpp"
+#include "dpmpi/method/heavy_tail_strong.hpp"
+#include "dpmpi/objective/glm_steps.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double passes = 100;  // over a phase's records, a guess for plans: how many there were is secret
+
+/// A phase of any round.
+struct Phase : OutputPhase {
+  double clip = 1;       ///< C
+  double smoothing = 0;  ///< h
+};
+struct Schedule {
+  std::vector<Phase> phases;
+  double bound = 0;
+};
+
+class HtKnownLipschitz final : public Method {
+ public:
+  void declare(Options& options) override {
+    moments_.declare(options);
+    options
+        .add("clip", clip_,
+             "Lipschitz constant C that losses are clamped to, a public constant (0: by the moments)",
+             Range::non_negative())
+        .add("phases", phases_,
+             "phases; the last one takes all records that are left (at most log2 of the records)",
+             Range::closed(1, 40))
+        .add("growth", shape_.growth, "factor by which the regulariser grows from phase to phase", Range{.low = 4})
+        .add("lambda_scale", shape_.lambda_scale, "factor on the planned regularisers", Range::positive())
+        .add("certificate", shape_.certificate, "largest gradient norm of a phase's result, in units of C / n_i",
+             Range::open(0, 1))
+        .add("smoothing", smoothing_, "error of Moreau envelopes, as a share of the bound of the excess risk",
+             Range::open(0, 1))
+        .add("strong_convexity", strong_convexity_,
+             "m of an m-strongly convex risk, e.g. objective.l2: rounds on twice the records each (0: one round)",
+             Range::non_negative())
+        .add("seed", seed_, "public seed of the start point and of the cut into phases", Range::at_least(0));
+  }
+  void validate(std::vector<std::string>& problems) const override { moments_.validate(problems); }
+
+  std::uint64_t steps(const PublicFacts& facts) const override { return schedule(facts).phases.size(); }
+
+  // A record is in one phase: all of them are one Gaussian event. Under replace_one declare() doubles the bound of
+  // a part.
+  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
+    if (!has_scalar_link(*facts.objective))
+      throw ConfigError(
+          "ht-known-lipschitz is for convex losses of one linear score: clamped slopes bound the Lipschitz "
+          "constant "
+          "of no other objective");
+    schedule_ = schedule(facts);
+    Disjoint parts;
+    parts.seed = static_cast<std::uint64_t>(seed_);
+    double range = 0;
+    const double change = moments_.problem(facts).change;
+    for (const Phase& phase : schedule_.phases) {
+      check_certificate(phase, *facts.objective);
+      parts.parts.push_back({phase.records, 1, phase.sensitivity / change});
+      range = std::max(range, reach(phase, facts.objective->l2));
+    }
+    return {{.name = "minimiser",
+             .dim = facts.objective->dim(),
+             .sampling = parts,
+             .noise_multiplier = noise_multiplier,
+             .steps = parts.parts.size(),
+             .relay = Relay{.range = range, .sums = passes},
+             .effort = passes}};
+  }
+
+  // Of phase i: n records, lambda, C, tau the tolerance, h the smoothing, sensitivity, sigma the noise.
+  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
+    Derived all{{"bound", schedule_.bound}};
+    for (std::size_t i = 0; i < schedule_.phases.size(); ++i) {
+      const Phase& phase = schedule_.phases[i];
+      const auto add = [&](const char* symbol, double value) {
+        all.emplace_back(fmt::format("{}_{}", symbol, i + 1), value);
+      };
+      add("n", static_cast<double>(phase.records)), add("lambda", phase.lambda), add("C", phase.clip);
+      add("tau", phase.tolerance), add("h", phase.smoothing);
+      add("sens", queries.at(0).parts.at(i).sensitivity), add("sigma", queries.at(0).parts.at(i).noise_std);
+    }
+    return all;
+  }
+
+  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    return phase_lines(derived(facts, queries));
+  }
+
+  std::string released() const override { return "the model and the noised point of every phase"; }
+
+  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
+    objective_ = &objective;
+    query_ = queries.at(0);
+    steps_ = std::make_unique<ClampedSteps>(objective);
+    solver_ = std::make_unique<CertifiedMinimum>(objective.dim());
+    published_.assign(objective.dim(), 0.0f);
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(seed_), "start point"), published_);
+    x_.assign(published_.begin(), published_.end());
+    origin_ = at_ = x_;
+    std::vector<float> decay(x_.size()), ones(x_.size(), 1.0f);
+    objective.add_regularizer_gradient(ones, decay);
+    decay_.assign(decay.begin(), decay.end());
+  }
+
+  void step(Curator& curator, std::uint64_t t) override {
+    const Phase& phase = schedule_.phases.at(t);
+    auto minimiser = curator.relay(query_, t, [&](RelayPhase& part, std::span<double> z) {
+      const auto gradient = [&](std::span<const double> at, std::span<double> g) {
+        return gradient_of(part, phase, at, g);
+      };
+      solver_->run(gradient, 1 / phase.smoothing + phase.lambda + objective_->l2, phase.tolerance, z);
+    });
+    const auto noisy = curator.release_exact(std::move(minimiser));
+    for (std::size_t j = 0; j < x_.size(); ++j) x_[j] += noisy[j];
+    project({origin_, moments_.radius()}, x_);
+    std::ranges::transform(x_, published_.begin(), [](double v) { return static_cast<float>(v); });
+  }
+
+  std::span<const float> iterate() const override { return published_; }
+  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(x_)); }
+  void archive(Archive& archive) override {
+    archive.field("x", x_);
+    archive.field("published", published_);
+  }
+
+ private:
+  Schedule schedule(const PublicFacts& facts) const {
+    const HeavyTailProblem whole = moments_.problem(facts);
+    const auto round = [&](double records, double distance) {
+      HeavyTailProblem problem = whole;
+      problem.records = records, problem.diameter = distance;
+      return std::pair(problem, plan_output(problem, clip(problem), phases(records), shape_));
+    };
+    Schedule all;
+    if (strong_convexity_ == 0) {
+      append(all, round(whole.records, whole.diameter));
+    } else {
+      const double radius = std::min(whole.diameter, 2 * whole.tail.first / strong_convexity_);
+      const auto excess = [&](double m) { return round(m, 1).second.bound; };
+      const StrongSchedule rounds = plan_strong(facts.data.records, radius, strong_convexity_, excess);
+      for (const StrongPhase& r : rounds.phases) append(all, round(static_cast<double>(r.records), r.radius));
+      all.bound = rounds.excess;
+    }
+    return all;
+  }
+
+  // Envelopes are below their losses by at most h/2 |grad|^2, h/2 G_2^2 on average.
+  void append(Schedule& all, const std::pair<HeavyTailProblem, OutputPlan>& round) const {
+    const auto& [problem, plan] = round;
+    const double G2 = problem.tail.second, h = 2 * smoothing_ * plan.bound / (G2 * G2);
+    for (const OutputPhase& phase : plan.phases) all.phases.push_back({phase, clip(problem), h});
+    all.bound = plan.bound * (1 + smoothing_);
+  }
+
+  std::uint64_t phases(double records) const {
+    return std::min(static_cast<std::uint64_t>(phases_),
+                    static_cast<std::uint64_t>(std::log2(std::max(2.0, records))));
+  }
+
+  double clip(const HeavyTailProblem& problem) const {
+    return raised_clip(clip_ > 0 ? clip_ : envelope_clip(problem), strong_convexity_, problem.diameter);
+  }
+
+  // |x - x_(i-1)| of a certified point is at most |grad F(x_(i-1))| + tau over lambda.
+  double reach(const Phase& phase, double l2) const {
+    return (1.01 * phase.clip + 2 * l2 * moments_.radius()) / phase.lambda;
+  }
+
+  // The error of the computed gradient: of the records' steps, each h times a gradient; of the mean and of lambda z
+  // in double, and of x = x_(i-1) + z.
+  static double rounding(const ClampedSteps& steps, const Phase& phase, double l2, double size) {
+    const L2Bound cap{phase.smoothing * phase.clip};
+    const Lattice lattice{-std::ilogb(RelayPhase::quantum(cap, phase.records))};
+    const double of_steps =
+        steps.error({StepMode::proximal, phase.smoothing}, size, cap.clip, lattice) / phase.smoothing;
+    return of_steps + 8 * 0x1p-53 * (phase.clip + (phase.lambda + l2) * size);
+  }
+
+  // So that every phase ends: half of the tolerance is enough for rounding wherever the point is.
+  void check_certificate(const Phase& phase, const Objective& objective) const {
+    const double size = moments_.radius() + reach(phase, objective.l2) + reach(phase, 0);
+    if (const double error = rounding(ClampedSteps(objective), phase, objective.l2, size);
+        error > phase.tolerance / 2)
+      throw ConfigError(
+          fmt::format("method.certificate = {}: a gradient norm of {:.3g} cannot be certified, for rounding may be "
+                      "{:.3g}: raise "
+                      "method.certificate or method.smoothing",
+                      shape_.certificate, phase.tolerance, error));
+  }
+
+  /// g = gradient of F at x_(i-1) + z; returns how far from exact it may be.
+  double gradient_of(RelayPhase& part, const Phase& phase, std::span<const double> z, std::span<double> g) {
+    double square = 0;
+    for (std::size_t j = 0; j < z.size(); ++j) {
+      at_[j] = x_[j] + z[j];
+      square += at_[j] * at_[j];
+    }
+    const double h = phase.smoothing, per_record = 1 / (h * static_cast<double>(phase.records));
+    const auto sum = part.sum(0, phase.records, {h * phase.clip}, steps_->steps(at_, {StepMode::proximal, h}));
+    for (std::size_t j = 0; j < z.size(); ++j)
+      g[j] = per_record * sum[j] + phase.lambda * z[j] + decay_[j] * at_[j];
+    return rounding(*steps_, phase, objective_->l2, std::sqrt(square) * (1 + 0x1p-40) + reach(phase, 0));
+  }
+
+  std::int64_t phases_ = 2, seed_ = 1;
+  double clip_ = 0, smoothing_ = 0.02, strong_convexity_ = 0;
+  OutputShape shape_{.last_takes_all = true};
+  HeavyTailOptions moments_;
+  mutable Schedule schedule_;  // of the last call of queries()
+
+  Objective* objective_ = nullptr;
+  Query query_;
+  std::unique_ptr<ClampedSteps> steps_;
+  std::unique_ptr<CertifiedMinimum> solver_;
+  std::vector<double> x_, origin_, at_;
+  std::vector<double> decay_;  // of the public regulariser: l2, but 0 for the bias
+  AlignedVector<float> published_;
+};
+
+const MethodRegistration ht_known_lipschitz{
+    {"ht-known-lipschitz", "phases of certified risk minimisation with noise on their results, for linear models",
+     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithm 4 and Theorem 2, corrected",
+     [] { return std::unique_ptr<Method>(std::make_unique<HtKnownLipschitz>()); }}};
+
+}  // namespace
+}  // namespace dpmpi
