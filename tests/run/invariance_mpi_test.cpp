@@ -81,6 +81,7 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
   if (method == "clipped-gd") return {"method.steps=7"};
+  if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
   if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
   if (method == "ht-known-lipschitz")
     return {"method.clip=0.3", "method.radius=2", "method.certificate=0.01", "privacy.trust=cluster"};
@@ -197,7 +198,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
     for (const auto& objective : objectives()) {
       if (objective.name == "plugin" && needs_gradients(method.name)) continue;
       if (min_max(objective.name) != min_max(method.name)) continue;
-      if (method.name == "ht-known-lipschitz" && !clampable(objective.name)) continue;
+      if ((method.name == "ht-glm" || method.name == "ht-known-lipschitz") && !clampable(objective.name)) continue;
       if (objective.name == "wgan" && method.name == "private-diff-literal") continue;  // refused
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
@@ -274,6 +275,17 @@ TEST_F(Invariance, EveryClipRule) {
     settings.insert(settings.end(), {"method.name=clipped-gd", "objective.name=logistic", "method.steps=7"});
     settings.insert(settings.end(), more.begin(), more.end());
     expect_same_at_all_sizes(settings, more.front());
+  }
+}
+
+// A28: state that goes from rank to rank, record by record, and sums of batches.
+TEST_F(Invariance, EveryOnePassRun) {
+  for (const char* more : {"method.batch=1", "method.batch=16", "method.batch=0", "method.mode=proximal",
+                           "privacy.adjacency=replace_one", "data.blocks=8"}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"method.name=ht-glm", "objective.name=logistic", "method.batch=1",
+                                     "privacy.trust=cluster", more});
+    expect_same_at_all_sizes(settings, more);
   }
 }
 

@@ -1,0 +1,249 @@
+// ht-glm: one pass of clamped steps over the records of a linear model, in phases of which only the noised averages
+// are released, for gradients with heavy tails (Asi, Liu and Tian 2024, Algorithms 5 and 8), in a corrected form:
+//  - the step of a record is capped by its own norm, or proximal: the printed proof needs one smoothness for all
+//    records, which linear models with unbounded features do not have;
+//  - the noise is that of the exact sensitivity, half of the printed, which includes rounding.
+// docs/privacy.md has the proof; it takes nothing for granted about the data.
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/ball.hpp"
+#include "dpmpi/method/heavy_tail_one_pass.hpp"
+#include "dpmpi/method/heavy_tail_printed.hpp"
+#include "dpmpi/method/method.hpp"
+#include "dpmpi/objective/glm_losses.hpp"
+#include "dpmpi/objective/glm_steps.hpp"
+#include "dpmpi/privacy/gdp.hpp"
+
+namespace dpmpi {
+namespace {
+
+double real(std::uint64_t n) { return static_cast<double>(n); }
+
+// Of the sum of one batch, which no noise joins.
+Lattice lattice_of(double cap, std::uint64_t batch) { return {-std::ilogb(RelayPhase::quantum({cap}, batch))}; }
+
+class HtGlm final : public Method {
+ public:
+  void declare(Options& options) override {
+    options
+        .add("radius", radius_, "radius of the ball around 0 that the parameters stay in",
+             Range::closed(1e-30, 1e30))
+        .add("moment", tail_.order,
+             "k: how many moments the gradients' norms have (a guess: only the error needs it)",
+             Range::closed(1.01, 1e3))
+        .add("g2", tail_.second, "G_2: root of the mean squared gradient norm (a guess, public)", Range::positive())
+        .add("gk", tail_.moment, "G_k: the same for the k-th moment (a guess, public)", Range::positive())
+        .add("smoothness", smoothness_, "curvature of the mean loss, by which batches are chosen (a guess, public)",
+             Range::positive())
+        .add("phases", phases_, "number of phases at most (0: log2 n - 4)", Range::closed(0, 64))
+        .add("batch", batch_, "records of a step; 1: one after the other, from rank to rank (0: by smoothness)",
+             Range::closed(0, 0x1p40))
+        .add("mode", mode_, "explicit steps need a loss with bounded curvature; auto: explicit where that is so",
+             {"auto", "explicit", "proximal"})
+        .add("paper_constants", paper_,
+             "step sizes, clips and noise as printed (four times the privacy for its noise)")
+        .add("seed", seed_, "public seed of the shuffle that cuts the records into phases", Range::at_least(0));
+  }
+
+  void validate(std::vector<std::string>& problems) const override {
+    if (tail_.order >= 2 && tail_.moment < tail_.second)
+      problems.push_back(fmt::format("method.gk = {} is below method.g2 = {}: norms grow with the moment",
+                                     tail_.moment, tail_.second));
+  }
+
+  std::uint64_t steps(const PublicFacts& facts) const override { return plan(facts).phases.size(); }
+
+  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
+    plan_ = plan(facts);
+    Disjoint rule{.parts = {}, .seed = static_cast<std::uint64_t>(seed_)};
+    double batches = 0;
+    for (const OnePassPhase& phase : plan_.phases) {
+      rule.parts.push_back({phase.records, 1, phase.sensitivity / change(facts.adjacency)});
+      batches += real(phase.steps);
+    }
+    const bool walks = plan_.phases.front().batch == 1;
+    if (walks) rule.places = Disjoint::Places::by_block;
+    const double phases = real(plan_.phases.size());
+    return {{.name = "phase",
+             .dim = facts.objective->dim(),
+             .sampling = rule,
+             .noise_multiplier = noise_multiplier * (paper_ ? 2 : 1),
+             .steps = plan_.phases.size(),
+             .relay = Relay{radius_, walks ? 0 : batches / phases, walks ? 1.0 : 0}}};
+  }
+
+  // Lists with one entry for each phase: n_i records in T_i batches of B_i, h_i = B_i eta_i, C_i: clip, sens_i: of
+  // the average as it is computed, sigma_i: its noise.
+  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    const OnePassPlan p = plan(facts);
+    const std::vector<Query>& parts = queries.at(0).parts;
+    const auto list = [&](auto value) {
+      std::vector<std::string> text;
+      for (std::size_t i = 0; i < p.phases.size(); ++i) text.push_back(fmt::format("{:.8g}", value(i)));
+      return fmt::format("{}", fmt::join(text, ", "));
+    };
+    return {{"mode", steps_for(*facts.objective) == StepMode::explicit_ ? "explicit" : "proximal"},
+            {"mu", 1 / queries.at(0).noise_multiplier},
+            {"eta", p.eta},
+            {"C", p.clip},
+            {"I", real(p.phases.size())},
+            {"n_i", list([&](std::size_t i) { return real(p.phases[i].records); })},
+            {"B_i", list([&](std::size_t i) { return real(p.phases[i].batch); })},
+            {"T_i", list([&](std::size_t i) { return real(p.phases[i].steps); })},
+            {"eta_i", list([&](std::size_t i) { return p.phases[i].step / real(p.phases[i].batch); })},
+            {"h_i", list([&](std::size_t i) { return p.phases[i].step; })},
+            {"C_i", list([&](std::size_t i) { return p.phases[i].clip; })},
+            {"sens_i", list([&](std::size_t i) { return parts[i].sensitivity; })},
+            {"sigma_i", list([&](std::size_t i) { return parts[i].noise_std; })},
+            {"bound", p.bound}};
+  }
+
+  std::string released() const override { return "the model and the noised average of every phase"; }
+
+  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
+    query_ = queries.at(0);
+    const auto planned = [&](const Disjoint::Part& part, const OnePassPhase& phase) {
+      return part.size == phase.records && part.clip == phase.sensitivity / change(query_.adjacency);
+    };
+    verify(plan_.phases.size() == steps &&
+               std::ranges::equal(std::get<Disjoint>(query_.sampling).parts, plan_.phases, planned),
+           "the phases are those of the plan");
+    steps_ = std::make_unique<ClampedSteps>(objective);
+    mode_of_run_ = steps_for(objective);
+    x_.assign(query_.dim, 0.0), state_.assign(2 * query_.dim, 0.0);
+    published_.assign(query_.dim, 0.0F);
+  }
+
+  // A phase: from x, the average of the points before each step. What is released is that average with noise.
+  void step(Curator& curator, std::uint64_t i) override {
+    const OnePassPhase& p = plan_.phases[i];
+    auto average = curator.relay(query_, i, [&](RelayPhase& phase, std::span<double> result) {
+      std::ranges::copy(x_, state_.begin());
+      std::ranges::fill(sum(), 0.0);
+      p.batch == 1 ? walk(phase, p) : go_in_batches(phase, p);
+      for (std::size_t j = 0; j < result.size(); ++j) result[j] = sum()[j] / real(p.steps);
+    });
+    const auto noisy = curator.release_exact(std::move(average));
+    std::ranges::copy(noisy, x_.begin());
+    project(ball(), x_);
+    for (std::size_t j = 0; j < x_.size(); ++j) published_[j] = static_cast<float>(x_[j]);
+  }
+
+  std::span<const float> iterate() const override { return published_; }
+  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(x_)); }
+  void archive(Archive& archive) override {
+    archive.field("x", x_);
+    archive.field("published", published_);
+  }
+
+ private:
+  Ball ball() const { return {{}, radius_}; }
+  std::span<double> point() { return std::span(state_).first(x_.size()); }
+  std::span<double> sum() { return std::span(state_).last(x_.size()); }
+  static double change(Adjacency adjacency) { return adjacency == Adjacency::replace_one ? 2 : 1; }
+
+  // x <- Pi(x - (sum of c a over the batch) / B), B a constant.
+  void go_in_batches(RelayPhase& phase, const OnePassPhase& p) {
+    for (std::uint64_t t = 0; t < p.steps; ++t) {
+      for (std::size_t j = 0; j < x_.size(); ++j) sum()[j] += point()[j];
+      const auto total = phase.sum(t * p.batch, (t + 1) * p.batch, {p.step * p.clip},
+                                   steps_->steps(point(), {mode_of_run_, p.step}));
+      for (std::size_t j = 0; j < x_.size(); ++j) point()[j] -= total[j] / real(p.batch);
+      project(ball(), point());
+    }
+  }
+
+  // The same for B = 1, to the last bit.
+  void walk(RelayPhase& phase, const OnePassPhase& p) {
+    const L2Bound cap{p.step * p.clip};
+    const Lattice lattice = lattice_of(cap.clip, 1);
+    phase.walk(state_, [&](const Rows& record, std::span<double> state) {
+      const auto x = state.first(x_.size()), total = state.last(x_.size());
+      for (std::size_t j = 0; j < x.size(); ++j) total[j] += x[j];
+      steps_->walk(record, {mode_of_run_, p.step}, cap, lattice, x);
+      project(ball(), x);
+    });
+  }
+
+  StepMode steps_for(const Objective& objective) const {
+    if (mode_ == "proximal") return StepMode::proximal;
+    if (mode_ == "explicit" || has_steps(objective, StepMode::explicit_)) return StepMode::explicit_;
+    return StepMode::proximal;
+  }
+
+  // Rounding of one step: docs/privacy.md.
+  std::function<double(double, double, std::uint64_t)> step_error(const Objective& objective, StepMode mode) const {
+    return [&objective, mode, reach = radius_ * (1 + 0x1p-20), errors = std::make_shared<ClampedSteps>(objective)](
+               double step, double clip, std::uint64_t batch) {
+      const double cap = step * clip, d = static_cast<double>(objective.dim());
+      return errors->error({mode, step}, reach, cap, lattice_of(cap, batch)) +
+             ((d / 2 + 8) * reach + 4 * cap) * 0x1p-53;
+    };
+  }
+
+  OnePassPlan plan(const PublicFacts& facts) const {
+    const Objective& f = *facts.objective;
+    const StepMode mode = steps_for(f);
+    OnePassRule rule{
+        .phases = static_cast<std::uint64_t>(phases_), .step_error = step_error(f, mode), .reach = radius_};
+    if (!has_steps(f, mode))
+      throw ConfigError("method.mode = explicit needs a loss whose second derivative is bounded: take proximal");
+    if (f.l2 > 0)
+      throw ConfigError("ht-glm has no regulariser: set objective.l2 = 0 (method.radius bounds the model)");
+    const HeavyTailProblem problem{.records = real(facts.data.records),
+                                   .dim = static_cast<double>(f.dim()),
+                                   .diameter = 2 * radius_,
+                                   .mu = facts.rho,
+                                   .change = change(facts.adjacency),
+                                   .tail = {tail_.order, tail_.second, tail_.second, tail_.moment}};
+    if (batch_ > 0) rule.batch = static_cast<std::uint64_t>(batch_);
+    if (paper_) return printed_plan(facts, problem, rule);
+    OnePassPlan plan = plan_one_pass(problem, rule);
+    if (batch_ > 0) return plan;
+    // Larger batches would leave late phases without steps.
+    const double thumb = 0.35 * std::sqrt(problem.records) * tail_.second / (problem.diameter * smoothness_);
+    rule.batch = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(thumb, problem.records / 8)), 1,
+                                           largest_batch(plan.eta, smoothness_));
+    return plan_one_pass(problem, rule);
+  }
+
+  OnePassPlan printed_plan(const PublicFacts& facts, const HeavyTailProblem& problem, OnePassRule rule) const {
+    if (facts.calibrated)
+      throw ConfigError("method.paper_constants needs privacy.noise_multiplier, not privacy.epsilon");
+    if (const double epsilon = gdp_epsilon(problem.mu, facts.delta); epsilon > 1)
+      throw ConfigError(fmt::format("method.paper_constants is for epsilon <= 1, and this is {:.4g}", epsilon));
+    const printed::OnePass p = printed::one_pass(problem);
+    rule.step_fall = 16, rule.clip_growth = 2;
+    if (phases_ == 0) rule.phases = 64;
+    OnePassPlan plan{p.eta / 16, 2 * p.clip, one_pass_phases(problem, rule, p.eta / 16, 2 * p.clip), p.bound};
+    if (plan.phases.empty()) throw ConfigError("method.paper_constants: no phase of two steps, use more records");
+    return plan;
+  }
+
+  double radius_ = 1, smoothness_ = 1;
+  HeavyTail tail_{.order = 4, .second = 1, .moment = 2};
+  std::int64_t phases_ = 0, batch_ = 0, seed_ = 1;
+  std::string mode_ = "auto";
+  bool paper_ = false;
+
+  mutable OnePassPlan plan_;  ///< what queries() declared last: a function of public facts alone
+  Query query_;
+  std::unique_ptr<ClampedSteps> steps_;
+  StepMode mode_of_run_ = StepMode::proximal;
+  std::vector<double> x_, state_;  ///< released; within a phase the point and the sum of points, which stay there
+  AlignedVector<float> published_;
+};
+
+const MethodRegistration ht_glm{{"ht-glm",
+                                 "one pass of clamped steps in phases, for linear models on heavy-tailed data",
+                                 "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 5 and 8, corrected",
+                                 [] { return std::unique_ptr<Method>(std::make_unique<HtGlm>()); }}};
+
+}  // namespace
+}  // namespace dpmpi
