@@ -33,6 +33,7 @@ class DpSgda : public Method {
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     const SaddleObjective& f = saddle(facts.objective, "dp-sgda");
+    options_.require_dual_rate(f);
     std::vector<QuerySpec> all;
     if (options_.private_prior()) all.push_back(options_.prior_query(facts, is_private()));
     const bool joint = f.primal_is_private();

@@ -21,7 +21,9 @@ double distance(std::span<const float> a, std::span<const float> b) {
 double DifferenceRadius::between(std::span<const float> w, std::span<const float> v, std::size_t primal_dim) const {
   const double dx = distance(w.first(primal_dim), v.first(primal_dim));
   const double dy = distance(w.subspan(primal_dim), v.subspan(primal_dim));
-  return std::max(std::min(slope * dx + dual_slope * dy + least, most), 0.5e-9 * most);
+  const double radius = slope * dx + dual_slope * dy + least;
+  if (std::isnan(radius)) return most;
+  return std::max(std::min(radius, most), 0.5e-9 * most);
 }
 
 void PrivateDiffOptions::declare(Options& options, const char* clip_help) {
@@ -89,6 +91,7 @@ double PrivateDiffOptions::multiplier(const PublicFacts& facts, std::string_view
 
 std::vector<QuerySpec> PrivateDiffOptions::families(const PublicFacts& facts, double noise_multiplier) const {
   const SaddleObjective& f = saddle(facts.objective, "private-diff");
+  require_dual_rate(f);
   const std::uint64_t R = rounds(facts.data), T = static_cast<std::uint64_t>(restart);
   const Counts count = counts(R);
   const bool primal = f.primal_is_private();

@@ -47,7 +47,7 @@ void SaddleOptions::declare_budget(Options& options) {
       .add("prior_noise", prior_noise, "deviation of the noise on the number of positive records (prior = private)",
            Range::positive())
       .add("prior_least", prior_least, "the released share is moved into [this, 1 - this] (prior = private)",
-           {0, 0.5, true, false})
+           Range::closed(1e-9, 0.5))
       .add("calibration", calibration,
            "exact: noise in the proportion of the shares; paper: the multipliers that the paper prints for "
            "method.stated_epsilon, times the plan's (privacy.noise_multiplier = 1: as printed)",
@@ -87,10 +87,14 @@ double SaddleOptions::dual_bound(const SaddleObjective& f) const {
   return bound;
 }
 
-double SaddleOptions::dual_rate_at(const SaddleObjective& f, std::uint64_t r, std::uint64_t i) const {
-  const double mu = f.dual_curvature().value_or(0);
-  if (dual_rate == 0 && !(mu > 0))
+void SaddleOptions::require_dual_rate(const SaddleObjective& f) const {
+  if (dual_rate == 0 && !(f.dual_curvature().value_or(0) > 0))
     throw ConfigError("set method.dual_rate: this objective is no quadratic in its dual that would give one");
+}
+
+double SaddleOptions::dual_rate_at(const SaddleObjective& f, std::uint64_t r, std::uint64_t i) const {
+  require_dual_rate(f);
+  const double mu = f.dual_curvature().value_or(0);
   if (dual_schedule == "closed_form") return 1 / mu;
   const double rate = dual_rate > 0 ? dual_rate : 0.3 / mu;
   if (dual_schedule == "inverse") return rate / static_cast<double>(i + 1);

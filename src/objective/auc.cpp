@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/network_saddle.hpp"
 
@@ -22,7 +24,8 @@ class Auc final : public NetworkSaddle {
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
-  std::optional<double> dual_bound() const override { return surrogate().dual_bound(); }
+  // Plans are made from bounds, so they stay those of the prior that was given, whatever is released later.
+  std::optional<double> dual_bound() const override { return AucSurrogate{settings_.prior}.dual_bound(); }
   std::optional<double> dual_curvature() const override { return surrogate().curvature(); }
   std::optional<SmoothConstants> smooth_constants() const override;
 
@@ -72,7 +75,7 @@ void Auc::project_dual(std::span<float> y) const {
 // |x| with alpha, where q = 1-p for positive records and p for negative ones.
 std::optional<SmoothConstants> Auc::smooth_constants() const {
   if (shape().layers() > 1 || settings_.output != ScoreMap::identity || settings_.feature_bound == 0) return {};
-  const double q = surrogate().dual_bound(), R = settings_.feature_bound;
+  const double q = *dual_bound(), R = settings_.feature_bound;
   return SmoothConstants{.l_xx = q * (R * R + 1), .l_xy = q * R};
 }
 
@@ -91,6 +94,9 @@ void Auc::add_positives(const Rows& rows, LatticeAccumulator& sum) {
   });
 }
 
+// The dual is a float, and its square is summed.
+const Range dual_range = Range::closed(-1e9, 1e9);
+
 class AucBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
@@ -100,8 +106,8 @@ class AucBuilder final : public ObjectiveEntry::Builder {
     options.add("hidden", hidden_, "units of the hidden layers (scorer = mlp)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", activation_names());
     options.add("output", output_, "score h of the scorer's output", {"sigmoid", "identity"});
-    options.add("alpha_min", alpha_min_, "smallest value of the dual variable");
-    options.add("alpha_max", alpha_max_, "largest value of the dual variable");
+    options.add("alpha_min", alpha_min_, "smallest value of the dual variable", dual_range);
+    options.add("alpha_max", alpha_max_, "largest value of the dual variable", dual_range);
     options.add("feature_bound", feature_bound_,
                 "public bound on a record's norm, its constant included, for smoothness constants (0: not known)",
                 Range::non_negative());
@@ -140,7 +146,8 @@ std::unique_ptr<SaddleObjective> make_auc(AucSettings settings) {
         "objective.prior is required: the share of positive records as a public constant in (0, 1); the "
         "data's own share is not public");
   if (!(settings.alpha_min < settings.alpha_max))
-    throw ConfigError("objective.alpha_min must be less than objective.alpha_max");
+    throw ConfigError(fmt::format("objective.alpha_min = {} must be less than objective.alpha_max = {}",
+                                  settings.alpha_min, settings.alpha_max));
   check_units(settings.scorer);
   return std::make_unique<Auc>(std::move(settings));
 }

@@ -178,7 +178,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
         .add("image_rows", rows_, "rows of an image's pixels; rows times columns are the records' features",
              Range::at_least(1))
         .add("image_columns", columns_, "columns of an image's pixels", Range::at_least(1))
-        .add("fakes", fakes_, "images that each network is shown in a step", Range::at_least(1))
+        .add("fakes", fakes_, "images that each network is shown in a step", Range::closed(1, 0x1p20))
         .add("penalty", penalty_, "lambda of the public term -lambda |critic's weights|^2", Range::non_negative())
         .add("dual_radius", dual_radius_,
              "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())

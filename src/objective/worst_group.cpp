@@ -141,7 +141,13 @@ void WorstGroup::add_public_dual(std::span<const float> w, std::uint64_t /*step*
 }
 
 void WorstGroup::project_dual(std::span<float> y) const {
-  std::copy(y.begin(), y.end(), projected_.begin());
+  // Beyond float32's range there is no direction left: a run that went astray goes on from the nearest bounded
+  // point.
+  std::transform(y.begin(), y.end(), projected_.begin(), [](float x) {
+    return std::isnan(x)
+               ? 0.0
+               : std::clamp<double>(x, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
+  });
   project_to_simplex(projected_);
   for (std::size_t g = 0; g < y.size(); ++g) y[g] = static_cast<float>(projected_[g]);
 }

@@ -1,6 +1,7 @@
 // dp-sgda, sgda and dptd against their formulas, step by step.
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -116,6 +117,17 @@ TEST(DpSgda, APublicPrimalIsNeitherClippedNorNoised) {
   EXPECT_EQ(trial.iterate(), (std::vector<float>{1 - 500, 0.5F}));
   trial.run(1);
   EXPECT_EQ(trial.iterate(), (std::vector<float>{-499.0F - 0.5F * (-499000.0F + 0.5F), 1.0F}));
+}
+
+// A plan already needs all rates: a run that found out later would have paid for a release.
+TEST(MinMaxPlan, NeedsADualRateBeforeAnyRelease) {
+  const auto records = [] { return test::numbers(std::vector<float>(100, 0.0F)); };
+  for (const char* method : {"dp-sgda", "dptd", "private-diff", "private-diff-literal"}) {
+    Given given{{"batch", "10"}, {"steps", "2"}, {"dual_clip", "1"}};
+    if (std::string(method) == "private-diff-literal") given["concavity"] = "1";
+    EXPECT_THROW(Trial(method, given, 1, quadratic(), records()), ConfigError) << method;
+    EXPECT_NO_THROW(Trial(method, with(given, {{"dual_rate", "1"}}), 1, quadratic(), records())) << method;
+  }
 }
 
 TEST(DpSgda, NeedsAMinMaxProblem) {

@@ -3,6 +3,7 @@
 #include "dpmpi/method/private_diff.hpp"
 
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -195,6 +196,15 @@ TEST(PrivateDiff, RadiusIsAFunctionOfReleasedPointsWithinItsBounds) {
   EXPECT_NEAR(radius.between(w, std::vector<float>{1, 2, 1, 5.5F}, 3), 2 + 1.5 + 0.1, 1e-12);
   const DifferenceRadius zero{.slope = 2, .dual_slope = 3, .most = 10};
   EXPECT_NEAR(zero.between(w, w, 3), 1e-9 * 5, 1e-24);
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> astray{inf, 0, 0, 0}, lost{0, 0, 0, std::nanf("")};
+  for (const auto* point : {&astray, &lost}) EXPECT_EQ(radius.between(*point, *point, 3), 10);
+}
+
+TEST(PrivateDiff, ARunThatDivergesEnds) {
+  Trial trial("private-diff", with(full, {{"rate", "1e38"}, {"clip", "8"}, {"dual_clip", "8"}}), 1, quadratic(),
+              dithered(1));
+  EXPECT_NO_THROW(trial.run());
 }
 // T12: it is given two points of which every rank has a copy, and nothing that could hold a sum or a record.
 static_assert(std::is_same_v<decltype(&DifferenceRadius::between),

@@ -1,6 +1,7 @@
 #include "dpmpi/objective/worst_group.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -199,6 +200,17 @@ TEST(WorstGroupTraps, T18PublicTermsAreNotClipped) {
   f->add_public_dual(w, 0, gradient);
   for (std::size_t g = 0; g < 3; ++g)
     EXPECT_DOUBLE_EQ(gradient[g], 1 - static_cast<double>(w[f->primal_dim() + g]));
+}
+
+// The dual is a float: steps that are far too long lead to infinity, and back into the simplex.
+TEST(WorstGroup, ADivergedDualIsProjected) {
+  const auto objective = make_worst_group(settings_of({features, 1}));
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf("");
+  for (Point y : {Point{inf, 0, 0}, Point{inf, 1, -inf}, Point{0, -inf, -inf}, Point{1, -inf, nan}}) {
+    objective->project_dual(y);
+    EXPECT_EQ(y, (Point{1, 0, 0}));
+  }
 }
 
 TEST(WorstGroup, OptionsAndShape) {

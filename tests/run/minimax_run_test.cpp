@@ -51,6 +51,8 @@ TEST_F(MinMaxRun, AKilledRunEndsWithTheSameBytesAndTheSameLedger) {
     for (const json& event : plan["events"])
       planned.push_back(std::get<Event>(parse_event_line(event.dump(), "plan").content));
     EXPECT_TRUE(same_events(events(whole), planned)) << "not short, nothing twice";
+    EXPECT_EQ(json::parse(read_file(whole + "/certificate.json"))["plan_digest"], file_digest(whole + "/plan.json"))
+        << "a plan does not change with the prior that is released";
     for (const char* fault : {"step@0#38=kill", "reduce@0#112=kill", "release@0#112=kill"}) {
       const std::string killed = folder_ + "/killed";
       fs::remove_all(killed);

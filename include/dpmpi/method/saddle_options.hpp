@@ -51,6 +51,8 @@ class SaddleOptions {
   std::uint64_t rounds(const DatasetFacts& data) const;
   /// The bound on the private part of the dual gradient. Throws ConfigError if nothing gives one.
   double dual_bound(const SaddleObjective& f) const;
+  /// Throws ConfigError if nothing gives eta_y: asked for by plans, so that no release is paid for first.
+  void require_dual_rate(const SaddleObjective& f) const;
   /// eta_y of dual step i of round r. Throws ConfigError if nothing gives one.
   double dual_rate_at(const SaddleObjective& f, std::uint64_t r, std::uint64_t i) const;
   /// The noise that the paper prints for method.stated_epsilon.
