@@ -59,16 +59,15 @@ void check_units(const MlpShape& shape) {
 void initialise_network(const MlpShape& shape, const PublicStream& stream, std::span<float> w,
                         std::uint64_t first) {
   verify(w.size() == shape.dim(), "a point has dim() coordinates");
-  std::fill(w.begin(), w.end(), 0.0F);
-  if (shape.layers() == 1) return;
-  std::vector<float> normals(shape.dim());
-  stream.normals(first, normals);
+  if (shape.layers() == 1) return std::fill(w.begin(), w.end(), 0.0F);
+  stream.normals(first, w);
   for (std::size_t l = 0; l < shape.layers(); ++l) {
     const auto in = static_cast<double>(shape.inputs(l)), out = static_cast<double>(shape.outputs(l));
     const bool relu = l + 1 < shape.layers() &&
                       (shape.activation == Activation::relu || shape.activation == Activation::leaky_relu);
     const auto scale = static_cast<float>(std::sqrt(relu ? 2.0 / in : 2.0 / (in + out)));
-    for (std::size_t j = shape.weight_offset(l); j < shape.bias_offset(l); ++j) w[j] = scale * normals[j];
+    for (std::size_t j = shape.weight_offset(l); j < shape.bias_offset(l); ++j) w[j] *= scale;
+    for (std::size_t j = shape.bias_offset(l); j < shape.weight_offset(l + 1); ++j) w[j] = 0;
   }
 }
 
