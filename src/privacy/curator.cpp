@@ -186,7 +186,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
                                    scale, s.query.smallest_scale));
   verify(kernel.one_hot || !s.query.one_hot, "a query of unit vectors takes kernels that count");
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
-  s.sum.clear(s.query.lattice_at(scale));
+  s.sum.clear(s.query.at(batch.step_).lattice_at(scale));
   {
     const Stopwatch watch(timing_.kernels);
     const InPhase phase(Phase::kernels);
