@@ -17,9 +17,10 @@ constexpr std::size_t rows_at_once = 256;    // of a product: its operands stay 
 constexpr double largest_condition = 1e6;    // that two passes repair to rounding
 constexpr std::uint32_t most_attempts = 64;  // each fails with probability below 1e-2
 
+// A frame that is made again and again gains nothing from long tiles.
 std::size_t rows_of_tile(std::size_t dim, std::size_t count, std::size_t bytes) {
-  const std::size_t fit = std::max<std::size_t>(rows_at_once, bytes / (count * sizeof(double)));
-  return fit >= dim ? dim : fit / rows_at_once * rows_at_once;
+  const std::size_t fit = bytes / (count * sizeof(double));
+  return fit >= dim ? dim : std::min(dim, std::max(rows_at_once, fit / 8 / rows_at_once * rows_at_once));
 }
 
 /// R (upper, positive diagonal) with R^T R = A, in place of the upper part of A (K x stride). False if A is not

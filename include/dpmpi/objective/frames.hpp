@@ -27,8 +27,9 @@ enum class DirectionLaw {
 class Frames {
  public:
   /// `count` = K directions of `dim` = d coordinates; stiefel: K <= d. `key` is public but, where privacy rests on
-  /// the directions being random, must be drawn after the data is fixed. Memory: `tile_bytes` for a tile (if the
-  /// d x K frame fits, all of it is one tile, formed once a step), and a few K x K matrices. Throws ConfigError.
+  /// the directions being random, must be drawn after the data is fixed. Memory: `tile_bytes` for the d x K frame
+  /// if it fits (all of it is then one tile, formed once a step), else an eighth of that for a tile, and a few K x
+  /// K matrices. Throws ConfigError.
   Frames(DirectionLaw law, std::size_t dim, std::size_t count, std::uint64_t key,
          std::size_t tile_bytes = std::size_t{32} << 20);
 
