@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iostream>
 
 #include <fmt/format.h>
@@ -72,6 +73,11 @@ int run_generate(const std::vector<std::string>& words) {
   Options options("generate");
   generate_options.declare(options);
   read_flags(words, options, {"output"}, "generate");
+  for (const std::string& file : {generate_options.output, generate_options.eval_output}) {
+    std::error_code failed;  // the writer says so, with the file's name
+    if (const auto folder = std::filesystem::path(file).parent_path(); !folder.empty())
+      std::filesystem::create_directories(folder, failed);
+  }
   generate(generate_options);
   fmt::print("wrote {} records to {}\n", generate_options.records, generate_options.output);
   return 0;

@@ -165,7 +165,7 @@ void GenerateOptions::declare(Options& options) {
   options.add("probability", probability, "two-point: share of the records that are not zero",
               Range{.low = 0, .high = 1, .high_open = false});
   options.add("seed", seed, "Public seed: the data are a function of it", Range::non_negative());
-  options.add("output", output, "File for the training records");
+  options.add("output", output, "File for the training records; its folder is made if it is missing");
   options.add("eval_output", eval_output, "File for the evaluation records; empty: the output's name with -eval");
   options.add("format", format, "File format; auto goes by the output's extension",
               {"auto", "csv", "libsvm", "native"});

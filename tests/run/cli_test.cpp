@@ -29,6 +29,8 @@ class Cli : public ::testing::Test {
   static void SetUpTestSuite() {
     fs::remove_all(folder());
     fs::create_directories(folder());
+    ASSERT_EQ(dpmpi("generate --records 10 --output " + folder() + "/new/folder/t.csv").code, 0);
+    ASSERT_TRUE(fs::exists(folder() + "/new/folder/t-eval.csv"));
     ASSERT_EQ(dpmpi("generate --output " + folder() + "/t.csv --records 2000 --eval-records 500").code, 0);
     std::ofstream(folder() + "/base.ini")
         << "[data]\ntrain = t.csv\neval = t-eval.csv\nblocks = 4\n[method]\nbatch = 100\nepochs = 5\nrate = 2\n"
