@@ -74,7 +74,8 @@ TEST(SparseSoftmax, LabelsOutsideTheClassesCountForNothing) {
   SparseSoftmax objective({5, Storage::sparse_f32, 1}, 3);
   Records records = random_records({Storage::sparse_f32, 2, 5, 1, LabelKind::class_, 3});
   records.label = {-1, 3};
-  objective.prepare(std::vector<float>(objective.dim(), 0.1F));
+  const std::vector<float> w(objective.dim(), 0.1F);
+  objective.prepare(w);
   EXPECT_TRUE(std::isnan(loss_of(objective, records, 0)));
   for (std::size_t i : {0U, 1U}) EXPECT_TRUE(all_zero(contribution(objective, records, i, {.clip = 1}, {20})));
 }

@@ -227,8 +227,9 @@ TEST(Glm, BoundHoldsForExtremeRecords) {
       update_norm(records, i);
     }
     const auto objective = make("squared", {7, storage, 0});
-    for (float w : {0.0F, 1e-20F, 1.0F, 1e20F}) {
-      objective->prepare(std::vector<float>(7, w));
+    for (float size : {0.0F, 1e-20F, 1.0F, 1e20F}) {
+      const std::vector<float> w(7, size);
+      objective->prepare(w);
       for (double clip : {1e-6, 1.0, 1e3})
         check_norm_bound(*objective, records, clip, Kernel::gradient, Clipping::flat,
                          objective->gradient_slack().clip, false);

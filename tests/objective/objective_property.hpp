@@ -455,7 +455,6 @@ inline void check_tiny_differences(const PropertyCase& c) {
   for (std::size_t i = 0; i < std::min<std::size_t>(c.records.count, 12); ++i) {
     if (std::isnan(c.records.label[i])) continue;
     c.objective.prepare_pair(away, c.w);
-    const std::vector<double> coarse = fine_contribution(c.objective, c.records, i, 1);
     std::vector<double> expected = fine_contribution(c.objective, c.records, i, 1, Kernel::difference);
     for (double& x : expected) x /= 2048;
     double tolerance = 0.02;
