@@ -93,6 +93,23 @@ void read_baseline(benchmark::State& state) {
   state.counters["best bytes/s"] = best;
 }
 
+/// Times passes over `rows` rows of the records.
+template <class OnePass>
+void measure(benchmark::State& state, const Records& r, std::size_t rows, OnePass one_pass) {
+  const bool in_memory = r.f32.size() > std::size_t{1} << 25;
+  const double limit = in_memory ? read_bandwidth(r) : 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    one_pass();
+    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  const double rate = static_cast<double>(rows) / best, bandwidth = rate * static_cast<double>(bytes_per_row(r));
+  state.counters["rows/s"] = rate;
+  state.counters["bytes/s"] = bandwidth;
+  if (in_memory) state.counters["share"] = bandwidth / std::max(limit, read_bandwidth(r));
+}
+
 enum class Pass { gradients, differences, losses, directions };
 
 void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count, std::size_t features,
@@ -105,10 +122,7 @@ void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count
   const Lattice lattice = Lattice::choose(objective.dim(), 1.0, 0.0, count);
   LatticeAccumulator sum(objective.dim(), lattice, 1.01);
   std::vector<double> out(objective.micro_batch_rows() * std::max<std::size_t>(K, 1));
-  const bool in_memory = r.f32.size() > std::size_t{1} << 25;
-  double limit = in_memory ? read_bandwidth(r) : 0, best = std::numeric_limits<double>::infinity();
-  for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
+  measure(state, r, index.size(), [&] {
     sum.clear();
     objective.prepare_pair(w, v);
     for (std::size_t i = 0; i < index.size(); i += objective.micro_batch_rows()) {
@@ -130,19 +144,11 @@ void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count
     }
     benchmark::DoNotOptimize(sum.totals().data());
     benchmark::DoNotOptimize(out.data());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  const double rate = static_cast<double>(index.size()) / best,
-               bandwidth = rate * static_cast<double>(bytes_per_row(r));
-  state.counters["rows/s"] = rate;
-  state.counters["bytes/s"] = bandwidth;
-  if (in_memory) state.counters["share"] = bandwidth / std::max(limit, read_bandwidth(r));
+  });
 }
 
-enum class Steps { explicit_, proximal, gradients };
-
 /// One pass of clamped steps in double over all records: margins, coefficients, lattice sums of 64 bits.
-void clamped(benchmark::State& state, Steps kind, std::unique_ptr<ScalarLoss> (*loss)(), Storage storage,
+void clamped(benchmark::State& state, StepMode mode, std::unique_ptr<ScalarLoss> (*loss)(), Storage storage,
              std::size_t count, std::size_t features) {
   const Records r = make_records(storage, count, features);
   const auto index = row_list(r);
@@ -151,24 +157,14 @@ void clamped(benchmark::State& state, Steps kind, std::unique_ptr<ScalarLoss> (*
   const std::vector<double> x(objective.dim(), 0.01);
   const double cap = 0.5;
   LatticeAccumulator sum(objective.dim(), Lattice::finest(cap, 0, count), cap * 1.01, 0, Width::int64);
-  const bool in_memory = r.f32.size() > std::size_t{1} << 25;
-  double limit = in_memory ? read_bandwidth(r) : 0, best = std::numeric_limits<double>::infinity();
-  for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
+  measure(state, r, index.size(), [&] {
     sum.clear();
-    const StepMode mode = kind == Steps::explicit_ ? StepMode::explicit_ : StepMode::proximal;
-    const Kernel kernel = kind == Steps::gradients ? steps.gradients(x) : steps.steps(x, {mode, 0.5});
+    const Kernel kernel = steps.steps(x, {mode, 0.5});
     for (std::size_t i = 0; i < index.size(); i += 512)
       kernel(Rows{r, std::span(index).subspan(i, std::min<std::size_t>(512, index.size() - i))}, {.clip = cap},
              sum);
     benchmark::DoNotOptimize(sum.totals().data());
-    best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  const double rate = static_cast<double>(index.size()) / best,
-               bandwidth = rate * static_cast<double>(bytes_per_row(r));
-  state.counters["rows/s"] = rate;
-  state.counters["bytes/s"] = bandwidth;
-  if (in_memory) state.counters["share"] = bandwidth / std::max(limit, read_bandwidth(r));
+  });
 }
 
 constexpr Storage floats = Storage::dense_f32, bytes = Storage::dense_u8, sparse = Storage::sparse_f32;
@@ -187,15 +183,14 @@ BENCHMARK_CAPTURE(pass, dense_u8_784_differences, Pass::differences, bytes, 6000
 BENCHMARK_CAPTURE(pass, dense_u8_784_K16, Pass::directions, bytes, 60000, 784, 1, 16)->Unit(unit);
 BENCHMARK_CAPTURE(pass, sparse_123_gradients, Pass::gradients, sparse, 32561, 123, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, sparse_123_K16, Pass::directions, sparse, 32561, 123, 1, 16)->Unit(unit);
-BENCHMARK_CAPTURE(clamped, f32_1000_explicit, Steps::explicit_, logistic_loss, floats, 60000, 1000)->Unit(unit);
-BENCHMARK_CAPTURE(clamped, f32_1000_proximal, Steps::proximal, logistic_loss, floats, 60000, 1000)->Unit(unit);
-BENCHMARK_CAPTURE(clamped, f32_1000_gradients, Steps::gradients, absolute_loss, floats, 60000, 1000)->Unit(unit);
-BENCHMARK_CAPTURE(clamped, f32_100_million_explicit, Steps::explicit_, logistic_loss, floats, 1000000, 100)
+BENCHMARK_CAPTURE(clamped, f32_1000_explicit, StepMode::explicit_, logistic_loss, floats, 60000, 1000)->Unit(unit);
+BENCHMARK_CAPTURE(clamped, f32_1000_proximal, StepMode::proximal, logistic_loss, floats, 60000, 1000)->Unit(unit);
+BENCHMARK_CAPTURE(clamped, f32_100_million_explicit, StepMode::explicit_, logistic_loss, floats, 1000000, 100)
     ->Unit(unit);
-BENCHMARK_CAPTURE(clamped, f32_100_million_proximal, Steps::proximal, logistic_loss, floats, 1000000, 100)
+BENCHMARK_CAPTURE(clamped, f32_100_million_proximal, StepMode::proximal, logistic_loss, floats, 1000000, 100)
     ->Unit(unit);
-BENCHMARK_CAPTURE(clamped, u8_784_explicit, Steps::explicit_, logistic_loss, bytes, 60000, 784)->Unit(unit);
-BENCHMARK_CAPTURE(clamped, sparse_123_explicit, Steps::explicit_, logistic_loss, sparse, 32561, 123)->Unit(unit);
+BENCHMARK_CAPTURE(clamped, u8_784_explicit, StepMode::explicit_, logistic_loss, bytes, 60000, 784)->Unit(unit);
+BENCHMARK_CAPTURE(clamped, sparse_123_explicit, StepMode::explicit_, logistic_loss, sparse, 32561, 123)->Unit(unit);
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "dpmpi/method/heavy_tail_one_pass.hpp"
 #include "dpmpi/method/heavy_tail_printed.hpp"
 #include "dpmpi/method/method.hpp"
+#include "dpmpi/method/released_point.hpp"
 #include "dpmpi/objective/glm_losses.hpp"
 #include "dpmpi/objective/glm_steps.hpp"
 #include "dpmpi/privacy/gdp.hpp"
@@ -116,45 +117,42 @@ class HtGlm final : public Method {
            "the phases are those of the plan");
     steps_ = std::make_unique<ClampedSteps>(objective);
     mode_of_run_ = steps_for(objective);
-    x_.assign(query_.dim, 0.0), state_.assign(2 * query_.dim, 0.0);
-    published_.assign(query_.dim, 0.0F);
+    point_.start(std::vector<float>(query_.dim));
+    state_.assign(2 * query_.dim, 0.0);
   }
 
   // A phase: from x, the average of the points before each step. What is released is that average with noise.
   void step(Curator& curator, std::uint64_t i) override {
     const OnePassPhase& p = plan_.phases[i];
     auto average = curator.relay(query_, i, [&](RelayPhase& phase, std::span<double> result) {
-      std::ranges::copy(x_, state_.begin());
+      std::ranges::copy(point_.x, state_.begin());
       std::ranges::fill(sum(), 0.0);
       p.batch == 1 ? walk(phase, p) : go_in_batches(phase, p);
       for (std::size_t j = 0; j < result.size(); ++j) result[j] = sum()[j] / real(p.steps);
     });
     const auto noisy = curator.release_exact(std::move(average));
-    std::ranges::copy(noisy, x_.begin());
-    project(ball(), x_);
-    for (std::size_t j = 0; j < x_.size(); ++j) published_[j] = static_cast<float>(x_[j]);
+    std::ranges::copy(noisy, point_.x.begin());
+    project(ball(), point_.x);
+    point_.publish();
   }
 
-  std::span<const float> iterate() const override { return published_; }
-  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(x_)); }
-  void archive(Archive& archive) override {
-    archive.field("x", x_);
-    archive.field("published", published_);
-  }
+  std::span<const float> iterate() const override { return point_.published(); }
+  std::span<const std::byte> replicated() const override { return point_.replicated(); }
+  void archive(Archive& archive) override { point_.archive(archive); }
 
  private:
   Ball ball() const { return {{}, radius_}; }
-  std::span<double> point() { return std::span(state_).first(x_.size()); }
-  std::span<double> sum() { return std::span(state_).last(x_.size()); }
+  std::span<double> point() { return std::span(state_).first(query_.dim); }
+  std::span<double> sum() { return std::span(state_).last(query_.dim); }
   static double change(Adjacency adjacency) { return adjacency == Adjacency::replace_one ? 2 : 1; }
 
   // x <- Pi(x - (sum of c a over the batch) / B), B a constant.
   void go_in_batches(RelayPhase& phase, const OnePassPhase& p) {
     for (std::uint64_t t = 0; t < p.steps; ++t) {
-      for (std::size_t j = 0; j < x_.size(); ++j) sum()[j] += point()[j];
+      for (std::size_t j = 0; j < query_.dim; ++j) sum()[j] += point()[j];
       const auto total = phase.sum(t * p.batch, (t + 1) * p.batch, {p.step * p.clip},
                                    steps_->steps(point(), {mode_of_run_, p.step}));
-      for (std::size_t j = 0; j < x_.size(); ++j) point()[j] -= total[j] / real(p.batch);
+      for (std::size_t j = 0; j < query_.dim; ++j) point()[j] -= total[j] / real(p.batch);
       project(ball(), point());
     }
   }
@@ -164,7 +162,7 @@ class HtGlm final : public Method {
     const L2Bound cap{p.step * p.clip};
     const Lattice lattice = lattice_of(cap.clip, 1);
     phase.walk(state_, [&](const Rows& record, std::span<double> state) {
-      const auto x = state.first(x_.size()), total = state.last(x_.size());
+      const auto x = state.first(query_.dim), total = state.last(query_.dim);
       for (std::size_t j = 0; j < x.size(); ++j) total[j] += x[j];
       steps_->walk(record, {mode_of_run_, p.step}, cap, lattice, x);
       project(ball(), x);
@@ -236,8 +234,8 @@ class HtGlm final : public Method {
   Query query_;
   std::unique_ptr<ClampedSteps> steps_;
   StepMode mode_of_run_ = StepMode::proximal;
-  std::vector<double> x_, state_;  ///< released; within a phase the point and the sum of points, which stay there
-  AlignedVector<float> published_;
+  ReleasedPoint point_;
+  std::vector<double> state_;  ///< within a phase: its point and the sum of its points, which stay there
 };
 
 const MethodRegistration ht_glm{{"ht-glm",

@@ -18,6 +18,7 @@
 #include "dpmpi/method/heavy_tail_options.hpp"
 #include "dpmpi/method/heavy_tail_output.hpp"
 #include "dpmpi/method/heavy_tail_strong.hpp"
+#include "dpmpi/method/released_point.hpp"
 #include "dpmpi/objective/glm_steps.hpp"
 
 namespace dpmpi {
@@ -114,11 +115,10 @@ class HtKnownLipschitz final : public Method {
     query_ = queries.at(0);
     steps_ = std::make_unique<ClampedSteps>(objective);
     solver_ = std::make_unique<CertifiedMinimum>(objective.dim());
-    published_.assign(objective.dim(), 0.0f);
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(seed_), "start point"), published_);
-    x_.assign(published_.begin(), published_.end());
-    origin_ = at_ = x_;
-    std::vector<float> decay(x_.size()), ones(x_.size(), 1.0f);
+    std::vector<float> first(objective.dim()), decay(objective.dim()), ones(objective.dim(), 1.0f);
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(seed_), "start point"), first);
+    point_.start(first);
+    origin_ = at_ = point_.x;
     objective.add_regularizer_gradient(ones, decay);
     decay_.assign(decay.begin(), decay.end());
   }
@@ -132,17 +132,14 @@ class HtKnownLipschitz final : public Method {
       solver_->run(gradient, 1 / phase.smoothing + phase.lambda + objective_->l2, phase.tolerance, z);
     });
     const auto noisy = curator.release_exact(std::move(minimiser));
-    for (std::size_t j = 0; j < x_.size(); ++j) x_[j] += noisy[j];
-    project({origin_, moments_.radius()}, x_);
-    std::ranges::transform(x_, published_.begin(), [](double v) { return static_cast<float>(v); });
+    for (std::size_t j = 0; j < noisy.size(); ++j) point_.x[j] += noisy[j];
+    project({origin_, moments_.radius()}, point_.x);
+    point_.publish();
   }
 
-  std::span<const float> iterate() const override { return published_; }
-  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(x_)); }
-  void archive(Archive& archive) override {
-    archive.field("x", x_);
-    archive.field("published", published_);
-  }
+  std::span<const float> iterate() const override { return point_.published(); }
+  std::span<const std::byte> replicated() const override { return point_.replicated(); }
+  void archive(Archive& archive) override { point_.archive(archive); }
 
  private:
   Schedule schedule(const PublicFacts& facts) const {
@@ -213,7 +210,7 @@ class HtKnownLipschitz final : public Method {
   double gradient_of(RelayPhase& part, const Phase& phase, std::span<const double> z, std::span<double> g) {
     double square = 0;
     for (std::size_t j = 0; j < z.size(); ++j) {
-      at_[j] = x_[j] + z[j];
+      at_[j] = point_.x[j] + z[j];
       square += at_[j] * at_[j];
     }
     const double h = phase.smoothing, per_record = 1 / (h * static_cast<double>(phase.records));
@@ -233,9 +230,9 @@ class HtKnownLipschitz final : public Method {
   Query query_;
   std::unique_ptr<ClampedSteps> steps_;
   std::unique_ptr<CertifiedMinimum> solver_;
-  std::vector<double> x_, origin_, at_;
+  ReleasedPoint point_;
+  std::vector<double> origin_, at_;
   std::vector<double> decay_;  // of the public regulariser: l2, but 0 for the bias
-  AlignedVector<float> published_;
 };
 
 const MethodRegistration ht_known_lipschitz{

@@ -69,57 +69,41 @@ ClampedSteps::ClampedSteps(const Objective& objective)
     : objective_(objective), phi_(link_of(objective)), sweeps_(std::make_unique<RowSweeps>()) {}
 ClampedSteps::~ClampedSteps() = default;
 
-void ClampedSteps::check(StepMode mode, double step) const {
-  if (!has_steps(objective_, mode))
+void ClampedSteps::check(const StepRule& rule) const {
+  if (!has_steps(objective_, rule.mode))
     throw ConfigError("explicit steps need a loss whose second derivative is bounded: take proximal steps");
-  if (!(step > 0 && step <= 1e100)) throw ConfigError(fmt::format("a step of {}: it must be in (0, 1e100]", step));
+  if (!(rule.step > 0 && rule.step <= 1e100))
+    throw ConfigError(fmt::format("a step of {}: it must be in (0, 1e100]", rule.step));
 }
 
 Kernel ClampedSteps::steps(std::span<const double> x, const StepRule& rule) {
-  check(rule.mode, rule.step);
-  return kernel(x, rule.mode == StepMode::explicit_ ? Kind::explicit_ : Kind::proximal, rule.step);
-}
-
-Kernel ClampedSteps::gradients(std::span<const double> x) { return kernel(x, Kind::gradient, 1); }
-
-Kernel ClampedSteps::gradient_errors(std::span<const double> x) {
-  set_point(x);
-  point_norm_ = std::sqrt(squared_norm(x.data(), x.size()));
-  return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add_errors(rows, bound, sum); };
-}
-
-void ClampedSteps::set_point(std::span<const double> x) {
+  check(rule);
   verify(x.size() == objective_.dim(), "a point of another dimension");
   // So large that no projected iterate meets it, so small that no margin overflows.
   verify(std::all_of(x.begin(), x.end(), [](double v) { return std::abs(v) <= 1e150; }),
          "a point of size <= 1e150");
   sweeps_->set_point(x);
-}
-
-Kernel ClampedSteps::kernel(std::span<const double> x, Kind kind, double step) {
-  set_point(x);
-  kind_ = kind;
-  step_ = step;
+  rule_ = rule;
   return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); };
 }
 
 /// From margins to multiples of records on the lattice.
 struct ClampedSteps::Coefficients {
   const ScalarLoss& phi;
-  Kind kind;
-  double step, cap;
+  StepRule rule;
+  double cap;
   Lattice lattice;
 
   LatticeFactors operator()(const Records& records, const Tile& tile, TileOf& margin) const {
     const TileData data = data_of(records, tile, cap);
     for (std::size_t r = 0; r < tile_rows; ++r) margin[r] = data.limit[r] > 0 ? margin[r] : 0;
     TileOf c;
-    if (kind == Kind::proximal) {
-      phi.proximal(margin, data.weight, data.label, step, data.limit, c);
+    if (rule.mode == StepMode::proximal) {
+      phi.proximal(margin, data.weight, data.label, rule.step, data.limit, c);
     } else {
       phi.slopes(margin, data.label, c);
-      if (kind == Kind::explicit_)
-        for (std::size_t r = 0; r < tile_rows; ++r) c[r] *= std::min(step, 1 / (phi.curvature() * data.weight[r]));
+      for (std::size_t r = 0; r < tile_rows; ++r)
+        c[r] *= std::min(rule.step, 1 / (phi.curvature() * data.weight[r]));
     }
     LatticeFactors factors;
     factors.shift = shift_of(cap, lattice);
@@ -135,7 +119,7 @@ struct ClampedSteps::Coefficients {
 
 void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   verify(bound.clipping == Clipping::flat && sum.dim() == objective_.dim(), "one bound for all parameters");
-  const Coefficients coefficients{phi_, kind_, step_, bound.clip, sum.lattice()};
+  const Coefficients coefficients{phi_, rule_, bound.clip, sum.lattice()};
   const std::size_t at_once = std::min(tile_rows, sum.rows_at_once());
   const auto tile_at = [&](std::size_t first) {
     Tile tile = Tile::of(rows, first);
@@ -161,47 +145,15 @@ void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulato
   }
 }
 
-void ClampedSteps::add_errors(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  verify(sum.dim() == 1 && sum.wide() != nullptr, "one sum of 64 bits");
-  const double margin_error = (static_cast<double>(objective_.dim()) + 16) * 0x1p-53 * point_norm_;
-  const double scale = sum.lattice().scale();
-  TileOf margin, low, high, at_low, at_high;
-  for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
-    const Tile tile = Tile::of(rows, first);
-    const TileData data = data_of(rows.records, tile, bound.clip);
-    sweeps_->load(rows.records, tile, Tile::of(rows, first + tile_rows));
-    sweeps_->margins(margin);
-    for (std::size_t r = 0; r < tile_rows; ++r) {
-      const double at = data.limit[r] > 0 ? margin[r] : 0;
-      // The last term: the ends themselves are rounded.
-      const double off = margin_error * std::sqrt(data.weight[r]) + 0x1p-52 * std::abs(at);
-      low[r] = at - off;
-      high[r] = at + off;
-    }
-    phi_.slopes(low, data.label, at_low);
-    phi_.slopes(high, data.label, at_high);
-    sum.begin(tile.count);
-    for (std::size_t r = 0; r < tile.count; ++r) {
-      const double limit = data.limit[r];
-      if (limit == 0) continue;
-      // Slopes are computed to a few roundings.
-      const double width = std::clamp(at_high[r], -limit, limit) - std::clamp(at_low[r], -limit, limit);
-      const double error = std::min((width + 0x1p-48 * limit) * std::sqrt(data.weight[r]), 2 * bound.clip);
-      sum.wide()[0] += static_cast<std::int64_t>(std::ceil(error * scale));
-    }
-  }
-}
-
 void ClampedSteps::walk(const Rows& row, const StepRule& rule, const L2Bound& bound, const Lattice& lattice,
                         std::span<double> x) const {
-  check(rule.mode, rule.step);
+  check(rule);
   verify(row.size() == 1 && x.size() == objective_.dim(), "one record and a point of its dimension");
   const Tile tile = Tile::of(row, 0);
   sweeps_->load(row.records, tile, Tile{});
   TileOf margin = {};
   margin[0] = sweeps_->margin(x);
-  const Kind kind = rule.mode == StepMode::explicit_ ? Kind::explicit_ : Kind::proximal;
-  const Coefficients coefficients{phi_, kind, rule.step, bound.clip, lattice};
+  const Coefficients coefficients{phi_, rule, bound.clip, lattice};
   sweeps_->subtract(coefficients(row.records, tile, margin), lattice.quantum(), x);
 }
 

@@ -55,7 +55,7 @@ int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm)
   return PMPI_Bcast(data, count, type, root, comm);
 }
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  dpmpi::testing::traffic.other += dpmpi::testing::sent(from, count, type);
+  dpmpi::testing::traffic.other += dpmpi::testing::sent(from == MPI_IN_PLACE ? to : from, count, type);
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
 }

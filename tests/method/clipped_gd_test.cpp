@@ -215,14 +215,8 @@ TEST(ClippedGd, ResumesWithTheChosenClip) {
   whole.run();
   Trial first = start(1);
   first.run(3);
-  Archive saved;
-  first.method->archive(saved);
   Trial second = start(1);
-  second.run(3);  // its ledger covers the steps
-  Archive restored(saved.bytes());
-  second.method->archive(restored);
-  restored.finish();
-  second.curator->resume_at(3);
+  second.resume(first);
   second.run();
   EXPECT_EQ(second.iterate(), whole.iterate());
   EXPECT_THROW(second.method->step(*second.curator, 0), PrivacyError) << "the choice cannot be made again";

@@ -289,8 +289,11 @@ TEST(HtGlm, ResumesWithTheSameNoiseOnTheSameValues) {
                                                 resumed.objective->micro_batch_rows(), SecretKey::from_seed(1));
     resumed.curator->record_in(*resumed.ledger);
     resumed.curator->resume_at(1);
+    resumed.plan();
+    resumed.method->start(*resumed.objective, resumed.queries, resumed.steps);
     Archive reader(bytes);
     resumed.method->archive(reader);
+    reader.finish();
     resumed.run();
     EXPECT_EQ(released(resumed), released(whole));
     EXPECT_EQ(resumed.ledger->events(), whole.ledger->events());

@@ -267,11 +267,7 @@ TEST(HtKnownLipschitz, KeepsNothingOfAPhaseButItsRelease) {
     for (std::size_t j = 0; j < 2; ++j) EXPECT_EQ(first.iterate()[j], static_cast<float>(x[j]));
     EXPECT_LT(saved.bytes().size(), 200u) << "two points of two numbers and their names";
     Trial second = start();
-    second.run(stop);
-    Archive restored(saved.bytes());
-    second.method->archive(restored);
-    restored.finish();
-    if (stop > 0) second.curator->resume_at(stop);
+    second.resume(first);
     second.run();
     EXPECT_EQ(second.iterate(), whole.iterate());
   }

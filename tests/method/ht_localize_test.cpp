@@ -220,14 +220,8 @@ TEST(HtLocalize, ResumesWhereItStopped) {
        {0ULL, 1ULL, 3ULL, 5ULL, 6ULL, static_cast<unsigned long long>(whole.steps) - 2}) {
     Trial first("ht-localize", options, 1.0, mean(), shard_of(rows));
     first.run(stop);
-    Archive saved;
-    first.method->archive(saved);
     Trial second("ht-localize", options, 1.0, mean(), shard_of(rows));
-    second.run(stop);
-    Archive restored(saved.bytes());
-    second.method->archive(restored);
-    restored.finish();
-    if (stop > 0) second.curator->resume_at(stop);
+    second.resume(first);
     second.run();
     EXPECT_EQ(second.iterate(), whole.iterate()) << stop;
   }

@@ -52,18 +52,22 @@ struct Trial {
   PublicFacts facts;
   std::vector<Query> queries;
   std::uint64_t steps = 0, next = 0;
+  std::string name;
+  std::map<std::string, std::string> options;
+  double multiplier;
   std::optional<Ledger> ledger;
   std::unique_ptr<Curator> curator;
 
-  Trial(const std::string& name, const std::map<std::string, std::string>& options, double multiplier,
+  Trial(std::string method_name, std::map<std::string, std::string> settings, double noise_multiplier,
         std::unique_ptr<Objective> f, Shard records, Adjacency adjacency = Adjacency::replace_one,
         std::uint64_t key = 1)
-      : shard(std::move(records)), objective(std::move(f)), method(make_method(name, options)) {
+      : shard(std::move(records)),
+        objective(std::move(f)),
+        name(std::move(method_name)),
+        options(std::move(settings)),
+        multiplier(noise_multiplier) {
     facts = {shard.facts, objective.get(), adjacency, multiplier > 0 ? 1 / multiplier : 1};
-    for (const auto& spec : method->queries(facts, multiplier))
-      queries.push_back(
-          Query::declare(spec, static_cast<std::uint32_t>(queries.size()), adjacency, shard.facts.records));
-    steps = method->steps(facts);
+    plan();
     const std::string path = ::testing::TempDir() + "trial_" + name + ".jsonl";
     std::filesystem::remove(path);
     ledger.emplace(Ledger::create(path, {adjacency, shard.facts.records}));
@@ -71,6 +75,27 @@ struct Trial {
         std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(key));
     curator->record_in(*ledger);
     method->start(*objective, queries, steps);
+  }
+  /// A method that has not started yet, and its queries.
+  void plan() {
+    method = make_method(name, options);
+    queries.clear();
+    for (const auto& spec : method->queries(facts, multiplier))
+      queries.push_back(
+          Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, shard.facts.records));
+    steps = method->steps(facts);
+  }
+  /// Goes on where another trial of the same settings stands, with a method that knows of it what its archive says.
+  void resume(Trial& stopped) {
+    run(stopped.next);  // so that the ledger covers the steps
+    plan();
+    method->start(*objective, queries, steps);
+    Archive saved;
+    stopped.method->archive(saved);
+    Archive restored(saved.bytes());
+    method->archive(restored);
+    restored.finish();
+    if (next > 0) curator->resume_at(next);
   }
   void run(std::uint64_t count) {
     for (; count > 0; --count) method->step(*curator, next++);

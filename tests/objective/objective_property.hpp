@@ -37,12 +37,6 @@ struct PropertyCase {
 
 enum class Kernel { gradient, difference };
 
-inline std::vector<std::uint32_t> all_rows(const Records& r) {
-  std::vector<std::uint32_t> index(r.count);
-  std::iota(index.begin(), index.end(), 0U);
-  return index;
-}
-
 inline std::vector<double> widened(std::span<const float> w) { return {w.begin(), w.end()}; }
 
 inline double norm_of(std::span<const double> x) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
 #include <vector>
@@ -134,6 +135,12 @@ inline bool spoil_feature(Records& r, std::size_t i, float bad) {
   }
   update_norm(r, i);
   return true;
+}
+
+inline std::vector<std::uint32_t> all_rows(const Records& r) {
+  std::vector<std::uint32_t> index(r.count);
+  std::iota(index.begin(), index.end(), 0U);
+  return index;
 }
 
 }  // namespace dpmpi::test

@@ -11,6 +11,7 @@
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/privacy/curator.hpp"
 #include "method/trial.hpp"
+#include "privacy/part_world.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
 
@@ -152,6 +153,40 @@ TEST(Traffic, AMinMaxRoundSendsItsQueriesAndNoMore) {
     expect_round(comm, "auc", {784, Storage::dense_f32, 1},
                  {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}}, 1871896, 8);
     expect_round(comm, "td", {9, Storage::dense_f32, 1}, {}, 2408, 2408);
+  });
+}
+
+// A29 of the methods in phases: d words to all ranks for each sum, the state once from rank to rank for a walk, and
+// d words down with a flag for the release; no record is in any message.
+TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
+  constexpr std::uint64_t d = 6, sums = 5, flag = 8;
+  const QuerySpec spec{
+      .name = "phase",
+      .dim = d,
+      .sampling = Disjoint{.parts = {{200, 1, 1}, {200, 1, 1}}, .places = Disjoint::Places::by_block},
+      .noise_multiplier = 1,
+      .steps = 2,
+      .relay = Relay{.range = 1000}};
+  testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+    testing::PartWorld world(spec, Adjacency::add_remove, 1, comm);
+    testing::watched.clear();
+    for (const Block& block : world.shard.blocks)
+      for (std::size_t i = 0; i < block.records.count; ++i)
+        testing::watched.push_back(
+            {std::string(reinterpret_cast<const char*>(block.records.row_f32(i)), d * sizeof(float))});
+    world.relay(0, [](RelayPhase&, std::span<double>) {});  // the first one shares what a window of steps needs
+    testing::traffic = {};
+    world.relay(1, [&](RelayPhase& phase, std::span<double> result) {
+      for (std::uint64_t i = 0; i < sums; ++i) phase.sum(40 * i, 40 * (i + 1), {1}, testing::unit_features());
+      phase.walk(result, [](const Rows&, std::span<double>) {});
+    });
+    EXPECT_EQ(testing::traffic.other, sums * 8 * d + flag) << "a stop is agreed upon";
+    EXPECT_GE(testing::traffic.up, 8 * d) << "the state, to the next rank";
+    EXPECT_LE(testing::traffic.up, 8 * d + 8) << "and how long it is";
+    EXPECT_EQ(testing::traffic.down, 8 * d + 8 * (d + 1)) << "the state after the walk, and the release";
+    for (const auto& record : testing::watched) EXPECT_FALSE(record.seen);
+    testing::watched.clear();
+    comm.barrier();
   });
 }
 

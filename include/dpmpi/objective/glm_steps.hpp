@@ -47,15 +47,6 @@ class ClampedSteps {
   /// it. Throws ConfigError where has_steps is false. Local; allocates only at the first call.
   Kernel steps(std::span<const double> x, const StepRule& rule);
 
-  /// The same with c = phi'(<a, x>) and bound.clip = C: the sum of gradients of the C-Lipschitz envelopes.
-  Kernel gradients(std::span<const double> x);
-
-  /// The sum, in one dimension, of bounds on how far the contributions of gradients() are from exact ones before
-  /// they are rounded to its lattice: what a certificate of a small gradient has to add. A margin that is wrong by
-  /// delta leaves phi' between its values at both ends, clamped, because phi is convex; kinks are covered.
-  /// bound.clip = C as there; a term is at most 2 C, rounded up. Secret like the sum itself.
-  Kernel gradient_errors(std::span<const double> x);
-
   /// x -= c a for one row, the same bits as x - (sum of steps() over this row): the sum's exact value is
   /// subtracted in double. Local; allocates nothing.
   void walk(const Rows& row, const StepRule& rule, const L2Bound& bound, const Lattice& lattice,
@@ -66,19 +57,14 @@ class ClampedSteps {
   double error(const StepRule& rule, double radius, double cap, const Lattice& lattice) const;
 
  private:
-  enum class Kind { explicit_, proximal, gradient };
   struct Coefficients;
-  Kernel kernel(std::span<const double> x, Kind kind, double step);
-  void check(StepMode mode, double step) const;
-  void set_point(std::span<const double> x);
+  void check(const StepRule& rule) const;
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
-  void add_errors(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
 
   const Objective& objective_;
   const ScalarLoss& phi_;
   std::unique_ptr<RowSweeps> sweeps_;
-  Kind kind_ = Kind::proximal;
-  double step_ = 0, point_norm_ = 0;
+  StepRule rule_;
   AlignedVector<std::int64_t> tile_sum_;  // for int32 accumulators
 };
 

@@ -1,0 +1,114 @@
+// Whole runs whose state is not noised between releases: what they leave on disk, and kills within a phase.
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "dpmpi/run/files.hpp"
+#include "support/run_folder.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Outcome;
+
+class PhasesRun : public testing::RunFolder {
+ protected:
+  void configure(const std::string& method) const {
+    std::ofstream(config_) << "[run]\ncheckpoint_every = 1\n[data]\nblocks = 4\ntrain = " << folder_
+                           << "/train.csv\neval = " << folder_ << "/train-eval.csv\n[method]\n"
+                           << method
+                           << "[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nseed = 5\ntrust = cluster\n";
+  }
+  std::string fresh(const std::string& run) const { return config_ + " run.dir=" + run; }
+
+  /// Ranks that outlive a killed one hold the directory for a moment.
+  static Outcome launch_when_free(int ranks, const std::string& fault, const std::string& what) {
+    Outcome outcome;
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      outcome = launch(ranks, fault, what);
+      if (!contains(outcome, "is in use by")) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return outcome;
+  }
+
+  /// Everything in a run directory but what a process writes about itself: who holds it, and when it began to load.
+  static std::map<std::string, std::string> content(const std::string& run) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(run))
+      if (entry.is_regular_file() && entry.path().filename() != "lock" && entry.path().filename() != "timing.jsonl")
+        files[entry.path().string()] = read_file(entry.path().string());
+    return files;
+  }
+};
+
+constexpr const char* batches = "name = ht-glm\nbatch = 8\nphases = 3\n";
+constexpr const char* walk = "name = ht-glm\nbatch = 1\nphases = 3\n";
+constexpr const char* solver = "name = ht-known-lipschitz\nphases = 2\nclip = 1\ncertificate = 0.01\n";
+
+// T13: a phase that was killed is begun again, on any number of ranks; the run ends with the bytes of one that was
+// left alone.
+TEST_F(PhasesRun, KilledPhasesBeginAgain) {
+  for (const char* method : {batches, walk, solver}) {
+    SCOPED_TRACE(method);
+    configure(method);
+    const std::string whole = folder_ + "/whole", killed = folder_ + "/killed";
+    fs::remove_all(whole);
+    fs::remove_all(killed);
+    ASSERT_EQ(launch(2, "none", fresh(whole)).code, 0);
+    EXPECT_NE(launch(3, "phase@1#1=kill", fresh(killed)).code, 0);
+    EXPECT_NE(launch_when_free(2, "release@0#2=kill", killed).code, 0);
+    EXPECT_FALSE(fs::exists(killed + "/certificate.json"));
+    EXPECT_EQ(launch_when_free(4, "none", killed).code, 0);
+    for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json"})
+      EXPECT_EQ(read_file(whole + "/" + name), read_file(killed + "/" + name)) << name;
+  }
+}
+
+// T3: however far a phase got before it was killed, what stands on disk is what stood there when it began.
+TEST_F(PhasesRun, NothingOfAPhaseIsOnDisk) {
+  for (const char* method : {batches, solver}) {
+    SCOPED_TRACE(method);
+    configure(method);
+    fs::remove_all(run_);
+    const auto first_phase = alone("release@0#1=kill", fresh(run_));
+    ASSERT_NE(first_phase.code, 0);
+    ASSERT_NE(alone("phase@0#1=kill", run_).code, 0);
+    const auto early = content(run_);
+    ASSERT_NE(alone("phase@0#4=kill", run_).code, 0);
+    EXPECT_EQ(content(run_), early);
+    EXPECT_GE(early.size(), 5u) << "config, plan, ledger, key and checkpoints are looked at";
+  }
+}
+
+// How long a phase takes depends on the records (the solver's iterations do).
+TEST_F(PhasesRun, TellNoTimes) {
+  configure(solver);
+  const Outcome outcome = alone("none", fresh(run_));
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "step 2/2")) << outcome.output;
+  for (const char* time : {"steps/s", " left", "done in"}) EXPECT_FALSE(contains(outcome, time)) << outcome.output;
+  const std::string times = read_file(run_ + "/timing.jsonl");
+  EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
+  EXPECT_NE(times.find(R"("phase":"load")"), times.npos);
+}
+
+// Every rank sees the state of a phase.
+TEST_F(PhasesRun, NeedTrustInEveryRank) {
+  configure(batches);
+  const Outcome refused = launch(2, "none", fresh(run_) + " privacy.trust=root");
+  EXPECT_EQ(refused.code, 4) << refused.output;
+  EXPECT_TRUE(contains(refused, "privacy.trust = cluster")) << refused.output;
+  EXPECT_FALSE(fs::exists(run_));
+  EXPECT_EQ(alone("none", fresh(run_) + " privacy.trust=root").code, 0);
+}
+
+}  // namespace
+}  // namespace dpmpi
