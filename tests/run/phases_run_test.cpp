@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/run/files.hpp"
+#include "support/process.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -91,7 +92,8 @@ TEST_F(PhasesRun, NothingOfAPhaseIsOnDisk) {
 // How long a phase takes depends on the records (the solver's iterations do).
 TEST_F(PhasesRun, TellNoTimes) {
   configure(solver);
-  const Outcome outcome = alone("none", fresh(run_));
+  const Outcome outcome = testing::run_command(std::string(DPMPI_PROGRAM) + " --config " + config_ +
+                                               " --set report.progress=lines --set run.dir=" + run_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, "step 2/2")) << outcome.output;
   for (const char* time : {"steps/s", " left", "done in"}) EXPECT_FALSE(contains(outcome, time)) << outcome.output;
