@@ -43,7 +43,7 @@ class Gibo : public Method {
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     const std::size_t dim = facts.objective->dim();
     if (checked_ != dim) options_.check_tolerance(dim), options_.start(dim), checked_ = dim;
-    return {{.name = "posterior gradient",
+    return {{.name = "gradient",
              .dim = dim,
              .sampling = rule(facts.data.records),
              .bound = {options_.clip},
