@@ -12,6 +12,7 @@
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/builder.hpp"
 #include "dpmpi/data/heavy_tails.hpp"
+#include "dpmpi/data/smooth_function.hpp"
 #include "dpmpi/data/transitions.hpp"
 #include "dpmpi/data/write.hpp"
 
@@ -147,7 +148,7 @@ std::string default_eval_output(const std::string& output) {
 void GenerateOptions::declare(Options& options) {
   options.add("kind", kind, "Synthetic dataset",
               {"heavy-tailed", "blobs", "regression", "phase", "cartpole", "acrobot", "gridworld", "pareto-linear",
-               "pareto-logistic", "pareto-mean", "two-point"});
+               "pareto-logistic", "pareto-mean", "two-point", "smooth"});
   options.add("records", records, "Training records", Range::closed(1, 1e9));
   options.add("eval_records", eval_records, "Evaluation records, from the same distribution; 0: none",
               Range::closed(0, 1e9));
@@ -192,12 +193,14 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
     add_episodes(options.kind, static_cast<std::uint64_t>(options.seed), first, count, steps, out);
   else if (has_heavy_tails(options.kind))
     add_heavy_tails(options, first, count, out);
+  else if (options.kind == "smooth")
+    add_smooth_function(static_cast<std::uint64_t>(options.seed), first, count, out);
   else if (environment)
     add_transitions(options.kind, static_cast<std::uint64_t>(options.seed), first, count, out);
   else
     throw ConfigError(fmt::format(
         "unknown dataset kind {}: heavy-tailed, blobs, regression, phase, cartpole, acrobot, gridworld, "
-        "pareto-linear, pareto-logistic, pareto-mean or two-point",
+        "pareto-linear, pareto-logistic, pareto-mean, two-point or smooth",
         options.kind));
   return out.take();
 }

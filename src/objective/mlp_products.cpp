@@ -64,7 +64,8 @@ void PackedMatrix<T>::set(const float* source, std::size_t inner, std::size_t co
 }
 
 template <class T>
-void PackedMatrix<T>::set_row(std::size_t k, const float* source, std::size_t cols, std::size_t first) {
+template <class S>
+void PackedMatrix<T>::set_row(std::size_t k, const S* source, std::size_t cols, std::size_t first) {
   for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
     const std::size_t from = std::max(j, first), to = std::min(j + n, first + cols);
     if (from < to)
@@ -72,17 +73,23 @@ void PackedMatrix<T>::set_row(std::size_t k, const float* source, std::size_t co
   });
 }
 
+// Long chains in pieces, so that a piece of both operands stays in the cache; it changes no bit.
 template <class T>
 void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to,
                                std::size_t to_stride) const {
-  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
-    for (std::size_t r = 0; r < rows; r += tile_rows)
-      multiply_tile(n, a + r * a_stride, a_stride, 1, values_.data() + offset, inner_, to + r * to_stride + j,
-                    to_stride);
-  });
+  constexpr std::size_t piece = 1024;
+  for (std::size_t k = 0; k < std::max<std::size_t>(inner_, 1); k += piece)
+    for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+      for (std::size_t r = 0; r < rows; r += tile_rows)
+        multiply_tile(n, a + r * a_stride + k, a_stride, 1, values_.data() + offset + k * n,
+                      std::min(piece, inner_ - k), to + r * to_stride + j, to_stride, k > 0);
+    });
 }
 
 template class PackedMatrix<float>;
 template class PackedMatrix<double>;
+template void PackedMatrix<float>::set_row(std::size_t, const float*, std::size_t, std::size_t);
+template void PackedMatrix<double>::set_row(std::size_t, const float*, std::size_t, std::size_t);
+template void PackedMatrix<double>::set_row(std::size_t, const double*, std::size_t, std::size_t);
 
 }  // namespace dpmpi

@@ -18,6 +18,20 @@ void Objective::prepare_part(std::size_t first, std::span<const float> part) {
   if (first + part.size() == dim()) prepare(parts_);
 }
 
+void Objective::prepare_points(std::span<const double> points) {
+  verify(points.size() % dim() == 0, "points have dim() coordinates");
+  points_.resize(points.size());
+  std::transform(points.begin(), points.end(), points_.begin(), [](double x) { return static_cast<float>(x); });
+  prepared_ = points.size() / dim();
+}
+
+void Objective::losses_at(std::size_t p, const Rows& rows, std::span<double> out) {
+  verify((p + 1) * dim() <= points_.size(), "a point that prepare_points() was given");
+  if (p != prepared_) prepare(std::span(points_).subspan(p * dim(), dim()));
+  prepared_ = p;
+  losses(rows, out);
+}
+
 void Objective::gradient_norms(const Rows&, std::span<double>) { throw BugError("this objective has no norms"); }
 
 void Objective::prepare_probes(std::span<const double> x, std::span<const double> y) {

@@ -5,7 +5,7 @@
 
 #include "difference_probe.hpp"
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/objective/dot.hpp"
+#include "dpmpi/objective/joint_clip.hpp"
 
 namespace dpmpi {
 namespace {
@@ -26,20 +26,6 @@ std::unique_ptr<ProjectedDifferences::Probe> make_probe(Objective& objective, Fr
   if (rule.feature_bound > 0 || rule.label_bound > 0)
     throw ConfigError("bounds of features and labels are enforced for linear models only");
   return evaluated_differences(objective, frames, rule);
-}
-
-/// What must not count whatever the loss makes of it: empty slots and records that are not finite (N7).
-bool counts(const Records& records, std::uint32_t i) {
-  return !std::isnan(records.label[i]) && records.norm[i] >= 0 && std::isfinite(records.norm[i]);
-}
-
-/// y = clip(q) in Euclidean norm. False if a coordinate, or the norm, is not finite.
-bool clip_jointly(std::span<const double> q, double clip, std::span<double> y) {
-  const double norm = std::sqrt(squared_norm(q.data(), q.size()));
-  if (!std::isfinite(norm)) return false;  // min(1, C / NaN) would be 1
-  const double factor = std::min(1.0, clip / norm);
-  for (std::size_t k = 0; k < q.size(); ++k) y[k] = factor * q[k];
-  return true;
 }
 
 /// Each coordinate, to clip / sqrt(K). False if one is not finite.
@@ -99,10 +85,7 @@ void ProjectedDifferences::add(const Rows& rows, const L2Bound& bound, LatticeAc
   }
 }
 
-// With u = 2^-53, the computed norm is at least (1 - (K / 2 + 3) u) |q|, the factor at most (1 + u) C / norm, and
-// each product is rounded once; clip / sqrt(K) is rounded twice and squared K times. Both stay below 1 + (K + 8) u.
-NumericSlack ProjectedDifferences::slack(std::size_t count) {
-  return {.clip = (static_cast<double>(count) + 8) * 0x1p-53, .summed_rows = 1};
-}
+// clip / sqrt(K) is rounded twice and squared K times: below the slack of the joint clip, too.
+NumericSlack ProjectedDifferences::slack(std::size_t count) { return joint_clip_slack(count); }
 
 }  // namespace dpmpi

@@ -100,6 +100,15 @@ void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<doubl
   shared_->normals(t, 0, first, out);
 }
 
+void Curator::share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute) {
+  if (comm_.is_root()) compute(values);
+  const Stopwatch watch(timing_.broadcast);
+  std::uint64_t size = values.size();
+  comm_.broadcast(size);
+  values.resize(size);
+  comm_.broadcast(std::span<double>(values));
+}
+
 Curator::Site& Curator::site(std::uint32_t index) {
   verify(index < sites_.size(), "a query that was not declared");
   return *sites_[index];

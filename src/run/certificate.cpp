@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -102,8 +103,9 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   for (const auto& event : ledger.events())
     if (const auto* run = std::get_if<HiddenState>(&event.mechanism))
       out["hidden_state"] = json_explanation(*run, plan);
-  if (const auto assumptions = config.method->assumptions(facts); !assumptions.empty())
-    out["assumptions"] = assumptions;
+  auto assumptions = config.method->assumptions(facts);
+  for (auto& about_loss : facts.objective->assumptions()) assumptions.push_back(std::move(about_loss));
+  if (!assumptions.empty()) out["assumptions"] = assumptions;
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
   out["n"] = facts.data.records;

@@ -46,20 +46,31 @@ std::vector<std::string> training_files(const DataOptions& data) {
   return paths;
 }
 
+/// Throws PrivacyError if one of the public files `list` of option `key` is also a training file.
+void refuse_private_file(const DataOptions& data, const std::string& key, const std::string& list,
+                         const char* reason) {
+  const auto training = training_files(data);
+  for (const auto& file : paths_of(data, list))
+    for (const auto& train : training) {
+      std::error_code absent;
+      if (std::filesystem::equivalent(file, train, absent))
+        throw PrivacyError(fmt::format("{} = {} is also a training file: {}", key, file, reason));
+    }
+}
+
 }  // namespace
 
 void refuse_private_evaluation(const DataOptions& data) {
-  namespace fs = std::filesystem;
-  const auto training = training_files(data);
-  for (const auto& eval : paths_of(data, data.eval))
-    for (const auto& train : training) {
-      std::error_code absent;
-      if (fs::equivalent(eval, train, absent))
-        throw PrivacyError(
-            fmt::format("data.eval = {} is also a training file: metrics on private records would be un-noised "
-                        "releases; use a public held-out file, or none",
-                        eval));
-    }
+  refuse_private_file(
+      data, "data.eval", data.eval,
+      "metrics on private records would be un-noised releases; use a public held-out file, or none");
+}
+
+void refuse_private_models(const DataOptions& data, const std::string& file) {
+  refuse_private_file(
+      data, "objective.train", file,
+      "a record would train the models that score the others, and the losses of all would depend on "
+      "it; use a public file that holds none of them");
 }
 
 namespace {
@@ -91,7 +102,7 @@ std::string file_of_plugin(const std::string& library) {
 
 }  // namespace
 
-ProgramIdentity program_identity(const std::string& plugin) {
+ProgramIdentity program_identity(const std::string& plugin, const std::vector<std::string>& public_files) {
   const std::string program = file_digest("/proc/self/exe");
   std::string features;
   for (const auto& [name, has] :
@@ -101,12 +112,21 @@ ProgramIdentity program_identity(const std::string& plugin) {
   std::string text =
       fmt::format("dpmpi {} (program {}), C library {} (functions {}), processor with{}", DPMPI_VERSION,
                   program.substr(0, 12), gnu_get_libc_version(), elementary_functions(), features);
-  std::string plugin_digest;
+  std::string other_digests;
   if (!plugin.empty()) {
-    plugin_digest = file_digest(file_of_plugin(plugin));
-    text += fmt::format(", plugin {}", plugin_digest.substr(0, 12));
+    other_digests = file_digest(file_of_plugin(plugin));
+    text += fmt::format(", plugin {}", other_digests.substr(0, 12));
   }
-  return {sha256(program + plugin_digest + text), text};
+  for (const auto& file : public_files) {
+    const std::string digest = file_digest(file);
+    other_digests += digest;
+    text += fmt::format(", models trained on {}", digest.substr(0, 12));
+  }
+  return {sha256(program + other_digests + text), text};
+}
+
+std::vector<std::string> files_of_models(const DataOptions& data, const std::string& list) {
+  return list.empty() ? std::vector<std::string>() : paths_of(data, list);
 }
 
 FileStamps::Stamp FileStamps::stamp(const std::string& path) {

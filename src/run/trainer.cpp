@@ -70,7 +70,8 @@ class Run {
   std::unique_ptr<Objective> objective_;
   Plan plan_;
   Shard training_, evaluation_;
-  ProgramIdentity program_ = program_identity(config_.value("objective.library"));
+  ProgramIdentity program_ = program_identity(config_.value("objective.library"),
+                                              files_of_models(config_.data, config_.value("objective.train")));
   RunDirectory place_;  // root
   std::string directory_;
   std::optional<KeyRecord> key_;  // root
@@ -108,6 +109,10 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   facts_ = public_facts(config, facts_.data, *objective_);
   plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
+  if (const std::string models = config.value("objective.train");
+      root_ && !models.empty() && config.method->is_private())
+    refuse_private_models(config.data, models);
+  objective_->open(comm, config.data);
   config.method->check_assumptions(*objective_, facts_);
 
   // 2. The records, and the door in front of them.

@@ -11,7 +11,7 @@
 
 namespace dpmpi::test {
 
-class BlackBox final : public Objective {
+class BlackBox : public Objective {
  public:
   using Loss = std::function<double(std::size_t record, std::span<const double> w)>;
   BlackBox(std::size_t dim, Loss loss) : loss_(std::move(loss)), dim_(dim), point_(dim) {}

@@ -80,6 +80,8 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.sampling=poisson",
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
+  if (method.starts_with("gibo"))
+    return {"method.steps=5", "method.batch=fixed", "method.b=4", "method.memory=window:6", "method.clip=0.3"};
   if (method == "clipped-gd") return {"method.steps=7"};
   if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
   if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
@@ -109,7 +111,9 @@ bool clampable(const std::string& objective) {
   return false;
 }
 
-bool needs_gradients(const std::string& method) { return !method.starts_with("zo-") && method != "mezo"; }
+bool needs_gradients(const std::string& method) {
+  return !method.starts_with("zo-") && !method.starts_with("gibo") && method != "mezo";
+}
 
 // An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
 void write_idx(const std::string& path, unsigned count, unsigned columns, unsigned classes) {

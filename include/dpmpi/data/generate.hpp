@@ -43,6 +43,9 @@ struct GenerateOptions {
 ///   two-point     x = p^(-1/moment) (1, -1, 1, -1, ...) / sqrt(d) with probability p = probability, else 0; label
 ///   -1:
 ///                 of all laws with E |x|^moment <= 1 one of the hardest.
+///   smooth        features uniform on [-1, 1], y = f(x) + noise for a smooth random f, which varies fast with the
+///   first
+///                 features (five at most) and slowly with the others (smooth_function.hpp).
 ///
 /// Local. Throws ConfigError for an unknown kind.
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count);

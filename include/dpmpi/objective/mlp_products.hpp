@@ -31,7 +31,8 @@ class PackedMatrix {
   /// B(k, j) = source[k * cols + j] for k < inner, j < cols.
   void set(const float* source, std::size_t inner, std::size_t cols);
   /// B(k, first + j) = source[j] for j < cols.
-  void set_row(std::size_t k, const float* source, std::size_t cols, std::size_t first = 0);
+  template <class S>
+  void set_row(std::size_t k, const S* source, std::size_t cols, std::size_t first = 0);
 
   /// to = A B for `rows` rows (a multiple of 16) of A, `a_stride` apart. `to`: rows x cols(), `to_stride` apart.
   void multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to, std::size_t to_stride) const;

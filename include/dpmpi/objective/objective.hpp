@@ -24,6 +24,7 @@
 #include "dpmpi/core/options.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/blocks.hpp"
+#include "dpmpi/data/options.hpp"
 #include "dpmpi/objective/directions.hpp"
 
 namespace dpmpi {
@@ -83,6 +84,12 @@ class Objective {
   virtual std::size_t micro_batch_rows() const { return 128; }
   virtual bool has_gradients() const { return true; }
 
+  /// Reads the public data that the losses need beside the records. Collective, once, before any other call; `comm`
+  /// must outlive the objective. Errors as for load().
+  virtual void open(const Communicator& /*comm*/, const DataOptions& /*data*/) {}
+  /// What the guarantee takes for granted about the loss, in words, for certificates.
+  virtual std::vector<std::string> assumptions() const { return {}; }
+
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
 
@@ -97,6 +104,13 @@ class Objective {
 
   /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  /// Sets the points (public numbers, count x dim(), row-major) of losses_at(). What prepare() and the like have
+  /// set is lost. Collective: all ranks give the same points, and an objective that trains a model at each of them
+  /// shares that work among the ranks of open(); the losses have the same bits on any number of ranks. This
+  /// version, for objectives that have no better one, keeps them rounded to float32.
+  virtual void prepare_points(std::span<const double> points);
+  /// out[i] = loss of row i at point number p of prepare_points(). Non-finite stays as it is. Local.
+  virtual void losses_at(std::size_t p, const Rows& rows, std::span<double> out);
   /// What the mean of losses() over a public evaluation set is called in metrics: eval.<this>.
   virtual std::string_view loss_name() const { return "loss"; }
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
@@ -153,7 +167,8 @@ class Objective {
 
  private:
   std::span<const double> probe_x_, probe_y_;
-  std::vector<float> probe_point_, parts_;
+  std::vector<float> probe_point_, parts_, points_;
+  std::size_t prepared_ = 0;  // which of points_; their number: none
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:

@@ -90,6 +90,10 @@ class Curator {
   /// A key of public randomness that nobody knew when the data was fixed: derived from the run's key, the same on
   /// all ranks and in a resumed run. It says nothing about the noise. Local.
   std::uint64_t public_key() const { return public_key_; }
+  /// Public numbers of which every rank needs the same bits, from code whose bits depend on the machine (library
+  /// functions, eigenvectors) or that is too costly to be run by all: `compute` runs on the root alone, and what it
+  /// leaves in `values` goes to all. It knows nothing but what every rank knows, so this is no release. Collective.
+  void share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute);
   /// Standard normals number first + i of step t (`first` a multiple of 8) from a stream that the ranks share and
   /// nobody else knows, independent of the noise of all releases. Hides iterates from outsiders, nothing from a
   /// rank. Local; for runs with a query that declares shared_noise.

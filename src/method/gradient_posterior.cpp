@@ -1,0 +1,120 @@
+#include "dpmpi/method/gradient_posterior.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <Eigen/Cholesky>
+#include <Eigen/QR>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+GradientPosterior::GradientPosterior(Covariance covariance, double noise_variance, bool centre)
+    : covariance_(std::move(covariance)),
+      noise_(std::max(noise_variance, 1e-8 * covariance_.scale())),
+      centre_(centre),
+      points_(covariance_.dim(), 0),
+      L_(0, 0) {}
+
+GradientPosterior::Extension GradientPosterior::extend(const Covariance::Points& Z) const {
+  Extension e{covariance_.between(points_, Z), covariance_.between(Z, Z)};
+  e.corner.diagonal().array() += noise_;
+  if (count() > 0) {
+    L_.triangularView<Eigen::Lower>().solveInPlace(e.across);
+    e.corner.noalias() -= e.across.transpose() * e.across;
+  }
+  const Eigen::LLT<MatrixXd> factor(e.corner);
+  if (factor.info() != Eigen::Success)
+    throw ConfigError(
+        "the design points are too close together for double precision: make method.obs_noise_std larger");
+  e.corner = factor.matrixL();
+  return e;
+}
+
+void GradientPosterior::append(const Covariance::Points& points) {
+  const Extension e = extend(points);
+  const Index N = count(), b = points.cols();
+  MatrixXd L = MatrixXd::Zero(N + b, N + b);
+  L.topLeftCorner(N, N) = L_;
+  L.bottomLeftCorner(b, N) = e.across.transpose();
+  L.bottomRightCorner(b, b) = e.corner;
+  L_.swap(L);
+  MatrixXd all(covariance_.dim(), N + b);
+  all << points_, points;
+  points_.swap(all);
+  batches_.push_back(static_cast<std::uint64_t>(b));
+}
+
+void GradientPosterior::forget_first(Index forgotten) {
+  verify(forgotten >= 0 && forgotten < count(), "a posterior keeps a point");
+  if (forgotten == 0) return;
+  const MatrixXd kept = points_.rightCols(count() - forgotten);
+  restore(kept, {static_cast<std::uint64_t>(kept.cols())});
+}
+
+void GradientPosterior::restore(const MatrixXd& points, const std::vector<std::uint64_t>& batches) {
+  if (batches == batches_ && points == points_) return;
+  points_.resize(covariance_.dim(), 0);
+  L_.resize(0, 0);
+  batches_.clear();
+  for (const std::uint64_t batch : batches) append(points.middleCols(count(), static_cast<Index>(batch)));
+  verify(count() == points.cols(), "the batches make up the points");
+}
+
+void GradientPosterior::move_to(const Covariance::Point& theta) {
+  theta_ = theta;
+  C_ = covariance_.mixed(theta_, theta_);
+  U_ = covariance_.gradients(theta_, points_).transpose();
+  if (count() == 0) return;
+  L_.triangularView<Eigen::Lower>().solveInPlace(U_);
+  C_.noalias() -= U_.transpose() * U_;
+}
+
+MatrixXd GradientPosterior::weights() const {
+  verify(U_.rows() == count() && count() > 0, "weights of the points at which the posterior stands");
+  MatrixXd transposed = L_.triangularView<Eigen::Lower>().transpose().solve(U_);
+  if (centre_) {
+    VectorXd ones = VectorXd::Ones(count());
+    L_.triangularView<Eigen::Lower>().solveInPlace(ones);
+    L_.triangularView<Eigen::Lower>().transpose().solveInPlace(ones);
+    const Eigen::RowVectorXd sums = transposed.colwise().sum();
+    transposed -= ones * (sums / ones.sum());
+  }
+  return transposed.transpose();
+}
+
+// z lowers C by R S^-1 R^T, R what J says of z beyond D and S the covariance of the values at z given those at D.
+double GradientPosterior::trace_with(const Covariance::Points& more) const {
+  const Extension e = extend(more);
+  MatrixXd left = covariance_.gradients(theta_, more).transpose();
+  left.noalias() -= e.across.transpose() * U_;
+  e.corner.triangularView<Eigen::Lower>().solveInPlace(left);
+  return trace() - left.squaredNorm();
+}
+
+// In theory's terms: -2 H(theta, z_q)^T w_q + 2 sum_p (W^T W)_qp grad_1 k(z_q, x_p).
+MatrixXd GradientPosterior::trace_gradient(Index last) const {
+  MatrixXd W = L_.triangularView<Eigen::Lower>().transpose().solve(U_).transpose();
+  const Index first = count() - last;
+  const MatrixXd M = W.transpose() * W.rightCols(last);
+  MatrixXd gradient(covariance_.dim(), last);
+  for (Index q = 0; q < last; ++q) {
+    const VectorXd z = points_.col(first + q);
+    gradient.col(q) = -2 * covariance_.mixed(theta_, z).transpose() * W.col(first + q);
+    gradient.col(q) += 2 * covariance_.gradients(z, points_) * M.col(q);
+  }
+  return gradient;
+}
+
+ReducedWeights::ReducedWeights(const MatrixXd& weights) {
+  const Eigen::HouseholderQR<MatrixXd> qr(weights);
+  Q = qr.householderQ();
+  R = qr.matrixQR().topRows(weights.cols()).triangularView<Eigen::Upper>();
+}
+
+}  // namespace dpmpi
