@@ -6,6 +6,7 @@
 #include "difference_probe.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/dot.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -26,11 +27,6 @@ std::unique_ptr<ProjectedDifferences::Probe> make_probe(Objective& objective, Fr
   if (rule.feature_bound > 0 || rule.label_bound > 0)
     throw ConfigError("bounds of features and labels are enforced for linear models only");
   return evaluated_differences(objective, frames, rule);
-}
-
-/// What must not count whatever the loss makes of it: empty slots and records that are not finite (N7).
-bool counts(const Records& records, std::uint32_t i) {
-  return !std::isnan(records.label[i]) && records.norm[i] >= 0 && std::isfinite(records.norm[i]);
 }
 
 /// y = clip(q) in Euclidean norm. False if a coordinate, or the norm, is not finite.
@@ -91,7 +87,7 @@ void ProjectedDifferences::add(const Rows& rows, const L2Bound& bound, LatticeAc
   const std::size_t K = clipped_.size();
   const double* q = probe_->differences(rows);
   for (std::size_t r = 0; r < rows.size(); ++r, q += K) {
-    if (!counts(rows.records, rows.index[r])) continue;
+    if (!usable(rows.records, rows.index[r])) continue;
     const auto clip = joint_ ? clip_jointly : clip_coordinates;
     if (!clip({q, K}, bound.clip, clipped_)) continue;
     sum.begin(1);

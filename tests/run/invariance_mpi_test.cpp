@@ -80,6 +80,9 @@ Settings options_of(const std::string& method, const std::string& objective) {
             "method.sampling=poisson",
             "method.batch=150"};
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
+  if (method.starts_with("random-search")) return {"method.candidates=9", "method.block=3"};
+  if (method == "random-stopping") return {"method.gamma=0.3", "privacy.trust=cluster"};
+  if (method.starts_with("ucb-bo")) return {"method.steps=5", "method.candidates=30"};
   if (method == "clipped-gd") return {"method.steps=7"};
   if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
   if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
@@ -109,7 +112,10 @@ bool clampable(const std::string& objective) {
   return false;
 }
 
-bool needs_gradients(const std::string& method) { return !method.starts_with("zo-") && method != "mezo"; }
+bool needs_gradients(const std::string& method) {
+  return !method.starts_with("zo-") && method != "mezo" && !method.starts_with("random-") &&
+         !method.starts_with("ucb-bo");
+}
 
 // An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
 void write_idx(const std::string& path, unsigned count, unsigned columns, unsigned classes) {
@@ -203,7 +209,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
         const bool variant =
-            method.name == "zo-o2nc-noiseless" || method.name == "zo-ks" || method.name == "zo-naive";
+            method.name.ends_with("-noiseless") || method.name == "zo-ks" || method.name == "zo-naive";
         if (storage != Storage::dense_f32 && (variant || objective.name == "plugin")) continue;  // the same kernels
         const Settings short_run = options_of(method.name, objective.name);
         settings.insert(settings.end(), short_run.begin(), short_run.end());
