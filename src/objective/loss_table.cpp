@@ -6,6 +6,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -107,7 +108,7 @@ void LossTable::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& 
   product_.resize(std::max(product_.size(), padded * stride));
   packed_.multiply(tile.values.data(), stride_, padded, product_.data(), stride);
   for (std::size_t r = 0; r < tile.rows; ++r) {
-    if (!counts(rows.records, rows.index[r])) continue;
+    if (!usable(rows.records, rows.index[r])) continue;
     if (!clip_jointly({product_.data() + r * stride, width_}, bound.clip, clipped_)) continue;
     sum.begin(1);
     sum.add(0, std::span<const double>(clipped_));

@@ -6,6 +6,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/dot.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -31,11 +32,6 @@ double distance(std::span<const double> x, std::span<const double> y) {
   double square = 0;
   for (std::size_t k = 0; k < y.size(); ++k) square += (x[k] - y[k]) * (x[k] - y[k]);
   return std::sqrt(square);
-}
-
-/// What must not count whatever the loss makes of it: empty slots and records that are not finite (N7).
-bool counts(const Records& records, std::uint32_t i) {
-  return !std::isnan(records.label[i]) && records.norm[i] >= 0 && std::isfinite(records.norm[i]);
 }
 
 }  // namespace
@@ -98,7 +94,7 @@ void ZerothOrder::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator
 
 std::span<const double> ZerothOrder::estimate(const Rows& row, std::uint32_t slot) {
   verify(row.size() == 1 && weight_ > 0, "one record at a time, after gradient() or difference()");
-  if (!counts(row.records, row.index[0])) return {};
+  if (!usable(row.records, row.index[0])) return {};
   if (!(linear_ ? estimate_linear(row, slot) : estimate_generic(row, slot))) return {};
   // An infinite norm would be clipped to C / infinity * infinity, which is NaN.
   if (!std::isfinite(squared_norm(estimate_.data(), estimate_.size()))) return {};

@@ -88,11 +88,22 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
     std::memcpy(&public_key_, directions.bytes().data(), sizeof public_key_);
   }
   comm_.broadcast(public_key_);
-  if (std::none_of(sites_.begin(), sites_.end(), [](const auto& s) { return s->query.shared_noise > 0; })) return;
+  const auto any = [&](auto declares) {
+    return std::any_of(sites_.begin(), sites_.end(), [&](const auto& s) { return declares(s->query); });
+  };
+  if (any([](const Query& q) { return q.shared_noise > 0; })) shared_ = shared_stream(key, "shared noise");
+  if (!any([](const Query& q) { return q.repeated.has_value(); })) return;
+  if (comm_.is_root()) count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
+  // Untrusted ranks are refused before anything is drawn from it; they do not get it either.
+  if (ranks_trusted_ || comm_.size() == 1) runs_ = shared_stream(key, "repeated runs");
+}
+
+std::unique_ptr<SecretStream> Curator::shared_stream(const std::optional<SecretKey>& key,
+                                                     std::string_view purpose) {
   std::array<std::uint8_t, 32> bytes{};
-  if (comm_.is_root()) std::ranges::copy(key->derive("shared noise").bytes(), bytes.begin());
+  if (comm_.is_root()) std::ranges::copy(key->derive(purpose).bytes(), bytes.begin());
   comm_.broadcast(std::span<std::uint8_t>(bytes));
-  shared_ = std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
+  return std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
 }
 
 void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out) {

@@ -38,6 +38,7 @@ struct Curator::Site {
   std::uint64_t quotas_from = 0;                  // first step of that window + 1
   AlignedVector<float> released;                  // values, then the stop flag
   std::vector<double> exact;                      // the same of an exact query, without the flag
+  std::vector<double> selected_run;               // uniform numbers of the run that was released
   std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
   std::vector<ShuffledBlock> shuffled;            // for each own block, if the rule is Shuffled
   std::uint64_t shuffled_for = 0;                 // pass

@@ -38,6 +38,8 @@ constexpr Allowed<double> positive{"a finite number > 0", [](double x) { return 
 constexpr Allowed<double> not_negative{"a finite number >= 0", [](double x) { return std::isfinite(x) && x >= 0; }};
 constexpr Allowed<double> rate{"a number in (0, 1]", [](double x) { return x > 0 && x <= 1; }};
 constexpr Allowed<double> failure{"a number in [0, 1)", [](double x) { return x >= 0 && x < 1; }};
+constexpr Allowed<double> inside{"a number in (0, 1)", [](double x) { return x > 0 && x < 1; }};
+constexpr Allowed<double> shape{"a finite number > -1", [](double x) { return std::isfinite(x) && x > -1; }};
 constexpr Allowed<std::uint64_t> natural{"a whole number from 1 to 2^53",
                                          [](std::uint64_t x) { return x >= 1 && x <= largest_whole; }};
 constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
@@ -64,12 +66,16 @@ constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "gdp",
                                                 "exponential",
                                                 "approx_dp",
+                                                "repeat_and_select",
                                                 "non_private"};
 static_assert(std::size(mechanism_names) == std::variant_size_v<Mechanism>);
 
 constexpr std::string_view strategy_names[] = {"fenwick",       "full",   "full_honaker",
                                                "sqrt_toeplitz", "banded", "explicit"};
 constexpr std::string_view strategies_allowed = "fenwick, full, full_honaker, sqrt_toeplitz, banded or explicit";
+
+constexpr std::string_view repetition_names[] = {"truncated_negative_binomial", "poisson"};
+constexpr std::string_view repetitions_allowed = "truncated_negative_binomial or poisson";
 
 // The members of a mechanism in the order of the file, described once for reading, checking and writing:
 // visit(name, value, allowed), or with a default in place of a missing member.
@@ -109,6 +115,15 @@ void for_each_member(M& m, Visit&& visit) {
   if constexpr (requires { m.strategy; }) {
     visit("strategy", m.strategy);
     visit("leaves", m.leaves, leaf_count);
+  }
+  if constexpr (requires { m.law; }) {
+    visit("distribution", m.law.distribution);
+    if (m.law.distribution == Repetitions::poisson) {
+      visit("mean", m.law.mean, positive);
+    } else {
+      visit("shape", m.law.shape, shape);
+      visit("gamma", m.law.gamma, inside);
+    }
   }
   if constexpr (requires { m.noise_multiplier; }) visit("noise_multiplier", m.noise_multiplier, positive);
   if constexpr (requires { m.strategy; }) {
@@ -232,10 +247,18 @@ struct Reader {
     }
   }
   void operator()(const char* member, Strategy& strategy) const {
-    const std::string text = line.text(member, strategies_allowed);
-    const auto* found = std::find(std::begin(strategy_names), std::end(strategy_names), text);
-    if (found == std::end(strategy_names)) refuse(where, member, Members::shown(text), strategies_allowed);
-    strategy = static_cast<Strategy>(found - std::begin(strategy_names));
+    choose(member, strategy, strategy_names, strategies_allowed);
+  }
+  void operator()(const char* member, Repetitions& distribution) const {
+    choose(member, distribution, repetition_names, repetitions_allowed);
+  }
+  template <class Enum>
+  void choose(const char* member, Enum& choice, std::span<const std::string_view> names,
+              std::string_view allowed) const {
+    const std::string text = line.text(member, allowed);
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found == names.end()) refuse(where, member, Members::shown(text), allowed);
+    choice = static_cast<Enum>(found - names.begin());
   }
   // Rows of a lower-triangular matrix, each up to its diagonal or padded with zeros.
   void operator()(const char* member, std::vector<double>& triangle, std::uint64_t leaves) const {
@@ -264,6 +287,7 @@ struct Checker {
     (*this)(member, x, allowed);
   }
   void operator()(const char*, Strategy) const {}
+  void operator()(const char*, Repetitions) const {}
   void operator()(const char*, bool) const {}
   void operator()(const char*, const std::vector<std::uint64_t>&) const {}
   void operator()(const char* member, const std::vector<double>& triangle, std::uint64_t leaves) const {
@@ -289,8 +313,10 @@ struct Writer {
   void operator()(const char* member, const std::vector<std::uint64_t>& list) const {
     if (!list.empty()) out += fmt::format(",\"{}\":[{}]", member, fmt::join(list, ","));
   }
-  void operator()(const char* member, Strategy strategy) const {
-    out += fmt::format(",\"{}\":\"{}\"", member, name(strategy));
+  void operator()(const char* member, Strategy strategy) const { choose(member, name(strategy)); }
+  void operator()(const char* member, Repetitions distribution) const { choose(member, name(distribution)); }
+  void choose(const char* member, std::string_view choice) const {
+    out += fmt::format(",\"{}\":\"{}\"", member, choice);
   }
   void operator()(const char* member, const std::vector<double>& triangle, std::uint64_t leaves) const {
     out += fmt::format(",\"{}\":[", member);
@@ -382,6 +408,7 @@ std::optional<Adjacency> parse_adjacency(std::string_view text) {
 }
 
 std::string_view name(Strategy strategy) { return strategy_names[static_cast<std::size_t>(strategy)]; }
+std::string_view name(Repetitions distribution) { return repetition_names[static_cast<std::size_t>(distribution)]; }
 std::string_view name(const Mechanism& mechanism) { return mechanism_names[mechanism.index()]; }
 
 void check(const Event& event, std::string_view where) {

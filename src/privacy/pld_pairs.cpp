@@ -208,6 +208,9 @@ struct Pairs {
   DominatingPair operator()(const Zcdp&) const {
     refuse(mechanism, adjacency, "a bound on Renyi divergences fixes no law of losses");
   }
+  DominatingPair operator()(const RepeatAndSelect&) const {
+    refuse(mechanism, adjacency, "the best of several outputs has a bound on Renyi divergences only");
+  }
   DominatingPair operator()(const WorGaussian&) const {
     refuse(mechanism, adjacency, "none is proven for sums over samples without replacement");
   }

@@ -114,6 +114,19 @@ void check_hidden(const Query& q) {
         "query {}: the integer lattice is too coarse for hidden iterates: too many records for the noise", q.name));
 }
 
+// What the bound for the best of several runs takes for granted of each of them.
+void check_repeated(const Query& q) {
+  if (!q.repeated) return;
+  verify(q.exact && q.dim == 1 && !q.running && !q.hidden && !q.relay && q.smallest_scale == 1 &&
+             std::holds_alternative<FullBatch>(q.sampling),
+         "repeated runs are exact sums of one coordinate over all records");
+  if (q.noise != Noise::gaussian && q.is_private())
+    throw PrivacyError(
+        fmt::format("query {}: the best of several runs has no analysis with privacy.noise = discrete_gaussian, "
+                    "allowed: gaussian",
+                    q.name));
+}
+
 void check_one_hot(const Query& q) {
   if (!q.one_hot) return;
   verify(q.exact && !q.running && !q.hidden && q.bound.clip == 1, "unit vectors need an exact query with bound 1");
@@ -242,6 +255,7 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
   }
   check_hidden(query);
   check_one_hot(query);
+  check_repeated(query);
   check_scales(query);
   if (spec.running && query.is_private()) check_kept_noise(query.tree(), spec.dim);
   return query;
@@ -288,6 +302,7 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
   if (first >= last) return {};
   if (!is_private()) return {{NonPrivate{}, last - first}};
   if (hidden) return first == 0 ? std::vector<Event>{{hidden_state(), 1}} : std::vector<Event>{};
+  if (repeated) return {{RepeatAndSelect{repeated->law, noise_multiplier}, last - first}};
   if (running) {
     const std::uint64_t pass = steps_per_pass(*this), begun = rounds_begun(last, pass) - rounds_begun(first, pass);
     return begun > 0 ? std::vector<Event>{{tree(), begun}} : std::vector<Event>{};

@@ -98,6 +98,7 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, O
     return poisson_laplace_curve(m->sampling_rate, m->scale, adjacency, orders);
   if (const auto* m = std::get_if<Exponential>(&mechanism)) return bounded_range_curve(m->epsilon, orders);
   if (const auto* m = std::get_if<ApproxDp>(&mechanism)) return randomized_response_curve(m->epsilon, orders);
+  if (const auto* m = std::get_if<RepeatAndSelect>(&mechanism)) return repeat_and_select_curve(*m, orders);
   if (std::holds_alternative<NonPrivate>(mechanism)) return std::vector<double>(orders.size(), infinity);
   throw PrivacyError(fmt::format("event {}: accountant rdp has no bound for it", name(mechanism)));
 }

@@ -102,14 +102,18 @@ void RelayPhase::walk(std::span<double> state, const Visit& visit) {
   comm_.broadcast(state);
 }
 
+void Curator::refuse_untrusted_ranks(const Query& query) const {
+  if (query.needs_trusted_ranks() && !ranks_trusted_ && comm_.size() > 1)
+    throw PrivacyError(fmt::format(
+        "query {}: every rank sees what its noise does not protect, {}: set privacy.trust = cluster, or "
+        "use one rank",
+        query.name, query.relay ? "the state of a phase" : "runs that are not selected"));
+}
+
 Secret<LatticeSum> Curator::relay(const Query& query, std::uint64_t t, const PhaseProgram& program) {
   Site& s = site(query.site);
   verify(s.relay != nullptr, "a query without a relay");
-  if (s.query.is_private() && !ranks_trusted_ && comm_.size() > 1)
-    throw PrivacyError(
-        fmt::format("query {}: every rank sees the state of a phase: set privacy.trust = cluster, or "
-                    "use one rank",
-                    query.name));
+  refuse_untrusted_ranks(s.query);
   begin_step(s, t);
   refuse_second_sum(s, t);
   s.take_part(shard_, t);

@@ -9,9 +9,10 @@ namespace {
 
 void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
   for (const auto& query : plan.queries)
-    if (query.relay && query.is_private() && ranks > 1)
+    if (query.needs_trusted_ranks() && ranks > 1)
       throw PrivacyError(fmt::format(
-          "query {}: this method keeps state between its releases that no noise protects, and all {} ranks see it. "
+          "query {}: this method has values between its releases that no noise protects, and all {} ranks see "
+          "them. "
           "Set privacy.trust = cluster, which puts every rank inside the boundary (the certificate says so), or "
           "run "
           "on one rank",

@@ -20,8 +20,9 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
   StepCost cost;
   double up = 0, down = 0, rounds = 0;
   for (const auto& query : plan.queries) {
+    const double runs = query.repeated ? expected_repetitions(query.repeated->law) : 1;
     const double often =
-        static_cast<double>(query.steps) / static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
+        runs * static_cast<double>(query.steps) / static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
     const double batch = often * expected_batch(query.sampling, query.records);
     cost.records += batch;
     cost.flops += batch * query.effort * objective.flops_per_record();

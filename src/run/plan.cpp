@@ -66,6 +66,12 @@ double share_of_releases(const Query& q) {
          static_cast<double>(q.steps);
 }
 
+// Sums that get noise of their own, on average, and what drawing their number adds to the distance from its law.
+double noised_sums(const Query& q) {
+  return static_cast<double>(q.steps) * (q.repeated ? expected_repetitions(q.repeated->law) : 1);
+}
+double drawn_count_delta(const Query& q) { return q.repeated ? 0x1p-60 * std::max(1.0, noised_sums(q)) : 0; }
+
 // Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
 // the shift of one sensitivity in one coordinate (the worst place for it), the others unshifted.
 double sampler_delta(const std::vector<Query>& queries, double mu) {
@@ -83,8 +89,8 @@ double sampler_delta(const std::vector<Query>& queries, double mu) {
                               : static_cast<double>(q.running->leaves);
     const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
     const double shifted = share * shifts * tail(largest_normal - largest_shift);
-    total += static_cast<double>(q.steps) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
-    total += shared_noise_delta(q, mu);
+    total += noised_sums(q) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
+    total += shared_noise_delta(q, mu) + drawn_count_delta(q);
   }
   return total;
 }
@@ -110,7 +116,7 @@ std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
 }
 
 bool Plan::hides_times() const {
-  return std::ranges::any_of(queries, [](const Query& query) { return query.relay.has_value(); });
+  return std::ranges::any_of(queries, [](const Query& query) { return query.hides_times(); });
 }
 
 std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {

@@ -23,9 +23,11 @@ class BlackBox : public Objective {
   double flops_per_record() const override { return 0; }
   bool has_gradients() const override { return false; }
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
-  void prepare(std::span<const float>) override {}
+  void prepare(std::span<const float> w) override { w_.assign(w.begin(), w.end()); }
   void prepare_pair(std::span<const float>, std::span<const float>) override {}
-  void losses(const Rows&, std::span<double>) override {}
+  void losses(const Rows& rows, std::span<double> out) override {
+    for (std::size_t r = 0; r < rows.size(); ++r) out[r] = loss_(rows.index[r], w_);
+  }
   void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
   void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
@@ -52,7 +54,7 @@ class BlackBox : public Objective {
   Loss loss_;
   std::size_t dim_;
   std::span<const double> x_, y_;
-  std::vector<double> point_;
+  std::vector<double> point_, w_;
 };
 
 /// `count` records that only their numbers tell apart.

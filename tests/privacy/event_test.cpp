@@ -191,6 +191,8 @@ TEST(Event, ReadsBackWhatItWrites) {
                           {Exponential{1}, 10},
                           {ApproxDp{0, 0}, 1},
                           {ApproxDp{0.5, 1e-6}, 3},
+                          {RepeatAndSelect{{.shape = -0.5, .gamma = 0.1}, 3}, 1},
+                          {RepeatAndSelect{{.distribution = Repetitions::poisson, .mean = 1.0 / 3}, 7}, 2},
                           {NonPrivate{}, 2}};
   for (const Event& event : events) {
     EXPECT_EQ(parsed(to_json(event)), event) << to_json(event);
@@ -256,6 +258,16 @@ TEST(Event, RefusesEverythingOutOfRange) {
       R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"releases":[1.5,5],"count":1})",
       R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"releases":5,"count":1})",
       R"({"event":"hidden_state","steps":5,"hybrid":0,"before_multiplier":1,"diameter":1,"drift":1,"contraction":1,"directions":1,"dimension":1,"population":1,"batch":1,"reshuffled":1,"count":1})",
+      R"({"event":"repeat_and_select","noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"uniform","noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"poisson","noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"poisson","mean":0,"noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"poisson","mean":5,"noise_multiplier":0,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"truncated_negative_binomial","shape":-1,"gamma":0.1,"noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"truncated_negative_binomial","shape":1,"gamma":0,"noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"truncated_negative_binomial","shape":1,"gamma":1,"noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"truncated_negative_binomial","gamma":0.1,"noise_multiplier":3,"count":1})",
+      R"({"event":"repeat_and_select","distribution":"truncated_negative_binomial","shape":1,"gamma":0.1,"noise_multiplier":3})",
       R"({"event":"laplace","scale":0,"count":1})",
       R"({"event":"laplace","scale":1})",
       R"({"event":"poisson_laplace","scale":1,"sampling_rate":0,"count":1})",

@@ -229,7 +229,8 @@ TEST(GdpAccountant, RefusesWhatIsNotExactlyGaussianAndStaysAsItWas) {
                                PoissonLaplace{1, 1},
                                Zcdp{0.1},
                                Exponential{1},
-                               ApproxDp{1, 1e-6}};
+                               ApproxDp{1, 1e-6},
+                               RepeatAndSelect{{}, 3}};
   for (const Adjacency adjacency : adjacencies)
     for (const Mechanism& mechanism : refused) {
       GdpAccountant accountant(adjacency);

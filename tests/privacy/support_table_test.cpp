@@ -36,6 +36,8 @@ const std::map<std::string, std::string> members{
     {"gdp", R"("mu":0.5)"},
     {"exponential", R"("epsilon":0.5)"},
     {"approx_dp", R"("epsilon":0.5,"delta":1e-7)"},
+    {"repeat_and_select",
+     R"("distribution":"truncated_negative_binomial","shape":1,"gamma":0.1,"noise_multiplier":3)"},
     {"non_private", ""}};
 
 Event example(const std::string& kind, const std::string& rate) {

@@ -82,6 +82,9 @@ Settings options_of(const std::string& method, const std::string& objective) {
   if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
   if (method.starts_with("gibo"))
     return {"method.steps=5", "method.batch=fixed", "method.b=4", "method.memory=window:6", "method.clip=0.3"};
+  if (method.starts_with("random-search")) return {"method.candidates=9", "method.block=3"};
+  if (method == "random-stopping") return {"method.gamma=0.3", "privacy.trust=cluster"};
+  if (method.starts_with("ucb-bo")) return {"method.steps=5", "method.candidates=30"};
   if (method == "clipped-gd") return {"method.steps=7"};
   if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
   if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
@@ -112,7 +115,9 @@ bool clampable(const std::string& objective) {
 }
 
 bool needs_gradients(const std::string& method) {
-  return !method.starts_with("zo-") && !method.starts_with("gibo") && method != "mezo";
+  for (const char* family : {"zo-", "gibo", "random-", "ucb-bo"})
+    if (method.starts_with(family)) return false;
+  return method != "mezo";
 }
 
 // An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
@@ -207,7 +212,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
         const bool variant =
-            method.name == "zo-o2nc-noiseless" || method.name == "zo-ks" || method.name == "zo-naive";
+            method.name.ends_with("-noiseless") || method.name == "zo-ks" || method.name == "zo-naive";
         if (storage != Storage::dense_f32 && (variant || objective.name == "plugin")) continue;  // the same kernels
         const Settings short_run = options_of(method.name, objective.name);
         settings.insert(settings.end(), short_run.begin(), short_run.end());

@@ -5,16 +5,10 @@
 #include <cmath>
 #include <span>
 
-#include "dpmpi/data/records.hpp"
 #include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/objective.hpp"
 
 namespace dpmpi {
-
-/// False for what must not count whatever the loss makes of it: empty slots and records that are not finite (N7).
-inline bool counts(const Records& records, std::uint32_t i) {
-  return !std::isnan(records.label[i]) && records.norm[i] >= 0 && std::isfinite(records.norm[i]);
-}
 
 /// y = q min(1, clip / |q|). False, and y is not to be used, if a coordinate or the norm is not finite.
 inline bool clip_jointly(std::span<const double> q, double clip, std::span<double> y) {

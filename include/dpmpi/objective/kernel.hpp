@@ -15,8 +15,8 @@
 namespace dpmpi {
 
 /// What a curator does with a batch: it reads all micro-batches `readings` times, always in the same order, and
-/// adds the bounded contributions of each to the lattice in the last reading. One reading is the rule; estimators
-/// that hold one part of their directions at a time ask for more.
+/// adds the bounded contributions of each to the lattice in the last reading; without `read`, in every reading. One
+/// reading is the rule; estimators that hold one part of their directions at a time ask for more.
 struct Kernel {
   using Add = std::function<void(const Rows&, const L2Bound&, LatticeAccumulator&)>;
 
@@ -31,17 +31,17 @@ struct Kernel {
   void run(const L2Bound& bound, LatticeAccumulator& sum, VisitRows&& visit) const {
     for (std::size_t reading = 0; reading < readings; ++reading) {
       if (begin) begin(reading);
-      if (reading + 1 < readings)
+      if (read && reading + 1 < readings)
         visit(read);
       else
         visit([&](const Rows& rows) { add(rows, bound, sum); });
     }
   }
 
-  Add add;                                 ///< adds the contributions of one micro-batch, in the last reading
+  Add add;                                 ///< adds the contributions of one micro-batch
   std::size_t readings = 1;                ///< the same on every rank
   std::function<void(std::size_t)> begin;  ///< called before reading number 0 .. readings - 1; may be empty
-  std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last one
+  std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last; may be empty
   bool one_hot = false;                    ///< every contribution is a unit vector or zero: see one_hot_counts
 };
 

@@ -20,6 +20,7 @@
 #include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/privacy/query.hpp"
 #include "dpmpi/privacy/relay.hpp"
+#include "dpmpi/privacy/repeat.hpp"
 #include "dpmpi/privacy/secret.hpp"
 #include "dpmpi/privacy/sum_mask.hpp"
 
@@ -80,6 +81,12 @@ class Curator {
   /// because all of them see the program's state; and if this or a later release was summed before.
   Secret<LatticeSum> relay(const Query& query, std::uint64_t t, const PhaseProgram& program);
 
+  /// Release t of a query that declares repetitions: runs `program` as often as the query's law says, with noise
+  /// for each run, and releases the run with the smallest score. How often that was stays secret, and so do the
+  /// other runs. The same on all ranks, valid until the query's next release. Collective; instead of draw, sum and
+  /// release. Throws PrivacyError like relay.
+  Selection repeat(const Query& query, std::uint64_t t, const RepeatProgram& program);
+
   /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Else:
   /// The sum plus noise of deviation noise_std per coordinate, of the law that the query declares, the same on all
   /// ranks, valid until the query's next release. Collective.
@@ -122,6 +129,10 @@ class Curator {
   struct Site;
   Site& site(std::uint32_t index);
   void share_keys(const std::optional<SecretKey>& key);
+  std::unique_ptr<SecretStream> shared_stream(const std::optional<SecretKey>& key, std::string_view purpose);
+  void add_run(Site& site, std::uint64_t t, std::uint64_t run, const Kernel& kernel);
+  void uniforms_of_run(const Site& site, std::uint64_t t, std::uint64_t run, std::span<double> out);
+  void refuse_untrusted_ranks(const Query& query) const;
   void begin_step(const Site& site, std::uint64_t t);
   void refuse_second_sum(const Site& site, std::uint64_t t) const;
   Site& begin_release(const LatticeSum& total);
@@ -142,6 +153,8 @@ class Curator {
   std::unique_ptr<SecretStream> noise_;   // root only
   std::unique_ptr<SecretStream> quota_;   // root only: block sizes of batches without replacement
   std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
+  std::unique_ptr<SecretStream> count_;   // root only: how often runs are repeated
+  std::unique_ptr<SecretStream> runs_;    // uniform numbers of repeated runs, if a query declares them
   std::uint64_t public_key_ = 0;
   bool ranks_trusted_;                   // with un-noised sums of all
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly

@@ -151,6 +151,27 @@ struct ApproxDp {
   auto operator<=>(const ApproxDp&) const = default;
 };
 
+/// How often a mechanism is repeated where only the best of its outputs is released (docs/privacy.md).
+enum class Repetitions {
+  truncated_negative_binomial,  ///< P(k) in proportion to (1-gamma)^k binom(k+shape-1, k), k = 1, 2, ...
+  poisson                       ///< k = 0, 1, ...; nothing is released if it is 0
+};
+std::string_view name(Repetitions distribution);
+struct RepetitionLaw {
+  Repetitions distribution = Repetitions::truncated_negative_binomial;
+  double shape = 1;    ///< truncated_negative_binomial: > -1, finite; 1: geometric, 0: logarithmic
+  double gamma = 0.5;  ///< truncated_negative_binomial: in (0, 1)
+  double mean = 1;     ///< poisson: > 0, finite
+  auto operator<=>(const RepetitionLaw&) const = default;
+};
+/// The best of a secret number of runs of one Gaussian mechanism, each with fresh noise and with further coins that
+/// do not depend on records, by a total order on outputs; how many there were and the other outputs stay secret.
+struct RepeatAndSelect {
+  RepetitionLaw law{};
+  double noise_multiplier = 0;  ///< of one run
+  auto operator<=>(const RepeatAndSelect&) const = default;
+};
+
 /// A release without any guarantee (seeded noise, unsafe diagnostics, noise switched off): epsilon is infinite.
 struct NonPrivate {
   auto operator<=>(const NonPrivate&) const = default;
@@ -159,7 +180,7 @@ struct NonPrivate {
 /// One mechanism. Ordered, so that it can be the key of a map of counts.
 using Mechanism = std::variant<Gaussian, PoissonGaussian, WorGaussian, DiscreteGaussian, PoissonDiscreteGaussian,
                                WorDiscreteGaussian, Laplace, PoissonLaplace, Tree, HiddenState, Zcdp, Gdp,
-                               Exponential, ApproxDp, NonPrivate>;
+                               Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
 
 /// Its name in files: "gaussian", "poisson_gaussian", ...
 std::string_view name(const Mechanism& mechanism);

@@ -48,6 +48,13 @@ struct Relay {
   double walks = 0;  ///< RelayPhase::walk in a phase, likewise
 };
 
+/// A query whose releases are the best of secretly many runs (Curator::repeat): each takes secret uniform numbers
+/// and is summed over all records with noise of its own. Only exact queries of one coordinate over all records.
+struct Repeated {
+  RepetitionLaw law = {};
+  std::size_t draws = 1;  ///< uniform numbers of a run
+};
+
 /// At which steps of the run a query is released: `times` in each step t with t mod period in [begin, end).
 /// Releases are numbered through, from 0.
 struct Schedule {
@@ -68,6 +75,7 @@ struct QuerySpec {
   Schedule schedule = {};       ///< when they are due
   std::optional<RunningSum> running = {};
   std::optional<Relay> relay = {};
+  std::optional<Repeated> repeated = {};
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
   /// A short sum that must be precise: on Lattice::finest, released by Curator::release_exact, 8 bytes a
@@ -125,6 +133,10 @@ struct Query : QuerySpec {
   /// parts are one Gaussian event in all (parallel composition), charged when the run begins.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
   bool is_private() const { return noise_multiplier > 0; }
+  /// Ranks learn of its releases what no noise protects: states of phases, or runs that were not selected.
+  bool needs_trusted_ranks() const { return is_private() && (relay || repeated); }
+  /// How long a release takes follows what is secret in it.
+  bool hides_times() const { return relay || repeated; }
   /// The query that release t is part of: the part's, of disjoint parts; else this one.
   const Query& at(std::uint64_t t) const;
 

@@ -30,6 +30,8 @@ std::vector<double> poisson_laplace_curve(double rate, double scale, Adjacency a
 std::vector<double> bounded_range_curve(double epsilon, Orders orders);  // rdp_pure.cpp
 std::vector<double> randomized_response_curve(double epsilon, Orders orders);
 
+std::vector<double> repeat_and_select_curve(const RepeatAndSelect& mechanism, Orders orders);  // rdp_repeat.cpp
+
 /// Above the rounding error of every formula (log-binomials near 1e4 carry about 4e-12). Never 0: an underflow must
 /// not pass for a perfect guarantee.
 inline double outward(double x) { return std::max(x * (1 + 0x1p-36), std::numeric_limits<double>::min()); }
