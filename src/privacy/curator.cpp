@@ -55,6 +55,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   if (comm.is_root()) {
     verify(key.has_value(), "the root needs the secret key");
     noise_ = std::make_unique<SecretStream>(key->derive("noise"));
+    shared_phase_noise_ = std::make_unique<SecretStream>(key->derive("phase noise"));
     quota_ = std::make_unique<SecretStream>(key->derive("quota"));
     for (std::size_t r = 0; r < owners.size(); ++r)
       for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
@@ -64,6 +65,8 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
         parts[r].append(reinterpret_cast<const char*>(block_key.bytes().data()), block_key.bytes().size());
       }
   }
+  const bool phases_draw = std::ranges::any_of(
+      sites_, [](const auto& s) { return s->query.relay && s->query.relay->own_noise.has_value(); });
   const std::string mine = comm.scatter(parts);
   verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
   std::string tags;
@@ -71,6 +74,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(mine.data()) + 32 * i;
     const SecretKey block_key = SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
     selection_.emplace_back(block_key.derive("bits"));
+    if (phases_draw) phase_noise_.emplace_back(block_key.derive("phase noise"));
     tags += block_key.derive("commitment").authenticate(content_digest(shard.blocks[i].records));
   }
   if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);

@@ -132,7 +132,10 @@ void for_each_member(M& m, Visit&& visit) {
     if (m.strategy == Strategy::explicit_matrix) visit("matrix", m.matrix, m.leaves);
   }
   if constexpr (requires { m.scale; }) visit("scale", m.scale, positive);
-  if constexpr (requires { m.rho; }) visit("rho", m.rho, positive);
+  if constexpr (requires { m.rho; }) {
+    visit("rho", m.rho, positive);
+    visit("total_variation", m.total_variation, failure, 0.0);
+  }
   if constexpr (requires { m.mu; }) visit("mu", m.mu, positive);
   if constexpr (requires { m.epsilon; })
     visit(

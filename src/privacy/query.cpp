@@ -22,6 +22,13 @@ Mechanism whole(const Query& q) {
   return Gaussian{q.noise_multiplier};
 }
 
+// All phases, whichever of them a record is in.
+Mechanism phases(const Query& q) {
+  if (!q.relay || !q.relay->own_noise) return whole(q);
+  const Relay::OwnNoise& own = *q.relay->own_noise;
+  return Zcdp{1 / (2 * q.noise_multiplier * q.noise_multiplier * own.output_share), own.total_variation};
+}
+
 Mechanism sampled(const Query& q, const Poisson& poisson) {
   if (poisson.rate == 1) return whole(q);
   if (q.noise == Noise::discrete_gaussian) return PoissonDiscreteGaussian{poisson.rate, q.noise_multiplier};
@@ -210,6 +217,9 @@ void declare_sum(Query& query, double change) {
 void declare_relay(Query& query, double change) {
   const double clip = query.bound.clip, std_guess = query.noise_multiplier * change * clip * (1 + largest_eta);
   verify(query.relay->range > 0, "the range of a relay");
+  if (const auto& own = query.relay->own_noise)
+    verify(own->output_share > 0 && own->output_share < 1 && own->total_variation >= 0 && own->total_variation < 1,
+           "shares of the budget of phases with noise of their own");
   query.exact = true;
   query.lattice = Lattice::finest(query.relay->range, std_guess, 1);
   query.eta = query.rounding = std::sqrt(static_cast<double>(query.dim)) * query.lattice.quantum() / clip;
@@ -318,8 +328,9 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
     const std::uint64_t pass = order->steps_per_pass();
     return rounds(rounds_begun(last, pass) - rounds_begun(first, pass));
   }
-  if (std::holds_alternative<Partition>(sampling) || std::holds_alternative<Disjoint>(sampling))
-    return rounds(first == 0 ? 1 : 0);
+  if (std::holds_alternative<Partition>(sampling)) return rounds(first == 0 ? 1 : 0);
+  if (std::holds_alternative<Disjoint>(sampling))
+    return first == 0 ? std::vector<Event>{{phases(*this), 1}} : std::vector<Event>{};
   return {{whole(*this), last - first}};
 }
 

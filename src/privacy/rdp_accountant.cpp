@@ -9,6 +9,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
+#include "dpmpi/privacy/target_charging.hpp"
 #include "hidden_run.hpp"
 
 namespace dpmpi {
@@ -36,6 +37,7 @@ void RdpAccountant::refresh() const {
   if (!stale_) return;
   total_.assign(orders_.size(), 0.0);
   rho_ = 0;
+  distance_ = 0;
   double log_success = 0;
   for (const auto& [mechanism, use] : uses_) {
     const auto count = static_cast<double>(use.count);
@@ -44,8 +46,10 @@ void RdpAccountant::refresh() const {
     rho_ = rho && rho_ ? std::optional(*rho_ + count * std::max(*rho, std::numeric_limits<double>::min()))
                        : std::nullopt;
     if (const auto* m = std::get_if<ApproxDp>(&mechanism)) log_success += count * std::log1p(-m->delta);
+    if (const auto* m = std::get_if<Zcdp>(&mechanism)) distance_ += count * m->total_variation;
   }
   failure_ = std::min(1.0, -std::expm1(log_success) * (1 + 0x1p-36));
+  distance_ *= 1 + 0x1p-36;
   stale_ = false;
 }
 
@@ -59,21 +63,50 @@ double RdpAccountant::failure() const {
   return failure_;
 }
 
-// Like total_, rho_ and failure_, with runs that hide their iterates replaced by their coupled processes, which
-// differ from them with probability `uncoupled` at most: that is added to delta.
+// Like total_, rho_, failure_ and distance_, with runs that hide their iterates replaced by their coupled
+// processes, which differ from them with probability `uncoupled` at most: that is added to delta.
 struct RdpAccountant::Composed {
   std::vector<double> total;
   std::optional<double> rho;
-  double failure = 0, uncoupled = 0;
+  double failure = 0, distance = 0, uncoupled = 0;
 
-  // Of delta = uncoupled + failure + (1 - failure) left, rounded down.
+  // The smallest epsilon with delta_nearby(epsilon) + (1 + e^epsilon) distance <= delta: the least fixed point of
+  // an increasing map, approached from below and confirmed.
   RdpConversion to_epsilon(const std::vector<double>& orders, double delta) const {
+    RdpConversion found = nearby_epsilon(orders, delta);
+    if (distance == 0) return found;
+    for (int i = 0; i < 200; ++i) {
+      const double tried = found.value * (1 + 0x1p-40);
+      found = nearby_epsilon(orders, (delta - swapped_delta(0, tried, distance)) * (1 - 0x1p-50));
+      if (found.value <= tried) return {tried, found.order};
+    }
+    return {std::numeric_limits<double>::infinity(), orders.back()};
+  }
+
+  // What an (epsilon', delta)-DP mechanism promises for epsilon' holds for every larger epsilon. Every point
+  // searched is valid, so the search decides about tightness only.
+  double to_delta(const std::vector<double>& orders, double epsilon) const {
+    if (distance == 0) return nearby_delta(orders, epsilon);
+    const auto at = [&](double e) { return swapped_delta(nearby_delta(orders, e), e, distance); };
+    double low = 0, high = std::min(epsilon, -std::log(std::min(1.0, distance)));
+    double best = std::min(at(low), at(high));
+    for (int i = 0; i < 40; ++i) {
+      const double third = (high - low) / 3, left = at(low + third), right = at(high - third);
+      best = std::min({best, left, right});
+      (left < right ? high : low) += left < right ? -third : third;
+    }
+    return best;
+  }
+
+ private:
+  // Of delta = uncoupled + failure + (1 - failure) left, rounded down.
+  RdpConversion nearby_epsilon(const std::vector<double>& orders, double delta) const {
     const double lost = failure + uncoupled;
     const double left = lost == 0 ? delta : (delta - lost) / (1 - failure) * (1 - 0x1p-36);
     if (!(left > 0)) return {std::numeric_limits<double>::infinity(), orders.back()};
     return rho ? zcdp_to_epsilon(*rho, left) : rdp_to_epsilon(orders, total, left);
   }
-  double to_delta(const std::vector<double>& orders, double epsilon) const {
+  double nearby_delta(const std::vector<double>& orders, double epsilon) const {
     const double left = rho ? zcdp_to_delta(*rho, epsilon).value : rdp_to_delta(orders, total, epsilon).value;
     if (failure == 0 && uncoupled == 0) return std::min(1.0, left);
     return std::min(1.0, (uncoupled + failure + (1 - failure) * left) * (1 + 0x1p-50));
@@ -89,7 +122,8 @@ RdpAccountant::Composed RdpAccountant::coupled(double failure, double delta) con
   double runs = 0;
   for (const auto& [mechanism, use] : uses_)
     if (std::holds_alternative<HiddenState>(mechanism)) runs += static_cast<double>(use.count);
-  Composed result{.total = std::vector<double>(orders_.size(), 0.0), .rho = 0, .failure = failure_};
+  Composed result{
+      .total = std::vector<double>(orders_.size(), 0.0), .rho = 0, .failure = failure_, .distance = distance_};
   for (const auto& [mechanism, use] : uses_) {
     const auto count = static_cast<double>(use.count);
     const std::vector<double>* curve = &use.curve;
@@ -117,7 +151,7 @@ RdpAccountant::Composed RdpAccountant::coupled(double failure, double delta) con
 
 RdpConversion RdpAccountant::to_epsilon(double delta) const {
   refresh();
-  const RdpConversion composed = Composed{total_, rho_, failure_}.to_epsilon(orders_, delta);
+  const RdpConversion composed = Composed{total_, rho_, failure_, distance_}.to_epsilon(orders_, delta);
   if (!hides_iterates()) return composed;
   const RdpConversion by_coupling = coupled(failure_share * delta, delta).to_epsilon(orders_, delta);
   return by_coupling.value < composed.value ? by_coupling : composed;
@@ -128,7 +162,7 @@ double RdpAccountant::best_order(double delta) const { return to_epsilon(delta).
 
 double RdpAccountant::delta(double epsilon) const {
   refresh();
-  const double composed = Composed{total_, rho_, failure_}.to_delta(orders_, epsilon);
+  const double composed = Composed{total_, rho_, failure_, distance_}.to_delta(orders_, epsilon);
   if (!hides_iterates()) return composed;
   return least_delta_over_failures(composed, [&](double failure) {
     return coupled(failure, std::min(0.5, failure / failure_share)).to_delta(orders_, epsilon);

@@ -1,6 +1,7 @@
 #include "dpmpi/privacy/relay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -11,6 +12,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/laplace.hpp"
 
 namespace dpmpi {
 namespace {
@@ -27,7 +29,8 @@ Lattice lattice_for(const L2Bound& bound, std::uint64_t places) {
 }  // namespace
 
 RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces& places, const Disjoint& rule,
-                       std::size_t part, const MicroBatching& batching, RelayWorkspace& work)
+                       std::size_t part, const MicroBatching& batching, RelayWorkspace& work,
+                       const PhaseNoise* own_noise)
     : comm_(comm),
       shard_(shard),
       places_(places),
@@ -35,7 +38,8 @@ RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces&
       records_(rule.parts[part].size),
       by_block_(rule.places == Disjoint::Places::by_block),
       batching_(batching),
-      work_(work) {
+      work_(work),
+      own_noise_(own_noise) {
   work_.sums_.clear();
   std::ranges::fill(work_.result, 0.0);
 }
@@ -60,6 +64,7 @@ std::span<const double> RelayPhase::sum(std::uint64_t begin, std::uint64_t end, 
     const InPhase kernels(Phase::kernels);
     kernel.run(bound, sum.total, [&](const auto& visit) {
       for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat()) {
+        visited_ = i;
         places_.select(i, part_, begin, end, work_.rows_, work_.places_);
         batching_.for_each(shard_.blocks[i].records, work_.rows_, work_.places_, visit);
       }
@@ -88,6 +93,7 @@ void RelayPhase::walk(std::span<double> state, const Visit& visit) {
   {
     const InPhase kernels(Phase::kernels);
     for (std::size_t i = 0; i < shard_.blocks.size(); ++i) {
+      visited_ = i;
       auto place = static_cast<std::uint32_t>(places_.first_place(i, part_));
       for (const std::uint32_t& row : places_.in_order(i, part_)) {
         visit(Rows{shard_.blocks[i].records, std::span(&row, 1), std::span(&place, 1)}, state);
@@ -110,6 +116,26 @@ void Curator::refuse_untrusted_ranks(const Query& query) const {
         query.name, query.relay ? "the state of a phase" : "runs that are not selected"));
 }
 
+double RelayPhase::normal() const {
+  verify(own_noise_ != nullptr, "noise that no query declared");
+  return own_noise_->normal;
+}
+
+double RelayPhase::laplace(std::uint32_t row) const {
+  verify(own_noise_ != nullptr, "noise that no query declared");
+  std::array<std::uint64_t, 4> words;
+  own_noise_->of_blocks[visited_].words(own_noise_->step, own_noise_->site, 8 * std::uint64_t{row}, words);
+  return standard_laplace(words);
+}
+
+// The root draws what all ranks share.
+PhaseNoise Curator::phase_noise(const Site& s, std::uint64_t t) {
+  PhaseNoise noise{.of_blocks = phase_noise_, .step = t, .site = s.query.site};
+  if (comm_.is_root()) shared_phase_noise_->normals(t, s.query.site, 0, std::span(&noise.normal, 1));
+  comm_.broadcast(noise.normal);
+  return noise;
+}
+
 Secret<LatticeSum> Curator::relay(const Query& query, std::uint64_t t, const PhaseProgram& program) {
   Site& s = site(query.site);
   verify(s.relay != nullptr, "a query without a relay");
@@ -117,7 +143,10 @@ Secret<LatticeSum> Curator::relay(const Query& query, std::uint64_t t, const Pha
   begin_step(s, t);
   refuse_second_sum(s, t);
   s.take_part(shard_, t);
-  RelayPhase phase(comm_, shard_, *s.places, std::get<Disjoint>(s.query.sampling), s.part, s.batching, *s.relay);
+  std::optional<PhaseNoise> own_noise;
+  if (s.query.relay->own_noise) own_noise = phase_noise(s, t);
+  RelayPhase phase(comm_, shard_, *s.places, std::get<Disjoint>(s.query.sampling), s.part, s.batching, *s.relay,
+                   own_noise ? &*own_noise : nullptr);
   std::vector<double>& result = s.relay->result;
   program(phase, result);
   verify(std::ranges::all_of(result, [](double v) { return std::isfinite(v); }),

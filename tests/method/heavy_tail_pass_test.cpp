@@ -235,13 +235,6 @@ TEST(HeavyTailSmooth, Unguarded) {
   EXPECT_DOUBLE_EQ(unguarded_sensitivity(2, 0.5, 3, 0, 8, 1000), 3);
   EXPECT_DOUBLE_EQ(unguarded_sensitivity(1, 0.5, 3, 0.25, 8, 3), 1.5 * 4);
 }
-TEST(HeavyTailSmooth, Route) {
-  EXPECT_EQ(choose_route(true, 1, INFINITY, 10, false), SmoothRoute::one_pass);
-  EXPECT_EQ(choose_route(false, 0.01, 1, 100, true), SmoothRoute::plain);
-  EXPECT_EQ(choose_route(false, 0.011, 1, 100, true), SmoothRoute::guarded);
-  EXPECT_EQ(choose_route(false, 0.011, 1, 100, false), SmoothRoute::erm);
-  EXPECT_EQ(choose_route(false, 0.011, INFINITY, 100, true), SmoothRoute::erm);
-}
 TEST(HeavyTailSmooth, Budget) {
   const double rho = guarded_rho(1, 1e-6, 1e-12);
   EXPECT_LE(guarded_delta(rho, 1, 1e-12), 1e-6);

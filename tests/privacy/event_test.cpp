@@ -187,6 +187,7 @@ TEST(Event, ReadsBackWhatItWrites) {
                           {hybrid_run, 2},
                           {sampled_run, 1},
                           {Zcdp{0.1}, 1},
+                          {Zcdp{0.1, 3e-12}, 1},
                           {Gdp{0.5}, 2},
                           {Exponential{1}, 10},
                           {ApproxDp{0, 0}, 1},
@@ -200,6 +201,8 @@ TEST(Event, ReadsBackWhatItWrites) {
   }
   EXPECT_EQ(to_json({PoissonGaussian{0.01, 1.1}, 1000}, R"("step":3)"),
             R"({"event":"poisson_gaussian","sampling_rate":0.01,"noise_multiplier":1.1,"count":1000,"step":3})");
+  EXPECT_EQ(to_json({Zcdp{0.1}, 1}), R"({"event":"zcdp","rho":0.1,"count":1})");
+  EXPECT_EQ(to_json({Zcdp{0.1, 3e-12}, 1}), R"({"event":"zcdp","rho":0.1,"total_variation":3e-12,"count":1})");
 }
 
 TEST(Event, RefusalNamesLineMemberValueAndWhatIsAllowed) {
@@ -272,6 +275,10 @@ TEST(Event, RefusesEverythingOutOfRange) {
       R"({"event":"laplace","scale":1})",
       R"({"event":"poisson_laplace","scale":1,"sampling_rate":0,"count":1})",
       R"({"event":"zcdp","rho":0,"count":1})",
+      R"({"event":"zcdp","rho":1,"total_variation":1,"count":1})",
+      R"({"event":"zcdp","rho":1,"total_variation":-1e-12,"count":1})",
+      R"({"event":"zcdp","rho":1,"total_variation":"?","count":1})",
+      R"({"event":"zcdp","rho":1,"total_variation":null,"count":1})",
       R"({"event":"gdp","mu":-1,"count":1})",
       R"({"event":"exponential","epsilon":0,"count":1})",
       R"({"event":"approx_dp","epsilon":-1,"delta":0,"count":1})",

@@ -242,6 +242,45 @@ TEST(ZcdpRdp, PublishedConversions) {
   for (const auto& v : inverse) EXPECT_NEAR(composed(v.rho).epsilon(v.delta), v.epsilon, 1e-6 * v.epsilon);
 }
 
+// Distances in total variation: delta(epsilon) + (1 + e^epsilon) times their sum.
+TEST(ZcdpRdp, DistancesInTotalVariationAreAddedToDelta) {
+  const auto composed = [](const std::vector<Event>& events) {
+    RdpAccountant accountant(replace_one);
+    accountant.compose(events);
+    return accountant;
+  };
+  const double t = 1e-9;
+  const RdpAccountant with = composed({{Zcdp{0.01, t}, 5}}), without = composed({{Zcdp{0.01}, 5}});
+  EXPECT_EQ(with.curve(), without.curve());
+  for (const double epsilon : {0.0, 0.3, 1.0}) {
+    const double added = 5 * t * (1 + std::exp(epsilon));
+    EXPECT_NEAR(with.delta(epsilon), without.delta(epsilon) + added, 1e-12);
+    EXPECT_GE(with.delta(epsilon), without.delta(epsilon) + added);
+  }
+  for (const double delta : {1e-3, 1e-6, 1e-7}) {
+    const double epsilon = with.epsilon(delta), added = 5 * t * (1 + std::exp(epsilon));
+    EXPECT_NEAR(epsilon, without.epsilon(delta - added), 1e-9);
+    EXPECT_GE(epsilon, without.epsilon(delta - added));
+    EXPECT_NEAR(with.delta(epsilon), delta, 1e-9 * delta);
+    EXPECT_EQ(epsilon, composed({{Zcdp{0.01, t}, 2}, {Zcdp{0.01, t}, 3}}).epsilon(delta)) << "grouping";
+  }
+  // Nothing can be promised for a delta that the distances alone exceed, nor beyond the cheapest epsilon.
+  EXPECT_EQ(with.epsilon(2 * 5 * t), INFINITY);
+  EXPECT_EQ(composed({{Zcdp{3, 1e-5}, 1}}).epsilon(1e-4), INFINITY) << "where delta falls, e^epsilon is too large";
+  double last = 1;
+  for (double epsilon = 0; epsilon < 60; epsilon += 0.5) {
+    EXPECT_LE(with.delta(epsilon), last * (1 + 1e-6)) << epsilon;
+    last = with.delta(epsilon);
+  }
+  // Beside failures and sampled Gaussians, where orders are on a grid.
+  const RdpAccountant mixed =
+      composed({{Zcdp{0.01, t}, 1}, {PoissonGaussian{0.01, 1.1}, 100}, {ApproxDp{0, 1e-7}, 1}});
+  const RdpAccountant plain =
+      composed({{Zcdp{0.01}, 1}, {PoissonGaussian{0.01, 1.1}, 100}, {ApproxDp{0, 1e-7}, 1}});
+  EXPECT_NEAR(mixed.delta(1), plain.delta(1) + t * (1 + std::exp(1)), 1e-15);
+  EXPECT_EQ(composed({{Zcdp{1, 0.5}, 3}}).delta(1), 1);
+}
+
 // Where all curves are linear, real orders beat the grid, hardly; they reach deltas and epsilons beyond its ends.
 TEST(ZcdpRdp, ConversionAtRealOrders) {
   const auto& orders = rdp_orders();

@@ -53,6 +53,29 @@ TEST(RelayRanks, SameBitsOnAnyNumberOfRanks) {
   });
 }
 
+// The same draws for every record, whatever rank holds it, and one that all ranks share.
+TEST(RelayRanks, SameNoiseOfRecordsOnAnyNumberOfRanks) {
+  QuerySpec own = spec();
+  own.relay->own_noise = {.output_share = 0.5};
+  const PhaseProgram draw = [](RelayPhase& phase, std::span<double> result) {
+    result[0] = phase.normal();
+    phase.walk(result, [&](const Rows& record, std::span<double> state) {
+      state[1] = 0.9 * state[1] + phase.laplace(record.index[0]);
+    });
+  };
+  std::vector<std::vector<double>> alone;
+  {
+    PartWorld world(own);
+    for (std::uint64_t t = 0; t < 4; ++t) alone.push_back(world.relay(t, draw));
+  }
+  testing::world().barrier();
+  testing::for_each_size({1, 2, 3, 8}, [&](const Communicator& comm) {
+    PartWorld world(own, Adjacency::add_remove, 1, comm);
+    for (std::uint64_t t = 0; t < 4; ++t) EXPECT_EQ(world.relay(t, draw), alone[t]) << "phase " << t;
+    comm.barrier();
+  });
+}
+
 // Every rank sees the state of a phase: that needs trust in every rank.
 TEST(RelayRanks, NeedsTrustInAllRanks) {
   testing::for_each_size({1, 2}, [&](const Communicator& comm) {

@@ -217,6 +217,84 @@ TEST(Relay, SumsAreExact) {
     }
 }
 
+QuerySpec with_own_noise(double multiplier = 2) {
+  QuerySpec own = spec(multiplier, Disjoint::Places::by_block);
+  own.relay->own_noise = {.output_share = 0.7, .total_variation = 3e-12};
+  return own;
+}
+
+/// Every record's own draw, in the order of the walk; sums see the same ones.
+std::vector<double> own_draws(PartWorld& world, std::uint64_t t, double* normal = nullptr) {
+  std::vector<double> draws;
+  world.relay(t, [&](RelayPhase& phase, std::span<double> result) {
+    phase.walk(result, [&](const Rows& record, std::span<double>) {
+      EXPECT_EQ(phase.laplace(record.index[0]), phase.laplace(record.index[0]));
+      draws.push_back(phase.laplace(record.index[0]));
+    });
+    std::vector<double> in_sums;
+    const Kernel look = [&](const Rows& rows, const L2Bound&, LatticeAccumulator&) {
+      for (const std::uint32_t row : rows.index) in_sums.push_back(phase.laplace(row));
+    };
+    phase.sum(0, phase.records(), {1}, look);
+    auto sorted = draws;
+    std::ranges::sort(sorted), std::ranges::sort(in_sums);
+    EXPECT_EQ(sorted, in_sums);
+    EXPECT_EQ(phase.normal(), phase.normal());
+    if (normal != nullptr) *normal = phase.normal();
+  });
+  return draws;
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+    ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  return ab / std::sqrt(aa * bb);
+}
+
+// T13: noise of records is that of a position: the same in a phase that runs again, another for other records (of
+// the same row of other blocks, too), phases and keys; independent of what is released.
+TEST(Relay, NoiseOfRecordsBelongsToTheirPositions) {
+  PartWorld world(with_own_noise()), again(with_own_noise()), other(with_own_noise(), Adjacency::add_remove, 2);
+  double normals[4];
+  const auto first = own_draws(world, 0, &normals[0]);
+  EXPECT_EQ(first.size(), 200u);
+  EXPECT_EQ(own_draws(again, 0, &normals[1]), first);
+  const auto later = own_draws(world, 1, &normals[2]), of_other_key = own_draws(other, 0, &normals[3]);
+  EXPECT_EQ(normals[1], normals[0]);
+  EXPECT_NE(normals[2], normals[0]);
+  EXPECT_NE(normals[3], normals[0]);
+  std::vector<double> all = first;
+  all.insert(all.end(), later.begin(), later.end());
+  all.insert(all.end(), of_other_key.begin(), of_other_key.end());
+  std::ranges::sort(all);
+  EXPECT_TRUE(std::ranges::adjacent_find(all) == all.end()) << "two draws are the same";
+  EXPECT_LT(std::abs(correlation(first, of_other_key)), 4 / std::sqrt(200.0));
+  EXPECT_LT(std::abs(correlation(first, later)), 4 / std::sqrt(100.0));
+  const std::vector<double> half(first.begin() + 100, first.end());  // other blocks
+  EXPECT_LT(std::abs(correlation(first, half)), 4 / std::sqrt(100.0));
+}
+
+// Plan and ledger: one zcdp event, of which the noise of the vectors is a share.
+TEST(Relay, PhasesWithNoiseOfTheirOwnAreOneZcdpEvent) {
+  PartWorld world(with_own_noise(3));
+  for (std::uint64_t t = 0; t < 3; ++t) own_draws(world, t);
+  EXPECT_EQ(world.ledger->events(), (std::vector<Event>{{Zcdp{1 / (2 * 3.0 * 3.0 * 0.7), 3e-12}, 1}}));
+  EXPECT_EQ(world.query.events(0, 3), world.ledger->events());
+  EXPECT_EQ(world.query.events(1, 3), std::vector<Event>{});
+  PartWorld plain(spec());
+  for (const bool shared : {true, false})
+    EXPECT_THROW(
+        plain.relay(0, [&](RelayPhase& phase, std::span<double>) { shared ? phase.normal() : phase.laplace(0); }),
+        BugError)
+        << "noise that was not declared";
+  for (const auto& [share, distance] : {std::pair{0.0, 0.0}, {1.0, 0.0}, {0.7, 1.0}}) {
+    QuerySpec bad = with_own_noise();
+    bad.relay->own_noise = {share, distance};
+    EXPECT_THROW(PartWorld{bad}, BugError);
+  }
+}
+
 TEST(Relay, RefusesWhatItCannotPromise) {
   EXPECT_THROW(PartWorld(spec(1e9)), PrivacyError) << "the lattice is too coarse for the sensitivity";
   QuerySpec twice = spec();

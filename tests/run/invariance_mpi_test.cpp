@@ -87,6 +87,9 @@ Settings options_of(const std::string& method, const std::string& objective) {
   if (method.starts_with("ucb-bo")) return {"method.steps=5", "method.candidates=30"};
   if (method == "clipped-gd") return {"method.steps=7"};
   if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
+  if (method == "ht-smooth")
+    return {"method.mode=guarded", "method.rate=1e-4",         "method.clip=1",  "method.hits=20",
+            "method.phases=2",     "method.feature_bound=1.5", "method.batch=4", "privacy.trust=cluster"};
   if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
   if (method == "ht-known-lipschitz")
     return {"method.clip=0.3", "method.radius=2", "method.certificate=0.01", "privacy.trust=cluster"};
@@ -208,6 +211,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
       if (objective.name == "plugin" && needs_gradients(method.name)) continue;
       if (min_max(objective.name) != min_max(method.name)) continue;
       if ((method.name == "ht-glm" || method.name == "ht-known-lipschitz") && !clampable(objective.name)) continue;
+      if (method.name == "ht-smooth" && objective.name != "mean" && objective.name != "softmax") continue;
       if (objective.name == "wgan" && method.name == "private-diff-literal") continue;  // refused
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
@@ -294,6 +298,12 @@ TEST_F(Invariance, EveryOnePassRun) {
     Settings settings = needs("logistic", Storage::dense_f32);
     settings.insert(settings.end(), {"method.name=ht-glm", "objective.name=logistic", "method.batch=1",
                                      "privacy.trust=cluster", more});
+    expect_same_at_all_sizes(settings, more);
+  }
+  for (const char* more : {"method.mode=guarded", "method.mode=auto"}) {
+    Settings settings = needs("mean", Storage::dense_f32);
+    for (const auto& option : options_of("ht-smooth", "mean")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=ht-smooth", "objective.name=mean", "method.batch=1", more});
     expect_same_at_all_sizes(settings, more);
   }
 }

@@ -8,8 +8,10 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/verify.hpp"
 #include "support/process.hpp"
 #include "support/run_folder.hpp"
 
@@ -54,10 +56,13 @@ constexpr const char* batches = "name = ht-glm\nbatch = 8\nphases = 3\n";
 constexpr const char* walk = "name = ht-glm\nbatch = 1\nphases = 3\n";
 constexpr const char* solver = "name = ht-known-lipschitz\nphases = 2\nclip = 1\ncertificate = 0.01\n";
 
+constexpr const char* guarded =
+    "name = ht-smooth\nmode = guarded\nrate = 1e-4\nclip = 1\nhits = 20\nphases = 3\n[objective]\nname = mean\n";
+
 // T13: a phase that was killed is begun again, on any number of ranks; the run ends with the bytes of one that was
 // left alone.
 TEST_F(PhasesRun, KilledPhasesBeginAgain) {
-  for (const char* method : {batches, walk, solver}) {
+  for (const char* method : {batches, walk, solver, guarded}) {
     SCOPED_TRACE(method);
     configure(method);
     const std::string whole = folder_ + "/whole", killed = folder_ + "/killed";
@@ -125,6 +130,22 @@ TEST_F(PhasesRun, TellNoTimes) {
   const std::string times = read_file(run_ + "/timing.jsonl");
   EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
   EXPECT_NE(times.find(R"("phase":"load")"), times.npos);
+}
+
+// The budget of a guarded run is found from epsilon: plan, ledger and certificate agree on one zcdp event.
+TEST_F(PhasesRun, GuardedRunsKeepTheirEpsilon) {
+  configure(guarded);
+  const Outcome outcome =
+      alone("none", fresh(run_) + " privacy.noise_multiplier=0 privacy.epsilon=2 privacy.adjacency=replace_one");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const auto plan = nlohmann::json::parse(read_file(run_ + "/plan.json"));
+  EXPECT_LE(plan["epsilon"].get<double>(), 2);
+  EXPECT_GT(plan["epsilon"].get<double>(), 2 - 1e-5);
+  EXPECT_EQ(plan["method"]["mode"], "guarded");
+  EXPECT_EQ(plan["events"][0]["event"], "zcdp");
+  EXPECT_GT(plan["events"][0]["rho"].get<double>(), plan["method"]["rho"].get<double>());
+  EXPECT_NE(read_file(run_ + "/ledger.jsonl").find(R"("event":"zcdp","rho":)"), std::string::npos);
+  for (const auto& item : verify_run(run_)) EXPECT_EQ(item.state, VerifiedItem::State::good) << item.detail;
 }
 
 // Every rank sees the state of a phase.

@@ -4,7 +4,14 @@
 // which it halts tells); here every test has noise of its own and a guard bounds the gradient of the differing
 // record. Proof: docs/privacy.md.
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "dpmpi/method/heavy_tail_one_pass.hpp"
+#include "dpmpi/objective/record_gradients.hpp"
 
 namespace dpmpi {
 
@@ -14,6 +21,11 @@ struct GuardRule {
   double guard = 0.25;     ///< theta: no step takes a gradient of norm above (1 + theta) C
   double failure = 1e-12;  ///< in total variation, for each of the three idealisations
   double change = 2;       ///< 2 for replace_one, 1 for add_remove
+
+  /// The three, and what ends at 88 scales of the tests' draws: a chance below 2^-127 for each record.
+  double total_variation() const { return 3 * failure * (1 + 1e-6); }
+  /// The default one for a target, with failures that take at most a hundredth of delta.
+  static GuardRule for_target(double epsilon, double delta, double change);
 };
 
 /// Numbers of a phase that do not depend on eta, C or the smoothness beta.
@@ -32,12 +44,17 @@ struct GuardedPhase {
   /// The guard holds except with probability `failure`, and steps without a hit contract: theta C >= R log(n_i / (2
   /// failure)) and batch * eta * beta <= 2.
   bool allowed(double curvature) const;
-  /// change (1 + theta) C eta exp(eta beta K): distance of the averages of neighbours.
-  double sensitivity(double eta, double clip, double beta) const;
+  /// (change (1 + theta) C eta + rounding) exp(eta beta K): distance of the averages of neighbours. `rounding`: by
+  /// how much the arithmetic of all steps may part them.
+  double sensitivity(double eta, double clip, double beta, double rounding = 0) const;
   /// Deviation of the noise on the average.
-  double noise(double eta, double clip, double beta) const;
-  /// R, the scale of each test's Laplace noise: beta * sensitivity / test_epsilon.
-  double test_scale(double eta, double clip, double beta) const;
+  double noise(double eta, double clip, double beta, double rounding = 0) const;
+  /// R, the scale of each test's Laplace noise: that of test_epsilon for norms which differ by beta * sensitivity +
+  /// `norm_rounding`, less what the arithmetic of standard_laplace() may tell.
+  double test_scale(double eta, double clip, double beta, double rounding = 0, double norm_rounding = 0) const;
+  /// Above 1 by as much as eta * beta, or R, could grow: min(theta C / (R log(n_i / (2 failure))), 2 / (batch eta
+  /// beta)). Below 1 the proof does not hold.
+  double slack(double eta, double clip, double beta, double rounding = 0, double norm_rounding = 0) const;
 };
 /// `hits`: c, where the phase halts. rho: all of the phase's (and, with disjoint phases, the run's) budget.
 GuardedPhase plan_guarded_phase(double records, double hits, double rho, std::uint64_t batch = 1,
@@ -51,18 +68,68 @@ double guarded_delta(double rho, double epsilon, double failure);
 /// The largest rho with guarded_delta <= delta. Throws PrivacyError if the idealisations alone cost delta.
 double guarded_rho(double epsilon, double delta, double failure);
 
-/// Without tests: change C eta (1 + h beta)^(T - 1), for plain clipped steps, h = batch eta.
+/// Without tests: (change C eta + rounding) (1 + h beta)^(T - 1), for plain clipped steps, h = batch eta.
 double unguarded_sensitivity(double change, double eta, double clip, double beta, std::uint64_t batch,
-                             std::uint64_t steps);
+                             std::uint64_t steps, double rounding = 0);
 
-enum class SmoothRoute {
-  one_pass,  ///< clipped steps contract: a linear model, or a loss whose clipped gradient is an envelope's
-  plain,     ///< h_1 beta T_1 <= 1: clipped steps without tests
-  guarded,
-  erm  ///< nothing is assumed of the losses' smoothness
+/// What a plan takes from the code of a loss and of its steps.
+struct SmoothSteps {
+  double beta = 0;         ///< smoothness of every record's loss
+  bool contracts = false;  ///< so do steps along clipped gradients, if h beta <= 2
+  /// Bounds of rounding, where gradients used have norms up to `most`: of one batch step h, in |x|; of a computed
+  /// norm.
+  std::function<double(double step, double most, std::uint64_t batch)> step_error = {};
+  std::function<double(double most)> norm_error = {};
 };
-/// The first in this order that applies. `guard_allowed`: GuardedPhase::allowed in all phases.
-SmoothRoute choose_route(bool contracts, double first_step, double beta, std::uint64_t first_steps,
-                         bool guard_allowed);
+
+struct SmoothPhase : OnePassPhase {  ///< sensitivity and noise for the plan's mode
+  GuardedPhase guard = {};           ///< guarded plans only
+  double hits = 0;                   ///< c
+  double test_scale = 0;             ///< R
+  double slack = 0;                  ///< of what the proof requires; below 1 it fails
+  bool guarded() const { return guard.tests > 0; }
+};
+
+struct SmoothPlan {
+  bool guarded = false;
+  double eta = 0, clip = 0;  ///< of phase 1
+  double rho = 0;            ///< that a phase spends
+  double bound = 0;          ///< of the expected excess risk, for batches of one record and no phase that halts
+  std::vector<SmoothPhase> phases = {};
+  double slack() const;  ///< the least one
+};
+
+/// For points of norm up to `radius`.
+SmoothSteps smooth_steps(const RecordGradients& gradients, double radius);
+
+/// Public choices in place of the bound's: 0 for none.
+struct SmoothChoices {
+  double eta = 0, clip = 0, hits = 0;
+};
+
+enum class SmoothMode {
+  either,  ///< plain if it may be, else guarded
+  plain,   ///< clipped steps without tests: h beta T <= 1 in every phase, or h beta <= 2 where they contract
+  guarded  ///< GuardedPhase::slack >= 1 in every phase
+};
+/// `rho`: the budget of a guarded phase, in place of problem.mu. Throws ConfigError, with the slacks that were
+/// found, where the mode's condition fails.
+SmoothPlan plan_smooth(const HeavyTailProblem& problem, const OnePassRule& rule, const SmoothSteps& loss,
+                       const SmoothChoices& choices, SmoothMode mode, double rho, const GuardRule& guard);
+
+/// One phase's decisions.
+struct RecordTest {
+  double clip = 1;
+  double most = 1;                                           ///< (1 + theta) C: of an executed gradient
+  double scale = 0;                                          ///< R
+  double halt_at = std::numeric_limits<double>::infinity();  ///< chat
+
+  /// Whether a record whose gradient has this norm counts as clipped; `laplace`: a draw of scale 1 of its own.
+  bool hit(double norm, double laplace) const {
+    return norm > most || std::min(norm, most) + scale * laplace >= clip;
+  }
+  /// After so many hits, the present batch's included: its update is not made, nor are later ones.
+  bool halted(double hits) const { return hits >= halt_at; }
+};
 
 }  // namespace dpmpi

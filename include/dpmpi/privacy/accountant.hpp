@@ -64,7 +64,9 @@ class RdpAccountant final : public Accountant {
   /// 1 - prod (1 - delta_i) over the uses of approx_dp, rounded up. Runs with hidden iterates count by composition
   /// in curve(); epsilon() and delta() also know the bounds of hidden_state.hpp. curve() holds with the remaining
   /// probability: an (epsilon, delta)-DP mechanism is, except with probability delta, a post-processing of
-  /// randomized response (Kairouz, Oh and Viswanath 2015).
+  /// randomized response (Kairouz, Oh and Viswanath 2015). It is that of mechanisms near by in total variation
+  /// where a zcdp event has such a distance; distances of uses add, and (1 + e^epsilon) times their sum is added to
+  /// delta.
   double failure() const;
 
  private:
@@ -82,7 +84,7 @@ class RdpAccountant final : public Accountant {
   std::map<Mechanism, Use> uses_;
   mutable std::vector<double> total_;
   mutable std::optional<double> rho_;  // all curves are linear, and this is their sum's slope
-  mutable double failure_ = 0;
+  mutable double failure_ = 0, distance_ = 0;
   mutable bool stale_ = true;
 };
 

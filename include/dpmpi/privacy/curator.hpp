@@ -3,7 +3,7 @@
 // contributions, and releases them: ledger line first, then noise, once.
 //
 // Only the root holds the noise key, the noise and un-noised sums of all ranks; the other ranks hold the selection
-// keys of their own blocks and see released values.
+// keys of their own blocks (and those of noise that phases draw for records) and see released values.
 
 #include <cstdint>
 #include <functional>
@@ -144,6 +144,7 @@ class Curator {
   void go_on_with_running_sum(Site& site, std::uint64_t step, double scale);
   std::span<const double> next_prefix_noise(Site& site, std::uint64_t step, double leaf_scale);
   void replay_noise(Site& site, std::uint64_t step);
+  PhaseNoise phase_noise(const Site& site, std::uint64_t step);
 
   const Communicator& comm_;
   const Shard& shard_;
@@ -159,7 +160,9 @@ class Curator {
   bool ranks_trusted_;                   // with un-noised sums of all
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly
   std::vector<SecretStream> selection_;  // one for each own block
-  std::uint64_t steps_ = 0, reserved_ = 0;  // steps of the plan; steps covered by ledger lines
+  std::vector<SecretStream> phase_noise_;             // likewise, if a query declares noise of phases
+  std::unique_ptr<SecretStream> shared_phase_noise_;  // root only
+  std::uint64_t steps_ = 0, reserved_ = 0;            // steps of the plan; steps covered by ledger lines
   bool stop_requested_ = false, stop_agreed_ = false;
   Timing timing_;
 };

@@ -131,6 +131,9 @@ struct HiddenState {
 /// Mechanisms known only by the guarantee that a proof gives them.
 struct Zcdp {
   double rho = 0;  ///< rho-zCDP (Bun and Steinke 2016); > 0, finite
+  /// In [0, 1): for every pair of neighbours the mechanism's two laws are within this, in total variation, of two
+  /// laws with that bound on their divergence.
+  double total_variation = 0;
   auto operator<=>(const Zcdp&) const = default;
 };
 struct Gdp {

@@ -46,6 +46,15 @@ struct Relay {
   double range = 1;  ///< coordinates of that vector are cut to [-range, range] before the noise
   double sums = 1;   ///< RelayPhase::sum in a phase, on average, for plans
   double walks = 0;  ///< RelayPhase::walk in a phase, likewise
+  /// Programs draw noise of their own (RelayPhase::normal and laplace) and decide by it. The method proves that a
+  /// phase is within `total_variation` of something rho-zCDP of which the noise on its vector is the part
+  /// `output_share` in (0, 1): the run is that event, rho = 1 / (2 noise_multiplier^2 output_share), and no
+  /// Gaussian.
+  struct OwnNoise {
+    double output_share = 1;
+    double total_variation = 0;
+  };
+  std::optional<OwnNoise> own_noise = {};
 };
 
 /// A query whose releases are the best of secretly many runs (Curator::repeat): each takes secret uniform numbers
@@ -130,7 +139,8 @@ struct Query : QuerySpec {
   /// Events of the releases first .. last-1. A record takes part in one step of every round of a cyclic
   /// rule, so a round is one Gaussian event, charged when the round begins; and in one run of a pass of running
   /// sums, so a pass is one tree event (parallel composition over its runs), charged when the pass begins. Disjoint
-  /// parts are one Gaussian event in all (parallel composition), charged when the run begins.
+  /// parts are one Gaussian event in all (parallel composition; of phases with own_noise one zcdp event), charged
+  /// when the run begins.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
   bool is_private() const { return noise_multiplier > 0; }
   /// Ranks learn of its releases what no noise protects: states of phases, or runs that were not selected.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/random.hpp"
 #include "dpmpi/data/part_places.hpp"
 #include "dpmpi/objective/kernel.hpp"
 
@@ -30,6 +31,14 @@ class RelayWorkspace {
   };
   std::vector<Sum> sums_;  // of the present phase, by dimension and lattice
   std::vector<std::uint32_t> rows_, places_;
+};
+
+/// Noise that programs draw by themselves: one stream for each own block, and what all ranks share.
+struct PhaseNoise {
+  std::span<SecretStream> of_blocks;
+  std::uint64_t step = 0;
+  std::uint32_t site = 0;
+  double normal = 0;
 };
 
 /// What a program sees of its part: un-noised sums and a state that goes from record to record. All ranks run the
@@ -59,10 +68,18 @@ class RelayPhase {
   /// Collective.
   void walk(std::span<double> state, const Visit& visit);
 
+  /// Draws for queries that declare Relay::own_noise, independent of the noise of all releases: functions of the
+  /// run's key, the phase and, of the second, the record's position, whatever rank holds it. As secret as the
+  /// state. A standard normal, the same at every call and on all ranks.
+  double normal() const;
+  /// A standard Laplace draw for a row of the block that is being visited by a sum's kernel or a walk: independent
+  /// of those of other rows, the same at every call.
+  double laplace(std::uint32_t row) const;
+
  private:
   friend class Curator;
   RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces& places, const Disjoint& rule,
-             std::size_t part, const MicroBatching& batching, RelayWorkspace& work);
+             std::size_t part, const MicroBatching& batching, RelayWorkspace& work, const PhaseNoise* own_noise);
   RelayWorkspace::Sum& sum_on(Lattice lattice, std::size_t dim, double bound);
 
   const Communicator& comm_;
@@ -73,6 +90,8 @@ class RelayPhase {
   bool by_block_;
   const MicroBatching& batching_;
   RelayWorkspace& work_;
+  const PhaseNoise* own_noise_;
+  std::size_t visited_ = 0;  // block
 };
 
 /// A phase: writes the vector that it hands over to `result` (the query's dimension, zero before). It must be
