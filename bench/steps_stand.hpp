@@ -34,6 +34,7 @@ struct Case {
   Settings options = {};
   std::string method = "dp-sgd";
   Settings method_options = {};
+  bool trust_ranks = false;  ///< with un-noised sums
 };
 
 inline std::unique_ptr<Objective> make_objective(const Case& chosen, std::uint64_t features, float bias) {
@@ -66,11 +67,11 @@ inline Records random_block(std::size_t count, std::size_t features, float bias,
   return r;
 }
 
-/// This rank's blocks of 60,000 random records. `burden`: as for Ownership::balanced.
+/// This rank's blocks of random records. `burden`: as for Ownership::balanced.
 inline Shard random_shard(const Communicator& comm, std::uint64_t features, float bias, LabelKind kind,
-                          std::uint32_t blocks, double burden) {
+                          std::uint32_t blocks, double burden, std::uint64_t records = 60000) {
   Shard shard;
-  shard.facts = {60000, features, Storage::dense_f32};
+  shard.facts = {records, features, Storage::dense_f32};
   shard.layout = BlockLayout::of(shard.facts, blocks);
   const Ownership ownership = Ownership::balanced(blocks, comm.size(), burden);
   for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b)
@@ -107,13 +108,15 @@ class Subject {
     for (const QuerySpec& spec : method_->queries(facts, 1.0))
       queries.push_back(
           Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, shard.facts.records));
-    curator_.emplace(comm, shard, queries, objective_->micro_batch_rows(), SecretKey::from_seed(1));
+    curator_.emplace(comm, shard, queries, objective_->micro_batch_rows(), SecretKey::from_seed(1),
+                     !chosen.trust_ranks);
     if (comm.is_root()) {
       path_ = fmt::format("steps_bench_{}_{}.jsonl", getpid(), subjects++);
       ledger_.emplace(Ledger::create(path_, {facts.adjacency, shard.facts.records}));
       curator_->record_in(*ledger_);
     }
-    method_->start(*objective_, queries, most_steps);
+    steps_ = method_->steps(facts);
+    method_->start(*objective_, queries, steps_);
   }
   Subject(const Subject&) = delete;
   ~Subject() {
@@ -121,6 +124,7 @@ class Subject {
   }
 
   void step() { method_->step(*curator_, t_++); }
+  std::uint64_t steps() const { return steps_; }
   std::uint64_t steps_done() const { return t_; }
   const Curator::Timing& timing() const { return curator_->timing(); }
   const Objective& objective() const { return *objective_; }
@@ -131,7 +135,7 @@ class Subject {
   std::string path_;
   std::optional<Ledger> ledger_;
   std::optional<Curator> curator_;
-  std::uint64_t t_ = 0;
+  std::uint64_t steps_ = 0, t_ = 0;
 };
 
 }  // namespace dpmpi::bench
