@@ -2,9 +2,12 @@
 // Avella-Medina and Cunningham, "Scalable Differentially Private Bayesian Optimization"). It reads
 //
 //   for t = 0 .. T-1:
-//     Z = the fewest points that bring the trace of the gradient's posterior covariance at theta below the
-//     tolerance every record i:  y_i = its losses at all points so far;   g_i = W y_i, W the same for all theta =
-//     Pi(theta - eta (1/n) (sum of clip(g_i) + noise))
+//     Z = the fewest points that bring the trace of the posterior covariance of
+//         the gradient at theta below the tolerance
+//     every record i:  y_i = its losses at all points so far,  g_i = W y_i
+//     theta = Pi(theta - eta (1/n) (sum of clip(g_i) + noise))
+//
+// where W is the same for all records.
 //
 // All that depends on records passes through the clipped sum: Z, W and the number of points follow from released
 // iterates and public settings. So a step is one Gaussian release of sensitivity 2 B however many losses it looks
