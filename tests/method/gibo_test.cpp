@@ -19,6 +19,7 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "method/gibo_toys.hpp"
+#include "method/reduced_weights.hpp"
 #include "method/trial.hpp"
 #include "objective/eigen.hpp"
 #include "support/kolmogorov.hpp"
@@ -31,6 +32,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using testing::labelled_shard;
 using testing::NumberedLoss;
+using testing::ReducedWeights;
 using testing::Trial;
 using Settings = std::map<std::string, std::string>;
 using Cuts = std::vector<std::uint64_t>;
