@@ -628,6 +628,7 @@ TEST(Gibo, RefusesSettingsThatDoNotFit) {
                               {{"batch", "fixed"}, {"b", "7"}},
                               {{"box_lo", "1"}, {"box_hi", "-1"}}})
     EXPECT_THROW(trial(with(usual, bad), 1, 3, zero), ConfigError) << bad.begin()->first;
+  EXPECT_THROW(trial({}, 1, 5000, zero), ConfigError) << "too many parameters";
 }
 
 }  // namespace
