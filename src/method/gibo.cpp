@@ -45,7 +45,7 @@ class Gibo : public Method {
   // noise_multiplier is that of the whole run, 1 / mu: T releases of sqrt(T) / mu are mu-GDP, exactly.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     const std::size_t dim = facts.objective->dim();
-    if (checked_ != dim) options_.check_tolerance(dim), options_.start(dim), checked_ = dim;
+    if (checked_ != dim) options_.check(dim), checked_ = dim;
     return {{.name = "gradient",
              .dim = dim,
              .sampling = rule(facts.data.records),

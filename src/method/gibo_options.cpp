@@ -14,6 +14,8 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
+constexpr std::size_t most_parameters = 4096;
+
 std::optional<double> number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -158,8 +160,13 @@ VectorXd GiboOptions::start(std::size_t d) const {
   return theta;
 }
 
-// Around a point far from all others, without a box: later steps have more to go by.
-void GiboOptions::check_tolerance(std::size_t d) const {
+// The tolerance: around a point far from all others, without a box, because later steps have more to go by.
+void GiboOptions::check(std::size_t d) const {
+  if (d > most_parameters)
+    throw ConfigError(fmt::format(
+        "gibo with {} parameters, allowed: up to {}, because it works with covariances of all their pairs", d,
+        most_parameters));
+  start(d);
   if (batch == "fixed" || design == "random") return;
   GradientPosterior posterior(covariance(d), noise_variance());
   posterior.move_to(VectorXd::Zero(static_cast<Index>(d)));

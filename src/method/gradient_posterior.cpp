@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <Eigen/Cholesky>
-#include <Eigen/QR>
 
 #include "dpmpi/core/errors.hpp"
 
@@ -109,12 +108,6 @@ MatrixXd GradientPosterior::trace_gradient(Index last) const {
     gradient.col(q) += 2 * covariance_.gradients(z, points_) * M.col(q);
   }
   return gradient;
-}
-
-ReducedWeights::ReducedWeights(const MatrixXd& weights) {
-  const Eigen::HouseholderQR<MatrixXd> qr(weights);
-  Q = qr.householderQ();
-  R = qr.matrixQR().topRows(weights.cols()).triangularView<Eigen::Upper>();
 }
 
 }  // namespace dpmpi

@@ -77,7 +77,7 @@ void PackedMatrix<T>::set_row(std::size_t k, const S* source, std::size_t cols, 
 template <class T>
 void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to,
                                std::size_t to_stride) const {
-  constexpr std::size_t piece = 1024;
+  constexpr std::size_t piece = 512;
   for (std::size_t k = 0; k < std::max<std::size_t>(inner_, 1); k += piece)
     for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
       for (std::size_t r = 0; r < rows; r += tile_rows)

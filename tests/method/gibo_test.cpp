@@ -19,6 +19,7 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "method/gibo_toys.hpp"
+#include "method/reduced_weights.hpp"
 #include "method/trial.hpp"
 #include "objective/eigen.hpp"
 #include "support/kolmogorov.hpp"
@@ -31,6 +32,7 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using testing::labelled_shard;
 using testing::NumberedLoss;
+using testing::ReducedWeights;
 using testing::Trial;
 using Settings = std::map<std::string, std::string>;
 using Cuts = std::vector<std::uint64_t>;
@@ -626,6 +628,7 @@ TEST(Gibo, RefusesSettingsThatDoNotFit) {
                               {{"batch", "fixed"}, {"b", "7"}},
                               {{"box_lo", "1"}, {"box_hi", "-1"}}})
     EXPECT_THROW(trial(with(usual, bad), 1, 3, zero), ConfigError) << bad.begin()->first;
+  EXPECT_THROW(trial({}, 1, 5000, zero), ConfigError) << "too many parameters";
 }
 
 }  // namespace

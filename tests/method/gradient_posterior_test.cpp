@@ -9,6 +9,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/method/gradient_posterior.hpp"
+#include "method/reduced_weights.hpp"
 #include "objective/eigen.hpp"
 
 namespace dpmpi {
@@ -17,6 +18,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using testing::ReducedWeights;
 using Kind = Covariance::Kind;
 
 VectorXd vector(const std::vector<double>& values) {

@@ -278,6 +278,19 @@ TEST_F(Invariance, EveryHiddenRun) {
   }
 }
 
+// T16, T18: coins of records, points that the root alone chooses, and every way to remember them.
+TEST_F(Invariance, EveryPosteriorGradient) {
+  for (const auto& more : {Settings{"method.trace_tol=6", "method.step=adagrad"},
+                           {"method.eval_noise=per_sample", "method.eval_noise_std=0.1", "method.memory=window:9"},
+                           {"method.kernel=poly2", "method.design=random", "method.batch=fixed",
+                            "method.center=per_sample", "privacy.adjacency=replace_one"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"method.name=gibo", "objective.name=logistic", "method.steps=5"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same({1, 3, 8}, settings, more.front());
+  }
+}
+
 TEST_F(Invariance, EveryClipRule) {
   for (const auto& more : {Settings{"method.clip_rule=median", "privacy.adjacency=replace_one"},
                            {"method.clip_rule=fixed", "method.clip=0.3", "method.average=weighted"},

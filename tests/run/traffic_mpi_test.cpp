@@ -109,6 +109,38 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
     });
 }
 
+// Points, a map of all losses so far and the iterate's gradient down, one gradient up, however many records there
+// are.
+TEST(Traffic, AGiboStepSendsItsDesign) {
+  constexpr std::uint64_t d = 5, b = 3, n = 40;
+  testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, n, d, 0, LabelKind::real}, 4, comm.rank(), comm.size());
+    const auto objective = testing::make_objective("mean", {d, Storage::dense_f32, 0});
+    const auto method = testing::make_method("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
+    const PublicFacts facts{{n, d, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+    const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, n)};
+    const std::string path = ::testing::TempDir() + "design.jsonl";
+    std::optional<Ledger> ledger;
+    if (comm.is_root()) {
+      std::filesystem::remove(path);
+      ledger.emplace(Ledger::create(path, {Adjacency::replace_one, n}));
+    }
+    Curator curator(comm, shard, queries, 64,
+                    comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
+    if (comm.is_root()) curator.record_in(*ledger);
+    method->start(*objective, queries, 6);
+    for (std::uint64_t t = 0; t < 6; ++t) {
+      testing::traffic = {};
+      method->step(curator, t);
+      const std::uint64_t N = b * (t + 1), words = 2;  // the length of the design, and the flag to stop
+      EXPECT_EQ(testing::traffic.down, 8 * (b * d + N * d + d + words));
+      EXPECT_LE(testing::traffic.up, 8 * d + 8 + 8);
+      EXPECT_EQ(testing::traffic.other, 0u);
+    }
+  });
+}
+
 /// A round of private-diff: bytes per release of the dual and of the primal query.
 void expect_round(const Communicator& comm, const std::string& name, const ObjectiveFacts& data,
                   const std::vector<std::pair<std::string, std::string>>& options, std::uint64_t primal,

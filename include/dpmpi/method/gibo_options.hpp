@@ -39,8 +39,9 @@ struct GiboOptions {
   LossRule losses() const;
   /// The start point that is given; empty: the objective's.
   Eigen::VectorXd start(std::size_t d) const;
-  /// Throws ConfigError if not even the largest first batch comes within the tolerance.
-  void check_tolerance(std::size_t d) const;
+  /// Throws ConfigError if the settings do not fit d parameters, or if not even the largest first batch comes
+  /// within the tolerance.
+  void check(std::size_t d) const;
 };
 
 }  // namespace dpmpi

@@ -67,11 +67,4 @@ class GradientPosterior {
   Eigen::MatrixXd U_, C_;  // U = L^-1 J^T
 };
 
-/// R with |R y| = |W y| for all y, N x N, and an orthogonal Q, d x d, with W = Q (R, 0): for W with N < d columns,
-/// where N numbers a function say what d would.
-struct ReducedWeights {
-  explicit ReducedWeights(const Eigen::MatrixXd& weights);
-  Eigen::MatrixXd Q, R;
-};
-
 }  // namespace dpmpi
