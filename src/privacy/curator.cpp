@@ -202,6 +202,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   Site& s = site(query.site);
   verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
+  verify(!s.query.repeated, "the sum of one run is not released");
   refuse_second_sum(s, batch.step_);
   if (!(scale > 0 && scale <= 1))
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));

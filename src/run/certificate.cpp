@@ -71,6 +71,8 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
   return {{"noise", key.derive("noise").authenticate(label)},
           {"quota", key.derive("quota").authenticate(label)},
           {"shared_noise", key.derive("shared noise").authenticate(label)},
+          {"repetitions", key.derive("repetitions").authenticate(label)},
+          {"repeated_runs", key.derive("repeated runs").authenticate(label)},
           {"selection", sha256(selections)}};
 }
 

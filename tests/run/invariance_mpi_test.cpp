@@ -304,6 +304,23 @@ TEST_F(Invariance, EveryClipRule) {
   }
 }
 
+TEST_F(Invariance, EverySearchInABox) {
+  for (const auto& more :
+       {Settings{"method.name=random-search", "method.candidates=6", "method.block=2", "objective.l2=1"},
+        {"method.name=random-search", "method.candidates=6", "method.block=6", "privacy.adjacency=replace_one"},
+        {"method.name=random-search", "method.block=5", "privacy.noise=discrete_gaussian"},
+        {"method.name=ucb-bo", "method.steps=6", "method.candidates=20", "method.kernel=rbf"},
+        {"method.name=ucb-bo", "method.steps=6", "method.beta=0", "privacy.adjacency=replace_one"},
+        {"method.name=random-stopping", "method.shape=-0.5", "privacy.trust=cluster"},
+        {"method.name=random-stopping", "method.distribution=poisson", "method.mean=9", "privacy.trust=cluster",
+         "objective.l2=1"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.emplace_back("objective.name=logistic");
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front() + " " + more.back());
+  }
+}
+
 // A28: state that goes from rank to rank, record by record, and sums of batches.
 TEST_F(Invariance, EveryOnePassRun) {
   for (const char* more : {"method.batch=1", "method.batch=16", "method.batch=0", "method.mode=proximal",
