@@ -85,7 +85,7 @@ class HtSmooth final : public Method {
                 {"eta", p.eta},
                 {"bound", p.bound},
                 {"slack", p.slack()}};
-    if (p.guarded) all.emplace_back("total_variation", guard_rule(facts).total_variation());
+    if (p.guarded) all.emplace_back("t", guard_rule(facts).failure);
     for (std::size_t i = 0; i < p.phases.size(); ++i) {
       const SmoothPhase& phase = p.phases[i];
       const auto add = [&](const char* symbol, double value) {
@@ -102,7 +102,12 @@ class HtSmooth final : public Method {
     return all;
   }
   std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    return phase_lines(derived(facts, queries));
+    const SmoothPlan p = plan(facts);
+    return fmt::format(
+        "{} steps for losses of smoothness {:.6g}, step size {:.6g}; the proof needs a slack of 1 and has "
+        "{:.4g}\n{}",
+        p.guarded ? "guarded" : "plain", gradients(facts)->smoothness(), p.eta, p.slack(),
+        phase_lines(derived(facts, queries)));
   }
   std::string released() const override { return "the model and the noised average of every phase"; }
 

@@ -15,7 +15,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/laplace.hpp"
-#include "dpmpi/method/heavy_tail_smooth.hpp"
+#include "dpmpi/method/guarded_pass.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "method/trial.hpp"
 

@@ -23,11 +23,11 @@ using testing::Outcome;
 
 class PhasesRun : public testing::RunFolder {
  protected:
-  void configure(const std::string& method) const {
+  void configure(const std::string& method, const std::string& budget = "noise_multiplier = 1") const {
     std::ofstream(config_) << "[run]\ncheckpoint_every = 1\n[data]\nblocks = 4\ntrain = " << folder_
                            << "/train.csv\neval = " << folder_ << "/train-eval.csv\n[method]\n"
-                           << method
-                           << "[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nseed = 5\ntrust = cluster\n";
+                           << method << "[privacy]\n"
+                           << budget << "\ndelta = 1e-4\nseed = 5\ntrust = cluster\n";
   }
   std::string fresh(const std::string& run) const { return config_ + " run.dir=" + run; }
 
@@ -56,6 +56,9 @@ constexpr const char* batches = "name = ht-glm\nbatch = 8\nphases = 3\n";
 constexpr const char* walk = "name = ht-glm\nbatch = 1\nphases = 3\n";
 constexpr const char* solver = "name = ht-known-lipschitz\nphases = 2\nclip = 1\ncertificate = 0.01\n";
 
+constexpr const char* guarded_batches =
+    "name = ht-smooth\nbatch = 8\nmode = guarded\nrate = 1e-4\nclip = 1\nhits = 20\nphases = 3\n"
+    "[objective]\nname = mean\n";
 constexpr const char* guarded =
     "name = ht-smooth\nmode = guarded\nrate = 1e-4\nclip = 1\nhits = 20\nphases = 3\n[objective]\nname = mean\n";
 
@@ -80,7 +83,7 @@ TEST_F(PhasesRun, KilledPhasesBeginAgain) {
 
 // T3: however far a phase got before it was killed, what stands on disk is what stood there when it began.
 TEST_F(PhasesRun, NothingOfAPhaseIsOnDisk) {
-  for (const char* method : {batches, solver}) {
+  for (const std::string method : {batches, solver, guarded_batches}) {
     SCOPED_TRACE(method);
     configure(method);
     fs::remove_all(run_);
@@ -134,9 +137,8 @@ TEST_F(PhasesRun, TellNoTimes) {
 
 // The budget of a guarded run is found from epsilon: plan, ledger and certificate agree on one zcdp event.
 TEST_F(PhasesRun, GuardedRunsKeepTheirEpsilon) {
-  configure(guarded);
-  const Outcome outcome =
-      alone("none", fresh(run_) + " privacy.noise_multiplier=0 privacy.epsilon=2 privacy.adjacency=replace_one");
+  configure(guarded, "epsilon = 2\nadjacency = replace_one");
+  const Outcome outcome = alone("none", fresh(run_) + " method.rate=1e-5");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const auto plan = nlohmann::json::parse(read_file(run_ + "/plan.json"));
   EXPECT_LE(plan["epsilon"].get<double>(), 2);

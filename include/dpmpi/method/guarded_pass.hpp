@@ -1,14 +1,28 @@
 #pragma once
 // One phase of clipped steps over single records' gradients, with or without tests: the state that no noise joins.
 
+#include <limits>
 #include <span>
 #include <vector>
 
-#include "dpmpi/method/heavy_tail_smooth.hpp"
+#include "dpmpi/method/smooth_plan.hpp"
 #include "dpmpi/objective/record_gradients.hpp"
 #include "dpmpi/privacy/relay.hpp"
 
 namespace dpmpi {
+
+/// One phase's decisions.
+struct RecordTest {
+  double clip = 1;
+  double most = 1;                                           ///< (1 + theta) C: of an executed gradient
+  double scale = 0;                                          ///< R
+  double halt_at = std::numeric_limits<double>::infinity();  ///< chat
+
+  /// Whether a record whose gradient has this norm counts as clipped; `laplace`: a draw of scale 1 of its own.
+  bool hit(double norm, double laplace) const { return norm > most || norm + scale * laplace >= clip; }
+  /// After so many hits, the present batch's included: its update is not made, nor are later ones.
+  bool halted(double hits) const { return hits >= halt_at; }
+};
 
 class GuardedPass {
  public:
