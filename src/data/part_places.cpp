@@ -42,14 +42,17 @@ PartPlaces::PartPlaces(const Disjoint& rule, const Shard& shard) : rule_(rule) {
     OwnBlock own;
     count_up_to(block.first_index);
     own.records_before = before;
-    const auto slot_of = [&](std::uint32_t row) { return slots[block.first_index + row]; };
+    chosen_.clear();
     for (std::uint32_t row = 0; row < block.records.count; ++row)
-      if (slot_of(row) < cuts.back()) own.rows.push_back(row);
-    std::ranges::sort(own.rows, {}, slot_of);
-    for (const std::uint32_t row : own.rows) own.slots.push_back(slot_of(row));
+      if (const std::uint64_t slot = slots[block.first_index + row]; slot < cuts.back())
+        chosen_.push_back(slot << 32 | row);
+    std::ranges::sort(chosen_);
+    for (const std::uint64_t both : chosen_) {
+      own.rows.push_back(static_cast<std::uint32_t>(both));
+      own.slots.push_back(static_cast<std::uint32_t>(both >> 32));
+    }
     for (const std::uint64_t cut : cuts)
       own.begin.push_back(static_cast<std::size_t>(std::ranges::lower_bound(own.slots, cut) - own.slots.begin()));
-    chosen_.reserve(own.rows.size());
     blocks_.push_back(std::move(own));
   }
 }

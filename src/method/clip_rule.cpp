@@ -70,8 +70,10 @@ double ClipRule::target_error(const PublicFacts& facts, const Training& training
 }
 
 std::string ClipRule::remarks(const PublicFacts& facts, const Training& training) const {
-  if (!is_private()) return {};
-  const double count = target(facts, training), error = target_error(facts, training);
+  const double count = target(facts, training);
+  if (!is_private())
+    return fmt::format("a public clip is near the best where about {:.4g} records are beyond it\n", count);
+  const double error = target_error(facts, training);
   std::string text = fmt::format(
       "the clip is chosen such that {:.4g} records, with an error of deviation {:.3g} at most, are clipped at "
       "first\n",

@@ -7,6 +7,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/clip_rule.hpp"
+#include "dpmpi/method/heavy_tail_advice.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/proximal_descent.hpp"
 #include "dpmpi/objective/saddle.hpp"
@@ -69,13 +70,7 @@ class ClippedGd final : public Method {
 
   std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const auto spent = training(facts.data, queries.at(0).noise_multiplier);
-    const double s = static_cast<double>(facts.data.records) * clip_.total_mu(spent) /
-                     std::sqrt(static_cast<double>(facts.objective->dim()));
-    const char* advice = s < 10      ? "below 10 expect no signal"
-                         : s < 100   ? "10 to 20 steps are enough"
-                         : s < 10000 ? "20 to 60 steps are enough"
-                                     : "60 to 200 steps pay";
-    return fmt::format("n mu / sqrt(d) = {:.3g}: {}\n{}", s, advice, clip_.remarks(facts, spent));
+    return descent_advice(facts, clip_.total_mu(spent)) + clip_.remarks(facts, spent);
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {

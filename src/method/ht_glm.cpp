@@ -13,6 +13,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/ball.hpp"
+#include "dpmpi/method/heavy_tail_advice.hpp"
 #include "dpmpi/method/heavy_tail_one_pass.hpp"
 #include "dpmpi/method/heavy_tail_printed.hpp"
 #include "dpmpi/method/method.hpp"
@@ -70,13 +71,12 @@ class HtGlm final : public Method {
     }
     const bool walks = plan_.phases.front().batch == 1;
     if (walks) rule.places = Disjoint::Places::by_block;
-    const double phases = real(plan_.phases.size());
     return {{.name = "phase",
              .dim = facts.objective->dim(),
              .sampling = rule,
              .noise_multiplier = noise_multiplier * (paper_ ? 2 : 1),
              .steps = plan_.phases.size(),
-             .relay = Relay{radius_, walks ? 0 : batches / phases, walks ? 1.0 : 0}}};
+             .relay = Relay{radius_, walks ? 0 : batches / real(plan_.phases.size()), walks ? 1.0 : 0}}};
   }
 
   // Lists with one entry for each phase: n_i records in T_i batches of B_i, h_i = B_i eta_i, C_i: clip, sens_i: of
@@ -105,6 +105,9 @@ class HtGlm final : public Method {
             {"bound", p.bound}};
   }
 
+  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    return pass_advice(facts, 1 / queries.at(0).noise_multiplier);
+  }
   std::string released() const override { return "the model and the noised average of every phase"; }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
@@ -130,8 +133,7 @@ class HtGlm final : public Method {
       p.batch == 1 ? walk(phase, p) : go_in_batches(phase, p);
       for (std::size_t j = 0; j < result.size(); ++j) result[j] = sum()[j] / real(p.steps);
     });
-    const auto noisy = curator.release_exact(std::move(average));
-    std::ranges::copy(noisy, point_.x.begin());
+    std::ranges::copy(curator.release_exact(std::move(average)), point_.x.begin());
     project(ball(), point_.x);
     point_.publish();
   }

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/heavy_tail_advice.hpp"
 #include "dpmpi/method/heavy_tail_aggregate.hpp"
 #include "dpmpi/method/heavy_tail_localization.hpp"
 #include "dpmpi/method/heavy_tail_options.hpp"
@@ -101,7 +102,7 @@ class HtLocalize final : public Method {
   }
 
   std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    return phase_lines(derived(facts, queries)) +
+    return pass_advice(facts, 1 / queries.at(0).noise_multiplier) + phase_lines(derived(facts, queries)) +
            (schedule_.folds > 1
                 ? "the bound holds if a majority of the folds of every phase succeed\n"
                 : "one fold a phase: the error may exceed its bound with a constant probability; folds = 0 "

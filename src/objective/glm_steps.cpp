@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/prefetch.hpp"
 #include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/glm_losses.hpp"
 #include "row_sweeps.hpp"
@@ -15,6 +16,7 @@ namespace dpmpi {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t fetched_at_once = 2 * tile_rows;
 using TileOf = double[tile_rows];
 
 /// What the coefficients of a tile depend on besides the margins. A record that does not count has limit 0.
@@ -126,6 +128,8 @@ void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulato
     tile.count = std::min(tile.count, at_once);
     return tile;
   };
+  // Batches of a pass are few rows of each block, too few for the sweeps to fetch them for one another.
+  for (const std::uint32_t i : rows.index.first(std::min(rows.size(), fetched_at_once))) prefetch(rows.records, i);
   TileOf margin;
   Tile tile = tile_at(0);
   for (std::size_t first = 0; first < rows.size(); first += at_once) {

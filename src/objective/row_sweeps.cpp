@@ -169,7 +169,7 @@ void RowSweeps::set_point(std::span<const double> x) {
 void RowSweeps::load(const Records& records, const Tile& tile, const Tile& next) {
   records_ = &records;
   tile_ = tile;
-  if (next.count < tile_rows || records.storage == Storage::sparse_f32) return ahead_.rest();
+  if (next.count == 0 || records.storage == Storage::sparse_f32) return ahead_.rest();
   std::array<const void*, tile_rows> wanted;
   const bool floats = records.storage == Storage::dense_f32;
   for (std::size_t r = 0; r < tile_rows; ++r)

@@ -4,29 +4,16 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <set>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
-#include "dpmpi/core/errors.hpp"
+#include "event_members.hpp"
 
 namespace dpmpi {
-
 namespace {
-
-using Json = nlohmann::json;
-
-// Whole numbers above 2^53 do not survive programs that read JSON numbers as doubles.
-constexpr std::uint64_t largest_whole = 1ULL << 53;
-
-[[noreturn]] void refuse(std::string_view where, std::string_view member, std::string_view value,
-                         std::string_view allowed) {
-  throw PrivacyError(fmt::format("{}: {} is {}, allowed: {}", where, member, value, allowed));
-}
 
 // A range, in words and as a test.
 template <class T>
@@ -48,9 +35,6 @@ constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
                                                [](std::uint64_t x) { return x <= largest_whole; }};
 constexpr std::uint64_t most_explicit_leaves = 2048;
 constexpr std::size_t most_releases = 4096;
-
-// Deeper objects are no events, and recursion over them could exhaust the stack.
-constexpr int deepest_nesting = 16;
 
 constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
@@ -143,85 +127,6 @@ void for_each_member(M& m, Visit&& visit) {
   if constexpr (requires { m.delta; }) visit("delta", m.delta, failure);
 }
 
-// Members of one line's object, read with errors that name the line, the member, its value and what is allowed.
-class Members {
- public:
-  Members(std::string_view line, std::string_view where) : where_(where) {
-    std::set<std::string> seen;
-    const Json::parser_callback_t no_member_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
-      if (depth > deepest_nesting)
-        throw PrivacyError(fmt::format("{}: nested more than {} deep", where, deepest_nesting));
-      if (depth == 1 && event == Json::parse_event_t::key && !seen.insert(parsed.get<std::string>()).second)
-        throw PrivacyError(fmt::format("{}: member {} is given twice", where, parsed.dump()));
-      return true;
-    };
-    try {
-      object_ = Json::parse(line, no_member_twice);
-    } catch (const Json::exception& e) {
-      throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers: {}", where, e.what()));
-    }
-    if (!object_.is_object()) throw PrivacyError(fmt::format("{}: not a JSON object: {}", where, shown(object_)));
-  }
-
-  bool has(const char* member) const { return object_.contains(member); }
-
-  // Members whose value is "?" become 1.
-  void close_open(const std::function<void(const std::string&)>& open) {
-    for (auto& [member, value] : object_.items())
-      if (value == "?") open(member), value = 1;
-  }
-
-  // How a message shows a value: escaped, and not at any length.
-  static std::string shown(const Json& value) {
-    const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-    return text.size() <= 60 ? text : text.substr(0, 60) + "...";
-  }
-
-  double number(const char* member, std::string_view allowed) const {
-    const Json& value = at(member, allowed);
-    if (!value.is_number()) refuse(where_, member, shown(value), allowed);
-    return value.get<double>();
-  }
-
-  std::uint64_t whole(const char* member, std::string_view allowed = natural.text, double least = 1) const {
-    const Json& value = at(member, allowed);
-    if (value.is_number_unsigned() && value.get<std::uint64_t>() > largest_whole)  // a double may round it down
-      refuse(where_, member, shown(value), allowed);
-    const double x = value.is_number() ? value.get<double>() : -1;
-    if (!(x >= least && x <= static_cast<double>(largest_whole) && x == std::floor(x)))
-      refuse(where_, member, shown(value), allowed);
-    return static_cast<std::uint64_t>(x);
-  }
-
-  bool flag(const char* member) const {
-    const Json& value = at(member, "true or false");
-    if (!value.is_boolean()) refuse(where_, member, shown(value), "true or false");
-    return value.get<bool>();
-  }
-
-  const Json& array(const char* member, std::string_view allowed) const {
-    const Json& value = at(member, allowed);
-    if (!value.is_array()) refuse(where_, member, shown(value), allowed);
-    return value;
-  }
-
-  std::string text(const char* member, std::string_view allowed) const {
-    const Json& value = at(member, allowed);
-    if (!value.is_string()) refuse(where_, member, shown(value), allowed);
-    return value.get<std::string>();
-  }
-
- private:
-  const Json& at(const char* member, std::string_view allowed) const {
-    const auto found = object_.find(member);
-    if (found == object_.end()) refuse(where_, member, "missing", allowed);
-    return *found;
-  }
-
-  std::string_view where_;
-  Json object_;
-};
-
 struct Reader {
   const Members& line;
   std::string_view where;
@@ -244,7 +149,7 @@ struct Reader {
   void operator()(const char* member, std::vector<std::uint64_t>& released) const {
     constexpr std::string_view allowed = "a list of whole numbers of steps";
     if (!line.has(member)) return;
-    for (const Json& step : line.array(member, allowed)) {
+    for (const nlohmann::json& step : line.array(member, allowed)) {
       if (!step.is_number_unsigned()) refuse(where, member, Members::shown(step), allowed);
       released.push_back(step.get<std::uint64_t>());
     }
@@ -266,7 +171,7 @@ struct Reader {
   // Rows of a lower-triangular matrix, each up to its diagonal or padded with zeros.
   void operator()(const char* member, std::vector<double>& triangle, std::uint64_t leaves) const {
     const std::string allowed = fmt::format("{} rows of finite numbers, row i with i of them", leaves);
-    const Json& rows = line.array(member, allowed);
+    const nlohmann::json& rows = line.array(member, allowed);
     if (rows.size() != leaves) refuse(where, member, fmt::format("an array of {} rows", rows.size()), allowed);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const auto fail = [&] { refuse(where, member, fmt::format("wrong in row {}", i + 1), allowed); };
@@ -344,8 +249,8 @@ Mechanism mechanism_called(std::string_view kind, std::string_view where) {
 std::uint64_t uses(const Members& line, const Mechanism& mechanism, std::string_view where) {
   const bool tree = std::holds_alternative<Tree>(mechanism);
   const bool one_is_understood = tree || std::holds_alternative<NonPrivate>(mechanism);
-  const std::uint64_t count = one_is_understood && !line.has("count") ? 1 : line.whole("count");
-  const std::uint64_t restarts = tree && line.has("restarts") ? line.whole("restarts") : 1;
+  const std::uint64_t count = one_is_understood && !line.has("count") ? 1 : line.whole("count", natural.text);
+  const std::uint64_t restarts = tree && line.has("restarts") ? line.whole("restarts", natural.text) : 1;
   if (count > largest_whole / restarts)
     refuse(where, "restarts", fmt::format("{}", restarts), "restarts times count up to 2^53");
   return count * restarts;
@@ -361,7 +266,7 @@ Event parse_event(const Members& line, std::string_view where) {
 }
 
 EventHeader parse_header(const Members& members, std::string_view where) {
-  if (const auto version = members.whole("ledger"); version != 1)
+  if (const auto version = members.whole("ledger", natural.text); version != 1)
     refuse(where, "ledger", fmt::format("{}", version), "1 (the version that this program reads)");
   constexpr std::string_view allowed = "add_remove or replace_one";
   const std::string text = members.text("adjacency", allowed);
@@ -370,7 +275,7 @@ EventHeader parse_header(const Members& members, std::string_view where) {
     header.adjacency = *adjacency;
   else
     refuse(where, "adjacency", Members::shown(text), allowed);
-  if (members.has("n")) header.n = members.whole("n");
+  if (members.has("n")) header.n = members.whole("n", natural.text);
   header.seeded = members.has("seeded") && members.flag("seeded");
   return header;
 }

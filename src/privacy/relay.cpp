@@ -29,7 +29,7 @@ Lattice lattice_for(const L2Bound& bound, std::uint64_t places) {
 }  // namespace
 
 RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces& places, const Disjoint& rule,
-                       std::size_t part, const MicroBatching& batching, RelayWorkspace& work,
+                       std::size_t part, std::size_t rows_at_once, RelayWorkspace& work,
                        const PhaseNoise* own_noise)
     : comm_(comm),
       shard_(shard),
@@ -37,7 +37,7 @@ RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces&
       part_(part),
       records_(rule.parts[part].size),
       by_block_(rule.places == Disjoint::Places::by_block),
-      batching_(batching),
+      rows_at_once_(rows_at_once),
       work_(work),
       own_noise_(own_noise) {
   work_.sums_.clear();
@@ -60,13 +60,17 @@ std::span<const double> RelayPhase::sum(std::uint64_t begin, std::uint64_t end, 
   verify(begin < end && end <= records_, "places of a part");
   auto& sum = sum_on(lattice_for(bound, end - begin), dim > 0 ? dim : work_.result.size(), bound.clip);
   sum.total.clear();
+  // A part may be summed in small pieces, which its own micro-batches would cut into single rows.
+  const double share = static_cast<double>(end - begin) / static_cast<double>(shard_.layout.records);
+  const auto batching =
+      MicroBatching::plan(std::min(rows_at_once_, sum.total.rows_at_once()), shard_.layout.largest(), share);
   {
     const InPhase kernels(Phase::kernels);
     kernel.run(bound, sum.total, [&](const auto& visit) {
       for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat()) {
         visited_ = i;
         places_.select(i, part_, begin, end, work_.rows_, work_.places_);
-        batching_.for_each(shard_.blocks[i].records, work_.rows_, work_.places_, visit);
+        batching.for_each(shard_.blocks[i].records, work_.rows_, work_.places_, visit);
       }
     });
   }
@@ -145,8 +149,8 @@ Secret<LatticeSum> Curator::relay(const Query& query, std::uint64_t t, const Pha
   s.take_part(shard_, t);
   std::optional<PhaseNoise> own_noise;
   if (s.query.relay->own_noise) own_noise = phase_noise(s, t);
-  RelayPhase phase(comm_, shard_, *s.places, std::get<Disjoint>(s.query.sampling), s.part, s.batching, *s.relay,
-                   own_noise ? &*own_noise : nullptr);
+  RelayPhase phase(comm_, shard_, *s.places, std::get<Disjoint>(s.query.sampling), s.part, s.micro_batch_rows,
+                   *s.relay, own_noise ? &*own_noise : nullptr);
   std::vector<double>& result = s.relay->result;
   program(phase, result);
   verify(std::ranges::all_of(result, [](double v) { return std::isfinite(v); }),

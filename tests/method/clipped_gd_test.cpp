@@ -136,6 +136,8 @@ TEST(ClippedGd, AdvisesMoreClippedRecordsOnlyWhereTheRuleTakesThem) {
     EXPECT_EQ(none.find(raise), none.npos) << none;
   }
   EXPECT_EQ(advice({{"clip_records", "640"}}, 1'000'000).find(weak), std::string::npos);
+  const std::string fixed = advice({{"clip_rule", "fixed"}, {"clip", "1"}}, 1'000'000);
+  EXPECT_NE(fixed.find("about 261.3 records"), fixed.npos) << fixed;  // 32 sqrt(2 d) / mu, mu = sqrt(60) / 20
 }
 
 // Counts of clipped records are those of the table for epsilon = 1, delta = n^-1.5: 32 sqrt(d / rho), at most n /

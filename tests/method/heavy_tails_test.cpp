@@ -16,11 +16,13 @@
 #include "dpmpi/data/generate.hpp"
 #include "dpmpi/objective/glm.hpp"
 #include "dpmpi/privacy/gdp.hpp"
+#include "method/log_slope.hpp"
 #include "method/trial.hpp"
 
 namespace dpmpi {
 namespace {
 
+using testing::log_slope;
 using testing::Trial;
 using Options = std::map<std::string, std::string>;
 
@@ -73,16 +75,6 @@ Shard sparse_shard(std::uint64_t count, std::size_t features, Entries&& entries)
   shard.layout = BlockLayout::of(shard.facts, 1);
   shard.blocks.push_back({0, 0, std::move(r)});
   return shard;
-}
-
-/// Least-squares slope of log y by log x.
-double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
-  double mx = 0, my = 0, xx = 0, xy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    mx += std::log(x[i]) / static_cast<double>(x.size()), my += std::log(y[i]) / static_cast<double>(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i)
-    xx += std::pow(std::log(x[i]) - mx, 2), xy += (std::log(x[i]) - mx) * (std::log(y[i]) - my);
-  return xy / xx;
 }
 
 // X1: one step from 0 on |x - s|^2 / 2, whose gradients are -s there, is the mean of the clipped records plus

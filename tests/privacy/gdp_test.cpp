@@ -48,6 +48,7 @@ TEST(GdpDelta, IsTheExactValueRoundedUp) {
   }
 }
 
+// A1 of heavy tails, with GdpEpsilon and GdpMu below.
 TEST(GdpDelta, PublishedVectors) {
   const Point vectors[] = {{0.1, 0.1, 8.7517681458e-3}, {0.5, 0.5, 5.2440323288e-2}, {0.5, 1, 6.8295949831e-3},
                            {0.5, 2, 9.4391686349e-6},   {1, 0.5, 2.3842170813e-1},   {1, 1, 1.2693673751e-1},
@@ -114,7 +115,8 @@ TEST(GdpMu, VectorsForDeltaOfTheNumberOfRecords) {
       EXPECT_NEAR(gdp_mu(epsilons[column], std::pow(10, -1.5 * (row + 4))), table[row][column], 6e-7);
 }
 
-// Under a secret uniform order of the T batches the curve is the mean of those of mu (T - t) / T.
+// A35 of heavy tails: under a secret uniform order of the T batches the curve is the mean of those of mu (T - t) /
+// T. No method claims it: their orders come from public seeds (T20).
 TEST(GdpDelta, MeanOverSecretPositionsVectors) {
   const Point vectors[] = {{0.1474511, 0.5, 1e-6}, {0.27847463, 1, 1e-6}, {0.74501998, 4, 1e-9}};
   constexpr int batches = 400;
@@ -139,6 +141,7 @@ class Draws {
   std::mt19937_64 random_{7};
 };
 
+// A2 of heavy tails.
 TEST(GdpConversions, InvertEachOtherAndKeepToTheTarget) {
   Draws draws;
   for (int i = 0; i < 400; ++i) {

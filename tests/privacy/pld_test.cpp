@@ -74,6 +74,7 @@ std::vector<Published> published() {
   };
 }
 
+// A5 and T7 of heavy tails are among them: replace_one beside add_remove, whose epsilons are smaller.
 TEST(PldAccountant, PublishedValues) {
   for (const Published& x : published()) {
     const PldAccountant accountant = composed(x.events, x.adjacency);
@@ -83,6 +84,7 @@ TEST(PldAccountant, PublishedValues) {
   }
 }
 
+// A4 of heavy tails: rate 1.
 TEST(PldAccountant, GaussianAgainstItsClosedForm) {
   for (const double mu : {.01, .03, .1, .3, 1., 3., 10.})
     for (const double delta : {1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12}) {

@@ -79,7 +79,7 @@ class RelayPhase {
  private:
   friend class Curator;
   RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces& places, const Disjoint& rule,
-             std::size_t part, const MicroBatching& batching, RelayWorkspace& work, const PhaseNoise* own_noise);
+             std::size_t part, std::size_t rows_at_once, RelayWorkspace& work, const PhaseNoise* own_noise);
   RelayWorkspace::Sum& sum_on(Lattice lattice, std::size_t dim, double bound);
 
   const Communicator& comm_;
@@ -88,7 +88,7 @@ class RelayPhase {
   std::size_t part_;
   std::uint64_t records_;
   bool by_block_;
-  const MicroBatching& batching_;
+  std::size_t rows_at_once_;  // of a micro-batch
   RelayWorkspace& work_;
   const PhaseNoise* own_noise_;
   std::size_t visited_ = 0;  // block

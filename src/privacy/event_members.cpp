@@ -1,0 +1,91 @@
+#include "event_members.hpp"
+
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Json = nlohmann::json;
+
+// Deeper objects are no events, and recursion over them could exhaust the stack.
+constexpr int deepest_nesting = 16;
+
+}  // namespace
+
+void refuse(std::string_view where, std::string_view member, std::string_view value, std::string_view allowed) {
+  throw PrivacyError(fmt::format("{}: {} is {}, allowed: {}", where, member, value, allowed));
+}
+
+Members::Members(std::string_view line, std::string_view where) : where_(where) {
+  std::set<std::string> seen;
+  const Json::parser_callback_t no_member_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth > deepest_nesting)
+      throw PrivacyError(fmt::format("{}: nested more than {} deep", where, deepest_nesting));
+    if (depth == 1 && event == Json::parse_event_t::key && !seen.insert(parsed.get<std::string>()).second)
+      throw PrivacyError(fmt::format("{}: member {} is given twice", where, parsed.dump()));
+    return true;
+  };
+  try {
+    object_ = Json::parse(line, no_member_twice);
+  } catch (const Json::exception& e) {
+    throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers: {}", where, e.what()));
+  }
+  if (!object_.is_object()) throw PrivacyError(fmt::format("{}: not a JSON object: {}", where, shown(object_)));
+}
+
+void Members::close_open(const std::function<void(const std::string&)>& open) {
+  for (auto& [member, value] : object_.items())
+    if (value == "?") open(member), value = 1;
+}
+
+std::string Members::shown(const Json& value) {
+  const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 60) + "...";
+}
+
+double Members::number(const char* member, std::string_view allowed) const {
+  const Json& value = at(member, allowed);
+  if (!value.is_number()) refuse(where_, member, shown(value), allowed);
+  return value.get<double>();
+}
+
+std::uint64_t Members::whole(const char* member, std::string_view allowed, double least) const {
+  const Json& value = at(member, allowed);
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > largest_whole)  // a double may round it down
+    refuse(where_, member, shown(value), allowed);
+  const double x = value.is_number() ? value.get<double>() : -1;
+  if (!(x >= least && x <= static_cast<double>(largest_whole) && x == std::floor(x)))
+    refuse(where_, member, shown(value), allowed);
+  return static_cast<std::uint64_t>(x);
+}
+
+bool Members::flag(const char* member) const {
+  const Json& value = at(member, "true or false");
+  if (!value.is_boolean()) refuse(where_, member, shown(value), "true or false");
+  return value.get<bool>();
+}
+
+const Json& Members::array(const char* member, std::string_view allowed) const {
+  const Json& value = at(member, allowed);
+  if (!value.is_array()) refuse(where_, member, shown(value), allowed);
+  return value;
+}
+
+std::string Members::text(const char* member, std::string_view allowed) const {
+  const Json& value = at(member, allowed);
+  if (!value.is_string()) refuse(where_, member, shown(value), allowed);
+  return value.get<std::string>();
+}
+
+const Json& Members::at(const char* member, std::string_view allowed) const {
+  const auto found = object_.find(member);
+  if (found == object_.end()) refuse(where_, member, "missing", allowed);
+  return *found;
+}
+
+}  // namespace dpmpi
