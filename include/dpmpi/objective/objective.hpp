@@ -83,6 +83,10 @@ class Objective {
   virtual std::size_t micro_batch_rows() const { return 128; }
   virtual bool has_gradients() const { return true; }
 
+  /// Throws DataError if a record of this rank cannot be what the objective's options say that it is; asked once,
+  /// before any release. Values appear in the message as show_field leaves them. Local.
+  virtual void check_records(const Shard& /*shard*/) const {}
+
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
 
