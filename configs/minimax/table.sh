@@ -18,17 +18,40 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 touch "$file"
 
-# What differs from the config, which is for dp-sgda: config method epsilon
+# What differs from the config, which is for dp-sgda at epsilon 1: config method epsilon
 settings() {
   case $2 in
     dp-sgda)
       case $1-$3 in
-        *-imbalanced-0.5) echo --set method.rate=0.1 ;;
-        *-imbalanced-5 | *-imbalanced-10) echo --set method.rate=0.4 ;;
+        mnist-imbalanced-0.5) echo --set method.rate=0.1 ;;
+        mnist-imbalanced-5 | mnist-imbalanced-10) echo --set method.rate=0.4 ;;
+        fashion-mnist-imbalanced-0.5) echo --set method.rate=0.05 ;;
+        fashion-mnist-imbalanced-5 | fashion-mnist-imbalanced-10) echo --set method.rate=0.2 ;;
       esac
       ;;
-    private-diff) echo --set method.restart=4 --set method.rate=0.1 --set method.batch=4096 ;;
-    sgda) [[ $1 != *-imbalanced ]] || echo --set method.rate=0.4 ;;
+    private-diff)
+      echo --set objective.hidden=64 --set method.restart=2 --set method.batch=4096 --set method.epochs=20 --set method.average=0.97
+      case $1 in
+        *-imbalanced) echo --set method.clip=8 --set method.rate="$(falling 0.025 0.05 0.1 "$3")" ;;
+        mnist) echo --set method.clip=4 --set method.rate="$(falling 0.05 0.1 0.2 "$3")" ;;
+        *) echo --set method.clip=4 --set method.rate="$(falling 0.05 0.1 0.1 "$3")" --set data.mean=0.3 ;;
+      esac
+      ;;
+    sgda)
+      case $1 in
+        mnist-imbalanced) echo --set method.rate=0.4 ;;
+        fashion-mnist-imbalanced) echo --set method.rate=0.2 ;;
+      esac
+      ;;
+  esac
+}
+
+# The rate at epsilon 0.5, at 1, above; epsilon
+falling() {
+  case $4 in
+    0.5) echo "$1" ;;
+    1) echo "$2" ;;
+    *) echo "$3" ;;
   esac
 }
 

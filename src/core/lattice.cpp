@@ -23,10 +23,12 @@ double Lattice::quantum() const { return std::ldexp(1.0, -k); }
 namespace {
 
 // `k` may be infinite, where a product overflows: it becomes an int behind its check.
-Lattice checked(double k, double bound, std::uint64_t largest_batch) {
+Lattice checked(double k, double bound, double noise_std, std::uint64_t largest_batch) {
   if (!(std::abs(k) <= 100))
-    throw ConfigError(fmt::format(
-        "a bound of {} is out of the range of float32 arithmetic: scale clip and data to order 1", bound));
+    throw ConfigError(
+        fmt::format("a bound of {:.6g} with noise of deviation {:.3g} is out of the range of float32 arithmetic: "
+                    "scale clip and data to order 1",
+                    bound, noise_std));
   const Lattice lattice{static_cast<int>(k)};
   const double largest = static_cast<double>(largest_batch) * (bound * lattice.scale() + 1.0);
   if (largest >= std::ldexp(1.0, 62))
@@ -42,7 +44,7 @@ Lattice Lattice::choose(std::size_t dim, double bound, double noise_std, std::ui
   const double fine = std::ceil(std::log2(4096.0 * std::sqrt(static_cast<double>(dim)) / bound));
   const double fits = std::floor(std::log2(int32_limit / (257.0 * bound)));
   const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : fine;
-  return checked(std::min({fine, fits, fills}), bound, largest_batch);
+  return checked(std::min({fine, fits, fills}), bound, noise_std, largest_batch);
 }
 
 Lattice Lattice::finest(double bound, double noise_std, std::uint64_t largest_batch) {
@@ -51,13 +53,13 @@ Lattice Lattice::finest(double bound, double noise_std, std::uint64_t largest_ba
   const double room =
       std::floor(60.0 - std::log2(bound * static_cast<double>(std::max<std::uint64_t>(1, largest_batch))));
   const double fills = noise_std > 0 ? std::floor(36.0 - std::log2(noise_std)) : std::ceil(40.0 - std::log2(bound));
-  return checked(std::min(room, fills), bound, largest_batch);
+  return checked(std::min(room, fills), bound, noise_std, largest_batch);
 }
 
 Lattice Lattice::roomiest(double bound, std::uint64_t count) {
   verify(bound > 0 && count > 0, "lattice needs a positive bound");
   const double room = std::floor(60.0 - std::log2(bound) - std::log2(static_cast<double>(count)));
-  return checked(std::min(room, 100.0), bound, count);
+  return checked(std::min(room, 100.0), bound, 0, count);
 }
 
 LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double bound, std::size_t extra,

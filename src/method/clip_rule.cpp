@@ -28,9 +28,9 @@ void ClipRule::declare(Options& options) {
       .add("clip_lowest", lowest_,
            "smallest clip that a private choice can make, a public constant; the largest is 1.25^48 = 44842 times "
            "that",
-           Range::positive())
+           Range::closed(1e-20, 1e20))
       .add("clip_records", records_, "kappa of clip_rule = count", Range::positive())
-      .add("clip_share", share_, "share of mu^2 that a private choice spends", Range::open(0, 1));
+      .add("clip_share", share_, "share of mu^2 that a private choice spends", {1e-9, 1, false, true});
 }
 
 void ClipRule::validate(std::vector<std::string>& problems) const {

@@ -1,13 +1,12 @@
 // dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1),
 // and sgd, the same without noise, as the baseline that shows what privacy costs.
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/optimizer.hpp"
+#include "dpmpi/method/steps.hpp"
 #include "dpmpi/objective/saddle.hpp"
 
 namespace dpmpi {
@@ -18,7 +17,7 @@ class DpSgd : public Method {
   void declare(Options& options) override {
     options.add("batch", batch_, "expected batch size (the public normaliser of the mean)", Range::at_least(1))
         .add("epochs", epochs_, "passes over the data (expected); or give method.steps", Range::positive())
-        .add("steps", steps_, "number of steps (0: from method.epochs)", Range::at_least(0))
+        .add("steps", steps_, "number of steps (0: from method.epochs)", Range::closed(0, most_steps))
         .add("sampling", sampling_, "which records take part in a step", {"poisson", "wor", "full", "cyclic"})
         .add("clip", clip_, clip_help(), Range::positive())
         .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
@@ -32,8 +31,7 @@ class DpSgd : public Method {
   std::uint64_t steps(const PublicFacts& facts) const override {
     if (steps_ > 0) return static_cast<std::uint64_t>(steps_);
     const double batch = expected_batch(rule(facts.data), facts.data.records);
-    return static_cast<std::uint64_t>(
-        std::max(1.0, std::ceil(epochs_ * static_cast<double>(facts.data.records) / batch - 1e-9)));
+    return steps_of_epochs(epochs_, facts.data.records, batch);
   }
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {

@@ -44,7 +44,7 @@ class HtKnownLipschitz final : public Method {
     options
         .add("clip", clip_,
              "Lipschitz constant C that losses are clamped to, a public constant (0: by the moments)",
-             Range::non_negative())
+             Range::closed(0, 1e20))
         .add("phases", phases_,
              "phases; the last one takes all records that are left (at most log2 of the records)",
              Range::closed(1, 40))

@@ -27,6 +27,7 @@ double DifferenceRadius::between(std::span<const float> w, std::span<const float
 }
 
 void PrivateDiffOptions::declare(Options& options, const char* clip_help) {
+  const Range shares = Range::closed(1e-9, 1e9);  // noise goes with their roots
   SaddleOptions::declare(options, clip_help);
   declare_budget(options);
   options
@@ -34,9 +35,9 @@ void PrivateDiffOptions::declare(Options& options, const char* clip_help) {
            Range::closed(1, 0x1p40))
       .add("dual_steps", dual_steps, "dual steps T_2 of a round, each with a batch of its own",
            Range::closed(1, 0x1p20))
-      .add("restart_share", restart_share, "share of the noise budget of full gradients", Range::positive())
-      .add("difference_share", difference_share, "share of gradient differences", Range::positive())
-      .add("dual_share", dual_share, "share of dual steps", Range::positive())
+      .add("restart_share", restart_share, "share of the noise budget of full gradients", shares)
+      .add("difference_share", difference_share, "share of gradient differences", shares)
+      .add("dual_share", dual_share, "share of dual steps", shares)
       .add("difference_slope", slope,
            "C_2: differences are clipped at C_2 |x - x'| + C_2y |y - y'| + C_3 (if not set: the objective's l_xx, "
            "or "

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/steps.hpp"
 
 namespace dpmpi {
 
@@ -21,7 +22,7 @@ void SaddleOptions::declare(Options& options, const char* clip_help) {
   options.add("batch", batch, "expected batch size (the public normaliser of means)", Range::at_least(1))
       .add("epochs", epochs, "passes over the data (expected, primal batches); or give method.steps",
            Range::positive())
-      .add("steps", steps, "number of rounds R (0: from method.epochs)", Range::closed(0, 0x1p40))
+      .add("steps", steps, "number of rounds R (0: from method.epochs)", Range::closed(0, most_steps))
       .add("sampling", sampling, "which records take part in a query", {"poisson", "wor", "full"})
       .add("clip", clip, clip_help, Range::positive())
       .add("dual_clip", dual_clip,
@@ -61,7 +62,9 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
   if (as_printed() && stated_epsilon == 0)
     problems.emplace_back("method.calibration = paper needs method.stated_epsilon");
   if (dual_schedule == "closed_form" && dual_rate > 0)
-    problems.emplace_back("method.dual_rate is 1 / mu with dual_schedule = closed_form: remove one of the two");
+    problems.push_back(fmt::format(
+        "method.dual_rate = {}, but method.dual_schedule = closed_form has the rate 1 / mu: remove one of the two",
+        dual_rate));
 }
 
 SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
@@ -76,20 +79,21 @@ SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
 
 std::uint64_t SaddleOptions::rounds(const DatasetFacts& data) const {
   if (steps > 0) return static_cast<std::uint64_t>(steps);
-  const double m = expected_batch(rule(data), data.records);
-  return static_cast<std::uint64_t>(
-      std::max(1.0, std::ceil(epochs * static_cast<double>(data.records) / m - 1e-9)));
+  return steps_of_epochs(epochs, data.records, expected_batch(rule(data), data.records));
 }
 
 double SaddleOptions::dual_bound(const SaddleObjective& f) const {
   const double bound = dual_clip > 0 ? dual_clip : f.dual_bound().value_or(0);
-  if (!(bound > 0)) throw ConfigError("set method.dual_clip: this objective has no bound of its own");
+  if (!(bound > 0))
+    throw ConfigError(
+        "method.dual_clip = 0 is the objective's own bound, and this objective has none: give one above 0");
   return bound;
 }
 
 void SaddleOptions::require_dual_rate(const SaddleObjective& f) const {
   if (dual_rate == 0 && !(f.dual_curvature().value_or(0) > 0))
-    throw ConfigError("set method.dual_rate: this objective is no quadratic in its dual that would give one");
+    throw ConfigError(
+        "method.dual_rate = 0 is 0.3 / mu of a quadratic dual, and this objective has none: give a rate above 0");
 }
 
 double SaddleOptions::dual_rate_at(const SaddleObjective& f, std::uint64_t r, std::uint64_t i) const {

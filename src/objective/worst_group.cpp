@@ -3,54 +3,25 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <optional>
 
-#include <fmt/format.h>
-
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mlp_head.hpp"
 #include "dpmpi/objective/network_saddle.hpp"
 #include "dpmpi/objective/simplex.hpp"
+#include "record_groups.hpp"
 
 namespace dpmpi {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Which group a record is in, and how much it counts.
-class Groups {
- public:
-  explicit Groups(const WorstGroupSettings& settings)
-      : feature_(settings.group_feature), signs_(settings.model.head == Head::logistic) {
-    const double n = std::accumulate(settings.group_sizes.begin(), settings.group_sizes.end(), 0.0);
-    for (const std::uint64_t size : settings.group_sizes) weight_.push_back(n / static_cast<double>(size));
-  }
-  std::size_t count() const { return weight_.size(); }
-  double weight(std::size_t group) const { return weight_[group]; }  ///< n / n_g
-
-  std::optional<std::size_t> of(const Rows& rows, std::size_t row) const {
-    const std::uint32_t i = rows.index[row];
-    float g = feature_ > 0 ? feature_of(rows.records, i, feature_ - 1) : rows.records.label[i];
-    if (feature_ == 0 && signs_) g = g > 0 ? 1.0F : g < 0 ? 0.0F : g;
-    if (!(g >= 0 && g < static_cast<float>(count())) || g != std::floor(g)) return {};
-    return static_cast<std::size_t>(g);
-  }
-
- private:
-  std::size_t feature_;
-  bool signs_;
-  std::vector<double> weight_;
-};
-
 /// (n / n_g) y_g loss of a network's outputs. Tail: y.
 class GroupLoss final : public OutputLoss {
  public:
-  GroupLoss(const MlpShape& shape, Groups groups)
+  GroupLoss(const MlpShape& shape, RecordGroups groups)
       : head_(shape.head, shape.units.back()), outputs_(shape.units.back()), groups_(std::move(groups)) {}
 
-  void select(const Rows& rows, std::size_t row) override { group_ = groups_.of(rows, row); }
+  void select(const Rows& rows, std::size_t row) override { group_ = groups_.of(rows.records, rows.index[row]); }
   void gradient(const double* outputs, float label, std::span<const float> tail, double* delta,
                 double* slope) override {
     head_.gradient(outputs, label, {}, delta, slope);
@@ -62,18 +33,19 @@ class GroupLoss final : public OutputLoss {
     return group_ ? groups_.weight(*group_) * head_.loss(outputs, label) : none;
   }
   std::optional<std::size_t> group() const { return group_; }
+  void check(const Shard& shard) const { groups_.check(shard); }
 
  private:
   MlpHead head_;
   std::size_t outputs_;
-  Groups groups_;
+  RecordGroups groups_;
   std::optional<std::size_t> group_;
 };
 
 class WorstGroup final : public NetworkSaddle {
  public:
   explicit WorstGroup(WorstGroupSettings settings)
-      : NetworkSaddle(settings.model, std::make_unique<GroupLoss>(settings.model, Groups(settings)),
+      : NetworkSaddle(settings.model, std::make_unique<GroupLoss>(settings.model, RecordGroups(settings)),
                       settings.group_sizes.size()),
         loss_(static_cast<GroupLoss&>(loss())),
         projected_(settings.group_sizes.size()) {}
@@ -82,6 +54,7 @@ class WorstGroup final : public NetworkSaddle {
   std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
   std::vector<ParameterGroup> groups() const override;
   void prepare(std::span<const float> w) override;
+  void check_records(const Shard& shard) const override { loss_.check(shard); }
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
@@ -200,21 +173,7 @@ const ObjectiveRegistration worst_group{
 }  // namespace
 
 std::unique_ptr<SaddleObjective> make_worst_group(WorstGroupSettings settings) {
-  const MlpShape& model = settings.model;
-  check_units(model);
-  if (settings.group_sizes.size() < 2)
-    throw ConfigError(
-        "objective.group_sizes is required: the number of records of each of two or more groups, as public "
-        "constants that are not counted from the data");
-  if (std::count(settings.group_sizes.begin(), settings.group_sizes.end(), 0U) > 0)
-    throw ConfigError("objective.group_sizes: a group has no records");
-  if (settings.group_feature > model.units.front())
-    throw ConfigError(fmt::format("objective.group_feature = {}: the records have {} features",
-                                  settings.group_feature, model.units.front()));
-  const bool labels = model.head == Head::softmax || model.head == Head::logistic;
-  const std::size_t groups = model.head == Head::softmax ? model.units.back() : 2;
-  if (settings.group_feature == 0 && (!labels || settings.group_sizes.size() != groups))
-    throw ConfigError("objective.group_sizes: with group_feature = 0 each class of the labels is a group");
+  check_units(settings.model);
   return std::make_unique<WorstGroup>(std::move(settings));
 }
 

@@ -244,10 +244,11 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
   if (spec.running) check_running(spec);
   // |a record's contribution less that of its replacement|, over the bound.
   const double change = adjacency == Adjacency::add_remove ? 1.0 : spec.one_hot ? std::sqrt(2.0) : 2.0;
-  if (spec.relay)
-    declare_relay(query, change);
-  else
-    declare_sum(query, change);
+  try {
+    spec.relay ? declare_relay(query, change) : declare_sum(query, change);
+  } catch (const ConfigError& error) {  // a lattice does not know whose it is
+    throw ConfigError(fmt::format("query {}: {}", query.name, error.what()));
+  }
   if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
       query.is_private())
     throw PrivacyError(

@@ -14,6 +14,7 @@
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
 #include "dpmpi/core/say.hpp"
+#include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
@@ -154,6 +155,7 @@ void Run::open_records(Clock::time_point start) {
     const HideFields hide(!config_.data.show_values);
     training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
                      objective_->classes());
+    all_or_none(comm_, [&] { objective_->check_records(training_); });
   }
   if (!config_.data.eval.empty()) {
     if (root_ && config_.method->is_private()) refuse_private_evaluation(config_.data);
@@ -164,6 +166,7 @@ void Run::open_records(Clock::time_point start) {
     const auto blocks = static_cast<std::uint32_t>(std::max(16, comm_.size()));
     evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
                        Ownership::even(blocks, comm_.size()), objective_->label_kind(), objective_->classes());
+    all_or_none(comm_, [&] { objective_->check_records(evaluation_); });
   }
   if (root_ && !options_.quiet) say("read the data in {}\n", duration_text(seconds_since(start)));
 }

@@ -152,6 +152,22 @@ TEST_F(BadFile, ValuesOfRecordsAreHidden) {
     }
 }
 
+// Of every kind; the counts of a Poisson loss among them.
+TEST_F(BadFile, LabelsOfRecordsAreHidden) {
+  const HideFields hide(true);
+  for (const auto& [kind, value] : {std::pair{LabelKind::count, "-7"},
+                                    {LabelKind::count, "7.25"},
+                                    {LabelKind::count, "77777777"},
+                                    {LabelKind::sign, "77"},
+                                    {LabelKind::class_, "77"},
+                                    {LabelKind::real, "7e77"}}) {
+    options_.train = folder_.write("a.csv", fmt::format("x,y\n1,{}\n", value));
+    const std::string message = message_of([&] { load_one(options_, kind, 10); });
+    EXPECT_MENTIONS(message, "(private, not shown; see data.show_values)");
+    EXPECT_EQ(message.find(value), message.npos) << message;
+  }
+}
+
 TEST_F(BadFile, TextWhereANumberIsExpected) {
   expect("a.csv", "x,y\n1,2\nfoo,4\n", {":3: column 'x': 'foo' is not a finite number", "data.one_hot"});
   expect("a.csv", "x,y\n1 2,4\n", {":2: column 'x': '1 2'"});

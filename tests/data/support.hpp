@@ -141,6 +141,6 @@ inline void expect_mentions(const std::string& message, const std::string& part,
   if (message.find(part) == std::string::npos)
     ADD_FAILURE_AT(file, line) << "message: " << message << "\nlacks: " << part;
 }
-#define EXPECT_MENTIONS(message, part) expect_mentions(message, part, __FILE__, __LINE__)
+#define EXPECT_MENTIONS(message, part) ::dpmpi::testing::expect_mentions(message, part, __FILE__, __LINE__)
 
 }  // namespace dpmpi::testing

@@ -202,6 +202,7 @@ TEST(ClippedGd, TakesNoClipFromTheDataButPrivately) {
   EXPECT_EQ(problems({{"method.clip_rule", {"fixed", "test"}}}), 1u);
   EXPECT_EQ(problems({{"method.clip", {"2", "test"}}}), 1u) << "a constant beside a private choice";
   EXPECT_EQ(problems({{"method.clip_quantile", {"0.9", "test"}}}), 1u);
+  EXPECT_EQ(problems({{"method.clip_lowest", {"1e-300", "test"}}, {"method.clip_share", {"1e-300", "test"}}}), 2u);
   // An objective that does not know its norms.
   EXPECT_THROW(Trial("clipped-gd", {}, 1.0, std::make_unique<test::BlackBox>(1, nullptr), values({1})),
                ConfigError);

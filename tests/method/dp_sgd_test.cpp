@@ -1,6 +1,7 @@
 // dp-sgd against its formula: x <- x - rate / B * (sum of clipped gradients + noise), on one rank, step by step.
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/method.hpp"
+#include "dpmpi/method/steps.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi {
@@ -108,6 +110,15 @@ TEST(DpSgd, StepsComeFromEpochsAndTheExpectedBatch) {
     EXPECT_EQ(trial.queries[0].steps, expected) << batch << " " << epochs;
   }
   EXPECT_THROW(Trial("dp-sgd", {{"method.batch", value("301")}}, 1.0), ConfigError);
+  EXPECT_THROW(Trial("dp-sgd", {{"method.epochs", value("1e300")}}, 1.0), ConfigError);
+}
+
+// A count that no integer holds is refused, not wrapped.
+TEST(Steps, OfEpochsAreAtMostTwoToTheForty) {
+  EXPECT_EQ(steps_of_epochs(1, 1 << 20, 0x1p-20), 1ULL << 40);
+  EXPECT_EQ(steps_of_epochs(1e-300, 300, 100), 1u);
+  for (const double epochs : {1.0001, 1e13, 1e300, std::numeric_limits<double>::infinity()})
+    EXPECT_THROW(steps_of_epochs(epochs, 1 << 20, 0x1p-20), ConfigError) << epochs;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // dp-sgda, sgda and dptd against their formulas, step by step.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/support.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "saddle_toys.hpp"
 #include "trial.hpp"
@@ -130,11 +132,54 @@ TEST(MinMaxPlan, NeedsADualRateBeforeAnyRelease) {
   }
 }
 
+TEST(MinMaxPlan, MessagesSayWhatWasGivenAndWhatIsAllowed) {
+  const auto message = [](const Given& given) {
+    return testing::message_of<ConfigError>([&] {
+      Trial("dp-sgda", with({{"batch", "10"}, {"steps", "2"}}, given), 1, quadratic(),
+            test::numbers(std::vector<float>(100, 0.0F)));
+    });
+  };
+  EXPECT_MENTIONS(message({{"dual_clip", "1"}}), "method.dual_rate = 0 ");
+  EXPECT_MENTIONS(message({{"dual_rate", "1"}}), "method.dual_clip = 0 ");
+  EXPECT_MENTIONS(message({{"steps", "0"}, {"dual_clip", "1"}, {"dual_rate", "1"}, {"epochs", "1e300"}}),
+                  "method.epochs = 1e+300 ");
+}
+
 TEST(DpSgda, NeedsAMinMaxProblem) {
   EXPECT_THROW(
       Trial("dp-sgda", {{"batch", "10"}}, 1, testing::make_objective("logistic", {1, Storage::dense_f32, 1}),
             test::numbers(std::vector<float>(100, 0.0F))),
       ConfigError);
+}
+
+// What is published, evaluated and kept is the average of x, with the dual as it stands; the steps do not know of
+// it.
+TEST(MinMaxAverage, IsOfThePrimalAndChangesNoStep) {
+  for (const char* method : {"dp-sgda", "private-diff"}) {
+    const auto iterates_with = [&](const char* average) {
+      Trial trial(method,
+                  {{"batch", "10"},
+                   {"steps", "12"},
+                   {"dual_clip", "1"},
+                   {"rate", "0.1"},
+                   {"dual_rate", "0.1"},
+                   {"average", average}},
+                  1, quadratic(), test::numbers(std::vector<float>(100, 0.5F)));
+      std::vector<std::vector<float>> all;
+      for (int t = 0; t < 12; ++t) trial.run(1), all.push_back(trial.iterate());
+      return all;
+    };
+    const auto plain = iterates_with("0"), averaged = iterates_with("0.6");
+    double mean = 0;
+    for (std::size_t t = 0; t < plain.size(); ++t) {
+      const auto step = static_cast<double>(t);
+      const double keep = t == 0 ? 0 : std::min(0.6, (1 + step) / (10 + step));
+      mean = keep * mean + (1 - keep) * static_cast<double>(plain[t][0]);
+      EXPECT_NEAR(averaged[t][0], mean, 1e-6) << method << t;
+      EXPECT_EQ(averaged[t][1], plain[t][1]) << method << t;
+    }
+    EXPECT_GT(std::abs(averaged.back()[0] - plain.back()[0]), 1e-3) << method;
+  }
 }
 
 // The uniform output is one of the pairs that were visited, by the public seed, and all rounds are possible.

@@ -1,14 +1,19 @@
 #include "dpmpi/objective/worst_group.hpp"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "data/support.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/text.hpp"
 #include "dpmpi/objective/simplex.hpp"
 #include "objective/auc_reference.hpp"
 #include "objective/mlp_reference.hpp"
@@ -200,6 +205,47 @@ TEST(WorstGroupTraps, T18PublicTermsAreNotClipped) {
   f->add_public_dual(w, 0, gradient);
   for (std::size_t g = 0; g < 3; ++g)
     EXPECT_DOUBLE_EQ(gradient[g], 1 - static_cast<double>(w[f->primal_dim() + g]));
+}
+
+Shard grouped_shard(const Records& records) {
+  Shard shard;
+  shard.facts = {records.count, features, Storage::dense_f32};
+  shard.layout = BlockLayout::of(shard.facts, 1);
+  shard.blocks.push_back({0, 0, records});
+  return shard;
+}
+
+// What would otherwise be a run whose records contribute nothing. Empty slots have no group and need none.
+TEST(WorstGroup, RecordsWithoutAGroupAreNamedBeforeARun) {
+  const auto f = make_worst_group(settings_of({features, 4, 1}));
+  Records records = grouped_records(20);
+  empty_slot(records, 4);
+  records.f32[4 * records.stride + 2] = 9;
+  EXPECT_NO_THROW(f->check_records(grouped_shard(records)));
+  const HideFields hide(true);
+  for (const float bad : {7.25F, 13.0F, -1.0F, std::nanf("")}) {
+    records.f32[7 * records.stride + 2] = bad;
+    const std::string message = testing::message_of([&] { f->check_records(grouped_shard(records)); });
+    for (const char* part : {"objective.group_feature = 3", "record 8", "0 to 2", "not shown"})
+      EXPECT_MENTIONS(message, part);
+    EXPECT_EQ(message.find(fmt::format("{}", bad)), message.npos) << "a record is private";
+  }
+}
+
+TEST(WorstGroup, MessagesSayWhatWasGivenAndWhatIsAllowed) {
+  const auto message_for = [](const std::function<void(WorstGroupSettings&)>& change) {
+    WorstGroupSettings settings = settings_of({features, 1});
+    change(settings);
+    return testing::message_of<ConfigError>([&] { make_worst_group(settings); });
+  };
+  EXPECT_MENTIONS(message_for([](auto& s) { s.group_sizes = {50}; }), "group_sizes = 50 has 1 sizes");
+  EXPECT_MENTIONS(message_for([](auto& s) {
+                    s.group_sizes = {50, 0};
+                  }),
+                  "group_sizes = 50,0: a group has at least 1");
+  EXPECT_MENTIONS(message_for([](auto& s) { s.group_feature = 7; }),
+                  "group_feature = 7, allowed: a feature, 1 to 6");
+  EXPECT_MENTIONS(message_for([](auto& s) { s.group_feature = 0; }), "50,30,20 has 3 sizes, but with");
 }
 
 // The dual is a float: steps that are far too long lead to infinity, and back into the simplex.

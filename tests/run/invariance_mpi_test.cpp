@@ -341,7 +341,7 @@ TEST_F(Invariance, EveryOnePassRun) {
 TEST_F(Invariance, EveryMinMaxVariant) {
   for (const char* more : {"method.prior=private", "method.sampling=full", "method.output=uniform",
                            "method.dual_schedule=inverse", "method.restart=1", "privacy.adjacency=replace_one",
-                           "privacy.noise=discrete_gaussian", "objective.l2=0.1"}) {
+                           "privacy.noise=discrete_gaussian", "objective.l2=0.1", "method.average=0.9"}) {
     Settings settings = needs("auc", Storage::dense_f32);
     for (const auto& option : options_of("private-diff", "auc")) settings.push_back(option);
     settings.insert(settings.end(), {"method.name=private-diff", "objective.name=auc", more});

@@ -43,7 +43,7 @@ class MinMaxRun : public testing::RunFolder {
 TEST_F(MinMaxRun, AKilledRunEndsWithTheSameBytesAndTheSameLedger) {
   for (const char* method : {"private-diff", "dp-sgda"}) {
     const std::string own = std::string(method) == "private-diff" ? "method.dual_steps=2 " : "";
-    const std::string more = own + "privacy.seed=5 method.prior=private";
+    const std::string more = own + "privacy.seed=5 method.prior=private method.average=0.9";
     const std::string whole = folder_ + "/whole-" + method;
     ASSERT_EQ(alone("none", with(method, whole, more)).code, 0);
     const json plan = json::parse(read_file(whole + "/plan.json"));

@@ -89,6 +89,9 @@ class Objective {
   virtual void open(const Communicator& /*comm*/, const DataOptions& /*data*/) {}
   /// What the guarantee takes for granted about the loss, in words, for certificates.
   virtual std::vector<std::string> assumptions() const { return {}; }
+  /// Throws DataError if a record of this rank cannot be what the objective's options say that it is; asked once,
+  /// before any release. Values appear in the message as show_field leaves them. Local.
+  virtual void check_records(const Shard& /*shard*/) const {}
 
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
