@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/cli/evaluate.hpp"
 #include "dpmpi/cli/plan.hpp"
 #include "dpmpi/comm/session.hpp"
 #include "dpmpi/core/errors.hpp"
@@ -14,6 +15,7 @@
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/directory.hpp"
 #include "dpmpi/run/signals.hpp"
+#include "dpmpi/run/trained_model.hpp"
 #include "dpmpi/run/trainer.hpp"
 
 namespace {
@@ -51,8 +53,12 @@ int main(int argc, char** argv) {
 
     // 3. The configuration, checked as a whole.
     if (line.command == "resume") options.resume = line.arguments[0];
-    const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
-    config = std::make_unique<RunConfig>(path, line.overrides);
+    if (line.on_trained_model()) {
+      config = config_of_run(line.arguments[0], line.data, line.overrides);
+    } else {
+      const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
+      config = std::make_unique<RunConfig>(path, line.overrides);
+    }
     if (options.resume && launcher_rank() == 0) refuse_finished(*options.resume, config->run.keep_key);
     options.quiet = line.quiet;
     if (line.quiet) config->report.progress = "none";
@@ -69,9 +75,12 @@ int main(int argc, char** argv) {
     Session session(argc, argv);
     catch_stop_signals();
 
-    // 5. Train. An error on any rank ends the whole job with its exit code.
+    // 5. Train, or what else takes all ranks. An error on any rank ends the whole job with its exit code.
     return session.run([&](const Communicator& world) {
-      return line.measure ? show_plan(world, line) : static_cast<int>(train(world, *config, options));
+      if (line.measure) return show_plan(world, line);
+      if (line.command == "evaluate") return show_evaluation(world, line, *config);
+      if (line.command == "predict") return run_predict(world, line, *config);
+      return static_cast<int>(train(world, *config, options));
     });
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());

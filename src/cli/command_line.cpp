@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <boost/program_options.hpp>
 
 #include "dpmpi/core/errors.hpp"
@@ -14,8 +15,9 @@
 namespace dpmpi {
 namespace {
 
-const std::vector<std::string> commands{"train",  "resume",   "plan",    "account", "calibrate",
-                                        "verify", "generate", "convert", "list",    "help"};
+const std::vector<std::string> commands{"train",   "resume",   "plan",    "account", "calibrate",
+                                        "verify",  "evaluate", "predict", "report",  "generate",
+                                        "convert", "list",     "help"};
 
 // These take options of their own, declared where they are implemented.
 bool parses_itself(const std::string& command) {
@@ -39,7 +41,51 @@ std::vector<int> rank_counts(const std::string& text) {
   return counts;
 }
 
+void check_options(const CommandLine& line, bool has_ranks) {
+  struct Use {
+    bool given;
+    const char* option;
+    std::vector<std::string> commands;
+    const char* others = "";
+  };
+  for (const Use& use : {Use{line.measure, "--measure", {"plan"}}, Use{has_ranks, "--ranks", {"plan"}},
+                         Use{line.json, "--json", {"plan", "evaluate"}, ", account, calibrate and verify"},
+                         Use{!line.data.empty(), "--data", {"evaluate", "predict"}},
+                         Use{!line.output.empty(), "--output", {"predict", "report"}, " and generate"},
+                         Use{line.times, "--times", {"report"}}})
+    if (use.given && line.command != "help" &&
+        std::find(use.commands.begin(), use.commands.end(), line.command) == use.commands.end())
+      throw ConfigError(
+          fmt::format("{} is an option of dpmpi {}{}", use.option, fmt::join(use.commands, ", "), use.others));
+}
+
+// How many words that are no options a command takes, at least and at most.
+std::pair<std::size_t, std::size_t> arguments_of(const std::string& command) {
+  if (command == "report") return {1, std::string::npos};
+  if (command == "resume" || command == "evaluate" || command == "predict") return {1, 1};
+  if (command == "list" || command == "help") return {0, 1};
+  return {0, 0};
+}
+
+void check_arguments(const CommandLine& line) {
+  if ((line.command == "train" || line.command == "plan") && !line.config)
+    throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
+  const auto [least, most] = arguments_of(line.command);
+  if (line.arguments.size() > most) {
+    const std::string& word = line.arguments[most];
+    const bool assignment = word.find('=') != word.npos;
+    throw ConfigError(fmt::format("unexpected argument '{}'{}", word,
+                                  assignment ? fmt::format(" (did you mean --set {}?)", word) : ""));
+  }
+  if (line.arguments.size() < least)
+    throw ConfigError(fmt::format("dpmpi {} needs one run directory{}", line.command, most > 1 ? " or more" : ""));
+  if (line.command == "predict" && (line.data.empty() || line.output.empty()))
+    throw ConfigError("dpmpi predict needs --data FILE and --output FILE (.csv or .npy)");
+}
+
 }  // namespace
+
+const std::vector<std::string>& command_names() { return commands; }
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
@@ -77,7 +123,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   options.add_options()("config,c", po::value<std::string>())(
       "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
       "quiet,q", po::bool_switch(&line.quiet))("measure", po::bool_switch(&line.measure))(
-      "ranks", po::value<std::string>())("help,h", "")("argument", po::value<std::vector<std::string>>());
+      "ranks", po::value<std::string>())("data,d", po::value<std::string>(&line.data))(
+      "output,o", po::value<std::string>(&line.output))("times", po::bool_switch(&line.times))("help,h", "")(
+      "argument", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("argument", -1);
   bool has_ranks = false;
@@ -99,23 +147,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   } catch (const po::error& e) {
     throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
   }
-  if (line.command != "plan" && line.command != "help")
-    for (const auto& [given, option] :
-         {std::pair{line.measure, "--measure"}, {has_ranks, "--ranks"}, {line.json, "--json"}})
-      if (given)
-        throw ConfigError(fmt::format("{} is an option of dpmpi plan{}", option,
-                                      line.json ? ", account, calibrate and verify" : ""));
-  if ((line.command == "train" || line.command == "plan") && !line.config)
-    throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
-  const std::size_t wanted = line.command == "list" || line.command == "help" || line.command == "resume" ? 1 : 0;
-  if (line.arguments.size() > wanted) {
-    const std::string& word = line.arguments[wanted];
-    const bool assignment = word.find('=') != word.npos;
-    throw ConfigError(fmt::format("unexpected argument '{}'{}", word,
-                                  assignment ? fmt::format(" (did you mean --set {}?)", word) : ""));
-  }
-  if (line.command == "resume" && line.arguments.size() != 1)
-    throw ConfigError("dpmpi resume needs one run directory");
+  check_options(line, has_ranks);
+  check_arguments(line);
   return line;
 }
 
@@ -128,6 +161,9 @@ std::string usage() {
   mpirun -n N dpmpi plan --config FILE --measure     the same with this machine's rates
   dpmpi account FILE.jsonl --delta D      epsilon of a ledger or of any list of events
   dpmpi calibrate FILE.jsonl --epsilon E --delta D   the noise, rate or number of steps that a promise allows
+  mpirun -n N dpmpi evaluate RUN [--data FILE]       how good the model is on labelled records (default: data.eval)
+  mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|.npy    what the model says of new records
+  dpmpi report RUN [RUN...]               a page (report.html) about a run, or on several beside each other
   dpmpi verify RUN                        checks a run's ledger, plan, certificate, config and model
   dpmpi generate --output FILE            a synthetic dataset (dpmpi help generate)
   dpmpi convert IN OUT                    a text file to the native binary format
@@ -135,7 +171,7 @@ std::string usage() {
   dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
 
 Options: --config FILE (-c), --set section.key=value (-s, repeatable), --quiet (-q), --help, --version,
---json (plan, account, calibrate, verify)
+--json (plan, account, calibrate, verify, evaluate)
 Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error
 )";
 }

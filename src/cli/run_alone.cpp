@@ -2,6 +2,7 @@
 
 #include "dpmpi/cli/command_line.hpp"
 #include "dpmpi/cli/plan.hpp"
+#include "dpmpi/cli/report.hpp"
 #include "dpmpi/cli/tools.hpp"
 #include "dpmpi/comm/communicator.hpp"
 
@@ -25,6 +26,7 @@ std::optional<int> run_alone(const CommandLine& line) {
   if (line.command == "account") return run_account(line.rest);
   if (line.command == "calibrate") return run_calibrate(line.rest);
   if (line.command == "verify") return run_verify(line.rest);
+  if (line.command == "report") return run_report(line);
   return std::nullopt;
 }
 

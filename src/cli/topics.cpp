@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/cli/evaluate.hpp"
+#include "dpmpi/cli/reference.hpp"
 #include "dpmpi/cli/tools.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/convert.hpp"
@@ -30,9 +32,9 @@ std::string section_help(const char* name, Declarer&& declarer) {
   return fmt::format("[{}]\n{}", name, option_lines(options));
 }
 
-const std::vector<std::string> sections{"run",      "data",    "objective", "method",    "privacy", "report",
-                                        "generate", "convert", "account",   "calibrate", "verify",  "train",
-                                        "resume",   "plan",    "list",      "help"};
+const std::vector<std::string> sections{"run",      "data",    "objective", "method",    "privacy",  "report",
+                                        "generate", "convert", "account",   "calibrate", "verify",   "train",
+                                        "resume",   "plan",    "list",      "help",      "evaluate", "predict"};
 
 const std::map<std::string, std::string> command_help{
     {"train",
@@ -51,8 +53,21 @@ const std::map<std::string, std::string> command_help{
      "  --ranks          numbers of ranks to predict the time for\n"
      "  --measure        predict by this machine's rates, measured on synthetic records\n"
      "  --json           print JSON\n"},
+    {"report",
+     "dpmpi report RUN [RUN...] [--output FILE] [--times]\n\n"
+     "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon, "
+     "settings;\n"
+     "for several runs these beside each other. Written to RUN/report.html, for several runs to report.html. It "
+     "holds\n"
+     "nothing that is not public; training writes it too, unless it is --quiet. Plots need gnuplot.\n\n"
+     "  --output         another file\n"
+     "  --times          also where the time went; such a page must not be published\n"},
     {"list", "dpmpi list [methods|objectives|formats]\n\nWhat a config can name, with a line on each.\n"},
-    {"help", "dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]\n\nOptions with their meaning, range and default.\n"}};
+    {"help",
+     "dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]\n\nOptions with their meaning, range and default.\n\n"
+     "  help reference     all of them on one page (Markdown)\n"
+     "  help man           the manual page: dpmpi help man | man -l -\n"
+     "  help completion    for bash: source <(dpmpi help completion)\n"}};
 
 // What every objective and every method has.
 struct CommonObjective {
@@ -79,12 +94,18 @@ std::string help_topic(const std::string& topic) {
   if (topic == "convert")
     return "dpmpi convert IN OUT [--set data.key=value]...   how IN is read: dpmpi help data\n\n" +
            section_help("convert", ConvertOptions());
-  if (const auto found = command_help.find(topic); found != command_help.end()) return found->second;
+  if (const auto found = command_help.find(topic); topic != "report" && found != command_help.end())
+    return found->second;
   if (topic == "account") return account_help();
   if (topic == "calibrate") return calibrate_help();
   if (topic == "verify") return verify_help();
+  if (topic == "reference") return reference_page();
+  if (topic == "man") return manual_page();
+  if (topic == "completion") return bash_completion();
+  if (topic == "evaluate") return evaluate_help();
+  if (topic == "predict") return predict_help();
   if (topic == "privacy") return section_help("privacy", PrivacyOptions());
-  if (topic == "report") return section_help("report", ReportOptions());
+  if (topic == "report") return command_help.at("report") + "\n" + section_help("report", ReportOptions());
   std::vector<std::string> known = sections;
   for (const auto& entry : methods()) {
     known.push_back(entry.name);

@@ -89,9 +89,7 @@ class FileLoader {
     check_slots(source_.records.path, layout.records(), range_.slots());
     allocate(0);
     decoded_.resize(end() - begin());
-    SourceFile& label_file = source_.labels.path.empty() ? source_.records : source_.labels;
-    fetch(comm_, label_file, locate_rows(layout.labels, range_), range_, layout.labels.row_bytes(),
-          [&](std::uint32_t block, std::string_view bytes) { decode_labels(block, bytes, label_file.path); });
+    load_labels();
     if (layout.storage == Storage::sparse_f32) {
       all_or_none(comm_, [&] {
         for (std::uint32_t b = begin(); b < end(); ++b)
@@ -102,6 +100,18 @@ class FileLoader {
     }
     fetch(comm_, source_.records, locate_rows(layout.rows, range_), range_, layout.rows.row_bytes(),
           [&](std::uint32_t block, std::string_view bytes) { append_rows(block, bytes); });
+  }
+
+  void load_labels() {
+    const FileLayout& layout = source_.layout;
+    if (labels_.unlabelled()) {
+      for (std::uint32_t b = begin(); b < end(); ++b)
+        decoded_[b - begin()].assign(range_.layout.size(b), labels_.placeholder());
+      return;
+    }
+    SourceFile& label_file = source_.labels.path.empty() ? source_.records : source_.labels;
+    fetch(comm_, label_file, locate_rows(layout.labels, range_), range_, layout.labels.row_bytes(),
+          [&](std::uint32_t block, std::string_view bytes) { decode_labels(block, bytes, label_file.path); });
   }
 
   void decode_labels(std::uint32_t block, std::string_view bytes, const std::string& path) {

@@ -22,7 +22,10 @@ LabelRule::Name LabelRule::name_of(std::string_view text) {
 }
 
 LabelRule::LabelRule(const DataOptions& options, LabelKind kind, std::size_t classes, bool thin)
-    : kind_(kind), classes_(classes) {
+    : kind_(kind), classes_(classes), unlabelled_(options.label == no_label) {
+  if (unlabelled_ && thin)
+    throw ConfigError(
+        "data.label = none: training needs labels; a trained model scores records without (dpmpi predict)");
   if (!options.positive.empty() && kind != LabelKind::sign)
     throw ConfigError(
         "data.positive makes labels -1 and +1, but this objective takes other labels: remove it, or use "

@@ -68,12 +68,16 @@ void set_native(FileLayout& layout, const Head& head, const DataOptions& options
     throw ConfigError("data.densify is for LIBSVM text: convert the file again with it");
 }
 
-void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& labels) {
+void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& labels, const DataOptions& options) {
   const auto parse = layout.format == Format::idx ? parse_idx_header : parse_npy_header;
-  if (!labels)
+  if (!labels && options.label != no_label)
     fail(head.path, fmt::format("has no labels: write the pair as images,labels for the {} format",
                                 format_name(layout.format)));
   layout.rows = parse(head.bytes, head.path);
+  check_size(head, layout.rows.end());
+  layout.features = layout.rows.width;
+  layout.storage = layout.rows.element == Element::u8 ? Storage::dense_u8 : Storage::dense_f32;
+  if (!labels) return;
   layout.labels = parse(labels->bytes, labels->path);
   if (layout.labels.width != 1)
     fail(labels->path,
@@ -81,10 +85,7 @@ void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& l
   if (layout.labels.rows != layout.rows.rows)
     fail(labels->path,
          fmt::format("holds {} labels for the {} records of {}", layout.labels.rows, layout.rows.rows, head.path));
-  check_size(head, layout.rows.end());
   check_size(*labels, layout.labels.end());
-  layout.features = layout.rows.width;
-  layout.storage = layout.rows.element == Element::u8 ? Storage::dense_u8 : Storage::dense_f32;
 }
 
 }  // namespace
@@ -142,7 +143,7 @@ FileLayout file_layout(const Head& head, const std::optional<Head>& labels, cons
   else if (layout.format == Format::native)
     set_native(layout, head, options);
   else
-    set_pair(layout, head, labels);
+    set_pair(layout, head, labels, options);
   if (labels && layout.format != Format::idx && layout.format != Format::npy)
     fail(head.path, fmt::format("the {} format holds its labels itself; a second file {} is not used",
                                 format_name(layout.format), labels->path));

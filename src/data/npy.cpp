@@ -88,4 +88,13 @@ ArrayHeader parse_npy_header(std::string_view head, const std::string& file) {
   return h;
 }
 
+std::string npy_header(std::uint64_t rows, std::uint64_t width) {
+  std::string text = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, width);
+  constexpr std::size_t magic = 10, alignment = 64;  // the data begin at a multiple of 64 bytes
+  text.resize((magic + text.size() + 1 + alignment - 1) / alignment * alignment - magic - 1, ' ');
+  text += '\n';
+  const char size[] = {static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return std::string("\x93NUMPY\x01\x00", 8) + std::string(size, 2) + text;
+}
+
 }  // namespace dpmpi

@@ -56,7 +56,7 @@ void declare_tables(DataOptions& d, Options& o) {
   o.add(
       "label", d.label,
       "Label column of CSV and TSV: first, last, a column name, or a column number from 1; auto: the column called "
-      "label, target, class or y");
+      "label, target, class or y; none: the file has no labels, in any format (for dpmpi predict)");
   o.add("skip_lines", d.skip_lines, "Lines to skip at the start of a CSV or TSV file", Range::non_negative());
   o.add("comment", d.comment,
         "Character that starts a comment line in CSV and TSV; empty: none (LIBSVM: always #)");

@@ -104,7 +104,7 @@ void set_use(TableColumn& column, Use use, const std::string& key) {
 }
 
 void assign_uses(std::vector<TableColumn>& columns, const DataOptions& options) {
-  columns[find_label(columns, options.label)].use = Use::label;
+  if (options.label != no_label) columns[find_label(columns, options.label)].use = Use::label;
   for (const auto& entry : options.one_hot) {
     const std::size_t colon = entry.find(':');
     if (colon == std::string::npos || colon == 0)

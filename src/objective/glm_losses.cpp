@@ -290,6 +290,7 @@ class TileLoss final : public ScalarLoss {
   double curvature() const override { return phi_.curvature; }
   double slope_bound() const override { return phi_.slope_bound; }
   bool convex() const override { return has_root; }
+  bool is_logistic() const override { return std::is_same_v<Phi, Logistic>; }
   void proximal(const double* __restrict margin, const double* __restrict weight, const double* __restrict label,
                 double step, const double* __restrict limit, double* __restrict c) const override {
     verify(has_root, "proximal steps are for convex losses");

@@ -28,6 +28,7 @@ class Mlp final : public Objective {
   LabelKind label_kind() const override;
   std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
   std::size_t outputs() const override { return shape_.units.back(); }
+  bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
   bool linear_softmax() const override { return shape_.layers() == 1 && shape_.head == Head::softmax; }
   std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
   double flops_per_record() const override { return network_flops(shape_); }

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/durable.hpp"
@@ -126,49 +125,6 @@ void LineFile::append(std::string_view line) {
 void LineFile::sync() {
   file_.check_in_place();
   file_.sync();
-}
-
-namespace {
-
-template <class Take>
-void for_each_tensor(std::span<const ParameterGroup> groups, std::span<const float> w, Take&& take) {
-  for (const auto& group : groups)
-    take({reinterpret_cast<const char*>(w.data() + group.offset), group.rows * group.cols * sizeof(float)});
-}
-
-/// The header of the file: tensors in the order of the groups.
-std::string safetensors_header(std::span<const ParameterGroup> groups,
-                               const std::vector<std::pair<std::string, std::string>>& metadata) {
-  nlohmann::ordered_json header;
-  for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
-  std::size_t begin = 0;
-  for (const auto& group : groups) {
-    const std::size_t end = begin + group.rows * group.cols * sizeof(float);
-    auto shape =
-        group.rows == 1 ? nlohmann::json::array({group.cols}) : nlohmann::json::array({group.rows, group.cols});
-    header[group.name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, end}}};
-    begin = end;
-  }
-  std::string text = header.dump();
-  text.resize(round_up(text.size(), 8), ' ');
-  const std::uint64_t size = text.size();
-  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
-}
-
-}  // namespace
-
-std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w) {
-  Sha256 digest;
-  for_each_tensor(groups, w, [&](std::string_view tensor) { digest.update(tensor); });
-  return digest.hex();
-}
-
-void write_safetensors(const std::string& path, std::span<const ParameterGroup> groups, std::span<const float> w,
-                       const std::vector<std::pair<std::string, std::string>>& metadata) {
-  WholeFile file(path);
-  file.write(safetensors_header(groups, metadata));
-  for_each_tensor(groups, w, [&](std::string_view tensor) { file.write(tensor); });
-  file.commit();
 }
 
 }  // namespace dpmpi

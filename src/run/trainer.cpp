@@ -29,6 +29,8 @@
 #include "dpmpi/run/key_file.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/progress.hpp"
+#include "dpmpi/run/report.hpp"
+#include "dpmpi/run/safetensors.hpp"
 #include "dpmpi/run/settings_table.hpp"
 #include "dpmpi/run/stop_requests.hpp"
 #include "dpmpi/run/watchdog.hpp"
@@ -370,6 +372,7 @@ void Run::finish() {
   if (!config_.run.keep_key) wipe_key(directory_);
   remove_checkpoints(directory_);
   if (options_.quiet) return;
+  write_file(directory_ + "/report.html", report_html({directory_}, false));
   const std::string time = plan_.hides_times() ? "" : " in " + duration_text(seconds_since(started_));
   say("done{}: {}\n", time, note());
   fmt::print("{}\n", directory_);

@@ -20,6 +20,7 @@
 #include "dpmpi/run/checkpoint.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/safetensors.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
@@ -240,20 +241,11 @@ class Verification {
     if (!exists("certificate.json")) return;
     if (!exists(place_))
       return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
-    FileReader file(path(place_));
-    std::uint64_t size = 0;
-    if (file.left() >= sizeof size) file.read({reinterpret_cast<char*>(&size), sizeof size});
-    if (size == 0 || size > file.left()) throw Wrong{place_, "is cut"};
-    std::string text(size, '\0');
-    file.read(text);
-    const json header = json::parse(text, not_deep, false);
-    const json metadata = header.is_object() ? header.value("__metadata__", json::object()) : json::object();
-    if (metadata.value("certificate", json()) != file_digest(path("certificate.json")))
+    auto metadata = read_metadata(path(place_));
+    if (metadata["certificate"] != file_digest(path("certificate.json")))
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
-    if (metadata.value("config", json()) != config_->digest()) throw Wrong{place_, "belongs to another config"};
-    Sha256 parameters;
-    file.drain([&](std::string_view piece) { parameters.update(piece); });
-    if (parameters.hex() != certificate_.value("model_digest", json()))
+    if (metadata["config"] != config_->digest()) throw Wrong{place_, "belongs to another config"};
+    if (parameters_digest(path(place_)) != certificate_.value("model_digest", json()))
       throw Wrong{place_, "holds other parameters than those of certificate.json's model_digest"};
     good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
   }

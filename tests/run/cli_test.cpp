@@ -53,8 +53,8 @@ TEST_F(Cli, HelpListAndVersionNeedNothing) {
 }
 
 TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
-  for (const std::string command :
-       {"train", "resume", "plan", "account", "calibrate", "verify", "generate", "convert", "list", "help"}) {
+  for (const std::string command : {"train", "resume", "plan", "account", "calibrate", "verify", "generate",
+                                    "convert", "evaluate", "predict", "list", "help"}) {
     const Outcome asked = dpmpi("help " + command), flag = dpmpi(command + " --help");
     EXPECT_EQ(asked.code, 0) << asked.output;
     EXPECT_TRUE(contains(asked.output, "dpmpi " + command) || command == "train") << asked.output;
@@ -66,6 +66,26 @@ TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
     EXPECT_EQ(refused.code, 2) << words;
     EXPECT_TRUE(contains(refused.output, "is an option of dpmpi plan")) << refused.output;
   }
+}
+
+TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
+  EXPECT_EQ(dpmpi("help reference").output, read_file(DPMPI_SOURCE_DIR "/docs/reference.md"))
+      << "write it again: dpmpi help reference > docs/reference.md";
+  const std::string manual = dpmpi("help man").output;
+  for (const char* part :
+       {".SH COMMANDS", "method.clip", "objective.name = logistic", "privacy.noise_multiplier"}) {
+    std::string escaped = part;
+    for (std::size_t at = 0; (at = escaped.find('-', at)) != escaped.npos; at += 2) escaped.insert(at, 1, '\\');
+    EXPECT_TRUE(contains(manual, escaped)) << part;
+  }
+  if (testing::run_command("command -v bash").code != 0) GTEST_SKIP() << "no bash";
+  std::ofstream(folder() + "/complete.sh")
+      << "source <(" << DPMPI_PROGRAM << " help completion)\n"
+      << "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); compopt() { :; }; "
+         "_dpmpi; echo \"${COMPREPLY[@]}\"; }\n"
+      << "ask dpmpi ver\nask dpmpi --set method.mom\nask mpirun dpmpi help priva\n";
+  EXPECT_EQ(testing::run_command("bash " + folder() + "/complete.sh").output,
+            "verify\nmethod.momentum=\nprivate-diff privacy\n");
 }
 
 TEST_F(Cli, FoldersAreNoEventLists) {

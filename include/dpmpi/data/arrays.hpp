@@ -34,6 +34,9 @@ struct ArrayHeader {
 ArrayHeader parse_idx_header(std::string_view head, const std::string& file);
 ArrayHeader parse_npy_header(std::string_view head, const std::string& file);  ///< C order; f4 f8 i1 i2 i4 i8 u1
 
+/// The header of a .npy file of rows x width float32 in C order.
+std::string npy_header(std::uint64_t rows, std::uint64_t width);
+
 /// Header of the native format: 64 bytes, little-endian, with a CRC-32; then labels (float32 x records), then
 ///   dense:  rows (float32 or bytes, records x features, no padding)
 ///   sparse: row_begin (uint64 x records + 1), columns (uint32 x entries), values (float32 x entries).

@@ -13,18 +13,25 @@
 
 namespace dpmpi {
 
+/// The value of data.label for files without labels, whose records a model is to score.
+inline constexpr std::string_view no_label = "none";
+
 /// Decodes labels by data.positive, data.label_map, data.only_labels and data.keep_one_in. A label of a config and
 /// one of a file are the same if their texts are equal or both are numbers of equal value ("+1" and "1.0"). Local;
 /// a function of label and index only.
 class LabelRule {
  public:
   /// `classes` counts for class_ only. `thin`: apply data.keep_one_in (training data). Throws ConfigError if
-  /// data.positive is set for labels that are not signs, or an entry is malformed.
+  /// data.positive is set for labels that are not signs, an entry is malformed, or training data have no labels.
   LabelRule(const DataOptions& options, LabelKind kind, std::size_t classes, bool thin);
 
   /// The label, or NaN if the record is left or thinned out. Throws Malformed naming the value and what is allowed.
   float decode(std::string_view raw, std::uint64_t global_index) const;
   float decode(double raw, std::uint64_t global_index) const;
+
+  /// Whether files hold no labels: decode() is not called, and all records have this one.
+  bool unlabelled() const { return unlabelled_; }
+  float placeholder() const { return kind_ == LabelKind::sign ? -1.0F : 0.0F; }
 
  private:
   struct Name {
@@ -42,6 +49,7 @@ class LabelRule {
 
   LabelKind kind_;
   std::size_t classes_;
+  bool unlabelled_;
   std::vector<Name> positive_, only_;
   std::vector<std::pair<Name, double>> map_;
   std::vector<Thinning> thinning_;

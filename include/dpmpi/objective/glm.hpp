@@ -47,6 +47,7 @@ class Glm final : public Objective {
   void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
+  bool scores_are_logits() const override { return loss_->is_logistic(); }
   const ScalarLoss* scalar_loss() const override { return loss_.get(); }
 
   NumericSlack gradient_slack() const override;

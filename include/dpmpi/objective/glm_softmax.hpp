@@ -22,6 +22,7 @@ class SparseSoftmax final : public Objective {
   LabelKind label_kind() const override { return LabelKind::class_; }
   std::size_t classes() const override { return classes_; }
   std::size_t outputs() const override { return classes_; }
+  bool scores_are_logits() const override { return true; }
   bool linear_softmax() const override { return true; }
   std::vector<ParameterGroup> groups() const override;
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }

@@ -118,6 +118,9 @@ class Objective {
   virtual std::string_view loss_name() const { return "loss"; }
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
   virtual void scores(const Rows& rows, std::span<float> out) = 0;
+  /// Whether the loss is minus the log-likelihood of labels whose log-odds are the scores: sigmoid or softmax of
+  /// them are then probabilities.
+  virtual bool scores_are_logits() const { return false; }
   /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
   virtual float decision_threshold() const { return 0; }
   /// Measures of a public evaluation set at w that are no means over records. The same bits on all ranks, on any

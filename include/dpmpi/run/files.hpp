@@ -77,11 +77,4 @@ class LineFile {
   std::uint64_t size_ = 0;
 };
 
-/// SHA-256 of the data section of a model file: the parameters of all groups, one after the other.
-std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w);
-/// Writes the model in the safetensors layout, as write_file does: one float32 tensor per parameter group,
-/// `metadata` as text pairs.
-void write_safetensors(const std::string& path, std::span<const ParameterGroup> groups, std::span<const float> w,
-                       const std::vector<std::pair<std::string, std::string>>& metadata);
-
 }  // namespace dpmpi

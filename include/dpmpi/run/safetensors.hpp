@@ -1,0 +1,29 @@
+#pragma once
+// Model files in the safetensors layout: the length of a JSON header, the header, float32 tensors.
+
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dpmpi/objective/objective.hpp"
+
+namespace dpmpi {
+
+/// SHA-256 of the data section of a model file: the parameters of all groups, one after the other.
+std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w);
+/// Writes the model in the safetensors layout, as write_file does: one float32 tensor per parameter group,
+/// `metadata` as text pairs.
+void write_safetensors(const std::string& path, std::span<const ParameterGroup> groups, std::span<const float> w,
+                       const std::vector<std::pair<std::string, std::string>>& metadata);
+
+/// A model file's text pairs.
+std::map<std::string, std::string> read_metadata(const std::string& path);
+/// SHA-256 of a model file's data section: safetensors_digest of what was written.
+std::string parameters_digest(const std::string& path);
+/// A model file's parameters. Throws DataError (file, tensor, what is there and what the objective has) unless it
+/// holds exactly the tensors of `groups`.
+std::vector<float> read_safetensors(const std::string& path, std::span<const ParameterGroup> groups);
+
+}  // namespace dpmpi

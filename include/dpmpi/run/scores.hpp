@@ -1,0 +1,31 @@
+#pragma once
+// Scores of records by a trained model, and what they say.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "dpmpi/run/trained_model.hpp"
+
+namespace dpmpi {
+
+/// Calls take(block, row, scores) for every record of this rank, in the file's order (empty slots left out). Local;
+/// objective.outputs() scores.
+void for_each_score(
+    TrainedModel& model,
+    const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take);
+
+/// Sign labels: 0 for -1, 1 for +1. Classes: the first of the largest score.
+std::size_t predicted_class(const Objective& objective, std::span<const float> scores);
+/// Of class k (sign labels: 0 is -1, 1 is +1), from logits; NaN if they are not finite.
+double probability(std::span<const float> logits, std::size_t k);
+
+/// Writes one row per record of the file, in its order. CSV: `record` (from 1), `prediction`, then `probability`
+/// (of +1, or one column a class) where scores are logits, else `score` where that is not the prediction itself.
+/// NumPy
+/// (`path` ends with .npy): float32, records x outputs, the scores. Records that data.only_labels leaves out have
+/// nan. Returns their number (all slots). Collective. Throws DataError on all ranks if it cannot be written.
+std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, const std::string& path);
+
+}  // namespace dpmpi

@@ -1,0 +1,33 @@
+#pragma once
+// A finished run's model, with records to look at it by: what `evaluate` and `predict` work on.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/data/blocks.hpp"
+#include "dpmpi/objective/objective.hpp"
+#include "dpmpi/run/config.hpp"
+
+namespace dpmpi {
+
+/// The run's config with the records of `data` (empty: those of data.eval) in place of its evaluation set. Local.
+/// Throws ConfigError, DataError.
+std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
+                                         const std::vector<std::string>& overrides);
+
+/// The model, on every rank, and this rank's share of the records.
+struct TrainedModel {
+  std::unique_ptr<Objective> objective;  ///< prepared at `parameters`
+  std::vector<float> parameters;
+  Shard records;
+};
+
+/// Reads RUN/model.safetensors and the records of config.data.eval. Collective; all ranks throw alike: PrivacyError
+/// if the model is not the one that RUN/certificate.json certifies, DataError or ConfigError if a file is missing
+/// or the records do not fit the model.
+TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config);
+
+}  // namespace dpmpi

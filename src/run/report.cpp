@@ -1,0 +1,252 @@
+#include "dpmpi/run/report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dpmpi/privacy/guarantee.hpp"
+#include "dpmpi/run/plot.hpp"
+#include "html.hpp"
+#include "run_record.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Json = RunRecord::Json;
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string text_of(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
+  return value.dump();
+}
+
+/// One line a run, named where there are several.
+std::vector<Plot::Line> lines_of(const std::vector<RunRecord>& runs, const std::string& x, const std::string& y) {
+  std::vector<Plot::Line> lines;
+  for (const RunRecord& run : runs) lines.push_back({runs.size() > 1 ? run.name : "", run.curve(x, y)});
+  return lines;
+}
+
+/// Plots side by side; a sentence where gnuplot could draw none of them.
+class Gallery {
+ public:
+  void add(const Plot& plot) {
+    if (std::all_of(plot.lines.begin(), plot.lines.end(), [](const auto& line) { return line.points.empty(); }))
+      return;
+    ++wanted_;
+    markup_ += svg(plot, fmt::format("plot{}_", count++));
+  }
+  std::string markup() const {
+    if (markup_.empty()) return wanted_ > 0 ? html::paragraph("(No plots: gnuplot is not installed.)") : "";
+    return "<div class=\"plots\">" + markup_ + "</div>\n";
+  }
+  static inline int count = 0;  // ids must be unique in a page
+
+ private:
+  int wanted_ = 0;
+  std::string markup_;
+};
+
+// ---- One run
+// ------------------------------------------------------------------------------------------------------
+
+std::string privacy(const RunRecord& run) {
+  const Json& source = run.finished() ? run.certificate : run.plan;
+  if (!run.is_private())
+    return "<p class=\"alarm\"><b>NOT PRIVATE.</b> " +
+           html::escape(run.finished() ? text_of(run.certificate.value("statement", Json()))
+                                       : "Epsilon is infinite.") +
+           "</p>\n";
+  std::string out = fmt::format("<p class=\"big\">epsilon {} at delta {}</p>\n",
+                                rounded_up(run.epsilon().get<double>()), html::escape(text_of(source.at("delta"))));
+  if (!run.finished())
+    out +=
+        "<p class=\"alarm\"><b>Not finished.</b> This is what was promised for the whole run. There is no "
+        "certificate yet; go on "
+        "with: dpmpi resume " +
+        html::escape(run.directory) + "</p>\n";
+  else
+    out += html::paragraph(text_of(run.certificate.value("statement", Json())));
+  const Json& interval = source.at("interval");
+  Rows rows{{"neighbours", text_of(source.at("adjacency"))},
+            {"epsilon lies in", fmt::format("[{}, {}]", text_of(interval.at(0)), text_of(interval.at(1)))}};
+  for (const auto& [accountant, bound] : source.at("by").items())
+    rows.push_back({"at most, by " + accountant, text_of(bound)});
+  return out + html::table({}, rows);
+}
+
+std::string attack(const RunRecord& run) {
+  if (!run.is_private()) return "";
+  Rows rows;
+  for (const auto& [rate, power] : run.plan.at("attacker").items())
+    rows.push_back({fmt::format("{:g} %", 100 * std::stod(rate)), rounded_up(100 * power.get<double>()) + " %"});
+  Plot plot{"false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}}}, true};
+  const Guarantee guarantee{run.epsilon().get<double>(), run.plan.at("delta").get<double>()};
+  for (int i = 0; i <= 60; ++i) {
+    const double rate = std::pow(10.0, -4 + i / 15.0);
+    plot.lines[0].points.emplace_back(rate, attacker_power(guarantee, rate));
+    plot.lines[1].points.emplace_back(rate, rate);
+  }
+  Gallery gallery;
+  gallery.add(plot);
+  return html::heading("What an attacker can find out") +
+         html::paragraph(
+             "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
+             "that one "
+             "took part, finds at most this share of the members for this share of false alarms. The table uses "
+             "all accountants, "
+             "the curve (epsilon, delta) alone.") +
+         html::table({"false alarms", "members found"}, rows) + gallery.markup();
+}
+
+std::string releases(const RunRecord& run) {
+  Rows rows;
+  for (const Json& site : run.plan.at("noise"))
+    rows.push_back({text_of(site.value("site", Json())), text_of(site.value("sampling", Json())),
+                    text_of(site.value("count", Json())), text_of(site.value("clip", Json())),
+                    text_of(site.value("sensitivity", Json())), text_of(site.value("std", Json())),
+                    text_of(site.value("noise_multiplier", Json()))});
+  return rows.empty()
+             ? ""
+             : html::heading("What is released") + html::table({"release", "records", "times", "clip",
+                                                                "sensitivity", "noise std", "noise multiplier"},
+                                                               rows);
+}
+
+std::string metrics(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> names;
+  for (const RunRecord& run : runs)
+    for (const auto& name : run.metric_names())
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  if (names.empty()) return html::heading("Public metrics") + html::paragraph("None: data.eval is not set.");
+  Rows rows;
+  for (const auto& name : names) {
+    rows.push_back({name});
+    for (const RunRecord& run : runs) rows.back().push_back(run.last(name));
+  }
+  std::vector<std::string> head{"at the end"};
+  for (const RunRecord& run : runs) head.push_back(runs.size() > 1 ? run.name : "");
+  Gallery gallery;
+  for (const auto& name : names) {
+    gallery.add({"step", name, lines_of(runs, "step", name)});
+    if (std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) { return run.is_private(); }))
+      gallery.add({"epsilon spent", name, lines_of(runs, "epsilon", name)});
+  }
+  gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
+  return html::heading("Public metrics") + html::paragraph("On data.eval, which is treated as public.") +
+         html::table(head, rows) + gallery.markup();
+}
+
+std::string times(const RunRecord& run) {
+  if (run.times.empty()) return "";
+  std::map<std::string, double> last;
+  Rows rows;
+  for (const Json& line : run.times) {
+    if (line.contains("phase")) {
+      rows.push_back({text_of(line["phase"]) + fmt::format(" (on {} ranks)", text_of(line.value("ranks", Json(1)))),
+                      text_of(line["seconds"])});
+      continue;
+    }
+    for (const auto& [name, value] : line.items())
+      if (name != "step" && value.is_number()) last[name] = value.get<double>();
+  }
+  for (const auto& [name, value] : last)
+    rows.push_back({name == "seconds" ? "all steps" : "of them " + name, fmt::format("{:.3f}", value)});
+  return html::heading("Where the time went") +
+         "<p class=\"alarm\">Times follow the secret batch sizes: this page must not be published.</p>\n" +
+         html::paragraph("Seconds of the root, since the run was last started.") +
+         html::table({"", "seconds"}, rows);
+}
+
+std::string settings(const RunRecord& run) {
+  Rows rows;
+  for (const auto& [name, value] : run.settings) rows.push_back({name, value});
+  return html::heading("Settings") + html::details("all settings", html::table({}, rows));
+}
+
+std::string evidence(const RunRecord& run) {
+  Rows rows;
+  const Json digests = run.finished() ? run.certificate : Json::object();
+  for (const auto& [name, value] : digests.items())
+    if (name.ends_with("_digest") || name == "data_commitment" || name == "ledger_head" || name == "program" ||
+        name == "version")
+      rows.push_back({name, text_of(value)});
+  return html::heading("Check it") +
+         html::paragraph("dpmpi verify " + run.directory +
+                         " compares the files of the run with each other; dpmpi account " + run.directory +
+                         "/ledger.jsonl --delta " + text_of(run.plan.at("delta")) +
+                         " computes epsilon from the ledger again.") +
+         (rows.empty() ? "" : html::details("digests (SHA-256)", html::table({}, rows)));
+}
+
+std::string page_of(const RunRecord& run) {
+  std::string body = privacy(run) + attack(run) + metrics({run});
+  if (!run.picture.empty()) body += html::heading("Samples") + html::image(run.picture, "samples of the model");
+  return body + releases(run) + times(run) + settings(run) + evidence(run);
+}
+
+// ---- Several runs
+// ---------------------------------------------------------------------------------------------------
+
+/// Settings that are not the same in all runs, but for where files lie.
+Rows differences(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<std::string>> values;
+  for (std::size_t r = 0; r < runs.size(); ++r)
+    for (const auto& [name, value] : runs[r].settings) {
+      if (name == "run.dir") continue;
+      if (!values.contains(name)) names.push_back(name), values[name].resize(runs.size());
+      values[name][r] = value;
+    }
+  Rows rows;
+  for (const auto& name : names) {
+    const auto& row = values[name];
+    if (std::all_of(row.begin(), row.end(), [&](const auto& value) { return value == row[0]; })) continue;
+    rows.push_back({name});
+    rows.back().insert(rows.back().end(), row.begin(), row.end());
+  }
+  return rows;
+}
+
+std::string comparison(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> head{""};
+  Rows promises{{"epsilon"}, {"delta"}, {"neighbours"}, {"state"}};
+  for (const RunRecord& run : runs) {
+    head.push_back(run.name);
+    promises[0].push_back(run.is_private() ? rounded_up(run.epsilon().get<double>()) : "NOT PRIVATE");
+    promises[1].push_back(text_of(run.plan.at("delta")));
+    promises[2].push_back(text_of(run.plan.at("adjacency")));
+    promises[3].push_back(run.finished() ? "finished" : "not finished");
+  }
+  std::string body = html::heading("Promises") + html::table(head, promises);
+  const auto same = [&](const char* key) {
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const RunRecord& run) { return run.plan.at(key) == runs[0].plan.at(key); });
+  };
+  if (!same("adjacency") || !same("delta"))
+    body += "<p class=\"alarm\">Epsilons for other neighbours or another delta do not compare.</p>\n";
+  body += html::paragraph(
+      "Each promise is about its own run. Who sees several runs on the same records has the sum of what they tell: "
+      "dpmpi "
+      "account on all their events.");
+  return body + metrics(runs) + html::heading("Settings that differ") + html::table(head, differences(runs));
+}
+
+}  // namespace
+
+std::string report_html(const std::vector<std::string>& directories, bool with_times) {
+  std::vector<RunRecord> runs;
+  for (const auto& directory : directories) runs.push_back(read_run(directory, with_times));
+  Gallery::count = 0;
+  if (runs.size() == 1)
+    return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(runs[0].plan.value("objective", Json("?"))),
+                                  text_of(runs[0].plan.value("method", Json::object()).value("name", Json("?")))),
+                      page_of(runs[0]));
+  return html::page(fmt::format("{} runs", runs.size()), comparison(runs));
+}
+
+}  // namespace dpmpi

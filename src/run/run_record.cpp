@@ -1,0 +1,95 @@
+#include "run_record.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/files.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = RunRecord::Json;
+
+Json parse(const std::string& text, const std::string& place) {
+  const auto flat = [](int depth, Json::parse_event_t, Json&) { return depth < 16; };
+  Json value = Json::parse(text, flat, false);
+  if (!value.is_object()) throw DataError(fmt::format("{}: a JSON object is expected", place));
+  return value;
+}
+
+/// The whole lines of a file; a last line without its end is one that is being written.
+std::vector<Json> parse_lines(const std::string& path) {
+  std::vector<Json> values;
+  if (!fs::exists(path)) return values;
+  const std::string text = read_file(path);
+  std::size_t at = 0, line = 0;
+  for (std::size_t stop; (stop = text.find('\n', at)) != text.npos; at = stop + 1)
+    values.push_back(parse(text.substr(at, stop - at), fmt::format("{}:{}", path, ++line)));
+  return values;
+}
+
+std::vector<std::pair<std::string, std::string>> parse_settings(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  std::istringstream lines(text);
+  std::string section;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("[")) section = line.substr(1, line.find(']') - 1);
+    const std::size_t equals = line.find(" = ");
+    if (line.starts_with("#") || equals == line.npos) continue;
+    settings.emplace_back(section + "." + line.substr(0, equals), line.substr(equals + 3));
+  }
+  return settings;
+}
+
+}  // namespace
+
+std::vector<std::string> RunRecord::metric_names() const {
+  std::vector<std::string> names;
+  for (const Json& line : metrics)
+    for (const auto& [key, value] : line.items())
+      if (key.starts_with("eval.") && value.is_number() &&
+          std::find(names.begin(), names.end(), key) == names.end())
+        names.push_back(key);
+  return names;
+}
+
+RunRecord::Curve RunRecord::curve(const std::string& x, const std::string& y) const {
+  Curve curve;
+  for (const Json& line : metrics)
+    if (line.contains(x) && line.contains(y) && line[x].is_number() && line[y].is_number())
+      curve.emplace_back(line[x].get<double>(), line[y].get<double>());
+  return curve;
+}
+
+std::string RunRecord::last(const std::string& metric) const {
+  for (auto line = metrics.rbegin(); line != metrics.rend(); ++line)
+    if (line->contains(metric) && (*line)[metric].is_number())
+      return fmt::format("{:.5g}", (*line)[metric].get<double>());
+  return "";
+}
+
+RunRecord read_run(const std::string& directory, bool times) {
+  if (!fs::exists(directory + "/plan.json"))
+    throw ConfigError(fmt::format("{} is not a run directory: it has no plan.json", directory));
+  RunRecord run;
+  run.directory = directory;
+  run.name = fs::path(directory).lexically_normal().filename().string();
+  if (run.name.empty()) run.name = fs::path(directory).lexically_normal().parent_path().filename().string();
+  run.plan = parse(read_file(directory + "/plan.json"), directory + "/plan.json");
+  const std::string certificate = directory + "/certificate.json";
+  if (fs::exists(certificate)) run.certificate = parse(read_file(certificate), certificate);
+  run.metrics = parse_lines(directory + "/metrics.jsonl");
+  if (times) run.times = parse_lines(directory + "/timing.jsonl");
+  run.settings = parse_settings(read_file(directory + "/config.ini"));
+  if (fs::exists(directory + "/samples.png")) run.picture = read_file(directory + "/samples.png");
+  for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval"})
+    if (!run.plan.contains(key)) throw DataError(fmt::format("{}/plan.json has no {}", directory, key));
+  return run;
+}
+
+}  // namespace dpmpi

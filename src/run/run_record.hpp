@@ -1,0 +1,38 @@
+#pragma once
+// What a run directory says, read for its report.
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace dpmpi {
+
+struct RunRecord {
+  using Json = nlohmann::ordered_json;
+  using Curve = std::vector<std::pair<double, double>>;
+
+  std::string directory, name;
+  Json plan, certificate;  ///< certificate: null while the run is not finished
+  std::vector<Json> metrics, times;
+  std::vector<std::pair<std::string, std::string>> settings;  ///< "section.key" and value, in the file's order
+  std::string picture;                                        ///< samples.png, or empty
+
+  bool finished() const { return certificate.is_object(); }
+  bool is_private() const { return epsilon().is_number(); }
+  /// The certificate's, while there is none the plan's; a string where it is infinite.
+  const Json& epsilon() const { return (finished() ? certificate : plan).at("epsilon"); }
+  /// Names of what metrics.jsonl follows ("eval.loss", ...).
+  std::vector<std::string> metric_names() const;
+  /// (step or epsilon spent, value) of a metric; "step" and "epsilon" are metrics too.
+  Curve curve(const std::string& x, const std::string& y) const;
+  /// The last value of a metric; empty if there is none.
+  std::string last(const std::string& metric) const;
+};
+
+/// Throws ConfigError, DataError.
+RunRecord read_run(const std::string& directory, bool times);
+
+}  // namespace dpmpi

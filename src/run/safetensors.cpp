@@ -1,0 +1,125 @@
+#include "dpmpi/run/safetensors.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/files.hpp"
+
+namespace dpmpi {
+namespace {
+
+template <class Take>
+void for_each_tensor(std::span<const ParameterGroup> groups, std::span<const float> w, Take&& take) {
+  for (const auto& group : groups)
+    take({reinterpret_cast<const char*>(w.data() + group.offset), group.rows * group.cols * sizeof(float)});
+}
+
+/// The header's entries, in the order of the groups.
+nlohmann::ordered_json tensor_entries(std::span<const ParameterGroup> groups) {
+  nlohmann::ordered_json entries;
+  std::size_t begin = 0;
+  for (const auto& group : groups) {
+    const std::size_t end = begin + group.rows * group.cols * sizeof(float);
+    auto shape =
+        group.rows == 1 ? nlohmann::json::array({group.cols}) : nlohmann::json::array({group.rows, group.cols});
+    entries[group.name] = {{"dtype", "F32"}, {"shape", shape}, {"data_offsets", {begin, end}}};
+    begin = end;
+  }
+  return entries;
+}
+
+std::string safetensors_header(std::span<const ParameterGroup> groups,
+                               const std::vector<std::pair<std::string, std::string>>& metadata) {
+  nlohmann::ordered_json header;
+  for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
+  header.update(tensor_entries(groups));
+  std::string text = header.dump();
+  text.resize(round_up(text.size(), 8), ' ');
+  const std::uint64_t size = text.size();
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
+}
+
+}  // namespace
+
+std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w) {
+  Sha256 digest;
+  for_each_tensor(groups, w, [&](std::string_view tensor) { digest.update(tensor); });
+  return digest.hex();
+}
+
+void write_safetensors(const std::string& path, std::span<const ParameterGroup> groups, std::span<const float> w,
+                       const std::vector<std::pair<std::string, std::string>>& metadata) {
+  WholeFile file(path);
+  file.write(safetensors_header(groups, metadata));
+  for_each_tensor(groups, w, [&](std::string_view tensor) { file.write(tensor); });
+  file.commit();
+}
+
+namespace {
+
+/// The header, with `file` left behind it.
+nlohmann::json read_header(FileReader& file, const std::string& path) {
+  std::uint64_t size = 0;
+  if (file.left() >= sizeof size) file.read({reinterpret_cast<char*>(&size), sizeof size});
+  if (size == 0 || size > file.left()) throw DataError(fmt::format("{} is no model file, or is cut", path));
+  std::string text(size, '\0');
+  file.read(text);
+  const auto flat = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth < 8; };
+  auto header = nlohmann::json::parse(text, flat, false);
+  if (!header.is_object()) throw DataError(fmt::format("{}: its header is not understood", path));
+  return header;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> read_metadata(const std::string& path) {
+  FileReader file(path);
+  const auto header = read_header(file, path);
+  std::map<std::string, std::string> metadata;
+  if (const auto pairs = header.find("__metadata__"); pairs != header.end())
+    for (const auto& [key, value] : pairs->items())
+      if (value.is_string()) metadata[key] = value.get<std::string>();
+  return metadata;
+}
+
+std::string parameters_digest(const std::string& path) {
+  FileReader file(path);
+  read_header(file, path);
+  Sha256 digest;
+  file.drain([&](std::string_view piece) { digest.update(piece); });
+  return digest.hex();
+}
+
+std::vector<float> read_safetensors(const std::string& path, std::span<const ParameterGroup> groups) {
+  FileReader file(path);
+  auto header = read_header(file, path);
+  header.erase("__metadata__");
+  const std::uint64_t tensors = file.left(), begin = file.size() - tensors;
+  // What a writer would have said of these groups, tensor by tensor.
+  auto expected = tensor_entries(groups);
+  std::size_t values = 0;
+  for (const auto& group : groups) {
+    const auto& entry = expected[group.name];
+    if (!header.contains(group.name) || header[group.name] != nlohmann::json(entry))
+      throw DataError(fmt::format("{}: tensor {} is {}, where the objective with these data has {}", path,
+                                  group.name, header.contains(group.name) ? header[group.name].dump() : "not there",
+                                  entry.dump()));
+    values = std::max(values, group.offset + group.rows * group.cols);
+  }
+  if (header.size() != groups.size() || tensors != values * sizeof(float))
+    throw DataError(fmt::format("{} holds {} tensors in {} bytes, where the objective has {} in {}", path,
+                                header.size(), tensors, groups.size(), values * sizeof(float)));
+  std::vector<float> w(values);
+  file.go_to(begin);
+  for (const auto& group : groups)
+    file.read({reinterpret_cast<char*>(w.data() + group.offset), group.rows * group.cols * sizeof(float)});
+  return w;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,90 @@
+#include "dpmpi/run/trained_model.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/all_or_none.hpp"
+#include "dpmpi/data/load.hpp"
+#include "dpmpi/data/text.hpp"
+#include "dpmpi/run/files.hpp"
+#include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/safetensors.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t fewest_blocks = 16;
+
+// A run's config looks for relative paths beside itself; a user means those of the working directory.
+std::string from_here(const std::string& name) {
+  if (name.empty()) return name;
+  std::string paths;
+  for (std::size_t at = 0; at <= name.size();) {  // a pair is written images,labels
+    const std::size_t comma = std::min(name.find(',', at), name.size());
+    const std::string part = name.substr(at, comma - at);
+    std::error_code ignored;
+    paths += (at > 0 ? "," : "") +
+             (std::filesystem::exists(part, ignored) ? std::filesystem::absolute(part).string() : part);
+    at = comma + 1;
+  }
+  return paths;
+}
+
+void check_certified(const std::string& run, const std::string& model) {
+  const std::string certificate = run + "/certificate.json";
+  if (!fs::exists(certificate))
+    throw DataError(
+        fmt::format("{} has no certificate.json: the run is not finished; go on with: dpmpi resume {}", run, run));
+  const auto certified = nlohmann::json::parse(read_file(certificate), nullptr, false);
+  if (!certified.is_object() || certified.value("model_digest", "") != parameters_digest(model))
+    throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
+                                   certificate, run));
+}
+
+std::vector<float> read_parameters(const Communicator& comm, const std::string& run, const Objective& objective) {
+  std::vector<float> w(objective.dim());
+  all_or_none(comm, [&] {
+    if (!comm.is_root()) return;
+    const std::string model = run + "/model.safetensors";
+    w = read_safetensors(model, objective.groups());
+    check_certified(run, model);
+  });
+  comm.broadcast(std::span<float>(w));
+  return w;
+}
+
+}  // namespace
+
+std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
+                                         const std::vector<std::string>& overrides) {
+  const std::string file = run + "/config.ini";
+  if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
+  std::vector<std::string> settings = overrides;
+  if (!data.empty()) settings.push_back("data.eval=" + from_here(data));
+  auto config = std::make_unique<RunConfig>(file, settings);
+  if (config->data.eval.empty())
+    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", file));
+  return config;
+}
+
+TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config) {
+  const HideFields hide(!config.data.show_values);
+  TrainedModel model;
+  const DatasetFacts facts = inspect(comm, config.data, DataRole::evaluation);
+  model.objective = make_objective(config, facts);
+  model.parameters = read_parameters(comm, run, *model.objective);
+  const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
+  model.records =
+      load(comm, config.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
+           Ownership::even(blocks, comm.size()), model.objective->label_kind(), model.objective->classes());
+  model.objective->prepare(model.parameters);
+  return model;
+}
+
+}  // namespace dpmpi
