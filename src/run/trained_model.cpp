@@ -78,6 +78,7 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
   TrainedModel model;
   const DatasetFacts facts = inspect(comm, config.data, DataRole::evaluation);
   model.objective = make_objective(config, facts);
+  model.objective->open(comm, config.data);
   model.parameters = read_parameters(comm, run, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
   model.records =
