@@ -110,6 +110,13 @@ TEST(HeavyRegressionSlow, SlopesOfTheCostOfPrivacy) {
                  in_n, in_mu, -2 * rate, in_d, 1 + rate, by_n.back()[i].privacy / by_n.back()[i].statistics,
                  by_n.front()[i].privacy / by_n.front()[i].statistics);
       std::fflush(stdout);
+      // At least as fast as that, at most like 1 / n^2: fewer clipped records also restore curvature.
+      for (const double slope_found : {in_n, in_mu}) {
+        EXPECT_LT(slope_found, -2 * rate + 0.1) << losses[i] << " " << k;
+        EXPECT_GT(slope_found, -2) << losses[i] << " " << k;
+      }
+      EXPECT_GT(in_d, 1 + rate - 0.1) << losses[i] << " " << k;
+      EXPECT_LT(in_d, 1 + rate + 0.6) << losses[i] << " " << k;
     }
   }
 }
@@ -175,7 +182,12 @@ TEST(HeavyRegressionSlow, MethodsSideBySide) {
     fmt::print("| {} |", what);
     for (const double value : rows[what]) fmt::print(" {:.4f} |", value);
     fmt::print("\n");
+    // 8 times the records help every method.
+    for (std::size_t i = 0; i < moments.size(); ++i)
+      EXPECT_LT(rows[what][i + moments.size()], rows[what][i]) << what;
   }
+  for (std::size_t i = 0; i < 2 * moments.size(); ++i)
+    EXPECT_LT(rows.at("clipped-gd, `count`")[i], rows.at("clipped-gd, the largest norm, as if it were public")[i]);
 }
 
 }  // namespace
