@@ -51,7 +51,7 @@ mpirun -n 1 "$DPMPI" --quiet --config "$scratch/train.ini" --set run.dir="$scrat
 
 say "== the scripts themselves"
 if command -v shellcheck >/dev/null; then
-  check "shellcheck finds nothing" shellcheck --external-sources --source-path=. launch/job-functions launch/pbs.sh \
+  check "shellcheck finds nothing" shellcheck --external-sources --source-path=. launch/job-functions launch/pbs.sh launch/lsf.sh \
     launch/slurm.sbatch launch/environment launch/build launch/fetch-data launch/quickstart launch/setup launch/test \
     tests/cluster/*.sh
 else
