@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/glm_losses.hpp"
 #include "loss_functions.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr std::size_t lanes = 8;  // records of the set in one vector
-using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+constexpr std::size_t lanes = 8;    // records of the set in one vector
 constexpr std::size_t at_once = 4;  // rows whose products are kept in registers
 
 }  // namespace
@@ -53,10 +53,10 @@ void KernelScores::for_each_tile(const double* square, const Use& use) const {
   const std::size_t features = set_->features, stride = set_->stride;
   for (std::size_t t = 0; t < stride; t += lanes)
     for (std::size_t first = 0; first < tile_rows; first += at_once) {
-      Lanes product[at_once] = {};
+      Eight product[at_once] = {}, column;
       const double* x = set_->x.data() + t;
       for (std::size_t j = 0; j < features; ++j, x += stride) {
-        const Lanes column = *reinterpret_cast<const Lanes*>(x);
+        load(x, column);
         for (std::size_t r = 0; r < at_once; ++r) product[r] += weighted_[(first + r) * features + j] * column;
       }
       for (std::size_t r = 0; r < at_once; ++r) {

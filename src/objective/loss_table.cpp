@@ -20,7 +20,7 @@ NumericSlack LossTable::slack(std::size_t width) { return joint_clip_slack(width
 Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_number, std::span<const double> map) {
   const std::size_t dim = objective_.dim(), columns = points.size() / dim;
   verify(columns > count_ && points.size() == columns * dim, "points of the objective's dimension, and new ones");
-  points_ = points, map_ = map, first_number_ = first_number;
+  map_ = map, first_number_ = first_number;
   width_ = map.size() / columns;
   verify(width_ > 0 && map.size() == columns * width_, "a map of all points");
   make_room(columns);
@@ -29,6 +29,8 @@ Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_num
   clipped_.resize(width_);
   Kernel kernel([this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); });
   kernel.readings = columns - count_;
+  first_ = count_;
+  objective_.prepare_points(points.subspan(count_ * dim));
   kernel.begin = [this](std::size_t) { prepare(count_); };
   kernel.read = [this](const Rows& rows) { evaluate(rows); };
   return kernel;
@@ -61,13 +63,9 @@ void LossTable::forget_first(std::size_t count) {
 
 // The next reading of the batch fills this column.
 void LossTable::prepare(std::size_t column) {
-  const std::size_t dim = objective_.dim();
   column_ = column;
   ++count_;
   position_ = 0;
-  const auto point = points_.subspan(column * dim, dim);
-  point_.assign(point.begin(), point.end());
-  objective_.prepare(point_);
   if (rule_.noise != LossRule::Noise::shared) return;
   std::array<double, 2> normals;
   PublicStream(rule_.seed, "evaluation noise", first_number_ + column).normals(0, normals);
@@ -95,7 +93,7 @@ double LossTable::coin(const Rows& rows, std::size_t r) const {
 LossTable::Tile& LossTable::evaluate(const Rows& rows) {
   Tile& tile = next(rows);
   losses_.resize(std::max(losses_.size(), rows.size()));
-  objective_.losses(rows, std::span(losses_).first(rows.size()));
+  objective_.losses_at(column_ - first_, rows, std::span(losses_).first(rows.size()));
   for (std::size_t r = 0; r < rows.size(); ++r)
     tile.values[r * stride_ + column_] = losses_[r] - rule_.offset + coin(rows, r);
   return tile;

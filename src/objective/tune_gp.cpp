@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dpmpi/core/eigen.hpp"
 #include "dpmpi/objective/tuning.hpp"
-#include "eigen.hpp"
 #include "kernel_scores.hpp"
+
+#include <Eigen/Cholesky>
 
 namespace dpmpi {
 namespace {
@@ -38,10 +40,11 @@ class GaussianProcess final : public TunedModel {
     gram.diagonal().array() += values[features_] * values[features_];
     const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(gram);
     if (factor.info() != Eigen::Success) return false;
-    Eigen::Map<Eigen::VectorXd> coefficient(KernelScores::Parts(model, scores_.set()).coefficient, n);
-    coefficient = Eigen::Map<const Eigen::VectorXd>(scores_.set().y.data(), n);
-    factor.solveInPlace(coefficient);
-    return coefficient.allFinite();
+    // Not in the model itself: its place among others decides on alignment, and alignment on bits.
+    solution_ = Eigen::Map<const Eigen::VectorXd>(scores_.set().y.data(), n);
+    factor.solveInPlace(solution_);
+    std::copy(solution_.begin(), solution_.end(), KernelScores::Parts(model, scores_.set()).coefficient);
+    return solution_.allFinite();
   }
   void predict(std::span<const double> model, const double* rows, std::size_t stride, double* out) override {
     scores_.predict(model, rows, stride, out);
@@ -52,6 +55,7 @@ class GaussianProcess final : public TunedModel {
   HyperParameters hyper_;
   KernelScores scores_;
   AlignedVector<double> gram_;
+  Eigen::VectorXd solution_;
 };
 
 class Builder final : public ObjectiveEntry::Builder {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dpmpi/core/eigen.hpp"
 #include "dpmpi/objective/tuning.hpp"
-#include "eigen.hpp"
+
+#include <Eigen/Cholesky>
 
 namespace dpmpi {
 namespace {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "dpmpi/core/eigen.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/tuning.hpp"
-#include "eigen.hpp"
 
 namespace dpmpi {
 namespace {

@@ -14,6 +14,7 @@
 #include "dpmpi/core/say.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/objective/gather.hpp"
+#include "dpmpi/objective/joint_clip.hpp"
 
 namespace dpmpi {
 namespace {
@@ -151,17 +152,16 @@ void Tuning::for_each_tile(std::span<const double> model, const Rows& rows, cons
 void Tuning::losses_at(std::size_t p, const Rows& rows, std::span<double> out) {
   const std::size_t size = model_->size();
   verify((p + 1) * size <= models_.size() && out.size() == rows.size(), "a point that was prepared, a loss a row");
-  for_each_tile(std::span(models_).subspan(p * size, size), rows,
-                [&](std::size_t first, std::size_t n, const double* score) {
-                  std::array<double, tile_rows> label{}, loss{};
-                  for (std::size_t i = 0; i < n; ++i) {
-                    const std::uint32_t row = rows.index[first + i];
-                    const bool counts = std::isfinite(rows.records.norm[row]);
-                    label[i] = counts ? static_cast<double>(rows.records.label[row]) : not_a_number;
-                  }
-                  loss_->values(score, label.data(), loss.data());
-                  std::copy_n(loss.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(first));
-                });
+  for_each_tile(
+      std::span(models_).subspan(p * size, size), rows, [&](std::size_t first, std::size_t n, const double* score) {
+        std::array<double, tile_rows> label{}, loss{};
+        for (std::size_t i = 0; i < n; ++i) {
+          const std::uint32_t row = rows.index[first + i];
+          label[i] = counts(rows.records, row) ? static_cast<double>(rows.records.label[row]) : not_a_number;
+        }
+        loss_->values(score, label.data(), loss.data());
+        std::copy_n(loss.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(first));
+      });
 }
 
 void Tuning::losses(const Rows& rows, std::span<double> out) { losses_at(0, rows, out); }

@@ -13,7 +13,7 @@ namespace dpmpi::testing {
 namespace {
 
 TEST(Generate, RecordsDependOnSeedAndNumberOnly) {
-  for (const char* kind : {"heavy-tailed", "blobs", "regression", "phase"}) {
+  for (const char* kind : {"heavy-tailed", "blobs", "regression", "phase", "smooth"}) {
     GenerateOptions o;
     o.kind = kind;
     const Records all = generate_records(o, 0, 50), part = generate_records(o, 20, 10);
@@ -42,6 +42,34 @@ TEST(Generate, PhaseMeasuresAHiddenSignal) {
   }
   EXPECT_NEAR(outliers / 5000, 0.1, 5 * 0.3 / std::sqrt(5000.0));
   EXPECT_NEAR(std::sqrt(error / (5000 - outliers)), 0.05, 0.005);
+}
+
+// A feature of length 1 has steeper slopes than one of length 6.
+TEST(Generate, SmoothVariesFasterWithTheFirstFeatures) {
+  GenerateOptions o;
+  o.kind = "smooth", o.features = 15;
+  const Records r = generate_records(o, 0, 3000);
+  double mean = 0, square = 0, along[2] = {}, weight[2] = {};
+  for (std::size_t i = 0; i < r.count; ++i) {
+    const auto y = static_cast<double>(r.label[i]);
+    mean += y / 3000, square += y * y / 3000;
+    for (std::size_t j = 0; j < 15; ++j) {
+      const auto x = static_cast<double>(r.row_f32(i)[j]);
+      EXPECT_LE(std::abs(x), 1);
+    }
+  }
+  EXPECT_LT(std::abs(mean), 1.5);
+  EXPECT_GT(square - mean * mean, 0.2);
+  EXPECT_LT(square - mean * mean, 2);
+  // Squared slopes of the best linear fit of each feature, uncorrelated and of variance 1/3.
+  for (std::size_t j = 0; j < 15; ++j) {
+    double slope = 0;
+    for (std::size_t i = 0; i < r.count; ++i)
+      slope += 3 * static_cast<double>(r.row_f32(i)[j]) * (static_cast<double>(r.label[i]) - mean) / 3000;
+    along[j < 5 ? 0 : 1] += slope * slope;
+    weight[j < 5 ? 0 : 1] += 1;
+  }
+  EXPECT_GT(along[0] / weight[0], 4 * along[1] / weight[1]);
 }
 
 TEST(Generate, HeavyTailedIsImbalancedCorrelatedAndHeavyTailed) {

@@ -1,6 +1,6 @@
 #pragma once
-// What tests use of Eigen.
+// Eigen for tests. The first of these silences GCC.
+#include "dpmpi/core/eigen.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
-#include "dpmpi/core/eigen.hpp"

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/options.hpp"
 
 namespace dpmpi {
 namespace {
@@ -27,6 +28,47 @@ TEST(ProgramIdentity, KnowsThePluginByItsBytes) {
   EXPECT_NE(before.text, after.text) << "the message must show what differs";
   EXPECT_THROW(program_identity(copy + "-absent"), ConfigError);
   std::filesystem::remove(copy);
+}
+
+std::string file_with(const std::string& name, const std::string& bytes) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << bytes;
+  return path;
+}
+
+// Models trained on other records have other losses.
+TEST(ProgramIdentity, KnowsThePublicFilesOfLossesByTheirBytes) {
+  const std::string file = file_with("dpmpi_guards_public.csv", "1,2\n");
+  const ProgramIdentity none = program_identity(), before = program_identity({}, {file});
+  EXPECT_NE(before.digest, none.digest);
+  EXPECT_EQ(before.digest, program_identity({}, {file}).digest);
+  file_with("dpmpi_guards_public.csv", "1,3\n");
+  const ProgramIdentity after = program_identity({}, {file});
+  EXPECT_NE(before.digest, after.digest);
+  EXPECT_NE(before.text, after.text);
+  DataOptions data;
+  data.root = testing::TempDir();
+  EXPECT_EQ(files_of_models(data, "dpmpi_guards_public.csv"),
+            std::vector<std::string>{std::filesystem::path(data.root) / "dpmpi_guards_public.csv"});
+  EXPECT_TRUE(files_of_models(data, "").empty());
+  EXPECT_THROW(files_of_models(data, "dpmpi_guards_absent.csv"), DataError);
+}
+
+// T17 of gibo: a record must not train the models that score the others, under whatever name its file goes.
+TEST(PublicFiles, AreNoPrivateOnes) {
+  const std::string mine = file_with("dpmpi_guards_private.csv", "1,2\n"),
+                    other = file_with("dpmpi_guards_public.csv", "1,2\n"),
+                    link = testing::TempDir() + "dpmpi_guards_link.csv";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(mine, link);
+  DataOptions data;
+  data.train = mine;
+  EXPECT_NO_THROW(refuse_private_models(data, other));
+  for (const std::string& file : {mine, link, other + "," + mine}) {
+    EXPECT_THROW(refuse_private_models(data, file), PrivacyError) << file;
+    data.eval = file;
+    EXPECT_THROW(refuse_private_evaluation(data), PrivacyError) << file;
+  }
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ class LossTable {
   /// `map`: M^T, N x width, row-major, width <= dimension of the sum; all of it must stay as it is while the kernel
   /// runs. The batch must be all records, always in the same order.
   /// A record with a loss that is not finite contributes zero as long as the point is in the list. The norm of a
-  /// contribution is at most clip (1 + slack().clip), whatever the losses. Local.
+  /// contribution is at most clip (1 + slack().clip), whatever the losses. Collective, for models may be trained at
+  /// the new points (Objective::prepare_points).
   Kernel kernel(std::span<const double> points, std::uint64_t first_number, std::span<const double> map);
 
   /// Forgets the first `count` points of the list: the others move up.
@@ -70,12 +71,11 @@ class LossTable {
   std::size_t position_ = 0;            // of the next micro-batch
 
   // Of the kernel that runs.
-  std::span<const double> points_, map_;
+  std::span<const double> map_;
   std::uint64_t first_number_ = 0;
-  std::size_t column_ = 0, width_ = 0;
+  std::size_t first_ = 0, column_ = 0, width_ = 0;  // first_: the first new column
   double shared_coin_ = 0;
   PackedMatrix<double> packed_;
-  std::vector<float> point_;
   std::vector<double> losses_, clipped_;
   AlignedVector<double> product_;
 };
