@@ -29,6 +29,7 @@ void GuardedPass::run(RelayPhase& part, const SmoothPhase& phase, std::span<cons
   std::ranges::fill(state_, 0.0);
   std::ranges::copy(start, state_.begin());
   phase.batch == 1 ? walk(part, phase) : go_in_batches(part, phase);
+  // Hits only grow in number. What a phase does after it has halted counts for nothing, and takes as long.
   const bool halted = test_.halted(state_.back());
   for (std::size_t j = 0; j < dim_; ++j) result[j] = halted ? start[j] : sum(state_)[j] / real(phase.steps);
 }
@@ -50,11 +51,9 @@ void GuardedPass::add_point(std::span<double> state) const {
   for (std::size_t j = 0; j < dim_; ++j) sum(state)[j] += state[j];
 }
 
-// After it has halted a phase makes steps of length 0.
 void GuardedPass::move(std::span<double> state, std::span<const double> direction, double length) const {
-  const double made = test_.halted(state.back()) ? 0 : length;
   const std::span<double> x = point(state);
-  for (std::size_t j = 0; j < dim_; ++j) x[j] -= made * direction[j];
+  for (std::size_t j = 0; j < dim_; ++j) x[j] -= length * direction[j];
   project({{}, radius_}, x);
 }
 

@@ -43,7 +43,8 @@ double guard_room(const GuardedPhase& phase) {
 GuardRule GuardRule::for_target(double epsilon, double delta, double change) {
   GuardRule rule;
   rule.change = change;
-  rule.failure = std::min(rule.failure, delta / (300 * (1 + std::exp(std::min(epsilon, 40.0)))));
+  // Not below what the draw of the count, which ends at 9.4 deviations, leaves out.
+  rule.failure = std::clamp(delta / (300 * (1 + std::exp(epsilon))), 1e-19, rule.failure);
   return rule;
 }
 

@@ -263,6 +263,49 @@ void halting_tells_no_more_than_its_count(int runs) {
 TEST(HtSmooth, HaltingTellsNoMoreThanItsCount) { halting_tells_no_more_than_its_count(15000); }
 TEST(HtSmoothSlow, HaltingTellsNoMoreThanItsCount) { halting_tells_no_more_than_its_count(200000); }
 
+// The number of hits that halts a phase is noised, anew for each key: m sure hits halt it with probability
+// Phi((m - c) / s). They come first, so that a phase that goes on ends far from its start.
+TEST(HtSmooth, PhasesHaltByANoisyCount) {
+  constexpr int keys = 100;
+  const Options options = with(guarded, {{"phases", "1"}});
+  const Shard nobody = mean_shard(0);
+  const Trial plan = mean_trial(options, nobody);
+  const auto order = order_of(plan, 0);
+  const double s = 1 / std::sqrt(2 * 0.05 * plan.derived("rho"));
+  for (const int m : {18, 20, 22}) {
+    Shard shard = nobody;
+    for (int i = 0; i < m; ++i) set_record(shard, order[static_cast<std::size_t>(i)], {50, 0, 0, 0, 0});
+    int halted = 0;
+    for (std::uint64_t key = 1; key <= keys; ++key) {
+      const double moved = outcome(mean_trial(options, shard, 0.5, Adjacency::replace_one, key)).back()[0];
+      halted += moved < 1e-4 * m / 2 ? 1 : 0;
+    }
+    const double expected = std::erfc(-(m - 20) / s / std::sqrt(2.0)) / 2;
+    EXPECT_NEAR(halted / double(keys), expected, 4 * std::sqrt(expected * (1 - expected) / keys)) << m;
+  }
+}
+
+// So is every record's test: 120 records half a scale below the threshold halt a phase, some scales farther below
+// they do not. Their gradients cancel; those of the others, far below, move x if it goes on.
+TEST(HtSmooth, RecordsAreTestedWithNoise) {
+  const Options options = with(guarded, {{"phases", "1"}, {"rate", "1e-6"}});
+  const Shard nobody = mean_shard(0);
+  const Trial plan = mean_trial(options, nobody);
+  const auto order = order_of(plan, 0);
+  const double R = plan.derived("R_1");
+  for (const auto& [below, halts] : {std::pair{0.5, true}, {9.0, false}}) {
+    Shard shard = nobody;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const double size = i < 120 ? 1 - below * R : 1 - 100 * R;
+      set_record(shard, order[i], {static_cast<float>(i < 120 && i % 2 == 0 ? -size : size), 0, 0, 0, 0});
+    }
+    for (std::uint64_t key = 1; key <= 10; ++key) {
+      const double moved = outcome(mean_trial(options, shard, 0.5, Adjacency::replace_one, key)).back()[0];
+      EXPECT_EQ(moved < 8e-6, halts) << key;
+    }
+  }
+}
+
 // A phase that halts hands over its start; when it halted, after how many hits, nothing shows: neither what is
 // released nor state, ledger or output.
 TEST(HtSmooth, NothingTellsWhenAPhaseHalts) {
@@ -325,7 +368,7 @@ TEST(HtSmooth, AGuardedRunIsOneEvent) {
 }
 
 TEST(HtSmooth, NoiseHasItsDeviationInEveryPhase) {
-  constexpr int keys = 300;
+  constexpr int keys = 150;
   std::vector<double> squares(2, 0.0), std(2);
   const Shard nobody = mean_shard(0);  // the average of a phase is where it began
   const Options options = with(guarded, {{"rate", "1e-6"}});

@@ -20,7 +20,7 @@ struct RecordTest {
 
   /// Whether a record whose gradient has this norm counts as clipped; `laplace`: a draw of scale 1 of its own.
   bool hit(double norm, double laplace) const { return norm > most || norm + scale * laplace >= clip; }
-  /// After so many hits, the present batch's included: its update is not made, nor are later ones.
+  /// Whether a phase with so many hits, the present batch's included, has halted before that batch's update.
   bool halted(double hits) const { return hits >= halt_at; }
 };
 

@@ -17,7 +17,7 @@ struct GuardRule {
 
   /// The three, and what ends at 88 scales of the tests' draws: a chance below 2^-127 for each record.
   double total_variation() const { return 3 * failure * (1 + 1e-6); }
-  /// The default one for a target, with failures that take at most a hundredth of delta.
+  /// The default one for a target, with failures that take at most a hundredth of delta, or 1e-19.
   static GuardRule for_target(double epsilon, double delta, double change);
 };
 
