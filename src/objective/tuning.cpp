@@ -15,6 +15,7 @@
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -157,7 +158,7 @@ void Tuning::losses_at(std::size_t p, const Rows& rows, std::span<double> out) {
         std::array<double, tile_rows> label{}, loss{};
         for (std::size_t i = 0; i < n; ++i) {
           const std::uint32_t row = rows.index[first + i];
-          label[i] = counts(rows.records, row) ? static_cast<double>(rows.records.label[row]) : not_a_number;
+          label[i] = usable(rows.records, row) ? static_cast<double>(rows.records.label[row]) : not_a_number;
         }
         loss_->values(score, label.data(), loss.data());
         std::copy_n(loss.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(first));
