@@ -234,7 +234,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
         settings.emplace_back("objective.name=" + objective.name);
         settings.emplace_back("privacy.accountant=rdp");  // the fast one; the root accounts, whatever the size
         const std::string what = method.name + " " + objective.name;
-        if (storage == Storage::dense_f32 && !variant)
+        if (storage == Storage::dense_f32)
           expect_same_at_all_sizes(settings, what);
         else
           expect_same({1, 3, 8}, settings, what);
