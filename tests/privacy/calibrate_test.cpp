@@ -241,7 +241,7 @@ TEST(Calibrate, InvertsAccountingForEveryUnknown) {
                         {"sampling_rate", 0.02, PoissonGaussian{0.02, 1.3}, 500},
                         {"sampling_rate", 3.25e-4, PoissonGaussian{3.25e-4, 0.9}, 10000},
                         {"rho", 0.02, Zcdp{0.02, 3e-12}, 1},
-                        {"rho", 0.5, Zcdp{0.5, 1e-9}, 3},
+                        {"rho", 0.05, Zcdp{0.05, 1e-9}, 3},
                         {"count", 500, PoissonGaussian{0.02, 1.3}, 500},
                         {"count", 1, Gaussian{2}, 1},
                         {"count", 1234567, Gaussian{3000}, 1234567}};
