@@ -13,7 +13,6 @@
 #include <limits>
 #include <random>
 
-#include "dpmpi/core/huge_pages.hpp"
 #include "dpmpi/objective/glm.hpp"
 #include "dpmpi/objective/glm_steps.hpp"
 
@@ -31,11 +30,7 @@ Records make_records(Storage storage, std::size_t count, std::size_t features, d
   r.bias = 1;
   r.stride = round_up(features, storage == Storage::dense_u8 ? 64 : 16);
   r.row_begin.push_back(0);
-  if (storage == Storage::dense_f32) {
-    r.f32.reserve(count * r.stride);
-    prefer_huge_pages(r.f32.data(), count * r.stride * sizeof(float));
-    r.f32.resize(count * r.stride);
-  }
+  if (storage == Storage::dense_f32) r.f32.assign(count * r.stride, 0.0F);
   if (storage == Storage::dense_u8) r.u8.assign(count * r.stride, 0);
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t j = 0; j < features; ++j) {

@@ -18,7 +18,6 @@
 
 #include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/huge_pages.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/privacy/ledger.hpp"
 
@@ -57,8 +56,6 @@ inline Records random_block(std::size_t count, std::size_t features, float bias,
   Records r;
   r.storage = Storage::dense_f32, r.count = count, r.features = features, r.stride = round_up(features, 16);
   r.bias = bias;
-  r.f32.reserve(count * r.stride);
-  prefer_huge_pages(r.f32.data(), count * r.stride * sizeof(float));
   r.f32.resize(count * r.stride);
   for (auto& x : r.f32) x = static_cast<float>(bits()) * 0x1p-32f;
   for (std::size_t i = 0; i < count; ++i) {

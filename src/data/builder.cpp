@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/huge_pages.hpp"
 #include "dpmpi/data/text.hpp"
 
 namespace dpmpi {
@@ -65,14 +64,6 @@ double sum_of_squares(std::span<const float> values) {
   return sum;
 }
 
-/// Makes an empty vector `count` zeros, on large pages if there are any.
-template <class T>
-void resize_on_huge_pages(AlignedVector<T>& rows, std::size_t count) {
-  rows.reserve(count);
-  prefer_huge_pages(rows.data(), count * sizeof(T));
-  rows.resize(count);
-}
-
 std::uint64_t sum_of_squares(std::span<const std::uint8_t> bytes) {
   std::uint64_t sum = 0;
   for (const std::uint8_t b : bytes) sum += static_cast<std::uint64_t>(b) * b;
@@ -117,10 +108,10 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
   r.bias = rule.bias;
   if (storage == Storage::dense_f32) {
     r.stride = dpmpi::round_up(features, cache_line / sizeof(float));
-    resize_on_huge_pages(r.f32, slots * r.stride);
+    r.f32.resize(slots * r.stride);
   } else if (storage == Storage::dense_u8) {
     r.stride = dpmpi::round_up(features, cache_line);
-    resize_on_huge_pages(r.u8, slots * r.stride);
+    r.u8.resize(slots * r.stride);
     r.row_scale.assign(slots, rule.row_scale);
   } else {
     r.row_begin.assign(slots + 1, 0);
