@@ -13,6 +13,7 @@
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
 #include "dpmpi/objective/objective.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -78,7 +79,7 @@ class Mallows final : public Objective {
   /// record_, label_ and weight_ of record i. False if it does not count.
   bool load(const Records& records, std::uint32_t i) {
     verify(records.features == features_ && records.bias == bias_, "records of another shape");
-    if (!counts(records, i)) return false;
+    if (!usable(records, i)) return false;
     gather_rows(Rows{records, std::span(&i, 1)}, record_.size(), record_.data());
     label_ = static_cast<double>(records.label[i]);
     const double square = squared_norm(record_.data(), record_.size());
