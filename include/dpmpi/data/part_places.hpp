@@ -35,7 +35,7 @@ class PartPlaces {
 
   Disjoint rule_;
   std::vector<OwnBlock> blocks_;
-  std::vector<std::uint64_t> chosen_;  // row and place in one word, to sort by rows
+  std::vector<std::uint64_t> chosen_;  // two numbers of a record in one word, to sort by the first
 };
 
 }  // namespace dpmpi
