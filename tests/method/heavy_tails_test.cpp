@@ -42,6 +42,7 @@ class LinearLoss final : public ScalarLoss {
   double curvature() const override { return 0; }
   double slope_bound() const override { return std::numeric_limits<double>::infinity(); }
   bool convex() const override { return false; }  // no proximal steps here
+  bool is_logistic() const override { return false; }
   void proximal(const double*, const double*, const double*, double, const double*, double*) const override {}
   double proximal_error(double) const override { return 0; }
   LabelKind label_kind() const override { return LabelKind::real; }

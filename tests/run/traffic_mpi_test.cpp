@@ -204,8 +204,8 @@ TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
     testing::watched.clear();
     for (const Block& block : world.shard.blocks)
       for (std::size_t i = 0; i < block.records.count; ++i)
-        testing::watched.push_back(
-            {std::string(reinterpret_cast<const char*>(block.records.row_f32(i)), d * sizeof(float))});
+        testing::watched.emplace_back().bytes.assign(reinterpret_cast<const char*>(block.records.row_f32(i)),
+                                                     d * sizeof(float));
     world.relay(0, [](RelayPhase&, std::span<double>) {});  // the first one shares what a window of steps needs
     testing::traffic = {};
     world.relay(1, [&](RelayPhase& phase, std::span<double> result) {
