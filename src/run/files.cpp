@@ -51,12 +51,18 @@ void write_file(const std::string& path, std::string_view text, int permissions)
   file.commit();
 }
 
-FileReader::FileReader(const std::string& path) : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+// Without O_NONBLOCK, opening a FIFO would wait for a writer before its kind can be checked.
+FileReader::FileReader(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (file_ < 0) fail(path, "read");
   struct stat status {};
   if (::fstat(file_, &status) != 0) {
     ::close(file_);
     fail(path, "read");
+  }
+  if (!S_ISREG(status.st_mode)) {
+    ::close(file_);
+    throw DataError(fmt::format("{} is not a regular file", path));
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
 }

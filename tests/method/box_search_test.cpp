@@ -15,16 +15,16 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "method/trial.hpp"
 #include "support/kolmogorov.hpp"
+#include "support/lattice_distance.hpp"
 
 namespace dpmpi {
 namespace {
 
+using testing::distance;
 using testing::numbered_shard;
 using testing::Trial;
 using Options = std::map<std::string, std::string>;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-
-__extension__ using Wide = __int128;
 
 std::unique_ptr<Objective> losses(std::size_t dim, test::BlackBox::Loss loss) {
   return std::make_unique<test::BlackBox>(dim, std::move(loss));
@@ -49,12 +49,6 @@ std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, 
   at.sum().run(query.bound, sum, [&](const auto& visit) { batching.for_each(records, all, visit); });
   const auto total = sum.totals();
   return {total.begin(), total.end()};
-}
-
-double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, Lattice lattice) {
-  Wide square = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) square += Wide{a[j] - b[j]} * (a[j] - b[j]);
-  return std::sqrt(static_cast<double>(square)) * lattice.quantum();
 }
 
 // Neighbours with any losses at all, T10 among them: within the sensitivity, and as far as it.

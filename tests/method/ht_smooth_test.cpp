@@ -397,17 +397,7 @@ TEST(HtSmooth, ResumesWithTheSameNoiseOnTheSameValues) {
     const std::string bytes = state.bytes();
     whole.run();
     Trial resumed = mean_trial(options, mean_shard(1.5));
-    resumed.run(1);  // another process's phase 0, and a phase 1 that ends without a release
-    resumed.curator->relay(resumed.queries[0], 1, [](RelayPhase&, std::span<double>) {});
-    resumed.curator = std::make_unique<Curator>(resumed.comm, resumed.shard, resumed.queries,
-                                                resumed.objective->micro_batch_rows(), SecretKey::from_seed(1));
-    resumed.curator->record_in(*resumed.ledger);
-    resumed.curator->resume_at(1);
-    resumed.plan();
-    resumed.method->start(*resumed.objective, resumed.queries, resumed.steps);
-    Archive reader(bytes);
-    resumed.method->archive(reader);
-    reader.finish();
+    resumed.begin_phase_again(bytes);
     resumed.run();
     EXPECT_EQ(released(resumed), released(whole));
     EXPECT_EQ(resumed.ledger->events(), whole.ledger->events());

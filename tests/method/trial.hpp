@@ -12,6 +12,7 @@
 
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/objective/saddle.hpp"
+#include "dpmpi/privacy/relay.hpp"
 #include "objective/black_box.hpp"
 #include "support/shards.hpp"
 
@@ -88,14 +89,28 @@ struct Trial {
   /// Goes on where another trial of the same settings stands, with a method that knows of it what its archive says.
   void resume(Trial& stopped) {
     run(stopped.next);  // so that the ledger covers the steps
-    plan();
-    method->start(*objective, queries, steps);
     Archive saved;
     stopped.method->archive(saved);
-    Archive restored(saved.bytes());
+    start_from(saved.bytes());
+    if (next > 0) curator->resume_at(next);
+  }
+  /// As a process that is started after another one was killed in the phase after the first: it has the bytes that
+  /// were saved before, and the ledger's lines.
+  void begin_phase_again(const std::string& saved) {
+    run(1);
+    curator->relay(queries[0], 1, [](RelayPhase&, std::span<double>) {});  // ends without a release
+    curator =
+        std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(1));
+    curator->record_in(*ledger);
+    curator->resume_at(1);
+    start_from(saved);
+  }
+  void start_from(const std::string& saved) {
+    plan();
+    method->start(*objective, queries, steps);
+    Archive restored(saved);
     method->archive(restored);
     restored.finish();
-    if (next > 0) curator->resume_at(next);
   }
   void run(std::uint64_t count) {
     for (; count > 0; --count) method->step(*curator, next++);

@@ -12,12 +12,13 @@
 
 #include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/privacy/query.hpp"
+#include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi {
 namespace {
 
-__extension__ using Wide = __int128;
+using testing::distance;
 
 enum class Sum { primal, dual, joint, difference, minimised_difference };
 
@@ -97,12 +98,6 @@ std::vector<std::int64_t> lattice_sum(const Objective& objective, const Query& q
   batching.for_each(records, batch, [&](const Rows& rows) { kernel(rows, query.bound, sum); });
   const auto total = sum.totals();
   return {total.begin(), total.end()};
-}
-
-double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, Lattice lattice) {
-  Wide square = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) square += Wide{a[j] - b[j]} * (a[j] - b[j]);
-  return std::sqrt(static_cast<double>(square)) * lattice.quantum();
 }
 
 /// Another record in the same slot: its features mirrored, or its label; where labels have no part in the loss,

@@ -11,12 +11,13 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/query.hpp"
+#include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi {
 namespace {
 
-__extension__ using Wide = __int128;
+using testing::distance;
 
 struct Case {
   std::string objective;
@@ -52,12 +53,6 @@ std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, 
   batching.for_each(records, batch, [&](const Rows& rows) { objective.add_clipped_gradients(rows, bound, sum); });
   const auto total = sum.totals();
   return {total.begin(), total.end()};
-}
-
-double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, Lattice lattice) {
-  Wide square = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) square += Wide{a[j] - b[j]} * (a[j] - b[j]);
-  return std::sqrt(static_cast<double>(square)) * lattice.quantum();
 }
 
 class Sensitivity : public ::testing::TestWithParam<Case> {};

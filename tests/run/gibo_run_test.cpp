@@ -25,17 +25,6 @@ class GiboRun : public testing::RunFolder {
                            << method << "[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nseed = 5\n"
                            << "adjacency = replace_one\n";
   }
-
-  /// Ranks that outlive a killed one hold the directory for a moment.
-  static Outcome launch_when_free(int ranks, const std::string& fault, const std::string& what) {
-    Outcome outcome;
-    for (int attempt = 0; attempt < 100; ++attempt) {
-      outcome = launch(ranks, fault, what);
-      if (!contains(outcome, "is in use by")) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return outcome;
-  }
 };
 
 // T19: what was published before a kill is what a resumed run publishes, although the table of losses, the factor

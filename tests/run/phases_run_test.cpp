@@ -31,17 +31,6 @@ class PhasesRun : public testing::RunFolder {
   }
   std::string fresh(const std::string& run) const { return config_ + " run.dir=" + run; }
 
-  /// Ranks that outlive a killed one hold the directory for a moment.
-  static Outcome launch_when_free(int ranks, const std::string& fault, const std::string& what) {
-    Outcome outcome;
-    for (int attempt = 0; attempt < 100; ++attempt) {
-      outcome = launch(ranks, fault, what);
-      if (!contains(outcome, "is in use by")) break;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return outcome;
-  }
-
   /// Everything in a run directory but what a process writes about itself: who holds it, and when it began to load.
   static std::map<std::string, std::string> content(const std::string& run) {
     std::map<std::string, std::string> files;

@@ -1,9 +1,11 @@
 #pragma once
 // A small training run in a folder of its own, started through mpirun with one injected fault.
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,6 +35,17 @@ class RunFolder : public ::testing::Test {
   /// `what`: a config or a run directory to go on with, and settings. See fault_program.cpp for `fault`.
   static Outcome launch(int ranks, const std::string& fault, const std::string& what) {
     return run_command(fmt::format("mpirun -n {} {} {} {}", ranks, DPMPI_FAULT_PROGRAM, fault, what), 60);
+  }
+
+  /// Ranks that outlive a killed one hold the directory for a moment.
+  static Outcome launch_when_free(int ranks, const std::string& fault, const std::string& what) {
+    Outcome outcome;
+    for (int attempt = 0; attempt < 100; ++attempt) {
+      outcome = launch(ranks, fault, what);
+      if (!contains(outcome, "is in use by")) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return outcome;
   }
 
   /// The same on one rank without mpirun, which takes a fraction of the time.
