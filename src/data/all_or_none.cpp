@@ -38,6 +38,8 @@ std::string attempt(const std::function<void()>& work) {
       throw ConfigError(message);
     case ExitCode::data:
       throw DataError(message);
+    case ExitCode::privacy:
+      throw PrivacyError(message);
     case ExitCode::mpi:
       throw CommError(message);
     default:

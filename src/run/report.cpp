@@ -68,7 +68,7 @@ std::string privacy(const RunRecord& run) {
         "<p class=\"alarm\"><b>Not finished.</b> This is what was promised for the whole run. There is no "
         "certificate yet; go on "
         "with: dpmpi resume " +
-        html::escape(run.directory) + "</p>\n";
+        html::escape(run.name) + "</p>\n";
   else
     out += html::paragraph(text_of(run.certificate.value("statement", Json())));
   const Json& interval = source.at("interval");
@@ -176,8 +176,8 @@ std::string evidence(const RunRecord& run) {
         name == "version")
       rows.push_back({name, text_of(value)});
   return html::heading("Check it") +
-         html::paragraph("dpmpi verify " + run.directory +
-                         " compares the files of the run with each other; dpmpi account " + run.directory +
+         html::paragraph("dpmpi verify " + run.name +
+                         " compares the files of the run with each other; dpmpi account " + run.name +
                          "/ledger.jsonl --delta " + text_of(run.plan.at("delta")) +
                          " computes epsilon from the ledger again.") +
          (rows.empty() ? "" : html::details("digests (SHA-256)", html::table({}, rows)));

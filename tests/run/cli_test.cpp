@@ -83,9 +83,9 @@ TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
       << "source <(" << DPMPI_PROGRAM << " help completion)\n"
       << "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); compopt() { :; }; "
          "_dpmpi; echo \"${COMPREPLY[@]}\"; }\n"
-      << "ask dpmpi ver\nask dpmpi --set method.mom\nask mpirun dpmpi help priva\n";
+      << "ask dpmpi ver\nask dpmpi --set method.momentu\nask mpirun dpmpi help privac\n";
   EXPECT_EQ(testing::run_command("bash " + folder() + "/complete.sh").output,
-            "verify\nmethod.momentum=\nprivate-diff privacy\n");
+            "verify\nmethod.momentum=\nprivacy\n");
 }
 
 TEST_F(Cli, FoldersAreNoEventLists) {

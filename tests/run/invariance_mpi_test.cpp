@@ -90,6 +90,8 @@ Settings options_of(const std::string& method, const std::string& objective) {
   if (method.starts_with("random-search")) return {"method.candidates=9", "method.block=3"};
   if (method == "random-stopping") return {"method.gamma=0.3", "privacy.trust=cluster"};
   if (method.starts_with("ucb-bo")) return {"method.steps=5", "method.candidates=30"};
+  if (method == "clipped-gd" && objective == "mallows")  // which knows no norms of gradients
+    return {"method.steps=7", "method.clip_rule=fixed", "method.clip=1"};
   if (method == "clipped-gd") return {"method.steps=7"};
   if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
   if (method == "ht-smooth")
