@@ -79,8 +79,12 @@ void check_arguments(const CommandLine& line) {
   }
   if (line.arguments.size() < least)
     throw ConfigError(fmt::format("dpmpi {} needs one run directory{}", line.command, most > 1 ? " or more" : ""));
+  if (line.on_trained_model() && line.config)
+    throw ConfigError(fmt::format("dpmpi {} takes a run's own config: leave --config out", line.command));
   if (line.command == "predict" && (line.data.empty() || line.output.empty()))
     throw ConfigError("dpmpi predict needs --data FILE and --output FILE (.csv or .npy)");
+  if (line.command == "predict" && !line.output.ends_with(".csv") && !line.output.ends_with(".npy"))
+    throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", line.output));
 }
 
 }  // namespace

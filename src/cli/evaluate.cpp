@@ -1,6 +1,8 @@
 #include "dpmpi/cli/evaluate.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -98,6 +100,10 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
 
 int run_predict(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
   const std::string& run = line.arguments[0];
+  refuse_part_of_run(line.output);
+  std::error_code absent;
+  if (std::filesystem::equivalent(line.output, line.data, absent))
+    throw ConfigError(fmt::format("--output {} is the file of --data", line.output));
   TrainedModel model = read_trained_model(comm, run, config);
   const std::uint64_t written = write_predictions(comm, model, line.output);
   if (comm.is_root() && !line.quiet) say("wrote predictions for {} records to {}\n", written, line.output);

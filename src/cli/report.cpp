@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/write.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/report.hpp"
+#include "dpmpi/run/trained_model.hpp"
 
 namespace dpmpi {
 
@@ -14,7 +16,8 @@ int run_report(const CommandLine& line) {
   const std::string path =
       !line.output.empty() ? line.output : (runs.size() == 1 ? runs[0] + "/" : "") + "report.html";
   constexpr int of_all = 0644, of_owner = 0600;  // times are not to be published
-  write_file(path, page, line.times ? of_owner : of_all);
+  refuse_part_of_run(path);
+  write_file(output_target(path), page, line.times ? of_owner : of_all);
   fmt::print("{}\n", path);
   return static_cast<int>(ExitCode::done);
 }

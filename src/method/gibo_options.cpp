@@ -44,12 +44,16 @@ VectorXd numbers(const char* key, const std::vector<std::string>& texts, std::si
   return values;
 }
 
-void check_numbers(const char* key, const std::vector<std::string>& texts, bool positive,
+// Beyond these, distances over length-scales leave the range of double.
+constexpr double largest = 1e6, shortest = 1e-6;
+constexpr double most_points = 1 << 13;  // covariances of all pairs of points must fit
+
+void check_numbers(const char* key, const std::vector<std::string>& texts, double low,
                    std::vector<std::string>& problems) {
   for (const auto& text : texts)
-    if (const auto value = number(text); !value || (positive && !(*value > 0)))
-      problems.push_back(fmt::format("method.{}: {} is not a {}number", key, text.empty() ? "\"\"" : text,
-                                     positive ? "positive " : ""));
+    if (const auto value = number(text); !value || !(*value >= low && *value <= largest))
+      problems.push_back(fmt::format("method.{}: {}, allowed: numbers in [{}, {}]", key,
+                                     text.empty() ? "\"\"" : text, low, largest));
 }
 
 }  // namespace
@@ -68,9 +72,9 @@ void GiboOptions::declare(Options& options) {
       .add("batch", batch,
            "adaptive: the fewest points whose posterior has a trace of at most trace_tol; fixed: b points a step",
            {"adaptive", "fixed"})
-      .add("b", b, "points of a step with batch = fixed (0: parameters + 1)", Range::at_least(0))
+      .add("b", b, "points of a step with batch = fixed (0: parameters + 1)", Range::closed(0, most_points))
       .add("b_max", b_max, "points of a step at most with batch = adaptive (0: twice the parameters)",
-           Range::at_least(0))
+           Range::closed(0, most_points))
       .add("trace_tol", trace_tol, "trace of the gradient's posterior covariance that is good enough",
            Range::positive())
       .add("design", design,
@@ -87,7 +91,7 @@ void GiboOptions::declare(Options& options) {
            {"none", "shared", "per_sample"})
       .add("eval_noise_std", eval_noise_std, "its standard deviation", Range::non_negative())
       .add("step", step, "update rule from the released gradient", {"gd", "adagrad"})
-      .add("eta", eta, "step size", Range::positive())
+      .add("eta", eta, "step size", Range{.low = 0, .high = largest, .high_open = false})
       .add("theta0", theta0, "start point: one number, or one a parameter; empty: the objective's")
       .add("box_lo", box_lo, "lower bound of the parameters: one number, or one a parameter; empty: none")
       .add("box_hi", box_hi, "upper bound of the parameters, likewise")
@@ -99,10 +103,10 @@ void GiboOptions::validate(std::vector<std::string>& problems) const {
     problems.push_back(
         fmt::format("method.memory = {}, allowed: all, or window:K with a number K of points", memory));
   if (lengthscale.empty()) problems.emplace_back("method.lengthscale is empty");
-  check_numbers("lengthscale", lengthscale, true, problems);
-  check_numbers("theta0", theta0, false, problems);
-  check_numbers("box_lo", box_lo, false, problems);
-  check_numbers("box_hi", box_hi, false, problems);
+  check_numbers("lengthscale", lengthscale, shortest, problems);
+  check_numbers("theta0", theta0, -largest, problems);
+  check_numbers("box_lo", box_lo, -largest, problems);
+  check_numbers("box_hi", box_hi, -largest, problems);
   if (box_lo.empty() != box_hi.empty()) problems.emplace_back("method.box_lo and method.box_hi are given together");
   if (kernel == "poly2" && design == "stencil")
     problems.emplace_back("method.kernel = poly2 is not stationary: set method.design = random");
@@ -166,7 +170,7 @@ void GiboOptions::check(std::size_t d) const {
     throw ConfigError(fmt::format(
         "gibo with {} parameters, allowed: up to {}, because it works with covariances of all their pairs", d,
         most_parameters));
-  start(d);
+  start(d), box(d), covariance(d);
   if (batch == "fixed" || design == "random") return;
   GradientPosterior posterior(covariance(d), noise_variance());
   posterior.move_to(VectorXd::Zero(static_cast<Index>(d)));

@@ -80,7 +80,15 @@ struct RdpAccountant::Composed {
       found = nearby_epsilon(orders, (delta - swapped_delta(0, tried, distance)) * (1 - 0x1p-50));
       if (found.value <= tried) return {tried, found.order};
     }
-    return {std::numeric_limits<double>::infinity(), orders.back()};
+    // Near a tangent these steps are too short. delta(epsilon) falls up to its smallest value.
+    const double last = -std::log(std::min(1.0, distance));
+    if (!(to_delta(orders, last) <= delta)) return {std::numeric_limits<double>::infinity(), orders.back()};
+    double low = 0, high = last;
+    for (int i = 0; i < 100; ++i) {
+      const double middle = low + (high - low) / 2;
+      (to_delta(orders, middle) <= delta ? high : low) = middle;
+    }
+    return {high, nearby_epsilon(orders, delta).order};
   }
 
   // What an (epsilon', delta)-DP mechanism promises for epsilon' holds for every larger epsilon. Every point

@@ -94,4 +94,13 @@ void refuse_finished(const std::string& path, bool keep_key) {
       fmt::format("{} is finished: its model and certificate are there, nothing is left to do", path));
 }
 
+void level_times(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code refused;
+  const auto begun = fs::last_write_time(directory + "/plan.json", refused);
+  for (const auto& entry : fs::recursive_directory_iterator(directory, refused))
+    fs::last_write_time(entry.path(), begun, refused);
+  fs::last_write_time(directory, begun, refused);
+}
+
 }  // namespace dpmpi

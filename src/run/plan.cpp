@@ -197,8 +197,8 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
       lost > 0.01 * plan.delta())
     throw PrivacyError(fmt::format(
         "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
-        "{:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
-        plan.delta(), largest_normal, lost));
+        "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
+        plan.delta(), largest_normal, std::min(1.0, lost)));
   if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
                                    config.privacy.epsilon));

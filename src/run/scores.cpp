@@ -10,6 +10,7 @@
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/arrays.hpp"
 #include "dpmpi/data/sampling.hpp"
+#include "dpmpi/data/write.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
@@ -124,7 +125,7 @@ std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, c
   const std::uint64_t records = model.records.layout.records;
   all_or_none(comm, [&] {
     if (!comm.is_root()) return;
-    WholeFile file(path);
+    WholeFile file(output_target(path));
     const bool numpy = path.ends_with(".npy");
     const RowText row_text(*model.objective);
     file.write(numpy ? npy_header(records, outputs) : "record," + row_text.header() + "\n");

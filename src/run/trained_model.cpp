@@ -59,12 +59,31 @@ std::vector<float> read_parameters(const Communicator& comm, const std::string& 
   return w;
 }
 
+// What a run was is not to be changed, nor which records it was trained on: those are refused as data.
+void check_overrides(const std::vector<std::string>& overrides) {
+  for (const auto& setting : overrides) {
+    const std::string name = setting.substr(0, setting.find('='));
+    if (!name.starts_with("data.") || name == "data.train" || name == "data.shards" || name == "data.shard_records")
+      throw ConfigError(
+          fmt::format("--set {}: a finished run's settings stay as they are, but for how records are read "
+                      "(data.label, data.format, ...)",
+                      name));
+  }
+}
+
 }  // namespace
+
+void refuse_part_of_run(const std::string& output) {
+  const fs::path path = output, folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (fs::exists(folder / "ledger.jsonl") && fs::exists(path) && path.filename() != "report.html")
+    throw ConfigError(fmt::format("{} belongs to a run: give another name for the output", output));
+}
 
 std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
                                          const std::vector<std::string>& overrides) {
   const std::string file = run + "/config.ini";
   if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
+  check_overrides(overrides);
   std::vector<std::string> settings = overrides;
   if (!data.empty()) settings.push_back("data.eval=" + from_here(data));
   auto config = std::make_unique<RunConfig>(file, settings);
@@ -84,6 +103,7 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
   model.records =
       load(comm, config.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
            Ownership::even(blocks, comm.size()), model.objective->label_kind(), model.objective->classes());
+  all_or_none(comm, [&] { model.objective->check_records(model.records); });
   model.objective->prepare(model.parameters);
   return model;
 }

@@ -371,8 +371,9 @@ void Run::finish() {
   write_file(directory_ + "/certificate.json", certificate);
   if (!config_.run.keep_key) wipe_key(directory_);
   remove_checkpoints(directory_);
+  if (!options_.quiet) write_file(directory_ + "/report.html", report_html({directory_}, false));
+  if (plan_.hides_times()) level_times(directory_);
   if (options_.quiet) return;
-  write_file(directory_ + "/report.html", report_html({directory_}, false));
   const std::string time = plan_.hides_times() ? "" : " in " + duration_text(seconds_since(started_));
   say("done{}: {}\n", time, note());
   fmt::print("{}\n", directory_);

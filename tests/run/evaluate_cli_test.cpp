@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -231,23 +233,32 @@ TEST_F(TrainedRun, Refusals) {
   model.seekp(-1, std::ios::end);
   model.put('\x11');
   model.close();
+  ASSERT_EQ(::mkfifo(path("pipe.csv").c_str(), 0600), 0);
   fs::copy(path("sign"), path("cut"));
   fs::resize_file(path("cut/model.safetensors"), 5);
   fs::copy(path("sign"), path("unfinished"));
   fs::remove(path("unfinished/certificate.json"));
-  for (const Case& c :
-       std::vector<Case>{{"evaluate sign --data sign.csv", 4, "is also a training file"},
-                         {"evaluate other", 4, "is not the model of"},
-                         {"evaluate cut", 3, "is no model file, or is cut"},
-                         {"evaluate unfinished", 3, "dpmpi resume unfinished"},
-                         {"evaluate nothing", 2, "nothing is not a run directory"},
-                         {"evaluate classes", 2, "name the records with --data FILE"},
-                         {"evaluate classes --data wide.csv", 3, "tensor weight is"},
-                         {"evaluate classes --data gone.csv", 3, "gone.csv"},
-                         {"evaluate", 2, "needs one run directory"},
-                         {"evaluate sign --output x.csv", 2, "--output is an option of dpmpi predict"},
-                         {"predict sign --data sign.csv", 2, "needs --data FILE and --output FILE"},
-                         {"predict sign --data sign.csv --output no/such/folder.csv", 3, "no/such/folder.csv"}})
+  for (const Case& c : std::vector<Case>{
+           {"evaluate sign --data sign.csv", 4, "is also a training file"},
+           {"evaluate other", 4, "is not the model of"},
+           {"evaluate cut", 3, "is no model file, or is cut"},
+           {"evaluate unfinished", 3, "dpmpi resume unfinished"},
+           {"evaluate nothing", 2, "nothing is not a run directory"},
+           {"evaluate classes", 2, "name the records with --data FILE"},
+           {"evaluate classes --data wide.csv", 3, "tensor weight is"},
+           {"evaluate classes --data gone.csv", 3, "gone.csv"},
+           {"evaluate", 2, "needs one run directory"},
+           {"evaluate sign --output x.csv", 2, "--output is an option of dpmpi predict"},
+           {"evaluate sign --data sign.csv --set data.train=sign-eval.csv", 2, "--set data.train"},
+           {"evaluate sign --set method.name=sgd", 2, "--set method.name"},
+           {"evaluate sign --config sign.ini", 2, "leave --config out"},
+           {"predict sign --data sign-eval.csv --output sign-eval.csv", 2, "is the file of --data"},
+           {"predict sign --data sign-eval.csv --output /dev/zero.csv/x.npy", 3, "/dev/zero.csv"},
+           {"predict sign --data sign-eval.csv --output pipe.csv", 3, "pipe or device"},
+           {"predict sign --data sign-eval.csv --output sign/metrics.csv.txt", 2, "must end with .csv or .npy"},
+           {"report sign --output sign/ledger.jsonl", 2, "belongs to a run"},
+           {"predict sign --data sign.csv", 2, "needs --data FILE and --output FILE"},
+           {"predict sign --data sign.csv --output no/such/folder.csv", 3, "no/such/folder.csv"}})
     for (const int ranks : {1, 2}) {
       const Outcome outcome = dpmpi(c.words, ranks);
       EXPECT_EQ(outcome.code, c.code) << c.words << ": " << outcome.output;

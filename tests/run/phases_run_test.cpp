@@ -122,6 +122,8 @@ TEST_F(PhasesRun, TellNoTimes) {
   const std::string times = read_file(run_ + "/timing.jsonl");
   EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
   EXPECT_NE(times.find(R"("phase":"load")"), times.npos);
+  for (const auto& entry : fs::recursive_directory_iterator(run_))
+    EXPECT_EQ(fs::last_write_time(entry.path()), fs::last_write_time(run_ + "/plan.json")) << entry.path();
 }
 
 // The budget of a guarded run is found from epsilon: plan, ledger and certificate agree on one zcdp event.

@@ -25,4 +25,8 @@ RunDirectory open_run_directory(const std::string& path);
 /// checkpoints.
 void refuse_finished(const std::string& path, bool keep_key);
 
+/// Gives all files of a finished run the time at which its plan was written: when the others were could tell what a
+/// run hides of its times. Local; leaves alone what it may not change.
+void level_times(const std::string& directory);
+
 }  // namespace dpmpi

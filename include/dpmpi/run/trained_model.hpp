@@ -13,8 +13,11 @@
 
 namespace dpmpi {
 
-/// The run's config with the records of `data` (empty: those of data.eval) in place of its evaluation set. Local.
-/// Throws ConfigError, DataError.
+/// Throws ConfigError if `output` is a file that a run left (but for its report.html). Local.
+void refuse_part_of_run(const std::string& output);
+
+/// The run's config with the records of `data` (empty: those of data.eval) in place of its evaluation set.
+/// Overrides say how these are read: [data] but for the training data. Local. Throws ConfigError, DataError.
 std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
                                          const std::vector<std::string>& overrides);
 
