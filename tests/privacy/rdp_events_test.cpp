@@ -264,6 +264,10 @@ TEST(ZcdpRdp, DistancesInTotalVariationAreAddedToDelta) {
     EXPECT_NEAR(with.delta(epsilon), delta, 1e-9 * delta);
     EXPECT_EQ(epsilon, composed({{Zcdp{0.01, t}, 2}, {Zcdp{0.01, t}, 3}}).epsilon(delta)) << "grouping";
   }
+  // Where the sum hardly reaches the delta at all, short of its smallest value: still the smallest solution.
+  const RdpAccountant near = composed({{Zcdp{0.42735, 3.000003e-19}, 1}});
+  EXPECT_NEAR(near.epsilon(1e-15), 7.99858, 1e-4);
+  EXPECT_LE(near.delta(near.epsilon(1e-15)), 1e-15);
   // Nothing can be promised for a delta that the distances alone exceed, nor beyond the cheapest epsilon.
   EXPECT_EQ(with.epsilon(2 * 5 * t), INFINITY);
   EXPECT_EQ(composed({{Zcdp{3, 1e-5}, 1}}).epsilon(1e-4), INFINITY) << "where delta falls, e^epsilon is too large";
