@@ -10,12 +10,13 @@ void HeavyTailOptions::declare(Options& options) {
   options
       .add("moment", tail_.order, "order k of the highest moment that gradient norms are taken to have",
            Range{.low = 1, .high = 100})
-      .add("g1", tail_.first, "guess of G_1, the mean gradient norm (an upper bound)", Range::positive())
-      .add("g2", tail_.second, "guess of G_2, the root of the mean squared gradient norm", Range::positive())
+      .add("g1", tail_.first, "guess of G_1, the mean gradient norm (an upper bound)", Range::closed(1e-12, 1e12))
+      .add("g2", tail_.second, "guess of G_2, the root of the mean squared gradient norm",
+           Range::closed(1e-12, 1e12))
       .add("gk", tail_.moment, "guess of G_k, the k-th root of the mean k-th power of the gradient norm",
-           Range::positive())
+           Range::closed(1e-12, 1e12))
       .add("radius", radius_, "radius of the ball around the start point that results are projected onto",
-           Range::positive());
+           Range::closed(1e-12, 1e12));
 }
 
 void HeavyTailOptions::validate(std::vector<std::string>& problems) const {

@@ -39,8 +39,9 @@ class HtGlm final : public Method {
         .add("moment", tail_.order,
              "k: how many moments the gradients' norms have (a guess: only the error needs it)",
              Range::closed(1.01, 1e3))
-        .add("g2", tail_.second, "G_2: root of the mean squared gradient norm (a guess, public)", Range::positive())
-        .add("gk", tail_.moment, "G_k: the same for the k-th moment (a guess, public)", Range::positive())
+        .add("g2", tail_.second, "G_2: root of the mean squared gradient norm (a guess, public)",
+             Range::closed(1e-12, 1e12))
+        .add("gk", tail_.moment, "G_k: the same for the k-th moment (a guess, public)", Range::closed(1e-12, 1e12))
         .add("smoothness", smoothness_, "curvature of the mean loss, by which batches are chosen (a guess, public)",
              Range::positive())
         .add("phases", phases_, "number of phases at most (0: log2 n - 4)", Range::closed(0, 64))

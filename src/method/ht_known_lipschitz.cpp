@@ -49,14 +49,14 @@ class HtKnownLipschitz final : public Method {
              "phases; the last one takes all records that are left (at most log2 of the records)",
              Range::closed(1, 40))
         .add("growth", shape_.growth, "factor by which the regulariser grows from phase to phase", Range{.low = 4})
-        .add("lambda_scale", shape_.lambda_scale, "factor on the planned regularisers", Range::positive())
+        .add("lambda_scale", shape_.lambda_scale, "factor on the planned regularisers", Range::closed(1e-12, 1e12))
         .add("certificate", shape_.certificate, "largest gradient norm of a phase's result, in units of C / n_i",
              Range::open(0, 1))
         .add("smoothing", smoothing_, "error of Moreau envelopes, as a share of the bound of the excess risk",
              Range::open(0, 1))
         .add("strong_convexity", strong_convexity_,
              "m of an m-strongly convex risk, e.g. objective.l2: rounds on twice the records each (0: one round)",
-             Range::non_negative())
+             Range::closed(0, 1e12))
         .add("seed", seed_, "public seed of the start point and of the cut into phases", Range::at_least(0));
   }
   void validate(std::vector<std::string>& problems) const override { moments_.validate(problems); }

@@ -51,10 +51,10 @@ class HtLocalize final : public Method {
         .add("rate", rate_,
              "largest step size, e.g. 1 over the curvature of the mean loss (0: 4 / (lambda (t + 1)) alone)",
              Range::non_negative())
-        .add("lambda_scale", lambda_scale_, "factor on the planned regularisers", Range::positive())
+        .add("lambda_scale", lambda_scale_, "factor on the planned regularisers", Range::closed(1e-12, 1e12))
         .add("strong_convexity", strong_convexity_,
              "m of an m-strongly convex risk, e.g. objective.l2: rounds in shrinking balls (0: one round)",
-             Range::non_negative())
+             Range::closed(0, 1e12))
         .add("paper_constants", paper_constants_, "the folds, phases, clips and steps that the paper prints")
         .add("seed", seed_, "public seed of the start point and of the cut into folds", Range::at_least(0));
   }

@@ -259,7 +259,8 @@ TEST_F(TrainedRun, Refusals) {
            {"report sign --output sign/ledger.jsonl", 2, "belongs to a run"},
            {"predict sign --data sign.csv", 2, "needs --data FILE and --output FILE"},
            {"predict sign --data sign.csv --output no/such/folder.csv", 3, "no/such/folder.csv"}})
-    for (const int ranks : {1, 2}) {
+    // The command line is looked at before MPI starts.
+    for (const int ranks : c.code == 2 ? std::vector{1} : std::vector{1, 2}) {
       const Outcome outcome = dpmpi(c.words, ranks);
       EXPECT_EQ(outcome.code, c.code) << c.words << ": " << outcome.output;
       EXPECT_NE(outcome.output.find(c.message), std::string::npos) << c.words << ": " << outcome.output;
