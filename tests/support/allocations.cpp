@@ -29,6 +29,12 @@ std::size_t allocation_count() { return allocations; }
 
 void* operator new(std::size_t size) { return dpmpi::test::counted(std::malloc(size == 0 ? 1 : size)); }
 void* operator new[](std::size_t size) { return operator new(size); }
+// Standard algorithms that can do without a buffer ask for it in this way.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++dpmpi::test::allocations;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t& no) noexcept { return operator new(size, no); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto step = static_cast<std::size_t>(alignment);
   return dpmpi::test::counted(std::aligned_alloc(step, dpmpi::round_up(size == 0 ? 1 : size, step)));
