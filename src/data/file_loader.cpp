@@ -106,7 +106,7 @@ class FileLoader {
     const FileLayout& layout = source_.layout;
     if (labels_.unlabelled()) {
       for (std::uint32_t b = begin(); b < end(); ++b)
-        decoded_[b - begin()].assign(range_.layout.size(b), labels_.placeholder());
+        decoded_[b - begin()].assign(range_.layout.size(b), labels_.label_of_none());
       return;
     }
     SourceFile& label_file = source_.labels.path.empty() ? source_.records : source_.labels;

@@ -57,7 +57,7 @@ void parse_row(std::string_view line, std::uint64_t global_index, const LibsvmRu
   const bool missing = label.find(':') != label.npos;
   if (missing && !labels.unlabelled())
     throw Malformed(fmt::format("label is missing: the line starts with {}", show_field(label)));
-  const float y = labels.unlabelled() ? labels.placeholder() : labels.decode(label, global_index);
+  const float y = labels.unlabelled() ? labels.label_of_none() : labels.decode(label, global_index);
   if (!missing) p += label.size();
   if (map.moves_zero())  // densified rows only: entries that are not written are zeros of the file
     for (std::size_t j = 0; j < out.features(); ++j) out.dense_row()[j] = map(j, 0);

@@ -57,7 +57,7 @@ class RowParser {
       p = column(schema_.columns[c], p, end);
     }
     if (p != end) wrong_width(line);
-    out_.finish_row(labels_.unlabelled() ? labels_.placeholder() : labels_.decode(label_, global_index));
+    out_.finish_row(labels_.unlabelled() ? labels_.label_of_none() : labels_.decode(label_, global_index));
   }
 
  private:

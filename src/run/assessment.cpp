@@ -8,17 +8,16 @@
 namespace dpmpi {
 namespace {
 
-// Sums of numbers in [0, 1] and of errors are formed in units of 2^-24, so that their order does not matter.
-constexpr double unit = 0x1p-24;
 constexpr double largest_error = 1e6;  // a non-finite or absurd one counts as this
-
-std::int64_t units(double x) { return std::llrint(std::clamp(x, 0.0, largest_error) / unit); }
 
 /// Exact counts and sums, laid out in one array for one reduction.
 class Tally {
  public:
-  Tally(const Objective& objective, std::size_t classes)
-      : objective_(objective), classes_(classes), sums_(classes * classes + 3 * bins + 1) {}
+  Tally(const Objective& objective, std::size_t classes, std::uint64_t records)
+      : objective_(objective),
+        classes_(classes),
+        unit_(exact_unit(largest_error, records)),
+        sums_(classes * classes + 3 * bins + 1) {}
 
   void add(std::span<const float> scores, float label) {
     if (classes_ == 0) {
@@ -44,7 +43,7 @@ class Tally {
   std::vector<std::uint64_t> confusion() const {
     return {sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(classes_ * classes_)};
   }
-  double absolute_error() const { return static_cast<double>(sums_.back()) * unit; }
+  double absolute_error() const { return static_cast<double>(sums_.back()) * unit_; }
 
   Calibration calibration() const {
     Calibration c;
@@ -53,7 +52,7 @@ class Tally {
       const std::int64_t* const of_bin = &sums_[classes_ * classes_ + 3 * b];
       if (of_bin[0] == 0) continue;
       const auto n = static_cast<double>(of_bin[0]);
-      c.bins[b] = {static_cast<std::uint64_t>(of_bin[0]), static_cast<double>(of_bin[1]) * unit / n,
+      c.bins[b] = {static_cast<std::uint64_t>(of_bin[0]), static_cast<double>(of_bin[1]) * unit_ / n,
                    static_cast<double>(of_bin[2]) / n};
       c.error += n * std::abs(c.bins[b].predicted - c.bins[b].found);
       records += c.bins[b].records;
@@ -69,8 +68,12 @@ class Tally {
     return objective_.label_kind() == LabelKind::sign ? label > 0 : static_cast<std::size_t>(label);
   }
 
+  // Sums of whole units: their order does not matter.
+  std::int64_t units(double x) const { return std::llrint(std::clamp(x, 0.0, largest_error) / unit_); }
+
   const Objective& objective_;
   std::size_t classes_;
+  double unit_;
   std::vector<std::int64_t> sums_;  // confusion, (records, predicted, found) of each bin, absolute errors
 };
 
@@ -85,9 +88,13 @@ Assessment assess(const Communicator& comm, TrainedModel& model) {
   Assessment result{evaluate(comm, *model.objective, model.parameters, model.records), {}, {}, {}};
   const LabelKind kind = objective.label_kind();
   const bool quantity = is_quantity(kind);
-  if (quantity && objective.outputs() != 1) return result;
+  if (quantity && !predicts_labels(objective)) return result;
 
-  Tally tally(objective, quantity ? 0 : kind == LabelKind::sign ? 2 : objective.classes());
+  Tally tally(objective,
+              quantity                  ? 0
+              : kind == LabelKind::sign ? 2
+                                        : objective.classes(),
+              model.records.layout.records);
   for_each_score(model, [&](const Block& block, std::uint32_t row, std::span<const float> scores) {
     tally.add(scores, block.records.label[row]);
   });

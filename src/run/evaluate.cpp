@@ -13,8 +13,6 @@
 namespace dpmpi {
 namespace {
 
-// Loss sums are formed in units of 2^-24, so that their order does not matter.
-constexpr double loss_scale = 0x1p24;
 constexpr double loss_cap = 1e6;  // a non-finite or absurd loss counts as this
 
 bool right(LabelKind kind, std::span<const float> scores, float threshold, float label) {
@@ -24,6 +22,12 @@ bool right(LabelKind kind, std::span<const float> scores, float threshold, float
 }
 
 }  // namespace
+
+double exact_unit(double largest, std::uint64_t records) {
+  constexpr int finest = 24, room = 62;
+  const int most = std::ilogb(largest * static_cast<double>(std::max<std::uint64_t>(1, records))) + 1;
+  return std::ldexp(1.0, -std::min(finest, room - most));
+}
 
 std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label) {
   std::vector<std::uint32_t> order(score.size());
@@ -49,6 +53,8 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const bool rank_scores = kind == LabelKind::sign && outputs == 1;
   objective.prepare(w);
 
+  // Sums of whole units: their order does not matter.
+  const double unit = exact_unit(loss_cap, shard.layout.records);
   std::array<std::int64_t, 3> totals{};  // records, loss, right
   std::vector<float> score, label;       // for the ROC curve
   std::vector<double> loss;
@@ -66,8 +72,8 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
         const float truth = block.records.label[rows.index[i]];
         const std::span<const float> own(scores.data() + i * outputs, outputs);
         totals[0] += 1;
-        totals[1] += std::llrint(loss_scale *
-                                 (std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap));
+        totals[1] +=
+            std::llrint((std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap) / unit);
         totals[2] += !is_quantity(kind) && right(kind, own, objective.decision_threshold(), truth);
         if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
       }
@@ -97,7 +103,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   }
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
   result.records = static_cast<std::uint64_t>(totals[0]);
-  result.loss = static_cast<double>(totals[1]) / loss_scale / n;
+  result.loss = static_cast<double>(totals[1]) * unit / n;
   result.measures = std::move(measures);
   if (!is_quantity(kind)) result.accuracy = static_cast<double>(totals[2]) / n;
   return result;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -28,8 +29,9 @@ namespace fs = std::filesystem;
 class Workshop {
  public:
   Workshop() {
-    std::string name = (fs::temp_directory_path() / "dpmpi-plot-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) folder_ = name;
+    std::error_code absent;
+    std::string name = (fs::temp_directory_path(absent) / "dpmpi-plot-XXXXXX").string();
+    if (!absent && mkdtemp(name.data()) != nullptr) folder_ = name;
   }
   ~Workshop() {
     std::error_code ignored;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,6 +25,11 @@ std::string text_of(const Json& value) {
   return value.dump();
 }
 
+/// Of an upper bound: what people read must not be smaller.
+std::string bound_text(const Json& value) {
+  return value.is_number() ? rounded_up(value.get<double>()) : text_of(value);
+}
+
 /// One line a run, named where there are several.
 std::vector<Plot::Line> lines_of(const std::vector<RunRecord>& runs, const std::string& x, const std::string& y) {
   std::vector<Plot::Line> lines;
@@ -34,25 +40,29 @@ std::vector<Plot::Line> lines_of(const std::vector<RunRecord>& runs, const std::
 /// Plots side by side; a sentence where gnuplot could draw none of them.
 class Gallery {
  public:
+  /// `id`: begins the ids of its plots, which must be unique in a page.
+  explicit Gallery(std::string id) : id_(std::move(id)) {}
+
   void add(const Plot& plot) {
     if (std::all_of(plot.lines.begin(), plot.lines.end(), [](const auto& line) { return line.points.empty(); }))
       return;
-    ++wanted_;
-    markup_ += svg(plot, fmt::format("plot{}_", count++));
+    markup_ += svg(plot, fmt::format("{}{}_", id_, ++wanted_));
   }
   std::string markup() const {
-    if (markup_.empty()) return wanted_ > 0 ? html::paragraph("(No plots: gnuplot is not installed.)") : "";
+    if (markup_.empty())
+      return wanted_ > 0
+                 ? html::paragraph("(No plots: gnuplot is not installed, or has no folder for temporary files.)")
+                 : "";
     return "<div class=\"plots\">" + markup_ + "</div>\n";
   }
-  static inline int count = 0;  // ids must be unique in a page
 
  private:
+  std::string id_;
   int wanted_ = 0;
   std::string markup_;
 };
 
 // ---- One run
-// ------------------------------------------------------------------------------------------------------
 
 std::string privacy(const RunRecord& run) {
   const Json& source = run.finished() ? run.certificate : run.plan;
@@ -66,16 +76,15 @@ std::string privacy(const RunRecord& run) {
   if (!run.finished())
     out +=
         "<p class=\"alarm\"><b>Not finished.</b> This is what was promised for the whole run. There is no "
-        "certificate yet; go on "
-        "with: dpmpi resume " +
+        "certificate yet; go on with: dpmpi resume " +
         html::escape(run.name) + "</p>\n";
   else
     out += html::paragraph(text_of(run.certificate.value("statement", Json())));
   const Json& interval = source.at("interval");
   Rows rows{{"neighbours", text_of(source.at("adjacency"))},
-            {"epsilon lies in", fmt::format("[{}, {}]", text_of(interval.at(0)), text_of(interval.at(1)))}};
+            {"epsilon lies in", fmt::format("[{}, {}]", text_of(interval.at(0)), bound_text(interval.at(1)))}};
   for (const auto& [accountant, bound] : source.at("by").items())
-    rows.push_back({"at most, by " + accountant, text_of(bound)});
+    rows.push_back({"at most, by " + accountant, bound_text(bound)});
   return out + html::table({}, rows);
 }
 
@@ -91,15 +100,13 @@ std::string attack(const RunRecord& run) {
     plot.lines[0].points.emplace_back(rate, attacker_power(guarantee, rate));
     plot.lines[1].points.emplace_back(rate, rate);
   }
-  Gallery gallery;
+  Gallery gallery("attacker");
   gallery.add(plot);
   return html::heading("What an attacker can find out") +
          html::paragraph(
              "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
-             "that one "
-             "took part, finds at most this share of the members for this share of false alarms. The table uses "
-             "all accountants, "
-             "the curve (epsilon, delta) alone.") +
+             "that one took part, finds at most this share of the members for this share of false alarms. The "
+             "table uses all accountants, the curve (epsilon, delta) alone.") +
          html::table({"false alarms", "members found"}, rows) + gallery.markup();
 }
 
@@ -130,7 +137,7 @@ std::string metrics(const std::vector<RunRecord>& runs) {
   }
   std::vector<std::string> head{"at the end"};
   for (const RunRecord& run : runs) head.push_back(runs.size() > 1 ? run.name : "");
-  Gallery gallery;
+  Gallery gallery("metric");
   for (const auto& name : names) {
     gallery.add({"step", name, lines_of(runs, "step", name)});
     if (std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) { return run.is_private(); }))
@@ -190,7 +197,6 @@ std::string page_of(const RunRecord& run) {
 }
 
 // ---- Several runs
-// ---------------------------------------------------------------------------------------------------
 
 /// Settings that are not the same in all runs, but for where files lie.
 Rows differences(const std::vector<RunRecord>& runs) {
@@ -231,8 +237,7 @@ std::string comparison(const std::vector<RunRecord>& runs) {
     body += "<p class=\"alarm\">Epsilons for other neighbours or another delta do not compare.</p>\n";
   body += html::paragraph(
       "Each promise is about its own run. Who sees several runs on the same records has the sum of what they tell: "
-      "dpmpi "
-      "account on all their events.");
+      "dpmpi account on all their events.");
   return body + metrics(runs) + html::heading("Settings that differ") + html::table(head, differences(runs));
 }
 
@@ -241,7 +246,6 @@ std::string comparison(const std::vector<RunRecord>& runs) {
 std::string report_html(const std::vector<std::string>& directories, bool with_times) {
   std::vector<RunRecord> runs;
   for (const auto& directory : directories) runs.push_back(read_run(directory, with_times));
-  Gallery::count = 0;
   if (runs.size() == 1)
     return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(runs[0].plan.value("objective", Json("?"))),
                                   text_of(runs[0].plan.value("method", Json::object()).value("name", Json("?")))),

@@ -11,6 +11,7 @@
 #include "dpmpi/data/arrays.hpp"
 #include "dpmpi/data/sampling.hpp"
 #include "dpmpi/data/write.hpp"
+#include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
@@ -40,7 +41,8 @@ class RowText {
         named_(!is_quantity(objective.label_kind())) {}
 
   std::string header() const {
-    if (!named_) return objective_.outputs() == 1 ? "prediction" : columns("score");
+    if (!named_ && predicts_labels(objective_)) return "prediction";
+    if (!named_) return objective_.outputs() == 1 ? "score" : columns("score");
     if (objective_.scores_are_logits()) return "prediction," + (sign_ ? "probability" : columns("probability"));
     return "prediction," + (objective_.outputs() == 1 ? "score" : columns("score"));
   }
@@ -100,6 +102,11 @@ void for_each_score(
         take(block, rows.index[i], {scores.data() + i * outputs, outputs});
     });
   }
+}
+
+bool predicts_labels(const Objective& objective) {
+  if (!is_quantity(objective.label_kind())) return true;
+  return objective.outputs() == 1 && dynamic_cast<const SaddleObjective*>(&objective) == nullptr;
 }
 
 std::size_t predicted_class(const Objective& objective, std::span<const float> scores) {

@@ -63,6 +63,7 @@ class Run {
   bool evaluation_due(std::uint64_t step, std::uint64_t every) const;
   void evaluate_and_log();
   double spent_so_far();
+  void write_report();
   std::string note();
 
   const Communicator& comm_;
@@ -347,6 +348,15 @@ ExitCode Run::steps() {
   return ExitCode::done;
 }
 
+// The run is finished by then: what goes wrong here must not look as if it were not.
+void Run::write_report() {
+  try {
+    write_file(directory_ + "/report.html", report_html({directory_}, false));
+  } catch (const std::exception& e) {
+    say("no report.html ({}); dpmpi report {} tries again\n", e.what(), directory_);
+  }
+}
+
 void Run::finish() {
   const InPhase phase(Phase::finish);
   fault_point("finish");
@@ -371,7 +381,7 @@ void Run::finish() {
   write_file(directory_ + "/certificate.json", certificate);
   if (!config_.run.keep_key) wipe_key(directory_);
   remove_checkpoints(directory_);
-  if (!options_.quiet) write_file(directory_ + "/report.html", report_html({directory_}, false));
+  if (!options_.quiet) write_report();
   if (plan_.hides_times()) level_times(directory_);
   if (options_.quiet) return;
   const std::string time = plan_.hides_times() ? "" : " in " + duration_text(seconds_since(started_));

@@ -275,6 +275,7 @@ TEST(Event, RefusesEverythingOutOfRange) {
       R"({"event":"laplace","scale":1})",
       R"({"event":"poisson_laplace","scale":1,"sampling_rate":0,"count":1})",
       R"({"event":"zcdp","rho":0,"count":1})",
+      R"({"event":"gaussian","noise_multiplier":1,"total_variation":1e-3,"count":1})",
       R"({"event":"zcdp","rho":1,"total_variation":1,"count":1})",
       R"({"event":"zcdp","rho":1,"total_variation":-1e-12,"count":1})",
       R"({"event":"zcdp","rho":1,"total_variation":"?","count":1})",

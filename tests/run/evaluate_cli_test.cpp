@@ -168,6 +168,22 @@ TEST_F(TrainedRun, ClassesHaveAProbabilityEach) {
   EXPECT_DOUBLE_EQ(said["metrics"]["accuracy"].get<double>(), right / 300.0);
 }
 
+// What a policy is worth is no prediction of the reward that a transition brought.
+TEST_F(TrainedRun, ValuesOfAPolicyAreNoPredictions) {
+  ASSERT_EQ(dpmpi("generate --kind gridworld --records 300 --eval_records 90 --output grid.csv").code, 0);
+  std::ofstream(path("grid.ini"))
+      << "[run]\ndir = grid\n[data]\ntrain = grid.csv\neval = grid-eval.csv\nbias = 0\n"
+         "[objective]\nname = td\nvalue = linear\ndiscount = 0.9\n[method]\nname = "
+         "dp-sgda\nbatch = 100\nsteps = 5\ndual_rate = 1\ndual_clip = 5\n[privacy]\nepsilon = 1\ndelta = 1e-4\n";
+  const Outcome trained = dpmpi("--quiet --config grid.ini");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  const Outcome evaluated = dpmpi("evaluate grid --json");
+  ASSERT_EQ(evaluated.code, 0) << evaluated.output;
+  EXPECT_FALSE(json::parse(evaluated.output)["metrics"].contains("absolute_error")) << evaluated.output;
+  ASSERT_EQ(dpmpi("predict grid --data grid-eval.csv --output grid-out.csv").code, 0);
+  EXPECT_EQ(read_file(path("grid-out.csv")).substr(0, 13), "record,score\n");
+}
+
 TEST_F(TrainedRun, RecordsNeedNoLabels) {
   std::istringstream lines(read_file(path("classes.csv")));
   std::ofstream bare(path("bare.csv")), svm(path("bare.svm"));

@@ -46,6 +46,15 @@ double counted_auc(std::span<const float> w, bool one_sided) {
          (static_cast<double>(positive.size()) * static_cast<double>(negative.size()));
 }
 
+TEST(Evaluate, SumsOfTheLargestNumbersFit) {
+  EXPECT_EQ(exact_unit(1e6, 1000), 0x1p-24);
+  for (const std::uint64_t records : {1ull, 500'000ull, 600'000ull, 1ull << 32, 1ull << 40}) {
+    const double unit = exact_unit(1e6, records);
+    EXPECT_LT(1e6 / unit * static_cast<double>(records), 0x1p62) << records;
+    EXPECT_TRUE(unit == 0x1p-24 || 1e6 / unit * static_cast<double>(records) >= 0x1p60) << records;
+  }
+}
+
 TEST(Evaluate, AucIsExactOnAnyNumberOfRanks) {
   for (const bool one_sided : {false, true})
     for (const float slope : {0.7F, 0.0F, -1.3F}) {

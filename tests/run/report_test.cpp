@@ -113,9 +113,20 @@ TEST_F(Report, Refusals) {
   EXPECT_EQ(dpmpi("report one --output no/folder/x.html").code, 3);
 }
 
+// On machines without gnuplot the numbers stand in tables.
+TEST_F(Report, IsWrittenWithoutPlots) {
+  const Outcome outcome = testing::run_command(
+      fmt::format("cd {} && PATH=/not/there {} report one --output plain.html", folder(), DPMPI_PROGRAM));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const std::string page = read_file(path("plain.html"));
+  EXPECT_TRUE(contains(page, "No plots"));
+  EXPECT_TRUE(contains(page, "members found"));
+  EXPECT_FALSE(contains(page, "<svg"));
+}
+
 TEST_F(Report, PlotsAreDrawn) {
   if (!installed("gnuplot")) {
-    EXPECT_TRUE(contains(read_file(path("one/report.html")), "gnuplot is not installed"));
+    EXPECT_TRUE(contains(read_file(path("one/report.html")), "No plots"));
     GTEST_SKIP() << "no gnuplot";
   }
   const std::string drawn = svg({"x", "y", {{"a \"b\"\n", {{1, 2}, {2, 3}, {3, NAN}}}, {"", {{1, 1}}}}}, "id");

@@ -31,7 +31,7 @@ class LabelRule {
 
   /// Whether files hold no labels: decode() is not called, and all records have this one.
   bool unlabelled() const { return unlabelled_; }
-  float placeholder() const { return kind_ == LabelKind::sign ? -1.0F : 0.0F; }
+  float label_of_none() const { return kind_ == LabelKind::sign ? -1.0F : 0.0F; }
 
  private:
   struct Name {

@@ -13,7 +13,7 @@ namespace dpmpi {
 
 struct Evaluation {
   std::uint64_t records = 0;
-  double loss = 0;                 ///< mean per-record loss without regulariser, to 2^-24
+  double loss = 0;                 ///< mean per-record loss without regulariser, to exact_unit()
   std::optional<double> accuracy;  ///< sign and class labels
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
   std::vector<Measure> measures;   ///< the objective's own
@@ -21,6 +21,10 @@ struct Evaluation {
 
 /// Collective; the result is valid on the root only.
 Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard);
+
+/// The unit of exact sums over `records` numbers of size <= largest: 2^-24, or as fine as 64 bits have room for.
+/// The same on any number of ranks. Local.
+double exact_unit(double largest, std::uint64_t records);
 
 /// Area under the ROC curve: the share of (positive, negative) pairs that `score` orders rightly, ties one half.
 /// Empty if one class is missing. Local.

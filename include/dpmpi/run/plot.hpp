@@ -17,8 +17,9 @@ struct Plot {
   bool log_x = false;
 };
 
-/// An <svg> element without prolog, its ids beginning with `id`; empty if gnuplot is not installed or there is
-/// nothing to draw. The same bytes for the same plot and gnuplot. Local; takes about 0.1 s.
+/// An <svg> element without prolog, its ids beginning with `id`; empty if gnuplot is not installed, has no folder
+/// for temporary files, or there is nothing to draw. The same bytes for the same plot and gnuplot. Local; takes
+/// about 0.1 s.
 std::string svg(const Plot& plot, const std::string& id);
 
 }  // namespace dpmpi

@@ -16,6 +16,8 @@ void for_each_score(
     TrainedModel& model,
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take);
 
+/// Whether scores say what labels are. Those of a critic, or of a policy's values, do not.
+bool predicts_labels(const Objective& objective);
 /// Sign labels: 0 for -1, 1 for +1. Classes: the first of the largest score.
 std::size_t predicted_class(const Objective& objective, std::span<const float> scores);
 /// Of class k (sign labels: 0 is -1, 1 is +1), from logits; NaN if they are not finite.
