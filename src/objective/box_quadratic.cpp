@@ -25,6 +25,7 @@ bool minimise(const BoxQuadratic& p, double tolerance, std::size_t most, std::sp
     for (std::size_t i = 0; i < p.count; ++i) {
       const double by = coordinate_minimum(p, i, z[i], slope[i]) - z[i];
       const double size = std::abs(by) * p.matrix[i * p.stride + i];
+      if (!std::isfinite(size) || !std::isfinite(slope[i])) return false;
       if (size > furthest) best = i, furthest = size, move = by;
     }
     if (!(furthest > tolerance)) return true;

@@ -17,7 +17,7 @@ struct BoxQuadratic {
 /// box. In each step the coordinate moves whose own minimum is the furthest away in units of the gradient, the
 /// first of them if there are several: a deterministic sequence. Ends when no coordinate's is further than
 /// `tolerance`: the optimality conditions then hold to `tolerance` in each. False if that takes more than `most`
-/// steps. `slope` is scratch of `count` numbers.
+/// steps, or if numbers are not finite. `slope` is scratch of `count` numbers.
 bool minimise(const BoxQuadratic& problem, double tolerance, std::size_t most, std::span<double> z,
               std::span<double> slope);
 

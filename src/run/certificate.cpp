@@ -71,6 +71,7 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
   return {{"noise", key.derive("noise").authenticate(label)},
           {"quota", key.derive("quota").authenticate(label)},
           {"shared_noise", key.derive("shared noise").authenticate(label)},
+          {"phase_noise", key.derive("phase noise").authenticate(label)},
           {"repetitions", key.derive("repetitions").authenticate(label)},
           {"repeated_runs", key.derive("repeated runs").authenticate(label)},
           {"selection", sha256(selections)}};

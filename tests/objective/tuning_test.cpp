@@ -318,6 +318,13 @@ TEST_F(TuningTest, NetworksThatDivergeAreNoModels) {
   for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
 }
 
+TEST_F(TuningTest, MachinesWhoseKernelIsNoNumberAreNoModels) {
+  const TuningCase c{"machine", "tune_svm", {{"objective.lengthscale", "1e-300"}}, LabelKind::sign};
+  const auto objective = make(c);
+  objective->prepare_points(std::vector<double>{0, 0});
+  for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
+}
+
 // Lengths that fit are found by whoever minimises these losses: the true ones are far better than wrong ones.
 TEST_F(TuningTest, TheLossOfSmoothDataIsLeastNearTheTrueLengths) {
   GenerateOptions data;
