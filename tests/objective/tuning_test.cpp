@@ -321,7 +321,9 @@ TEST_F(TuningTest, NetworksThatDivergeAreNoModels) {
 TEST_F(TuningTest, MachinesWhoseKernelIsNoNumberAreNoModels) {
   const TuningCase c{"machine", "tune_svm", {{"objective.lengthscale", "1e-300"}}, LabelKind::sign};
   const auto objective = make(c);
+  ::testing::internal::CaptureStderr();
   objective->prepare_points(std::vector<double>{0, 0});
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("1 of 1 models could not be trained"), std::string::npos);
   for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
 }
 
