@@ -52,7 +52,7 @@ class Mlp final : public Objective {
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
   NumericSlack gradient_slack() const override { return gradient_.slack(); }
-  NumericSlack difference_slack() const override { return MlpDifference::slack(micro_rows); }
+  NumericSlack difference_slack() const override { return MlpDifference::slack(); }
 
  private:
   /// What directional differences work on. Large: made when they are first asked for.
@@ -124,8 +124,8 @@ void Mlp::gradient_norms(const Rows& rows, std::span<double> out) {
 
 void Mlp::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   verify(difference_ != nullptr, "prepare_pair comes before differences");
-  const std::size_t at_once = std::min(MlpDifference::rows_at_once(), sum.rows_at_once());
-  for_each_part(rows, at_once, [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
+  for_each_part(rows, std::min(micro_rows, sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
 }
 
 // X (W + xi U)^T = X W^T + xi X U^T: the first layer costs one product for w and one per direction, for both signs.

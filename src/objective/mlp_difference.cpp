@@ -60,15 +60,19 @@ template double clipping_square(const LayerDifference<double>&);
 MlpDifference::MlpDifference(const MlpShape& shape, OutputLoss& loss)
     : shape_(shape),
       loss_(loss),
-      input_(rows_at_once(), shape.width(0)),
-      pair_(shape, rows_at_once()),
-      gradient_(shape, 2 * rows_at_once()),
+      input_(MlpPass::rows_at_once, shape.width(0)),
+      pair_(shape, MlpPass::rows_at_once),
+      gradient_(shape, 2 * MlpPass::rows_at_once),
       outputs_(shape.units.back()),
       delta_w_(shape.units.back()),
       delta_v_(shape.units.back()),
       slope_v_(loss.slopes()),
-      slope_changes_(rows_at_once() * loss.slopes()),
+      slope_changes_(MlpPass::rows_at_once * loss.slopes()),
       factors_(shape.layers() + (loss.slopes() > 0 ? 1 : 0)) {}
+
+NumericSlack MlpDifference::slack() {
+  return {.clip = 5 * 0x1p-24, .summed_rows = MlpPass::rows_at_once, .magnification = 2};
+}
 
 void MlpDifference::prepare(std::span<const float> w, std::span<const float> v) {
   pair_.load(w, v);

@@ -8,7 +8,7 @@ namespace dpmpi {
 
 template <class T>
 LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
-    : shape_(shape), levels_(rows * panel_columns<T>), tile_(tile_rows * panel_columns<T>) {
+    : shape_(shape), levels_(rows * panel_columns<T>), tile_(tile_rows * panel_columns<T>), term_(tile_.size()) {
   std::size_t widest = 0;
   for (std::size_t l = 1; l <= shape.layers(); ++l) widest = std::max(widest, shape.width(l));
   deltas_.resize(rows * widest);
@@ -18,15 +18,27 @@ template <class T>
 template <class Sum>
 void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
                            std::size_t base) {
-  const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), inner = rows * terms.size();
+  const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1);
   pack_deltas(terms, rows, height);
   for (std::size_t j = 0; j < width; j += panel_columns<T>) {
     const std::size_t cols = std::min(panel_columns<T>, width - j);
     pack_levels(terms, rows, j, cols);
     for (std::size_t u = 0; u < shape_.outputs(layer); u += tile_rows) {
-      multiply_tile(cols, deltas_.data() + u * inner, 1, tile_rows, levels_.data(), inner, tile_.data(), cols);
+      multiply_terms(terms.size(), rows, u, cols);
       add_tile(layer, u, j, cols, sum, base);
     }
+  }
+}
+
+/// Each term is a chain of its own, so that the bound of its rounding grows with the rows alone.
+template <class T>
+void LayerGradient<T>::multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t cols) {
+  const T *deltas = deltas_.data() + unit * rows * terms, *levels = levels_.data();
+  multiply_tile(cols, deltas, 1, tile_rows, levels, rows, tile_.data(), cols);
+  for (std::size_t t = 1; t < terms; ++t) {
+    multiply_tile(cols, deltas + t * rows * tile_rows, 1, tile_rows, levels + t * rows * cols, rows, term_.data(),
+                  cols);
+    for (std::size_t i = 0; i < tile_rows * cols; ++i) tile_[i] += term_[i];
   }
 }
 

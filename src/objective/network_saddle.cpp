@@ -74,7 +74,7 @@ void NetworkSaddle::add_clipped_saddle_gradients(const Rows& rows, const SaddleC
 void NetworkSaddle::add_clipped_primal_differences(const Rows& rows, const L2Bound& bound,
                                                    LatticeAccumulator& sum) {
   verify(difference_ != nullptr, "prepare_pair comes before differences");
-  for_each_part(rows, std::min(MlpDifference::rows_at_once(), sum.rows_at_once()),
+  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()),
                 [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
 }
 

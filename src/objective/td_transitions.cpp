@@ -235,12 +235,11 @@ void TdOfTransitions::add_dual(std::size_t rows, std::size_t base, LatticeAccumu
 
 // All in double. A norm of S terms is off by less than (S + 8) 2^-53 (and never too small where the guard is), the
 // factor and the scaled rows round a few times more. The two outer products of a clipped gradient together have at
-// most twice the clip, and one sum of m rows is a chain of 2 m of them: as in MlpDifference::slack, with 2^-53 in
-// place of 2^-24.
+// most twice the clip, and are summed apart: as in MlpDifference::slack, with 2^-53 in place of 2^-24.
 NumericSlack TdOfTransitions::slack() const {
   const std::size_t terms = 2 * shape_.width(0) + 3 * shape_.width(1);
   return {
-      .clip = static_cast<double>(terms + 16) * 0x1p-53, .summed_rows = rows_at_once, .magnification = 4 * 0x1p-29};
+      .clip = static_cast<double>(terms + 16) * 0x1p-53, .summed_rows = rows_at_once, .magnification = 2 * 0x1p-29};
 }
 
 }  // namespace

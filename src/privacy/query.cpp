@@ -180,18 +180,18 @@ std::uint64_t Schedule::step_of(std::uint64_t release) const {
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = rounding_slack(slack, dim, clip, lattice);
   if (slack.summed_rows <= 1) return slack.clip + rounding;
-  // One micro-batch of at most B rows is replaced by one, or by two of together at most B + 1 rows; each is cut
-  // into float32 sums of at most b rows, s of B rows, so at most 2 s + 1 in all. A sum of m rows errs by at most (m
-  // + 2) 2^-24 times the sum of the norms (times the kernel's magnification), and is rounded once.
-  const double b = static_cast<double>(slack.summed_rows), B = static_cast<double>(slack.sums) * b;
-  const double summation = slack.magnification * (B * (b + 2) + (B + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
+  // One micro-batch of at most b rows is replaced by one, or by two of together at most b + 1 rows, so there are at
+  // most three float32 sums. A sum of m rows errs by at most (m + 2) 2^-24 times the sum of the norms (times the
+  // kernel's magnification), and is rounded once.
+  const double b = static_cast<double>(slack.summed_rows);
+  const double summation = slack.magnification * (b * (b + 2) + (b + 1) * (b + 3)) * 0x1p-24 * (1 + slack.clip);
   return slack.clip + summation + rounding;
 }
 
 // A coordinate of a sum is rounded by half a quantum at most.
 double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
-  return slack.summed_rows <= 1 ? rounding / 2 : (static_cast<double>(slack.sums) + 0.5) * rounding;
+  return (slack.summed_rows <= 1 ? 0.5 : 1.5) * rounding;
 }
 
 namespace {

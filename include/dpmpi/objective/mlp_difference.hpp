@@ -42,20 +42,14 @@ class MlpDifference {
   MlpDifference(const MlpShape& shape, OutputLoss& loss);
   /// Points of shape.dim() weights and the loss's tail.
   void prepare(std::span<const float> w, std::span<const float> v);
-  /// At most rows_at_once() rows; they are announced to the sum.
+  /// At most MlpPass::rows_at_once rows; they are announced to the sum.
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
-  static constexpr std::size_t rows_at_once() { return 64; }
 
-  /// Of micro-batches of `rows` rows. The two parts P = Dd a'^T and Q = d Da^T of a clipped difference have
-  /// |P| + |Q| <= 2 clip. The factor and the scaled rows round once each: 2 * 2 * 2^-24 of the clip. One float32
-  /// sum of m rows is a chain of 2 m terms: its error is at most 2 m 2^-24 * m * 2 clip, 4 times that of m terms
+  /// The two parts P = Dd a'^T and Q = d Da^T of a clipped difference have |P| + |Q| <= 2 clip. The factor and the
+  /// scaled rows round once each: 2 * 2 * 2^-24 of the clip. The float32 sum of m rows is that of the P, a chain of
+  /// m terms, and that of the Q, added up: its error is at most (m + 2) 2^-24 * m * 2 clip, twice that of m terms
   /// within the clip.
-  static NumericSlack slack(std::size_t rows) {
-    return {.clip = 5 * 0x1p-24,
-            .summed_rows = rows_at_once(),
-            .sums = (rows + rows_at_once() - 1) / rows_at_once(),
-            .magnification = 4};
-  }
+  static NumericSlack slack();
 
  private:
   void set_output_deltas(const Rows& rows);

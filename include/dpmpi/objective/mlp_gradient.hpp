@@ -27,8 +27,9 @@ struct PublicSum {
   }
 };
 
-/// Adds the gradients of a layer [W b], summed over the rows of a micro-batch (in the order of the terms, then
-/// rows), to a sum: a LatticeAccumulator, whose records the caller announces with sum.begin(), or a PublicSum.
+/// Adds the gradients of a layer [W b], summed over the rows of a micro-batch (each term over its rows in
+/// their order, then the terms), to a sum: a LatticeAccumulator, whose records the caller announces with
+/// sum.begin(), or a PublicSum.
 template <class T>
 class LayerGradient {
  public:
@@ -41,6 +42,7 @@ class LayerGradient {
 
  private:
   void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
+  void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t cols);
   void pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first, std::size_t cols);
   template <class Sum>
   void add_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, Sum& sum,
@@ -49,7 +51,8 @@ class LayerGradient {
   const MlpShape& shape_;
   AlignedVector<T> deltas_;  ///< by tiles of units, each row after row
   AlignedVector<T> levels_;  ///< a panel of columns, row after row
-  AlignedVector<T> tile_;
+  AlignedVector<T> tile_;    ///< of the gradient
+  AlignedVector<T> term_;    ///< of one term behind the first
 };
 
 }  // namespace dpmpi

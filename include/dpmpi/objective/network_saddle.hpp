@@ -37,7 +37,7 @@ class NetworkSaddle : public SaddleObjective {
   NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
   NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself
   NumericSlack saddle_gradient_slack() const override { return gradient_.slack(); }
-  NumericSlack primal_difference_slack() const override { return MlpDifference::slack(micro_batch_rows()); }
+  NumericSlack primal_difference_slack() const override { return MlpDifference::slack(); }
 
  protected:
   const MlpShape& shape() const { return shape_; }

@@ -43,8 +43,7 @@ struct L2Bound {
 struct NumericSlack {
   double clip = 0;  ///< eta_clip: how far one contribution may exceed the bound
   std::size_t summed_rows =
-      1;                 ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
-  std::size_t sums = 1;  ///< such sums that a micro-batch is cut into, each of b rows at most
+      1;  ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
   /// Of the error of a float32 sum of m rows, over that of m vectors within the clip, m (m + 2) 2^-24 clip.
   double magnification = 1;
 };
