@@ -92,9 +92,12 @@ TYPED_TEST(Products, LayerGradientsAreRoundedChains) {
     for (std::size_t u = 0; u < out; ++u)
       for (std::size_t j = 0; j <= in; ++j) {
         T entry = 0;
-        for (const OuterProducts<T>& term : terms)
+        for (const auto& term : terms) {  // a chain each
+          T chain = 0;
           for (std::size_t r = 0; r < rows; ++r)
-            entry = std::fma(term.delta.row(r)[u], term.level.row(r)[j], entry);
+            chain = std::fma(term.delta.row(r)[u], term.level.row(r)[j], chain);
+          entry += chain;
+        }
         const std::size_t at = j < in ? shape.weight_offset(layer) + u * in + j : shape.bias_offset(layer) + u;
         expected[at] = static_cast<std::int64_t>(std::rint(entry * T(65536)));
       }
