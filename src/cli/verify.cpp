@@ -34,7 +34,8 @@ int print_verification(const std::vector<VerifiedItem>& items, bool json, std::o
     nlohmann::ordered_json answer{{"verified", !bad}, {"checks", nlohmann::ordered_json::array()}};
     for (const auto& item : items)
       answer["checks"].push_back({{"result", word(item.state)}, {"place", item.place}, {"detail", item.detail}});
-    out << answer.dump(2) << "\n";
+    // Details quote damaged files, whose bytes may be no text.
+    out << answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   } else {
     for (const auto& item : items)
       out << fmt::format("{:<7} {:<20} {}\n", word(item.state), item.place, item.detail);

@@ -6,11 +6,13 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/privacy/pld.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
@@ -175,21 +177,38 @@ std::optional<double> solve_by_rdp(const Problem& problem) {
   return x;
 }
 
-// Epsilon by one accountant; infinity where it has no bound for the events. Remembers, because some are costly.
+// Epsilon by one accountant; infinity where it has no bound for the events. Remembers, because convolutions are
+// costly. Those of neighbouring values end on the same grid: after the first value the bound of that grid alone is
+// asked for, at a third of the work.
 class Epsilons {
  public:
-  Epsilons(const Problem& problem, std::string_view accountant) : problem_(problem), accountant_(accountant) {}
+  Epsilons(const Problem& problem, std::string_view accountant, bool one_grid = true)
+      : problem_(problem), accountant_(accountant), one_grid_(one_grid) {}
 
   double operator()(double x) {
     const auto known = known_.find(x);
     return known != known_.end() ? known->second : known_[x] = compute(x);
   }
 
+  /// Whether the accountant's own answer at x is at most the one given: it ends on the grid that was used. If not,
+  /// everything is computed anew, on the grid where it ends.
+  bool confirmed(double x) {
+    if (points_ == 0) return true;
+    const std::size_t used = std::exchange(points_, 0);
+    const double epsilon = compute(x);
+    if (points_ == used) return true;
+    known_ = {{x, epsilon}};
+    return false;
+  }
+
  private:
-  double compute(double x) const {
+  double compute(double x) {
     try {
       const auto a = make_accountant(accountant_, problem_.target.adjacency);
       a->compose(problem_.events(x));
+      const auto* pld = one_grid_ ? dynamic_cast<const PldAccountant*>(a.get()) : nullptr;
+      if (points_ > 0) return pld->epsilon_on(points_, problem_.target.delta);
+      if (pld) points_ = pld->points(problem_.target.delta);
       return a->epsilon(problem_.target.delta);
     } catch (const PrivacyError&) {
       return infinity;
@@ -198,8 +217,20 @@ class Epsilons {
 
   const Problem& problem_;
   std::string accountant_;
+  bool one_grid_;
+  std::size_t points_ = 0;  // of that grid
   std::map<double, double> known_;
 };
+
+std::optional<double> search(const Problem& problem, Epsilons& epsilon_of, std::string_view accountant,
+                             std::optional<double> near) {
+  for (int round = 0; round < 3; ++round) {
+    const auto x = problem.solve(std::ref(epsilon_of), near);
+    if (!x || epsilon_of.confirmed(*x)) return x;
+    near = x;
+  }
+  return problem.solve(Epsilons(problem, accountant, false), near);
+}
 
 std::optional<double> rdp_or_nothing(const Problem& problem) {
   try {
@@ -215,7 +246,10 @@ std::optional<double> rdp_or_nothing(const Problem& problem) {
 std::optional<double> solve(const Problem& problem, std::string_view accountant) {
   const auto by_rdp = rdp_or_nothing(problem);
   if (accountant == "rdp") return by_rdp;
-  if (accountant != "best") return problem.solve(Epsilons(problem, accountant), by_rdp);
+  if (accountant != "best") {
+    Epsilons epsilon_of(problem, accountant);
+    return search(problem, epsilon_of, accountant, by_rdp);
+  }
 
   std::vector<std::string> others;
   for (const std::string& name : accountant_names())
@@ -225,7 +259,7 @@ std::optional<double> solve(const Problem& problem, std::string_view accountant)
   for (const std::string& name : others) {
     Epsilons epsilon_of(problem, name);
     if (!best || epsilon_of(*best) <= problem.target.epsilon)
-      if (const auto x = problem.solve(std::ref(epsilon_of), best)) best = x;
+      if (const auto x = search(problem, epsilon_of, name, best)) best = x;
   }
   return best;
 }

@@ -262,7 +262,7 @@ Event parse_event(const Members& line, std::string_view where) {
   std::visit([&](auto& m) { for_each_member(m, Reader{line, where}); }, event.mechanism);
   // Members that are not known are ignored, but this one would weaken the promise.
   if (line.has("total_variation") && !std::holds_alternative<Zcdp>(event.mechanism))
-    refuse(where, "total_variation", name(event.mechanism), "a member of zcdp events only");
+    refuse(where, "total_variation", fmt::format("a member of {}", name(event.mechanism)), "in zcdp events only");
   event.count = uses(line, event.mechanism, where);
   check(event, where);
   return event;

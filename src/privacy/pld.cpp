@@ -265,6 +265,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   Interval all;
   for (std::size_t size = smallest_size; size <= largest_size;) {
     all.most = 0;
+    all.points = size;
     bool closed = true;
     for (std::size_t i = 0; i < directions.size(); ++i) {
       Interval& interval = intervals[i];
@@ -284,7 +285,20 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
     size *= ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16;
   }
-  return {rounded_down(all.least), rounded_up(all.most)};
+  return {rounded_down(all.least), rounded_up(all.most), all.points};
+}
+
+double PldAccountant::epsilon_on(std::size_t points, double delta) const {
+  verify(delta > 0 && delta < 1, "delta in (0, 1)");
+  verify(points >= smallest_size && points <= largest_size, "a grid of points() points");
+  if (uses_.count(NonPrivate{}) > 0) return infinity;
+  double most = 0;
+  for (const Direction& direction : directions_of(uses_, adjacency())) {
+    const Refinement refinement(direction, true, delta);
+    if (!refinement.possible()) return infinity;
+    most = std::max(most, refinement.compose(points, Bound::upper).epsilon(delta));
+  }
+  return rounded_up(most);
 }
 
 const PldAccountant::Interval& PldAccountant::epsilon_interval(double delta) const {

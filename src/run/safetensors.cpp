@@ -34,13 +34,17 @@ nlohmann::ordered_json tensor_entries(std::span<const ParameterGroup> groups) {
   return entries;
 }
 
+std::string padded(std::string text) {
+  text.resize(round_up(text.size(), 8), ' ');
+  return text;
+}
+
 std::string safetensors_header(std::span<const ParameterGroup> groups,
                                const std::vector<std::pair<std::string, std::string>>& metadata) {
   nlohmann::ordered_json header;
   for (const auto& [key, value] : metadata) header["__metadata__"][key] = value;
   header.update(tensor_entries(groups));
-  std::string text = header.dump();
-  text.resize(round_up(text.size(), 8), ' ');
+  const std::string text = padded(header.dump());
   const std::uint64_t size = text.size();
   return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
 }
@@ -49,6 +53,7 @@ std::string safetensors_header(std::span<const ParameterGroup> groups,
 
 std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w) {
   Sha256 digest;
+  digest.update(tensor_entries(groups).dump());
   for_each_tensor(groups, w, [&](std::string_view tensor) { digest.update(tensor); });
   return digest.hex();
 }
@@ -63,17 +68,26 @@ void write_safetensors(const std::string& path, std::span<const ParameterGroup> 
 
 namespace {
 
-/// The header, with `file` left behind it.
-nlohmann::json read_header(FileReader& file, const std::string& path) {
+/// The header's text, with `file` left behind it.
+std::string read_header_text(FileReader& file, const std::string& path) {
   std::uint64_t size = 0;
   if (file.left() >= sizeof size) file.read({reinterpret_cast<char*>(&size), sizeof size});
   if (size == 0 || size > file.left()) throw DataError(fmt::format("{} is no model file, or is cut", path));
   std::string text(size, '\0');
   file.read(text);
-  const auto flat = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth < 8; };
-  auto header = nlohmann::json::parse(text, flat, false);
+  return text;
+}
+
+template <class Json>
+Json parsed_header(const std::string& text, const std::string& path) {
+  const auto flat = [](int depth, typename Json::parse_event_t, Json&) { return depth < 8; };
+  Json header = Json::parse(text, flat, false);
   if (!header.is_object()) throw DataError(fmt::format("{}: its header is not understood", path));
   return header;
+}
+
+nlohmann::json read_header(FileReader& file, const std::string& path) {
+  return parsed_header<nlohmann::json>(read_header_text(file, path), path);
 }
 
 }  // namespace
@@ -90,8 +104,13 @@ std::map<std::string, std::string> read_metadata(const std::string& path) {
 
 std::string parameters_digest(const std::string& path) {
   FileReader file(path);
-  read_header(file, path);
+  const std::string text = read_header_text(file, path);
+  auto header = parsed_header<nlohmann::ordered_json>(text, path);
+  // Readers disagree about repeated members and the like, so a header in other words counts as another one.
+  const bool as_written = padded(header.dump()) == text;
+  header.erase("__metadata__");
   Sha256 digest;
+  digest.update(as_written ? header.dump() : text);
   file.drain([&](std::string_view piece) { digest.update(piece); });
   return digest.hex();
 }

@@ -242,17 +242,21 @@ class Verification {
     if (!exists(place_))
       return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
     auto metadata = read_metadata(path(place_));
+    if (metadata["method"] != config_->method_name || metadata["objective"] != config_->objective_name ||
+        metadata.size() != 4)
+      throw Wrong{place_, "says other things of itself than it was written with"};
     if (metadata["certificate"] != file_digest(path("certificate.json")))
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     if (metadata["config"] != config_->digest()) throw Wrong{place_, "belongs to another config"};
     if (parameters_digest(path(place_)) != certificate_.value("model_digest", json()))
-      throw Wrong{place_, "holds other parameters than those of certificate.json's model_digest"};
+      throw Wrong{place_, "holds other tensors than those of certificate.json's model_digest"};
     good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
   }
 
   void metrics() {
     place_ = "metrics.jsonl";
-    if (!exists("certificate.json") || !exists(place_)) return;
+    if (!exists("certificate.json")) return;
+    if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
     if (file_digest(path(place_)) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     good(place_, "SHA-256 as in certificate.json");

@@ -1,10 +1,13 @@
 // Runs verify; runs of which any byte that means something was changed do not.
 #include "dpmpi/run/verify.hpp"
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -187,6 +190,50 @@ TEST_F(Verify, ParametersAndMetrics) {
   EXPECT_EQ(bad_after(finished(), "model.safetensors", [](std::string& text) { text += "xxxx"; }),
             "model.safetensors");
   EXPECT_EQ(bad_after(finished(), "metrics.jsonl", replace("\"step\":", "\"step\": ")), "metrics.jsonl");
+}
+
+TEST_F(Verify, EveryByteThatSaysWhatTheParametersAre) {
+  const std::string text = read_file(finished() + "/model.safetensors"), damaged = copy(finished());
+  std::uint64_t size = 0;
+  std::memcpy(&size, text.data(), sizeof size);
+  for (std::size_t i = sizeof size; i < sizeof size + size; ++i) {
+    std::string changed = text;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    overwrite(damaged + "/model.safetensors", changed);
+    EXPECT_EQ(bad(damaged), "model.safetensors") << text.substr(i, 20);
+  }
+  const auto twice = [](std::string& header) {  // readers differ in which of the two they take
+    constexpr std::string_view again = "\"bias\":{},";
+    header.insert(header.find("\"bias\":"), again);
+    std::uint64_t size_of_header = 0;
+    std::memcpy(&size_of_header, header.data(), sizeof size_of_header);
+    size_of_header += again.size();
+    std::memcpy(header.data(), &size_of_header, sizeof size_of_header);
+  };
+  EXPECT_EQ(bad_after(finished(), "model.safetensors", twice), "model.safetensors");
+}
+
+TEST_F(Verify, FilesThatAreGone) {
+  for (const char* file : {"metrics.jsonl", "model.safetensors"}) {
+    const std::string damaged = copy(finished());
+    fs::remove(damaged + "/" + file);
+    const auto items = verify_run(damaged);
+    ASSERT_EQ(items.size(), 7u) << file;
+    for (const auto& item : items) EXPECT_EQ(item.state, item.place == file ? State::absent : State::good) << file;
+  }
+}
+
+TEST_F(Verify, BytesThatAreNoTextAreReportedAsJson) {
+  for (const char* file : {"ledger.jsonl", "config.ini", "plan.json", "certificate.json", "model.safetensors"}) {
+    const std::string damaged = copy(finished());
+    std::string text = read_file(damaged + "/" + file);
+    const std::size_t place = text.find(file == std::string("config.ini") ? "batch" : "n", 20);
+    text.at(place) = static_cast<char>(0xB9);
+    overwrite(damaged + "/" + file, text);
+    const auto answer = testing::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, damaged));
+    EXPECT_EQ(answer.code, 4) << file << answer.output;
+    EXPECT_EQ(nlohmann::json::parse(answer.output, nullptr, false).value("verified", true), false) << file;
+  }
 }
 
 TEST_F(Verify, FilesOfAnotherRun) {

@@ -23,9 +23,17 @@ class PldAccountant final : public Accountant {
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
 
+  /// On how many points epsilon(delta) is known well enough; 0 if that takes no grid.
+  std::size_t points(double delta) const { return epsilon_interval(delta).points; }
+  /// The bound of the grid with so many points (as many as `points` gave), rounded up: never below epsilon(delta)
+  /// if that ends on this grid, at a part of its cost. For searches, whose neighbouring problems end on the same
+  /// grid.
+  double epsilon_on(std::size_t points, double delta) const;
+
  private:
   struct Interval {
     double least = 0, most = 0;
+    std::size_t points = 0;
   };
   struct Goal;
   Interval solve(const Goal& goal) const;

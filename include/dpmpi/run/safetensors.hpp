@@ -11,7 +11,8 @@
 
 namespace dpmpi {
 
-/// SHA-256 of the data section of a model file: the parameters of all groups, one after the other.
+/// SHA-256 of what a model file says of its tensors (names, types, shapes, places), as JSON, and of its data
+/// section: the parameters of all groups, one after the other. The text pairs do not count.
 std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span<const float> w);
 /// Writes the model in the safetensors layout, as write_file does: one float32 tensor per parameter group,
 /// `metadata` as text pairs.
@@ -20,7 +21,7 @@ void write_safetensors(const std::string& path, std::span<const ParameterGroup> 
 
 /// A model file's text pairs.
 std::map<std::string, std::string> read_metadata(const std::string& path);
-/// SHA-256 of a model file's data section: safetensors_digest of what was written.
+/// The same of a model file: safetensors_digest of what was written, or of other bytes if the file was edited.
 std::string parameters_digest(const std::string& path);
 /// A model file's parameters. Throws DataError (file, tensor, what is there and what the objective has) unless it
 /// holds exactly the tensors of `groups`.
