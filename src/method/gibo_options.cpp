@@ -1,5 +1,6 @@
 #include "dpmpi/method/gibo_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -126,6 +127,11 @@ Index GiboOptions::most(std::size_t d) const {
         "method.b = {}, allowed: up to {} points around an iterate of {} parameters, or a multiple of that", points,
         2 * d, d));
   return points;
+}
+
+double GiboOptions::most_known(std::size_t d) const {
+  const auto batch_size = static_cast<double>(most(d));
+  return std::min(static_cast<double>(window()) + batch_size, static_cast<double>(steps) * batch_size);
 }
 
 std::uint64_t GiboOptions::window() const { return window_of(memory).value_or(~std::uint64_t{0}); }

@@ -133,8 +133,10 @@ TEST(Traffic, AGiboStepSendsItsDesign) {
     for (std::uint64_t t = 0; t < 6; ++t) {
       testing::traffic = {};
       method->step(curator, t);
-      const std::uint64_t N = b * (t + 1), words = 2;  // the length of the design, and the flag to stop
-      EXPECT_EQ(testing::traffic.down, 8 * (b * d + N * d + d + words));
+      const std::uint64_t N = b * (t + 1), words = 3;  // lengths of points and map, and the flag to stop
+      const std::uint64_t turned = N < d ? d + 1 : 0;  // then the map is N x N, and the gradient is turned back
+      EXPECT_EQ(testing::traffic.down, 8 * (b * d + N * std::min(N, d) + d + words + turned));
+      EXPECT_LE(testing::traffic.down, 8 * (b * d + N * d + d + words + d));
       EXPECT_LE(testing::traffic.up, 8 * d + 8 + 8);
       EXPECT_EQ(testing::traffic.other, 0u);
     }

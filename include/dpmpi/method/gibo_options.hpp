@@ -27,6 +27,8 @@ struct GiboOptions {
   std::uint64_t T() const { return static_cast<std::uint64_t>(steps); }
   /// Points of a step at most, in d dimensions.
   Eigen::Index most(std::size_t d) const;
+  /// Points that are known at once, at most.
+  double most_known(std::size_t d) const;
   /// Points that a step finds from earlier ones, at most.
   std::uint64_t window() const;
   bool all_points() const { return memory == "all"; }
