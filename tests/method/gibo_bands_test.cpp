@@ -193,5 +193,41 @@ TEST(GiboBands, SlowHuber) {
   EXPECT_LT(without.gibo, 0.05);
 }
 
+// A17: where nothing is clipped and gradients are exact, noise alone keeps the iterate from the mean. A step is
+// theta - eta (theta - mean + s w), so that in the long run E|theta - mean|^2 = eta s^2 d / (2 - eta).
+TEST(GiboBands, SlowNoiseFloor) {
+  constexpr double eta = 0.1, s = 0.2, B = 100;
+  constexpr int T = 24000, settled = 500;
+  Problem p = normal_mean(3);
+  p.n = 4, p.goal.assign(p.d, 0.0);
+  for (std::size_t i = 0; i < p.n; ++i) {
+    const Vector g = p.gradient(i, Vector(p.d, 0.0));
+    for (std::size_t j = 0; j < p.d; ++j) p.goal[j] -= g[j] / static_cast<double>(p.n);
+  }
+  const double multiplier = s * static_cast<double>(p.n) / (2 * B * std::sqrt(static_cast<double>(T)));
+  Trial t("gibo",
+          {{"kernel", "poly2"},
+           {"design", "random"},
+           {"batch", "fixed"},
+           {"b", "3"},
+           {"steps", std::to_string(T)},
+           {"eta", fmt::format("{}", eta)},
+           {"clip", fmt::format("{}", B)},
+           {"obs_noise_std", "1e-4"},
+           {"memory", "window:36"}},
+          multiplier, std::make_unique<NumberedLoss>(p.d, p.loss), labelled_shard({0, p.n}));
+  EXPECT_NEAR(t.derived("s"), s, 1e-6);
+  double square = 0;
+  for (int step = 0; step < T; ++step) {
+    t.run(1);
+    Vector now(t.method->iterate().begin(), t.method->iterate().end());
+    if (step >= settled) square += std::pow(distance(now, p.goal), 2) / (T - settled);
+  }
+  const double expected = eta * s * s * static_cast<double>(p.d) / (2 - eta);
+  EXPECT_NEAR(expected, 0.0105263158, 1e-9);
+  fmt::print("{:.6f}, expected {:.6f}\n", square, expected);
+  EXPECT_NEAR(square, expected, 0.05 * expected);
+}
+
 }  // namespace
 }  // namespace dpmpi

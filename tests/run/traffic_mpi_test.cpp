@@ -109,8 +109,8 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
     });
 }
 
-// Points, a map of all losses so far and the iterate's gradient down, one gradient up, however many records there
-// are.
+// A27, T20: points, a map of all losses so far and the released gradient down, one sum up and nothing else (an
+// Allreduce would count as other), however many records there are.
 TEST(Traffic, AGiboStepSendsItsDesign) {
   constexpr std::uint64_t d = 5, b = 3, n = 40;
   testing::for_each_size({2, 3}, [&](const Communicator& comm) {
