@@ -234,8 +234,14 @@ TEST(PointSelection, RefiningSavesPoints) {
     VectorXd theta = VectorXd::Zero(d);
     for (std::uint64_t t = 0; t < 12; ++t) {
       p.move_to(theta);
-      const SelectionRule rule = adaptive(0.2, 12);
-      p.append(PointSelection(refine ? refining(rule) : rule).choose(p, t));
+      const SelectionRule rule = refine ? refining(adaptive(0.2, 12)) : adaptive(0.2, 12);
+      const MatrixXd z = PointSelection(rule).choose(p, t);
+      if (refine && z.cols() > 1) {
+        SelectionRule fewer = rule;
+        fewer.adaptive = false, fewer.most = z.cols() - 1;
+        EXPECT_GT(p.trace_with(PointSelection(fewer).choose(p, t)), 0.2) << "step " << t;
+      }
+      p.append(z);
       p.move_to(theta);
       EXPECT_LE(p.trace(), 0.2);
       for (Index j = 0; j < d; ++j)
