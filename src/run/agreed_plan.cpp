@@ -24,6 +24,7 @@ void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
 // Ranks of one machine share its memory.
 void refuse_what_does_not_fit(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
   const auto footprint = config.method->footprint(facts);
+  if (footprint.ranks + footprint.root <= 0) return;
   const Communicator node = comm.node();
   std::int64_t roots[] = {comm.is_root() ? 1 : 0};
   node.sum(roots);
