@@ -75,6 +75,12 @@ void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, 
   }
 }
 
+void print_memory(const Method::Footprint& footprint) {
+  if (footprint.ranks + footprint.root <= 0) return;
+  fmt::print("\nbeside the records {:.3g} GB over all ranks and {:.3g} GB at the root at most: {}\n",
+             footprint.ranks * 1e-9, footprint.root * 1e-9, footprint.what);
+}
+
 }  // namespace
 
 int show_plan(const Communicator& comm, const CommandLine& line) {
@@ -89,15 +95,19 @@ int show_plan(const Communicator& comm, const CommandLine& line) {
 
   const Plan plan = make_plan(config, facts);
   const StepCost cost = step_cost(plan, *objective);
+  const Method::Footprint footprint = config.method->footprint(facts);
   if (line.json) {
     Json out = Json::parse(plan_json(plan, config, facts));
     out["predicted"] = predicted(plan, cost, machine, line.ranks);
+    if (footprint.ranks + footprint.root > 0)
+      out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
     fmt::print("{}\n", out.dump(2));
   } else {
     print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), comm.size(),
                    stdout);
     print_promise(plan);
     print_cost(plan, cost, machine, line.ranks);
+    print_memory(footprint);
     if (const auto text = config.method->remarks(facts, plan.queries); !text.empty()) fmt::print("\n{}", text);
   }
   return static_cast<int>(ExitCode::done);

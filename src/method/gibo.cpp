@@ -15,16 +15,16 @@
 // never above 0, with the tolerance, and would always take one point; its proofs mean the posterior's trace, as
 // here. And its proof covers evaluations without noise only; see docs/privacy.md, "Posterior gradients".
 //
-// Root alone chooses points and forms W: their bits depend on library functions and eigenvectors.
 
 #include <cmath>
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
 #include "dpmpi/method/box_descent.hpp"
-#include "dpmpi/method/gibo_options.hpp"
+#include "dpmpi/method/gibo_design.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/zo_options.hpp"
 
@@ -32,7 +32,6 @@ namespace dpmpi {
 namespace {
 
 using Eigen::Index;
-using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 class Gibo : public Method {
@@ -75,6 +74,17 @@ class Gibo : public Method {
             {"b_max", static_cast<double>(options_.most(query.dim))}};
   }
 
+  // The root: the factor, its copy while it grows, and covariances with all points.
+  Footprint footprint(const PublicFacts& facts) const override {
+    const std::size_t dim = facts.objective->dim();
+    const double points = options_.most_known(dim);
+    return {LossTable::bytes(facts.data.records, points), 8 * points * (3 * points + 4 * real(dim)),
+            fmt::format(
+                "losses of {} records at up to {} points and the covariances of these (method.memory = window:K "
+                "keeps K of them; method.b, b_max and steps make fewer)",
+                facts.data.records, points)};
+  }
+
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
     objective_ = &objective;
     query_ = queries.at(0);
@@ -87,30 +97,34 @@ class Gibo : public Method {
     }
     const auto step = options_.step == "gd" ? BoxDescent::Rule::gd : BoxDescent::Rule::adagrad;
     descent_.start(step, options_.eta, options_.box(dim), theta);
-    selection_ = std::make_unique<PointSelection>(options_.selection(dim));
-    posterior_ = std::make_unique<GradientPosterior>(options_.covariance(dim), options_.noise_variance(),
-                                                     options_.center == "per_sample");
+    design_.start(options_, dim);
     table_ = std::make_unique<LossTable>(objective, options_.losses());
-    points_.clear(), batches_.clear(), forgotten_ = 0;
     gradient_.assign(dim, 0.0);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
-    curator.share(design_, [&](std::vector<double>& values) { design(t, values); });
-    take_design();
+    design_.extend(curator, descent_.point(), t);
+    design_.weigh(curator);
     const Batch batch = curator.draw(query_, t);
-    const auto noisy =
-        curator.release_exact(curator.sum(query_, batch, table_->kernel(points_, forgotten_, weights_)));
-    for (std::size_t j = 0; j < noisy.size(); ++j) gradient_[j] = noisy[j] / real(query_.records);
+    const Kernel kernel = table_->kernel(design_.points(), design_.forgotten(), design_.map());
+    const auto noisy = curator.release_exact(curator.sum(query_, batch, kernel));
+    gradient_.assign(noisy.begin(), noisy.end());
+    design_.turn_back(curator, gradient_);
+    for (double& g : gradient_) g /= real(query_.records);
     const VectorXd& theta = descent_.point();
     add_regularizer(*objective_, {theta.data(), gradient_.size()}, gradient_);
     descent_.update(gradient_);
-    forget();
+    table_->forget_first(design_.forget());
   }
 
   std::span<const float> iterate() const override { return descent_.published(); }
+  // Each of these points was one evaluation of every record, and one model trained where points are
+  // hyper-parameters.
+  std::vector<std::pair<std::string, std::uint64_t>> counts() const override {
+    return {{"evaluations", design_.forgotten() + design_.count()}};
+  }
   std::span<const std::byte> replicated() const override {
-    replica_.assign(points_.begin(), points_.end());
+    replica_.assign(design_.points().begin(), design_.points().end());
     replica_.insert(replica_.end(), descent_.point().begin(), descent_.point().end());
     return std::as_bytes(std::span(replica_));
   }
@@ -118,14 +132,11 @@ class Gibo : public Method {
   // The table of losses is private, and follows from records and points: the next step fills it again.
   void archive(Archive& archive) override {
     descent_.archive(archive);
-    archive.field("gibo.points", points_);
-    archive.field("gibo.batches", batches_);
-    archive.field("gibo.forgotten", forgotten_);
+    design_.archive(archive);
   }
 
  private:
   static double real(std::uint64_t n) { return static_cast<double>(n); }
-  std::size_t count() const { return points_.size() / gradient_.size(); }
 
   // Coins of records need numbers of records, the same on any number of ranks: those of a shuffle of all.
   SamplingRule rule(std::uint64_t records) const {
@@ -133,58 +144,15 @@ class Gibo : public Method {
     return Shuffled{.seed = 1, .first = records, .batch = records, .leaves = 1, .runs = 1};
   }
 
-  // Root: the new points, then W^T, a row a point.
-  void design(std::uint64_t t, std::vector<double>& values) {
-    const auto dim = static_cast<Index>(gradient_.size());
-    posterior_->restore(Eigen::Map<const MatrixXd>(points_.data(), dim, static_cast<Index>(count())), batches_);
-    posterior_->move_to(descent_.point());
-    const MatrixXd more = selection_->choose(*posterior_, t);
-    posterior_->append(more);
-    posterior_->move_to(descent_.point());
-    const MatrixXd W = posterior_->weights();
-    if (options_.batch == "adaptive" && !warned_ && posterior_->trace() > options_.trace_tol) {
-      say("step {}: {} points leave a trace of {:.3g}, above method.trace_tol = {} (method.b_max, or the box)\n", t,
-          more.cols(), posterior_->trace(), options_.trace_tol);
-      warned_ = true;
-    }
-    values.assign(more.data(), more.data() + more.size());
-    values.insert(values.end(), W.data(), W.data() + W.size());
-  }
-
-  // What was shared is b new points and d numbers a point, new or old.
-  void take_design() {
-    const std::size_t dim = gradient_.size(), b = (design_.size() / dim - count()) / 2;
-    const auto begin = design_.begin(), end = begin + static_cast<std::ptrdiff_t>(b * dim);
-    points_.insert(points_.end(), begin, end);
-    weights_.assign(end, design_.end());
-    batches_.push_back(b);
-    verify(b > 0 && weights_.size() == points_.size(), "a design and its weights");
-  }
-
-  void forget() {
-    const std::size_t most = options_.window();
-    if (count() <= most) return;
-    const std::size_t old = count() - most;
-    points_.erase(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(old * gradient_.size()));
-    batches_.assign(most > 0 ? 1 : 0, most);
-    forgotten_ += old;
-    table_->forget_first(old);
-  }
-
   GiboOptions options_;
   mutable std::size_t checked_ = 0;  // dimension for which the settings are known to fit
   Objective* objective_ = nullptr;
   Query query_;
   BoxDescent descent_;
-  std::unique_ptr<PointSelection> selection_;
-  std::unique_ptr<GradientPosterior> posterior_;  // root
+  GiboDesign design_;
   std::unique_ptr<LossTable> table_;
-  std::vector<double> points_;          // all that are remembered, d numbers each
-  std::vector<std::uint64_t> batches_;  // how they came: the bits of the Cholesky factor follow from it
-  std::uint64_t forgotten_ = 0;
-  std::vector<double> design_, weights_, gradient_;
+  std::vector<double> gradient_;
   mutable std::vector<double> replica_;
-  bool warned_ = false;
 };
 
 class GiboNoiseless final : public Gibo {

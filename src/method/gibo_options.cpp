@@ -1,5 +1,6 @@
 #include "dpmpi/method/gibo_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -78,8 +79,10 @@ void GiboOptions::declare(Options& options) {
       .add("trace_tol", trace_tol, "trace of the gradient's posterior covariance that is good enough",
            Range::positive())
       .add("design", design,
-           "stencil: simplices and pairs along the most uncertain directions; random: uniform around the iterate",
-           {"stencil", "random"})
+           "stencil: simplices and pairs along the most uncertain directions; refined: these, moved to where the "
+           "trace is least; random: uniform around the iterate",
+           {"stencil", "refined", "random"})
+      .add("refine_steps", refine_steps, "steps of L-BFGS at most with design = refined", Range::closed(1, 10000))
       .add("design_radius", design_radius, "random points are within this of the iterate in every coordinate",
            Range::positive())
       .add("design_seed", design_seed, "public seed of random points and of evaluation noise", Range::at_least(0))
@@ -108,7 +111,7 @@ void GiboOptions::validate(std::vector<std::string>& problems) const {
   check_numbers("box_lo", box_lo, -largest, problems);
   check_numbers("box_hi", box_hi, -largest, problems);
   if (box_lo.empty() != box_hi.empty()) problems.emplace_back("method.box_lo and method.box_hi are given together");
-  if (kernel == "poly2" && design == "stencil")
+  if (kernel == "poly2" && design != "random")
     problems.emplace_back("method.kernel = poly2 is not stationary: set method.design = random");
   if (kernel == "poly2" && output_scale != 1) problems.emplace_back("method.kernel = poly2 has no output_scale");
   if (batch == "adaptive" && b > 0) problems.emplace_back("method.b belongs to batch = fixed; adaptive has b_max");
@@ -119,11 +122,16 @@ void GiboOptions::validate(std::vector<std::string>& problems) const {
 Index GiboOptions::most(std::size_t d) const {
   const auto dim = static_cast<Index>(d);
   const Index points = batch == "fixed" ? (b > 0 ? b : dim + 1) : (b_max > 0 ? b_max : 2 * dim);
-  if (design == "stencil" && batch == "fixed" && !PointSelection::possible(dim, points))
+  if (design != "random" && batch == "fixed" && !PointSelection::possible(dim, points))
     throw ConfigError(fmt::format(
         "method.b = {}, allowed: up to {} points around an iterate of {} parameters, or a multiple of that", points,
         2 * d, d));
   return points;
+}
+
+double GiboOptions::most_known(std::size_t d) const {
+  const auto batch_size = static_cast<double>(most(d));
+  return std::min(static_cast<double>(window()) + batch_size, static_cast<double>(steps) * batch_size);
 }
 
 std::uint64_t GiboOptions::window() const { return window_of(memory).value_or(~std::uint64_t{0}); }
@@ -140,11 +148,15 @@ Box GiboOptions::box(std::size_t d) const {
 }
 
 SelectionRule GiboOptions::selection(std::size_t d) const {
-  return {.design = design == "random" ? SelectionRule::Design::random : SelectionRule::Design::stencil,
+  using Design = SelectionRule::Design;
+  return {.design = design == "random"    ? Design::random
+                    : design == "refined" ? Design::refined
+                                          : Design::stencil,
           .adaptive = batch == "adaptive",
           .most = most(d),
           .tolerance = trace_tol,
           .radius = design_radius,
+          .refinement = static_cast<int>(refine_steps),
           .seed = static_cast<std::uint64_t>(design_seed),
           .box = box(d)};
 }

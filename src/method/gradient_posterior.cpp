@@ -87,27 +87,35 @@ MatrixXd GradientPosterior::weights() const {
   return transposed.transpose();
 }
 
-// z lowers C by R S^-1 R^T, R what J says of z beyond D and S the covariance of the values at z given those at D.
-double GradientPosterior::trace_with(const Covariance::Points& more) const {
-  const Extension e = extend(more);
-  MatrixXd left = covariance_.gradients(theta_, more).transpose();
-  left.noalias() -= e.across.transpose() * U_;
-  e.corner.triangularView<Eigen::Lower>().solveInPlace(left);
-  return trace() - left.squaredNorm();
+// R = S^-1/2 (J_Z^T - ...), where S is the covariance of the values at Z given those at D: Z lowers C by R^T R.
+MatrixXd GradientPosterior::more_rows(const Extension& e, const Covariance::Points& Z) const {
+  MatrixXd rows = covariance_.gradients(theta_, Z).transpose();
+  rows.noalias() -= e.across.transpose() * U_;
+  e.corner.triangularView<Eigen::Lower>().solveInPlace(rows);
+  return rows;
 }
 
-// In theory's terms: -2 H(theta, z_q)^T w_q + 2 sum_p (W^T W)_qp grad_1 k(z_q, x_p).
-MatrixXd GradientPosterior::trace_gradient(Index last) const {
-  MatrixXd W = L_.triangularView<Eigen::Lower>().transpose().solve(U_).transpose();
-  const Index first = count() - last;
-  const MatrixXd M = W.transpose() * W.rightCols(last);
-  MatrixXd gradient(covariance_.dim(), last);
-  for (Index q = 0; q < last; ++q) {
-    const VectorXd z = points_.col(first + q);
-    gradient.col(q) = -2 * covariance_.mixed(theta_, z).transpose() * W.col(first + q);
-    gradient.col(q) += 2 * covariance_.gradients(z, points_) * M.col(q);
+double GradientPosterior::trace_with(const Covariance::Points& more) const {
+  return trace() - more_rows(extend(more), more).squaredNorm();
+}
+
+// With W of old and new points together: -2 H(theta, z_q)^T w_q + 2 sum_p (W^T W)_qp grad_1 k(z_q, x_p).
+GradientPosterior::TraceSlope GradientPosterior::trace_slope(const Covariance::Points& more) const {
+  const Extension e = extend(more);
+  MatrixXd fresh = more_rows(e, more);  // W^T, the rows of the new points
+  TraceSlope slope{trace() - fresh.squaredNorm(), MatrixXd(covariance_.dim(), more.cols())};
+  e.corner.triangularView<Eigen::Lower>().transpose().solveInPlace(fresh);
+  MatrixXd old = U_;
+  old.noalias() -= e.across * fresh;
+  L_.triangularView<Eigen::Lower>().transpose().solveInPlace(old);
+  const MatrixXd across = old * fresh.transpose(), within = fresh * fresh.transpose();
+  for (Index q = 0; q < more.cols(); ++q) {
+    const auto z = more.col(q);
+    slope.gradient.col(q) = -2 * covariance_.mixed(theta_, z).transpose() * fresh.row(q).transpose();
+    slope.gradient.col(q) += 2 * covariance_.gradients(z, points_) * across.col(q);
+    slope.gradient.col(q) += 2 * covariance_.gradients(z, more) * within.col(q);
   }
-  return gradient;
+  return slope;
 }
 
 }  // namespace dpmpi

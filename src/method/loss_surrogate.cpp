@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/heavy_tails.hpp"
+#include "dpmpi/core/portable_exp.hpp"
 
 namespace dpmpi {
 namespace {

@@ -17,14 +17,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-void Box::clamp(Eigen::Ref<MatrixXd> points) const {
-  if (!bounded()) return;
-  for (Index j = 0; j < points.cols(); ++j) points.col(j) = points.col(j).cwiseMax(low).cwiseMin(high);
-}
-
-bool Box::contains(const Eigen::Ref<const VectorXd>& point) const {
-  return !bounded() || ((point.array() >= low.array()).all() && (point.array() <= high.array()).all());
-}
+constexpr double first_move = 0.05;  // of refined points, in length-scales
 
 void round_to_float(Eigen::Ref<MatrixXd> points, const Box& box) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
@@ -78,9 +71,10 @@ MatrixXd PointSelection::points(const GradientPosterior& posterior, std::uint64_
   } else {
     const MatrixXd directions = uncertain_directions(posterior);
     if (b == 1) return single(posterior, directions.col(0));
-    const auto blocks = simple_partition(k.dim(), b);
-    verify(!blocks.empty(), "a stencil of so many points");
     const double gamma = posterior.noise_variance() / k.scale();
+    const auto blocks = rule_.design == SelectionRule::Design::refined ? best_partition(k, gamma, k.dim(), b)
+                                                                       : simple_partition(k.dim(), b);
+    verify(!blocks.empty(), "a stencil of so many points");
     const Index repeats = std::max<Index>(1, b / (2 * k.dim()));
     z = k.lengths().asDiagonal() * block_offsets(k, gamma, blocks, directions, repeats);
   }
@@ -90,9 +84,47 @@ MatrixXd PointSelection::points(const GradientPosterior& posterior, std::uint64_
   return z;
 }
 
-// The trace falls as points are added, so the fewest are found by halving.
+// In coordinates that are scaled by the length-scales, around theta.
+MatrixXd PointSelection::refined(const GradientPosterior& posterior, std::uint64_t t, Index b) const {
+  MatrixXd z = points(posterior, t, b);
+  const VectorXd& lengths = posterior.covariance_function().lengths();
+  const VectorXd& theta = posterior.theta();
+  const auto scaled = [&](const auto& x) {
+    return MatrixXd(lengths.cwiseInverse().asDiagonal() * (x.colwise() - theta));
+  };
+  const auto original = [&](const MatrixXd& u) { return MatrixXd((lengths.asDiagonal() * u).colwise() + theta); };
+  Box box;
+  if (rule_.box.bounded()) box = {scaled(rule_.box.low), scaled(rule_.box.high)};
+  const auto trace = [&](const MatrixXd& u, MatrixXd& gradient) {
+    const auto slope = posterior.trace_slope(original(u));
+    gradient = lengths.asDiagonal() * slope.gradient;
+    return slope.trace;
+  };
+  MatrixXd u = scaled(z);
+  box.clamp(u);
+  MatrixXd better = original(descend_in_box(trace, std::move(u), box, rule_.refinement, first_move));
+  rule_.box.clamp(better);
+  round_to_float(better, rule_.box);
+  return posterior.trace_with(better) < posterior.trace_with(z) ? better : z;
+}
+
+// Where the closed form needs b points, others may do with fewer.
 MatrixXd PointSelection::choose(const GradientPosterior& posterior, std::uint64_t t) const {
-  if (!rule_.adaptive) return points(posterior, t, rule_.most);
+  MatrixXd best = rule_.adaptive ? fewest(posterior, t) : points(posterior, t, rule_.most);
+  if (rule_.design != SelectionRule::Design::refined) return best;
+  best = refined(posterior, t, best.cols());
+  while (rule_.adaptive && best.cols() > 1 && posterior.trace_with(best) <= rule_.tolerance) {
+    Index b = best.cols() - 1;
+    while (!possible(posterior.covariance_function().dim(), b)) --b;
+    MatrixXd fewer = refined(posterior, t, b);
+    if (posterior.trace_with(fewer) > rule_.tolerance) break;
+    best = std::move(fewer);
+  }
+  return best;
+}
+
+// The trace falls as points are added, so the fewest are found by halving.
+MatrixXd PointSelection::fewest(const GradientPosterior& posterior, std::uint64_t t) const {
   const Index d = posterior.covariance_function().dim();
   std::vector<Index> sizes;
   for (Index b = 1; b <= rule_.most; ++b)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -58,6 +59,32 @@ std::vector<Index> simple_partition(Index d, Index b) {
   std::vector<Index> blocks(static_cast<std::size_t>(b - d - 1), 1);
   blocks.push_back(2 * d - b + 1);
   return blocks;
+}
+
+std::vector<Index> best_partition(const Covariance& covariance, double gamma, Index d, Index b) {
+  std::vector<Index> best = simple_partition(d, b);
+  if (b <= d + 1 || b >= 2 * d) return best;
+  std::map<Index, double> traces;
+  const auto trace = [&](Index q) {
+    const auto [known, fresh] = traces.try_emplace(q);
+    if (fresh)
+      known->second =
+          static_cast<double>(q) * simplex_trace(covariance, gamma, q, best_radius(covariance, gamma, q));
+    return known->second;
+  };
+  const Index blocks = b - d;
+  double least = std::numeric_limits<double>::infinity();
+  for (Index pairs = 0; pairs < blocks; ++pairs) {
+    const Index others = blocks - pairs, size = (d - pairs) / others, larger = (d - pairs) % others;
+    const double sum = static_cast<double>(pairs) * trace(1) + static_cast<double>(others - larger) * trace(size) +
+                       (larger > 0 ? static_cast<double>(larger) * trace(size + 1) : 0);
+    if (sum >= least) continue;
+    least = sum;
+    best.assign(static_cast<std::size_t>(blocks), size);
+    std::fill_n(best.begin(), pairs, 1);
+    std::fill_n(best.rbegin(), larger, size + 1);
+  }
+  return best;
 }
 
 MatrixXd block_offsets(const Covariance& covariance, double gamma, const std::vector<Index>& blocks,

@@ -17,6 +17,11 @@ constexpr std::size_t row_step = 16;  // rows of a product, whatever the registe
 
 NumericSlack LossTable::slack(std::size_t width) { return joint_clip_slack(width); }
 
+// A stride has half as much room again at most, and two cache lines.
+double LossTable::bytes(std::uint64_t records, double points) {
+  return sizeof(double) * static_cast<double>(records) * (1.5 * points + 16);
+}
+
 Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_number, std::span<const double> map) {
   const std::size_t dim = objective_.dim(), columns = points.size() / dim;
   verify(columns > count_ && points.size() == columns * dim, "points of the objective's dimension, and new ones");

@@ -1,5 +1,7 @@
 #include "dpmpi/core/archive.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/all_or_none.hpp"
+#include "dpmpi/data/file.hpp"
 #include "dpmpi/run/plan.hpp"
 
 #include <fmt/format.h>
@@ -17,6 +19,24 @@ void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
           "run "
           "on one rank",
           query.name, ranks));
+}
+
+// Ranks of one machine share its memory.
+void refuse_what_does_not_fit(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  const auto footprint = config.method->footprint(facts);
+  if (footprint.ranks + footprint.root <= 0) return;
+  const Communicator node = comm.node();
+  std::int64_t roots[] = {comm.is_root() ? 1 : 0};
+  node.sum(roots);
+  const double needed =
+      footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
+  const auto available = static_cast<double>(available_memory());
+  all_or_none(comm, [&] {
+    if (needed > available)
+      throw ConfigError(
+          fmt::format("{}: {:.1f} GB on the {} of {} ranks that share this machine, and {:.1f} GB are free",
+                      footprint.what, needed * 1e-9, node.size(), comm.size(), available * 1e-9));
+  });
 }
 
 }  // namespace
@@ -45,6 +65,7 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
     archive.finish();
   }
   Plan plan = make_plan(config, facts, std::move(promise));
+  refuse_what_does_not_fit(comm, config, facts);
   if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
   return plan;
 }

@@ -294,6 +294,7 @@ void Run::evaluate_and_log() {
     if (last_.auc) line["eval.auc"] = *last_.auc;
     for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
+  for (const auto& [name, value] : config_.method->counts()) line["method." + name] = value;
   metrics_.append(line.dump());
   if (objective_->makes_pictures())
     if (const auto picture = objective_->picture(config_.method->iterate()))

@@ -119,23 +119,36 @@ Ends ends(const std::function<Problem(std::uint64_t)>& make, Settings settings, 
     Trial t(mu > 0 ? "gibo" : "gibo-noiseless", settings, mu > 0 ? 1 / mu : 0,
             std::make_unique<NumberedLoss>(p.d, p.loss), labelled_shard({0, p.n}), Adjacency::replace_one, key);
     SecretStream stream(SecretKey::from_seed(key).derive("noise"));
-    Vector w(p.d, 0.0), v(p.d, 0.0), noise(8, 0.0);
+    const bool rbf = !settings.contains("kernel");
+    GradientPosterior first({rbf ? Covariance::Kind::rbf : Covariance::Kind::poly2,
+                             Eigen::VectorXd::Ones(static_cast<Eigen::Index>(p.d)), 1},
+                            std::pow(std::stod(settings["obs_noise_std"]), 2));
+    Vector w(p.d, 0.0), v(p.d, 0.0);
+    Eigen::VectorXd noise = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(p.d));
     double of_gibo = 0, of_descent = 0;
     for (int step = 0; step < T; ++step) {
       const auto number = static_cast<std::uint64_t>(step);
-      if (mu > 0) stream.normals(number, 0, 0, std::span(noise).first(p.d));
+      if (mu > 0) stream.normals(number, 0, 0, std::span(noise.data(), p.d));
       const double s = t.queries[0].noise_std / static_cast<double>(p.n);
       t.run(1);
       Archive written;
       t.method->archive(written);
       Archive read(written.bytes());
-      Vector now;
+      Vector now, squares, points;
       read.field("gibo.theta", now);
+      read.field("gibo.squares", squares);
+      read.field("gibo.points", points);
+      if (step == 0) {  // the only one with fewer points than parameters
+        const auto d = static_cast<Eigen::Index>(p.d);
+        first.append(Eigen::Map<const Eigen::MatrixXd>(points.data(), d, std::ssize(points) / d));
+        first.move_to(Eigen::VectorXd::Zero(d));
+        noise = testing::turned(first, noise);
+      }
       const Vector there = exact_mean(p, w), own = exact_mean(p, v);
       double bias = 0;
       for (std::size_t j = 0; j < p.d; ++j) {
-        bias += std::pow((w[j] - now[j]) / eta - s * noise[j] - there[j], 2);
-        v[j] -= eta * (own[j] + s * noise[j]);
+        bias += std::pow((w[j] - now[j]) / eta - s * noise(static_cast<Eigen::Index>(j)) - there[j], 2);
+        v[j] -= eta * (own[j] + s * noise(static_cast<Eigen::Index>(j)));
       }
       all.bias[number] = std::max(all.bias[number], std::sqrt(bias));
       w = now;
@@ -178,6 +191,42 @@ TEST(GiboBands, SlowHuber) {
   EXPECT_GT(found.bias[0], 0.2);
   EXPECT_LT(found.bias[50], 0.02);
   EXPECT_LT(without.gibo, 0.05);
+}
+
+// A17: where nothing is clipped and gradients are exact, noise alone keeps the iterate from the mean. A step is
+// theta - eta (theta - mean + s w), so that in the long run E|theta - mean|^2 = eta s^2 d / (2 - eta).
+TEST(GiboBands, SlowNoiseFloor) {
+  constexpr double eta = 0.1, s = 0.2, B = 100;
+  constexpr int T = 24000, settled = 500;
+  Problem p = normal_mean(3);
+  p.n = 4, p.goal.assign(p.d, 0.0);
+  for (std::size_t i = 0; i < p.n; ++i) {
+    const Vector g = p.gradient(i, Vector(p.d, 0.0));
+    for (std::size_t j = 0; j < p.d; ++j) p.goal[j] -= g[j] / static_cast<double>(p.n);
+  }
+  const double multiplier = s * static_cast<double>(p.n) / (2 * B * std::sqrt(static_cast<double>(T)));
+  Trial t("gibo",
+          {{"kernel", "poly2"},
+           {"design", "random"},
+           {"batch", "fixed"},
+           {"b", "3"},
+           {"steps", std::to_string(T)},
+           {"eta", fmt::format("{}", eta)},
+           {"clip", fmt::format("{}", B)},
+           {"obs_noise_std", "1e-4"},
+           {"memory", "window:36"}},
+          multiplier, std::make_unique<NumberedLoss>(p.d, p.loss), labelled_shard({0, p.n}));
+  EXPECT_NEAR(t.derived("s"), s, 1e-6);
+  double square = 0;
+  for (int step = 0; step < T; ++step) {
+    t.run(1);
+    Vector now(t.method->iterate().begin(), t.method->iterate().end());
+    if (step >= settled) square += std::pow(distance(now, p.goal), 2) / (T - settled);
+  }
+  const double expected = eta * s * s * static_cast<double>(p.d) / (2 - eta);
+  EXPECT_NEAR(expected, 0.0105263158, 1e-9);
+  fmt::print("{:.6f}, expected {:.6f}\n", square, expected);
+  EXPECT_NEAR(square, expected, 0.05 * expected);
 }
 
 }  // namespace

@@ -155,15 +155,17 @@ const Settings usual{{"steps", "6"},     {"trace_tol", "0.2"}, {"obs_noise_std",
 
 // Every step again from records and the noise of the known key: factored afresh, one record after the other.
 TEST(Gibo, StepFollowsTheFormula) {
-  for (const Settings& more : {Settings{},
-                               {{"step", "adagrad"}},
-                               {{"memory", "window:7"}, {"box_lo", "-0.1"}, {"box_hi", "0.3"}},
-                               {{"batch", "fixed"}, {"memory", "window:0"}, {"center", "per_sample"}},
-                               {{"kernel", "poly2"},
-                                {"design", "random"},
-                                {"batch", "fixed"},
-                                {"prior_mean", "0.3"},
-                                {"lengthscale", "1"}}}) {
+  for (const Settings& more :
+       {Settings{},
+        {{"step", "adagrad"}},
+        {{"memory", "window:7"}, {"box_lo", "-0.1"}, {"box_hi", "0.3"}},
+        {{"batch", "fixed"}, {"memory", "window:0"}, {"center", "per_sample"}},
+        {{"batch", "fixed"}, {"b", "2"}, {"memory", "window:0"}},  // fewer points than parameters
+        {{"kernel", "poly2"},
+         {"design", "random"},
+         {"batch", "fixed"},
+         {"prior_mean", "0.3"},
+         {"lengthscale", "1"}}}) {
     constexpr std::size_t d = 3, n = 20;
     const Settings settings = with(usual, more);
     Trial t = trial(settings, 0.7, d, quadratic);
@@ -197,9 +199,9 @@ TEST(Gibo, StepFollowsTheFormula) {
         clipped += g.norm() > 0.8;
         mean += g * std::min(1.0, 0.8 / g.norm()) / n;
       }
-      double normals[8];
-      noise.normals(step, 0, 0, std::span(normals, d));
-      for (Index j = 0; j < 3; ++j) mean(j) += query.noise_std * normals[j] / n;
+      VectorXd normals(d);
+      noise.normals(step, 0, 0, std::span(normals.data(), d));
+      mean += query.noise_std / n * testing::turned(posterior, normals);
       squares += mean.cwiseAbs2();
       theta -= 0.4 * (settings.contains("step") ? VectorXd(mean.array() / (squares.array().sqrt() + 1e-10)) : mean);
       if (box) theta = theta.cwiseMax(-0.1).cwiseMin(0.3);
@@ -257,25 +259,29 @@ TEST(Gibo, RefusesAReleaseMoreThanPlanned) {
 // A13, T4: with zero losses a step is noise alone, s in each coordinate, whatever the points.
 TEST(Gibo, NoiseHasTheDeclaredLaw) {
   constexpr int T = 4000, d = 4;
-  Trial t =
-      trial({{"steps", std::to_string(T)}, {"batch", "fixed"}, {"memory", "window:0"}, {"eta", "1"}}, 0.3, d, zero);
-  const double s = t.derived("s");
-  std::vector<double> all, before = state(t).theta;
-  double cross = 0;
-  for (int step = 0; step < T; ++step) {
-    t.run(1);
-    const auto now = state(t).theta;
-    for (std::size_t j = 0; j < d; ++j) all.push_back((now[j] - before[j]) / s);
-    cross += all[all.size() - 1] * all[all.size() - 2];
-    before = now;
+  for (const char* b : {"5", "2"}) {  // and with fewer points than parameters
+    SCOPED_TRACE(b);
+    Trial t =
+        trial({{"steps", std::to_string(T)}, {"batch", "fixed"}, {"b", b}, {"memory", "window:0"}, {"eta", "1"}},
+              0.3, d, zero);
+    const double s = t.derived("s");
+    std::vector<double> all, before = state(t).theta;
+    double cross = 0;
+    for (int step = 0; step < T; ++step) {
+      t.run(1);
+      const auto now = state(t).theta;
+      for (std::size_t j = 0; j < d; ++j) all.push_back((now[j] - before[j]) / s);
+      cross += all[all.size() - 1] * all[all.size() - 2];
+      before = now;
+    }
+    double square = 0, mean = 0;
+    for (const double x : all) square += x * x, mean += x;
+    const auto N = static_cast<double>(all.size());
+    EXPECT_NEAR(square / N, 1, 0.045);
+    EXPECT_NEAR(mean / N, 0, 4 / std::sqrt(N));
+    EXPECT_NEAR(cross / T, 0, 0.06);
+    EXPECT_GT(testing::normal_p_value(all, 1), 1e-3);
   }
-  double square = 0, mean = 0;
-  for (const double x : all) square += x * x, mean += x;
-  const auto N = static_cast<double>(all.size());
-  EXPECT_NEAR(square / N, 1, 0.045);
-  EXPECT_NEAR(mean / N, 0, 4 / std::sqrt(N));
-  EXPECT_NEAR(cross / T, 0, 0.06);
-  EXPECT_GT(testing::normal_p_value(all, 1), 1e-3);
 }
 
 // T6: AdaGrad sees the noise: its sums are those of the released gradients.
@@ -342,6 +348,7 @@ TEST(Gibo, ResumesToTheSameBits) {
   for (const Settings& more : {Settings{},
                                {{"memory", "window:5"}, {"step", "adagrad"}},
                                {{"memory", "window:0"}, {"eval_noise", "shared"}, {"eval_noise_std", "0.1"}},
+                               {{"batch", "fixed"}, {"b", "2"}, {"design", "refined"}},
                                {{"eval_noise", "per_sample"}, {"eval_noise_std", "0.1"}, {"memory", "window:4"}}}) {
     Trial whole = trial(with(usual, more), 1, 3, quadratic);
     whole.run();

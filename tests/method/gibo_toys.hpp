@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "dpmpi/data/blocks.hpp"
+#include "dpmpi/method/gradient_posterior.hpp"
+#include "method/reduced_weights.hpp"
 #include "objective/black_box.hpp"
 
 namespace dpmpi::testing {
@@ -38,6 +40,12 @@ inline Shard labelled_shard(std::vector<std::uint64_t> cuts, int rank = 0, int s
     for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<float>(cuts[b] + i);
   }
   return shard;
+}
+
+/// The noise of a step in the parameters' coordinates: with fewer points than parameters gibo releases others.
+inline Eigen::VectorXd turned(const GradientPosterior& posterior, const Eigen::VectorXd& noise) {
+  if (posterior.count() >= noise.size()) return noise;
+  return ReducedWeights(posterior.weights()).Q * noise;
 }
 
 }  // namespace dpmpi::testing

@@ -1,8 +1,11 @@
 // Closed-form designs and the rule that chooses among them, against tables that were computed independently.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dpmpi/method/point_selection.hpp"
@@ -101,6 +104,43 @@ TEST(Stencil, BlocksHaveTheTabledTraces) {
   }
 }
 
+/// The least sum of q A_q over partitions of d into `blocks` parts, by dynamic programming.
+double least_trace(const Covariance& k, double gamma, Index d, Index blocks) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  std::vector<double> own{0}, best(static_cast<std::size_t>(d + 1), inf);
+  for (Index q = 1; q <= d; ++q)
+    own.push_back(static_cast<double>(q) * simplex_trace(k, gamma, q, best_radius(k, gamma, q)));
+  best[0] = 0;
+  for (Index block = 0; block < blocks; ++block)
+    for (std::size_t m = best.size(); m-- > 0;) {
+      double least = inf;
+      for (std::size_t q = 1; q <= m; ++q) least = std::min(least, best[m - q] + own[q]);
+      best[m] = least;
+    }
+  return best.back();
+}
+
+// Pairs and simplices of nearly one size are as good as the best of all partitions.
+TEST(Stencil, NoPartitionBeatsTheBest) {
+  for (const Kind kind : {Kind::rbf, Kind::matern52})
+    for (const double gamma : {1e-8, 1e-4, 0.0025, 0.1, 2.0})
+      for (const Index d : {2, 3, 7, 15}) {
+        const Covariance k = isotropic(kind, d);
+        for (Index b = d + 1; b <= 2 * d; ++b) {
+          const auto blocks = best_partition(k, gamma, d, b);
+          EXPECT_EQ(std::accumulate(blocks.begin(), blocks.end(), Index{0}), d);
+          EXPECT_EQ(static_cast<Index>(blocks.size()), b - d);
+          double sum = 0;
+          for (const Index q : blocks)
+            sum += static_cast<double>(q) * simplex_trace(k, gamma, q, best_radius(k, gamma, q));
+          EXPECT_NEAR(sum, least_trace(k, gamma, d, b - d), 1e-9) << "d " << d << " b " << b << " gamma " << gamma;
+        }
+      }
+  const Covariance k = isotropic(Kind::rbf, 15);
+  for (const auto& [b, trace] : {std::pair{17, 0.91373}, {18, 0.85729}, {20, 0.74769}, {24, 0.52816}})
+    EXPECT_NEAR(trace_of(k, 0.0025, best_partition(k, 0.0025, 15, b)), trace, 1e-5) << b;
+}
+
 // A21: how much noise the weights of a simplex let through.
 TEST(Stencil, WeightsGrowAsTheAssumedNoiseShrinks) {
   for (const auto& [gamma, norm] : {std::pair{1e-4, 31.378}, {1.0, 1.5312}, {1e-8, 314.975}}) {
@@ -157,6 +197,74 @@ TEST(PointSelection, MemoryMakesBatchesSmaller) {
   }
   EXPECT_EQ(sizes.front(), 29);
   EXPECT_LT(sizes.back(), sizes.front() - 5);
+}
+
+SelectionRule refining(SelectionRule rule) {
+  rule.design = SelectionRule::Design::refined;
+  rule.refinement = 200;
+  return rule;
+}
+
+// Around a lone iterate the closed form has nothing left to gain, whatever the number of points.
+TEST(PointSelection, RefiningFindsNothingBetterThanTheBestPartition) {
+  for (const Kind kind : {Kind::rbf, Kind::matern52}) {
+    const Index d = 4;
+    const Covariance k = isotropic(kind, d);
+    GradientPosterior p(k, 0.0025);
+    p.move_to(VectorXd::LinSpaced(d, -0.5, 0.5));
+    for (Index b = 1; b <= 2 * d; ++b) {
+      SelectionRule rule = refining(adaptive(0, b));
+      rule.adaptive = false;
+      const double closed = p.trace_with(PointSelection(rule).points(p, 0, b)),
+                   found = p.trace_with(PointSelection(rule).choose(p, 0));
+      EXPECT_LE(found, closed);
+      EXPECT_GT(found, closed * (1 - 1e-5)) << b;
+    }
+  }
+}
+
+// What earlier steps left is used: fewer points on the same path, all within the tolerance, and one fewer is too
+// few even where points may go anywhere.
+TEST(PointSelection, RefiningSavesPoints) {
+  const Index d = 6;
+  const Covariance k(Kind::rbf, VectorXd::LinSpaced(d, 0.7, 1.4), 1);
+  std::vector<Index> spent;
+  for (const bool refine : {false, true}) {
+    GradientPosterior p(k, 0.0025);
+    VectorXd theta = VectorXd::Zero(d);
+    for (std::uint64_t t = 0; t < 12; ++t) {
+      p.move_to(theta);
+      const SelectionRule rule = refine ? refining(adaptive(0.2, 12)) : adaptive(0.2, 12);
+      const MatrixXd z = PointSelection(rule).choose(p, t);
+      if (refine && z.cols() > 1) {
+        SelectionRule fewer = rule;
+        fewer.adaptive = false, fewer.most = z.cols() - 1;
+        EXPECT_GT(p.trace_with(PointSelection(fewer).choose(p, t)), 0.2) << "step " << t;
+      }
+      p.append(z);
+      p.move_to(theta);
+      EXPECT_LE(p.trace(), 0.2);
+      for (Index j = 0; j < d; ++j)
+        theta(j) += 0.15 * std::cos(static_cast<double>(j) + 0.3 * static_cast<double>(t));
+    }
+    spent.push_back(p.count());
+  }
+  fmt::print("points of 12 steps: {}, refined {}\n", spent[0], spent[1]);
+  EXPECT_LT(static_cast<double>(spent[1]), 0.9 * static_cast<double>(spent[0]));
+}
+
+// In a corner of the box half of every pair is moved onto its partner: refined points spread along the walls.
+TEST(PointSelection, RefinedPointsLeaveCorners) {
+  const Index d = 5;
+  GradientPosterior p(isotropic(Kind::rbf, d), 0.0025);
+  p.move_to(VectorXd::Ones(d));
+  SelectionRule rule = adaptive(0, 2 * d);
+  rule.adaptive = false;
+  rule.box = {VectorXd::Constant(d, -1), VectorXd::Ones(d)};
+  const MatrixXd closed = PointSelection(rule).choose(p, 0), refined = PointSelection(refining(rule)).choose(p, 0);
+  EXPECT_LT(p.trace_with(refined), 0.85 * p.trace_with(closed)) << p.trace_with(closed);
+  EXPECT_LE(refined.maxCoeff(), 1);
+  EXPECT_EQ(refined, refined.cast<float>().cast<double>());
 }
 
 // Points are those at which losses are evaluated: float32 numbers within the box.

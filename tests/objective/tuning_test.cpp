@@ -63,6 +63,18 @@ TEST_F(TuningTest, ARecordHasAPartInItsOwnLossesOnlyT17) {
   }
 }
 
+// T22: how many models are trained follows from releases, so nothing is promised to those that they are trained on:
+// the certificate says so, with the file's name.
+TEST_F(TuningTest, PromisesNothingToThoseThatModelsAreTrainedOnT22) {
+  for (const TuningCase& c : tuning_cases()) {
+    const auto said = make(c)->assumptions();
+    ASSERT_EQ(said.size(), 1u) << c.name;
+    for (const char* part : {"objective.train = ", "are public or protected by other means",
+                             "the guarantee is for the records that models are scored on"})
+      EXPECT_NE(said[0].find(part), std::string::npos) << said[0];
+  }
+}
+
 TEST_F(TuningTest, BitsDoNotDependOnOtherRowsOrStorage) {
   for (const TuningCase& c : tuning_cases()) {
     const auto objective = make(c);

@@ -290,10 +290,12 @@ TEST_F(Invariance, EveryHiddenRun) {
   }
 }
 
-// T16, T18: coins of records, points that the root alone chooses, and every way to remember them.
+// T16, T18: coins of records, points that the root alone chooses, maps of fewer points than parameters, and every
+// way to remember points.
 TEST_F(Invariance, EveryPosteriorGradient) {
   for (const auto& more : {Settings{"method.trace_tol=6", "method.step=adagrad"},
                            {"method.eval_noise=per_sample", "method.eval_noise_std=0.1", "method.memory=window:9"},
+                           {"method.design=refined", "method.batch=fixed", "method.b=3", "method.eta=1"},
                            {"method.kernel=poly2", "method.design=random", "method.batch=fixed",
                             "method.center=per_sample", "privacy.adjacency=replace_one"}}) {
     Settings settings = needs("logistic", Storage::dense_f32);

@@ -15,7 +15,4 @@ bool has_heavy_tails(std::string_view kind);
 /// (generate.hpp says what they are). Local.
 void add_heavy_tails(const GenerateOptions& options, std::uint64_t first, std::uint64_t count, RecordsBuilder& out);
 
-/// e^x for |x| <= 700 with + - * / only.
-double portable_exp(double x);
-
 }  // namespace dpmpi

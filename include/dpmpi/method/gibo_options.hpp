@@ -13,7 +13,7 @@
 namespace dpmpi {
 
 struct GiboOptions {
-  std::int64_t steps = 25, b = 0, b_max = 0, design_seed = 1, seed = 1;
+  std::int64_t steps = 25, b = 0, b_max = 0, refine_steps = 50, design_seed = 1, seed = 1;
   std::string kernel = "rbf", memory = "all", batch = "adaptive", design = "stencil", center = "none";
   std::string step = "gd", eval_noise = "none", fit_kernel = "no";
   std::vector<std::string> lengthscale{"1"}, theta0, box_lo, box_hi;
@@ -27,6 +27,8 @@ struct GiboOptions {
   std::uint64_t T() const { return static_cast<std::uint64_t>(steps); }
   /// Points of a step at most, in d dimensions.
   Eigen::Index most(std::size_t d) const;
+  /// Points that are known at once, at most.
+  double most_known(std::size_t d) const;
   /// Points that a step finds from earlier ones, at most.
   std::uint64_t window() const;
   bool all_points() const { return memory == "all"; }

@@ -48,8 +48,12 @@ class GradientPosterior {
   double trace() const { return C_.trace(); }
   /// The trace that b more points would leave: O(N^2 b + N d b).
   double trace_with(const Covariance::Points& more) const;
-  /// The derivative of the trace in the last `count` points, d x count.
-  Eigen::MatrixXd trace_gradient(Eigen::Index count) const;
+  /// That trace and its derivative in each of the points, d x b: O(N^2 (b + d) + N d b).
+  struct TraceSlope {
+    double trace;
+    Eigen::MatrixXd gradient;
+  };
+  TraceSlope trace_slope(const Covariance::Points& more) const;
 
  private:
   /// L^-1 k(D, Z), and the Cholesky factor of what Z adds to A, given D.
@@ -57,6 +61,8 @@ class GradientPosterior {
     Eigen::MatrixXd across, corner;
   };
   Extension extend(const Covariance::Points& Z) const;
+  /// The rows of U that Z adds.
+  Eigen::MatrixXd more_rows(const Extension& e, const Covariance::Points& Z) const;
 
   Covariance covariance_;
   double noise_;

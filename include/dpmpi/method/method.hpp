@@ -70,12 +70,24 @@ class Method {
   /// For plans: the quantities of the source, e.g. {"q", 0.01}. `queries` are those of the plan, in order.
   virtual Derived derived(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const { return {}; }
 
+  /// Bytes that the run keeps beside records and parameters, at most. Runs that would not fit are refused before
+  /// data is read.
+  struct Footprint {
+    double ranks = 0;  ///< of all ranks, of each in proportion to its records
+    double root = 0;
+    std::string what = {};  ///< in words, and which settings make it smaller
+  };
+  virtual Footprint footprint(const PublicFacts& /*facts*/) const { return {}; }
+
   /// Sets the start point and allocates what the steps need. `queries` are those of the plan, in order.
   virtual void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) = 0;
   /// Step t = 0, 1, ... Collective through the curator.
   virtual void step(Curator& curator, std::uint64_t t) = 0;
   /// The public iterate after a step that releases it: evaluated, and the model. Valid until the next call.
   virtual std::span<const float> iterate() const = 0;
+  /// Public numbers on the run so far, for metrics.jsonl, e.g. {"evaluations", 120}: of settings and what was
+  /// released, never of records.
+  virtual std::vector<std::pair<std::string, std::uint64_t>> counts() const { return {}; }
   /// The state that must be the same on all ranks: compared during the run. Valid until the next step.
   virtual std::span<const std::byte> replicated() const { return std::as_bytes(iterate()); }
   /// Names every field that a resumed run needs.

@@ -10,17 +10,10 @@
 #include <vector>
 
 #include "dpmpi/core/eigen.hpp"
+#include "dpmpi/method/box_minimum.hpp"
 #include "dpmpi/method/gradient_posterior.hpp"
 
 namespace dpmpi {
-
-/// The box that points are moved into, coordinate by coordinate; empty bounds: all of R^d.
-struct Box {
-  Eigen::VectorXd low, high;
-  bool bounded() const { return low.size() > 0; }
-  void clamp(Eigen::Ref<Eigen::MatrixXd> points) const;
-  bool contains(const Eigen::Ref<const Eigen::VectorXd>& point) const;
-};
 
 /// Points as float32 numbers within the box, because losses are evaluated there and at no other place.
 void round_to_float(Eigen::Ref<Eigen::MatrixXd> points, const Box& box);
@@ -28,6 +21,7 @@ void round_to_float(Eigen::Ref<Eigen::MatrixXd> points, const Box& box);
 struct SelectionRule {
   enum class Design {
     stencil,  ///< simplices and central pairs of best radius, along the eigenvectors of the covariance
+    refined,  ///< the best partition of these, moved downhill to where the trace is least
     random    ///< uniform in theta + [-radius, radius]^d, for any kernel
   };
   Design design = Design::stencil;
@@ -35,6 +29,7 @@ struct SelectionRule {
   Eigen::Index most = 1;   ///< points of a step
   double tolerance = 0;    ///< of the trace
   double radius = 1;       ///< random points
+  int refinement = 0;      ///< refined points: steps at most
   std::uint64_t seed = 1;  ///< random points; says nothing about any other stream
   Box box = {};
 };
@@ -45,12 +40,15 @@ class PointSelection {
 
   /// The points of step t (d x b), given a posterior that was moved to theta.
   Eigen::MatrixXd choose(const GradientPosterior& posterior, std::uint64_t t) const;
-  /// b of them, whatever the tolerance.
+  /// b of them, whatever the tolerance; not refined.
   Eigen::MatrixXd points(const GradientPosterior& posterior, std::uint64_t t, Eigen::Index b) const;
   /// Whether stencils of b points exist in d dimensions: b <= 2 d, or a multiple of it.
   static bool possible(Eigen::Index d, Eigen::Index b) { return b >= 1 && (b <= 2 * d || b % (2 * d) == 0); }
 
  private:
+  Eigen::MatrixXd fewest(const GradientPosterior& posterior, std::uint64_t t) const;
+  /// b points in less than or equal trace to points(..., b).
+  Eigen::MatrixXd refined(const GradientPosterior& posterior, std::uint64_t t, Eigen::Index b) const;
   Eigen::MatrixXd single(const GradientPosterior& posterior, const Eigen::VectorXd& direction) const;
 
   SelectionRule rule_;

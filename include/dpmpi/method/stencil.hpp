@@ -28,6 +28,11 @@ double best_radius(const Covariance& covariance, double gamma, Eigen::Index q);
 /// Empty if b is above 2 d and no multiple of it, or 1.
 std::vector<Eigen::Index> simple_partition(Eigen::Index d, Eigen::Index b);
 
+/// The partition of least trace into the same number of blocks, the smallest first: pairs, and simplices of sizes
+/// that differ by 1 at most, because q A_q is convex from q = 2 on.
+std::vector<Eigen::Index> best_partition(const Covariance& covariance, double gamma, Eigen::Index d,
+                                         Eigen::Index b);
+
 /// Offsets from theta in scaled coordinates of blocks of these sizes, each with its best radius, along consecutive
 /// columns of `directions` (orthonormal, d x d): d x (sum of q + 1). gamma is that of one evaluation; blocks that
 /// come `repeats` times in all share it.

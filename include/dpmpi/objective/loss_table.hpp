@@ -50,6 +50,8 @@ class LossTable {
   void forget_first(std::size_t count);
 
   static NumericSlack slack(std::size_t width);
+  /// Of a table of so many records and points, at most.
+  static double bytes(std::uint64_t records, double points);
 
  private:
   /// Rows that come together, as doubles of the table; padded to whole register tiles with zeros.
