@@ -36,19 +36,25 @@ void ClipRule::declare(Options& options) {
 void ClipRule::validate(std::vector<std::string>& problems) const {
   if (!is_private() && clip_ == 0)
     problems.emplace_back(
-        "method.clip_rule = fixed needs method.clip > 0, a constant that does not come from the data");
+        "method.clip = 0 with method.clip_rule = fixed: it must be above 0, a constant that does not come from the "
+        "data");
   if (is_private() && clip_ > 0)
-    problems.emplace_back(
-        "method.clip is the constant of method.clip_rule = fixed; count and median choose privately");
+    problems.push_back(fmt::format(
+        "method.clip = {} is the constant of method.clip_rule = fixed, and {} chooses privately: it must be 0",
+        clip_, rule_));
 }
 
 double ClipRule::Training::mu() const { return share * std::sqrt(steps) / noise_multiplier; }
 
-QuerySpec ClipRule::query(const PublicFacts& facts, const Training& training) const {
-  if (!facts.objective->has_gradient_norms())
-    throw ConfigError(
-        "this objective does not know the norms of its gradients, by which a clip is chosen: set "
-        "method.clip_rule = fixed and method.clip");
+void ClipRule::check(const Objective& objective, std::vector<std::string>& problems) const {
+  if (is_private() && !objective.has_gradient_norms())
+    problems.push_back(fmt::format(
+        "method.clip_rule = {} goes by the norms of gradients, which this objective.name does not know: "
+        "it must be fixed, with a public method.clip above 0",
+        rule_));
+}
+
+QuerySpec ClipRule::query(const Training& training) const {
   const double spent_on_training = (1 - share_) / share_;  // over what the choice spends
   return grid().query(std::sqrt(spent_on_training) / training.mu());
 }
