@@ -225,7 +225,7 @@ TEST(HeavyTailMessages, EveryRefusalNamesAnOption) {
   std::mt19937 bits(5);
   const auto one_of = [&](const auto& list) { return list[bits() % std::size(list)]; };
   std::map<std::string, int> refused, accepted;
-  for (int repeat = 0; repeat < 600; ++repeat) {
+  for (int repeat = 0; repeat < 1500; ++repeat) {
     const std::string name = one_of(names);
     const auto method = make(name);
     Options options("method");
@@ -239,7 +239,7 @@ TEST(HeavyTailMessages, EveryRefusalNamesAnOption) {
     if (!problems_of(name, settings).empty()) continue;
     Case c;
     c.objective = one_of(std::vector<std::string>{"logistic", "absolute", "poisson", "mean", "squared"});
-    c.records = one_of(std::vector<std::uint64_t>{1, 2, 3, 4, 10, 400, 100'000, 1'000'000'000});
+    c.records = one_of(std::vector<std::uint64_t>{1, 2, 3, 4, 10, 400, 100'000, 10'000'000});
     c.multiplier = one_of(std::vector<double>{1e-9, 1e-3, 0.5, 1, 2, 10, 1e6, 1e12});
     c.adjacency = bits() % 2 == 0 ? Adjacency::replace_one : Adjacency::add_remove;
     const std::string text = refusal(name, settings, c);
