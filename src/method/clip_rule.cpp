@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/say.hpp"
 
 namespace dpmpi {
 namespace {
@@ -103,7 +103,16 @@ void ClipRule::choose(Curator& curator, const Query& query, Objective& objective
   const ClipGrid clips = grid();
   const Batch everyone = curator.draw(query, 0);
   const auto counts = curator.release_exact(curator.sum(query, everyone, clips.counts(objective, w)));
-  chosen_ = clips.choose(counts, target_);
+  std::vector<double> chosen;
+  curator.share(chosen, [&](std::vector<double>& values) {
+    values.assign(1, clips.choose(counts, target_));
+    // All records are at or above clip(0), so that it is never chosen.
+    const char* edge = "";
+    if (values[0] <= clips.clip(1)) edge = ", the smallest of the grid: method.clip_lowest may be too large";
+    if (values[0] == clips.highest()) edge = ", the largest of the grid: method.clip_lowest may be too small";
+    say("the clip, chosen privately: {:.4g}{}\n", values[0], edge);
+  });
+  chosen_ = chosen[0];
 }
 
 }  // namespace dpmpi

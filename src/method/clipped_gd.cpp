@@ -73,6 +73,10 @@ class ClippedGd final : public Method {
     return descent_advice(facts, clip_.total_mu(spent)) + clip_.remarks(facts, spent);
   }
 
+  std::string released() const override {
+    return clip_.is_private() ? "the model, every iterate and the choice of the clip" : Method::released();
+  }
+
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     objective_ = &objective;
     gradient_ = queries.at(0);
