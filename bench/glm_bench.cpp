@@ -1,6 +1,6 @@
 // Full passes of generalised linear models over records in memory, beside the read bandwidth of the same session:
 // the limit of float rows. "share" is the bandwidth reached over that of the plain sum of the same bytes just
-// before.
+// before; for clamped steps by the least times of pieces of the pass, on machines that are not quiet.
 //
 //   glm_bench --benchmark_filter=dense     one process; for two cores run two at once, pinned: taskset -c 0 ... &
 //   taskset -c 1 ...
@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "dpmpi/objective/glm.hpp"
@@ -63,25 +64,35 @@ std::size_t bytes_per_row(const Records& r) {
   return 8 * r.column.size() / r.count;
 }
 
+/// Sums float rows, with read-ahead by so many lines (0: none).
+void sum_rows(const Records& r, std::size_t first, std::size_t last, std::size_t ahead) {
+  using Lanes = float __attribute__((vector_size(64), aligned(64), may_alias));
+  Lanes sum[8] = {};
+  const auto* p = reinterpret_cast<const Lanes*>(r.f32.data() + first * r.stride);
+  for (std::size_t i = 0; i + 8 <= (last - first) * r.stride / 16; i += 8) {
+    if (ahead > 0)
+      for (std::size_t l = 0; l < 8; ++l) __builtin_prefetch(p + i + l + ahead, 0, 2);
+    for (std::size_t l = 0; l < 8; ++l) sum[l] += p[i + l];
+  }
+  for (std::size_t l = 1; l < 8; ++l) sum[0] += sum[l];
+  benchmark::DoNotOptimize(sum[0]);
+}
+
+double seconds_of(const auto& what) {
+  const auto start = std::chrono::steady_clock::now();
+  what();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+constexpr std::size_t lines_ahead = 512;
+
 /// Bytes a second of summing the float rows once, best of three with and three without read-ahead: what memory can
 /// deliver now.
 double read_bandwidth(const Records& r) {
-  using Lanes = float __attribute__((vector_size(64), aligned(64), may_alias));
   double best = 0;
   for (int repeat = 0; repeat < 6; ++repeat) {
-    const std::size_t ahead = repeat % 2 == 0 ? 0 : 512;  // lines
-    const auto start = std::chrono::steady_clock::now();
-    Lanes sum[8] = {};
-    const auto* p = reinterpret_cast<const Lanes*>(r.f32.data());
-    for (std::size_t i = 0; i + 8 <= r.f32.size() / 16; i += 8) {
-      if (ahead > 0)
-        for (std::size_t l = 0; l < 8; ++l) __builtin_prefetch(p + i + l + ahead, 0, 2);
-      for (std::size_t l = 0; l < 8; ++l) sum[l] += p[i + l];
-    }
-    for (std::size_t l = 1; l < 8; ++l) sum[0] += sum[l];
-    benchmark::DoNotOptimize(sum[0]);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    best = std::max(best, static_cast<double>(r.f32.size() * sizeof(float)) / seconds.count());
+    const double seconds = seconds_of([&] { sum_rows(r, 0, r.count, repeat % 2 == 0 ? 0 : lines_ahead); });
+    best = std::max(best, static_cast<double>(r.f32.size() * sizeof(float)) / seconds);
   }
   return best;
 }
@@ -147,9 +158,23 @@ void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count
   });
 }
 
-/// One pass of clamped steps in double over all records: margins, coefficients, lattice sums of 64 bits.
+/// Seconds of a pass whose pieces take a fraction of a millisecond: the least time of each piece over all passes,
+/// which leaves out what other processes take.
+class Pieces {
+ public:
+  explicit Pieces(std::size_t count) : least_(count, std::numeric_limits<double>::infinity()) {}
+  void time(std::size_t piece, const auto& what) { least_[piece] = std::min(least_[piece], seconds_of(what)); }
+  double total() const { return std::accumulate(least_.begin(), least_.end(), 0.0); }
+
+ private:
+  std::vector<double> least_;
+};
+
+/// Passes of clamped steps in double over all records: margins, coefficients, lattice sums of 64 bits. Before each,
+/// a plain sum of the same rows.
 void clamped(benchmark::State& state, StepMode mode, std::unique_ptr<ScalarLoss> (*loss)(), Storage storage,
              std::size_t count, std::size_t features) {
+  constexpr std::size_t rows_at_once = 512;
   const Records r = make_records(storage, count, features);
   const auto index = row_list(r);
   const Glm objective({features, storage, 1}, loss());
@@ -157,14 +182,29 @@ void clamped(benchmark::State& state, StepMode mode, std::unique_ptr<ScalarLoss>
   const std::vector<double> x(objective.dim(), 0.01);
   const double cap = 0.5;
   LatticeAccumulator sum(objective.dim(), Lattice::finest(cap, 0, count), cap * 1.01, 0, Width::int64);
-  measure(state, r, index.size(), [&] {
+  const std::size_t pieces = (count + rows_at_once - 1) / rows_at_once;
+  Pieces plain(pieces), ahead(pieces), pass(pieces);
+  for (bool reads_ahead = false; auto _ : state) {
+    state.PauseTiming();
+    reads_ahead = !reads_ahead;
+    for (std::size_t p = 0; storage == Storage::dense_f32 && p < pieces; ++p) {
+      const std::size_t first = p * rows_at_once, last = std::min(first + rows_at_once, count);
+      (reads_ahead ? ahead : plain).time(p, [&] { sum_rows(r, first, last, reads_ahead ? lines_ahead : 0); });
+    }
     sum.clear();
+    state.ResumeTiming();
     const Kernel kernel = steps.steps(x, {mode, 0.5});
-    for (std::size_t i = 0; i < index.size(); i += 512)
-      kernel(Rows{r, std::span(index).subspan(i, std::min<std::size_t>(512, index.size() - i))}, {.clip = cap},
-             sum);
+    for (std::size_t p = 0; p < pieces; ++p) {
+      const std::size_t first = p * rows_at_once, rows = std::min(rows_at_once, count - first);
+      pass.time(p, [&] { kernel(Rows{r, std::span(index).subspan(first, rows)}, {.clip = cap}, sum); });
+    }
     benchmark::DoNotOptimize(sum.totals().data());
-  });
+  }
+  const double rate = static_cast<double>(count) / pass.total();
+  state.counters["rows/s"] = rate;
+  state.counters["bytes/s"] = rate * static_cast<double>(bytes_per_row(r));
+  if (storage == Storage::dense_f32)
+    state.counters["share"] = std::min(plain.total(), ahead.total()) / pass.total();
 }
 
 constexpr Storage floats = Storage::dense_f32, bytes = Storage::dense_u8, sparse = Storage::sparse_f32;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
 
@@ -67,12 +68,22 @@ void select_residue(std::uint64_t parts, std::uint64_t first_index, std::uint64_
 }
 
 // Parts that are used several times say so: "100 (3 times), 50".
+// Equal neighbours as one item; of many items the first and the last.
 std::string sizes_and_uses(const Disjoint& rule) {
-  std::string text;
-  for (const auto& part : rule.parts)
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", part.size,
-                        part.uses == 1 ? "" : fmt::format(" ({} times)", part.uses));
-  return text;
+  constexpr std::size_t most = 6;
+  std::vector<std::string> items;
+  for (auto part = rule.parts.begin(); part != rule.parts.end();) {
+    const auto other = [&](const auto& p) { return p.size != part->size || p.uses != part->uses; };
+    const auto end = std::find_if(part, rule.parts.end(), other);
+    items.push_back(fmt::format("{}{}{}", end - part == 1 ? "" : fmt::format("{} x ", end - part), part->size,
+                                part->uses == 1 ? "" : fmt::format(" ({} times)", part->uses)));
+    part = end;
+  }
+  if (items.size() > most) {
+    items.erase(items.begin() + most - 2, items.end() - 1);
+    items.insert(items.end() - 1, "...");
+  }
+  return fmt::format("{}", fmt::join(items, ", "));
 }
 
 double mean_size(const Disjoint& rule) {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/say.hpp"
 
 namespace dpmpi {
 namespace {
@@ -36,19 +36,25 @@ void ClipRule::declare(Options& options) {
 void ClipRule::validate(std::vector<std::string>& problems) const {
   if (!is_private() && clip_ == 0)
     problems.emplace_back(
-        "method.clip_rule = fixed needs method.clip > 0, a constant that does not come from the data");
+        "method.clip = 0 with method.clip_rule = fixed: it must be above 0, a constant that does not come from the "
+        "data");
   if (is_private() && clip_ > 0)
-    problems.emplace_back(
-        "method.clip is the constant of method.clip_rule = fixed; count and median choose privately");
+    problems.push_back(fmt::format(
+        "method.clip = {} is the constant of method.clip_rule = fixed, and {} chooses privately: it must be 0",
+        clip_, rule_));
 }
 
 double ClipRule::Training::mu() const { return share * std::sqrt(steps) / noise_multiplier; }
 
-QuerySpec ClipRule::query(const PublicFacts& facts, const Training& training) const {
-  if (!facts.objective->has_gradient_norms())
-    throw ConfigError(
-        "this objective does not know the norms of its gradients, by which a clip is chosen: set "
-        "method.clip_rule = fixed and method.clip");
+void ClipRule::check(const Objective& objective, std::vector<std::string>& problems) const {
+  if (is_private() && !objective.has_gradient_norms())
+    problems.push_back(fmt::format(
+        "method.clip_rule = {} goes by the norms of gradients, which this objective.name does not know: "
+        "it must be fixed, with a public method.clip above 0",
+        rule_));
+}
+
+QuerySpec ClipRule::query(const Training& training) const {
   const double spent_on_training = (1 - share_) / share_;  // over what the choice spends
   return grid().query(std::sqrt(spent_on_training) / training.mu());
 }
@@ -97,7 +103,16 @@ void ClipRule::choose(Curator& curator, const Query& query, Objective& objective
   const ClipGrid clips = grid();
   const Batch everyone = curator.draw(query, 0);
   const auto counts = curator.release_exact(curator.sum(query, everyone, clips.counts(objective, w)));
-  chosen_ = clips.choose(counts, target_);
+  std::vector<double> chosen;
+  curator.share(chosen, [&](std::vector<double>& values) {
+    values.assign(1, clips.choose(counts, target_));
+    // All records are at or above clip(0), so that it is never chosen.
+    const char* edge = "";
+    if (values[0] <= clips.clip(1)) edge = ", the smallest of the grid: method.clip_lowest may be too large";
+    if (values[0] == clips.highest()) edge = ", the largest of the grid: method.clip_lowest may be too small";
+    say("the clip, chosen privately: {:.4g}{}\n", values[0], edge);
+  });
+  chosen_ = chosen[0];
 }
 
 }  // namespace dpmpi

@@ -5,12 +5,12 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/clip_rule.hpp"
 #include "dpmpi/method/heavy_tail_advice.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/proximal_descent.hpp"
 #include "dpmpi/objective/saddle.hpp"
+#include "heavy_tail_range.hpp"
 
 namespace dpmpi {
 namespace {
@@ -36,7 +36,7 @@ class ClippedGd final : public Method {
 
   // The choice of the clip uses the records of the training again, so that the squares of the two mu add up.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    require_gradients(*facts.objective, "clipped-gd");
+    check(facts);
     std::vector<QuerySpec> all{{.name = "gradient",
                                 .dim = facts.objective->dim(),
                                 .sampling = rule(facts.data),
@@ -45,7 +45,7 @@ class ClippedGd final : public Method {
                                 .noise_multiplier = noise_multiplier,
                                 .steps = steps(facts),
                                 .smallest_scale = clip_.smallest_scale()}};
-    if (clip_.is_private()) all.push_back(clip_.query(facts, training(facts.data, noise_multiplier)));
+    if (clip_.is_private()) all.push_back(clip_.query(training(facts.data, noise_multiplier)));
     return all;
   }
 
@@ -71,6 +71,10 @@ class ClippedGd final : public Method {
   std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const auto spent = training(facts.data, queries.at(0).noise_multiplier);
     return descent_advice(facts, clip_.total_mu(spent)) + clip_.remarks(facts, spent);
+  }
+
+  std::string released() const override {
+    return clip_.is_private() ? "the model, every iterate and the choice of the clip" : Method::released();
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
@@ -101,12 +105,19 @@ class ClippedGd final : public Method {
   }
 
  private:
+  void check(const PublicFacts& facts) const {
+    std::vector<std::string> problems;
+    check_gradients(*facts.objective, "clipped-gd", problems);
+    if (facts.objective->has_gradients()) clip_.check(*facts.objective, problems);
+    if (sampling_ == "poisson" && static_cast<std::uint64_t>(batch_) > facts.data.records)
+      problems.push_back(fmt::format("method.batch = {} must be at most {}, the records of data.train", batch_,
+                                     facts.data.records));
+    refuse(problems);
+  }
+
   SamplingRule rule(const DatasetFacts& data) const {
-    const auto batch = static_cast<std::uint64_t>(batch_);
     if (sampling_ == "full") return FullBatch{};
-    if (batch > data.records)
-      throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", batch, data.records));
-    return Poisson{static_cast<double>(batch) / static_cast<double>(data.records)};
+    return Poisson{static_cast<double>(batch_) / static_cast<double>(data.records)};
   }
 
   ClipRule::Training training(const DatasetFacts& data, double noise_multiplier) const {

@@ -20,7 +20,8 @@ double weights(double T) { return T * (T + 7) / 2; }
 double gradient_factor(double T, double lambda) { return 4 * (T + 3 * harmonic(T)) / (lambda * weights(T)); }
 
 double steps_for(double wanted) {
-  require(wanted <= 0x1p62, "steps that the bound asks for", wanted, "at most 2^62: set the number of steps");
+  require(wanted <= 0x1p62, "method.steps = 0: steps that the bound asks for", wanted,
+          "at most 2^62: set method.steps");
   return std::ceil(std::max(64.0, wanted));
 }
 

@@ -115,7 +115,9 @@ HeavyTailProblem fold_of(const HeavyTailProblem& problem, double records) {
 LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t folds, std::uint64_t most_phases,
                                  const ErmFailures& failures, std::uint64_t steps, std::uint64_t least_phases) {
   const double J = static_cast<double>(folds), aggregation = folds > 1 ? 3 : 1;
-  require(folds >= 1 && J * 2 <= problem.records, "folds", J, "at least 1 and at most half of the records");
+  require(
+      folds >= 1 && J * 2 <= problem.records, "method.folds (0: as many as method.fail_prob asks for)", J,
+      fmt::format("in [1, {}]: half of the {} records at hand", std::floor(problem.records / 2), problem.records));
   require(problem.records <= 0x1p60, "records", problem.records, "at most 2^60");
   const auto error = [&](double records) {  // lambda times the radius is the same for every lambda
     const double fold_records = std::max(1.0, std::floor(records / J));

@@ -4,7 +4,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <memory>
 
+#include "dpmpi/privacy/relay.hpp"
 #include "heavy_tail_range.hpp"
 #include "posynomial.hpp"
 
@@ -97,6 +99,17 @@ double one_pass_bound(const HeavyTailProblem& problem, const OnePassRule& rule, 
   return posynomial(terms(problem, rule, phases), {std::log(eta), std::log(clip)});
 }
 
+void refuse_no_phase(const HeavyTailProblem& problem, const OnePassRule& rule, std::string_view steps) {
+  const double most = std::floor(problem.records / 4);  // phase 1 has half of them, in two steps
+  require(real(rule.batch) <= most, "method.batch", real(rule.batch),
+          fmt::format("at most {}, a quarter of the records", most));
+  throw ConfigError(fmt::format(
+      "method.radius = {}: doubles of that size cannot hold a phase's noise for mu = {:.3g}, which must "
+      "be 2^20 times their spacing and 100 times all rounding: method.radius or privacy.epsilon must be "
+      "smaller, or {} larger",
+      rule.reach, problem.mu, steps));
+}
+
 OnePassPlan plan_one_pass(const HeavyTailProblem& problem, const OnePassRule& rule) {
   check(problem);
   check(rule);
@@ -110,13 +123,23 @@ OnePassPlan plan_one_pass(const HeavyTailProblem& problem, const OnePassRule& ru
     OnePassPlan plan{std::exp(best[0]), std::exp(best[1]), {}, posynomial(list, best)};
     plan.phases = one_pass_phases(problem, tried, plan.eta, plan.clip);
     if (plan.phases.size() == phases) return plan;
-    if (plan.phases.empty())
-      throw ConfigError(
-          fmt::format("{} records in batches of {} leave no phase of two steps whose noise is above "
-                      "rounding: use smaller batches or more records",
-                      problem.records, rule.batch));
+    if (plan.phases.empty()) refuse_no_phase(problem, rule);
     tried.phases = plan.phases.size();
   }
+}
+
+Lattice lattice_of_batch(double cap, std::uint64_t batch) {
+  return {-std::ilogb(RelayPhase::quantum({cap}, batch))};
+}
+
+std::function<double(double, double, std::uint64_t)> clamped_step_error(const Objective& objective, StepMode mode,
+                                                                        double radius) {
+  return [&objective, mode, reach = radius * (1 + 0x1p-20), errors = std::make_shared<ClampedSteps>(objective)](
+             double step, double clip, std::uint64_t batch) {
+    const double cap = step * clip, d = static_cast<double>(objective.dim());
+    return errors->error({mode, step}, reach, cap, lattice_of_batch(cap, batch)) +
+           ((d / 2 + 8) * reach + 4 * cap) * 0x1p-53;
+  };
 }
 
 std::uint64_t largest_batch(double eta, double smoothness) {

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "dpmpi/objective/glm_steps.hpp"
+#include "dpmpi/privacy/gdp.hpp"
+
 namespace dpmpi {
 
 void HeavyTailOptions::declare(Options& options) {
@@ -33,6 +36,39 @@ HeavyTailProblem HeavyTailOptions::problem(const PublicFacts& facts) const {
           .mu = facts.rho,
           .change = facts.adjacency == Adjacency::add_remove ? 1.0 : 2.0,
           .tail = tail_};
+}
+
+void check_scalar_link(const PublicFacts& facts, const char* method, Problems& problems) {
+  if (has_scalar_link(*facts.objective)) return;
+  problems.push_back(
+      fmt::format("objective.name: {} is for convex losses of one score <w, x>, whose clamped slopes bound the "
+                  "Lipschitz constant: it must be squared, huber, absolute, pinball, logistic, hinge, "
+                  "smoothed_hinge or poisson; clipped-gd takes others",
+                  method));
+}
+
+void check_no_regulariser(const PublicFacts& facts, const char* method, Problems& problems) {
+  if (const double l2 = facts.objective->l2; l2 > 0)
+    problems.push_back(fmt::format(
+        "objective.l2 = {}: {} has no regulariser, it must be 0 (method.radius bounds the model)", l2, method));
+}
+
+void check_batch(const PublicFacts& facts, std::int64_t batch, Problems& problems) {
+  const std::uint64_t n = facts.data.records;
+  if (n < 4)
+    problems.push_back(fmt::format("data.train has {} records: a pass in phases needs at least 4", n));
+  else if (static_cast<std::uint64_t>(batch) > n / 4)
+    problems.push_back(fmt::format(
+        "method.batch = {} leaves the first phase, half of {} records, fewer than two steps: it must be "
+        "at most {}",
+        batch, n, n / 4));
+}
+
+void check_printed_budget(const PublicFacts& facts, Problems& problems) {
+  const double epsilon = facts.epsilon > 0 ? facts.epsilon : gdp_epsilon(facts.rho, facts.delta);
+  if (epsilon > 1)
+    problems.push_back(fmt::format(
+        "method.paper_constants = true: the printed constants are for epsilon <= 1, and this is {:.4g}", epsilon));
 }
 
 std::string phase_lines(const Derived& quantities) {

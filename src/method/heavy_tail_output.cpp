@@ -66,8 +66,9 @@ OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64
   require(std::isfinite(certificate) && certificate >= 0, "certificate", certificate, "finite and at least 0");
   require(std::isfinite(growth) && growth > 4, "growth of the regulariser", growth, "finite and above 4");
   require_positive("factor on lambda", shape.lambda_scale);
-  require(phases >= 1 && phases <= 40 && std::ldexp(1.0, static_cast<int>(phases)) <= problem.records, "phases",
-          static_cast<double>(phases), "in [1, log2 of the records]");
+  require(phases >= 1 && phases <= 40 && std::ldexp(1.0, static_cast<int>(phases)) <= problem.records,
+          "method.phases", static_cast<double>(phases),
+          fmt::format("in [1, log2 of the {} records at hand]", problem.records));
 
   const double unit = (problem.change + 2 * certificate) * clip / problem.mu;  // noise of lambda = n_i = 1
   const double over_lambda = terms_over_lambda(problem, unit, phases, growth);

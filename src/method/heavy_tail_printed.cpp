@@ -32,7 +32,7 @@ ErmSettings erm(const HeavyTailProblem& problem) {
   check(problem);
   const double signal = problem.records * problem.records * problem.rho() / problem.dim;
   const double steps = std::max(problem.records, std::ceil(signal));
-  require(steps <= 0x1p62, "printed number of steps", steps, "at most 2^62");
+  require(steps <= 0x1p62, "method.paper_constants = true: steps", steps, "at most 2^62");
   return {problem.tail.moment * std::pow(25 * signal / 32, 1 / (2 * problem.tail.order)),
           static_cast<std::uint64_t>(steps)};
 }
@@ -51,7 +51,8 @@ LocalizedPlan localization(const HeavyTailProblem& problem, double failure) {
   require_probability("failure probability", failure);
   const double most = std::max(1.0, std::floor(std::log2(problem.records)));
   const double J = std::ceil(400 * std::log(most / failure)), m = std::floor(problem.records / J);
-  require(m >= 2, "records", problem.records, fmt::format("at least {}, two in each of the printed folds", 2 * J));
+  require(m >= 2, "method.paper_constants = true: records of data.train", problem.records,
+          fmt::format("at least {}, two in each of the printed folds", 2 * J));
   const auto phases = static_cast<std::uint64_t>(std::log2(m));
   const LocalizationRule rule{32, 4};
   double Delta = 0;

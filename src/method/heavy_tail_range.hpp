@@ -2,9 +2,12 @@
 // What the plans for heavy tails accept.
 
 #include <cmath>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
 
@@ -21,6 +24,11 @@ inline void require_probability(std::string_view what, double value) {
 }
 inline void require_count(std::string_view what, double value) {
   require(std::isfinite(value) && value >= 1, what, value, "finite and at least 1");
+}
+
+/// All of them at once, if there are any.
+inline void refuse(const std::vector<std::string>& problems) {
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
 }  // namespace dpmpi

@@ -67,7 +67,8 @@ double GuardedPhase::noise(double eta, double clip, double beta, double rounding
 // A draw that is off by 2^-44 under both neighbours, its sum with the norm by less, and chances by a relative
 // 2^-52: what a test tells beyond an exact one is below 2^-42.
 double GuardedPhase::test_scale(double eta, double clip, double beta, double rounding, double norm_rounding) const {
-  require(test_epsilon > 0x1p-32, "epsilon of a test", test_epsilon, "above 2^-32");
+  require(test_epsilon > 0x1p-32, "privacy.epsilon: what it leaves for one test of a record", test_epsilon,
+          "above 2^-32: raise privacy.epsilon or lower method.hits");
   return (beta * sensitivity(eta, clip, beta, rounding) + norm_rounding) / (test_epsilon - 0x1p-42);
 }
 
@@ -81,7 +82,8 @@ GuardedPhase plan_guarded_phase(double records, double hits, double rho, std::ui
                                 const GuardRule& rule) {
   check(rule);
   require_count("records of a phase", records);
-  require(hits >= 1 && hits <= 0x1p31, "hits", hits, "in [1, 2^31]");
+  require(hits >= 1 && hits <= 0x1p31, "method.hits (0: by method.gk and method.clip): hits that halt a phase",
+          hits, "in [1, 2^31]");
   require_positive("rho", rho);
   require(batch >= 1 && real(batch) <= 0x1p31, "batch", real(batch), "in [1, 2^31]");
   GuardedPhase phase;
@@ -90,7 +92,8 @@ GuardedPhase plan_guarded_phase(double records, double hits, double rho, std::ui
   phase.rule = rule;
   phase.count_noise = 1 / std::sqrt(2 * rule.count_share * rho);
   const double most_hits = std::ceil(hits + phase.count_noise * upper_quantile(rule.failure));
-  require(most_hits <= 0x1p31, "hits with their noise", most_hits, "at most 2^31: raise the budget");
+  require(most_hits <= 0x1p31, "privacy.epsilon: method.hits with the noise for it", most_hits,
+          "at most 2^31: raise privacy.epsilon");
   phase.most_hits = static_cast<std::uint64_t>(most_hits);
   const ChargedTests charged = charge_tests(phase.most_hits + batch - 1, rule.test_share * rho, rule.failure);
   phase.tests = charged.tests;
@@ -120,7 +123,9 @@ double guarded_rho(double epsilon, double delta, double failure) {
   require_probability("failure probability", failure);
   if (swapped_delta(0, epsilon, 3 * failure) >= delta)
     throw PrivacyError(
-        fmt::format("failures of {} cost all of delta = {} at epsilon = {}", failure, delta, epsilon));
+        fmt::format("privacy.delta = {} at privacy.epsilon = {}: guarded steps, which fail with probability {}, "
+                    "need one above {:.3g}",
+                    delta, epsilon, 3 * failure, swapped_delta(0, epsilon, 3 * failure)));
   double low = -60, high = 20;  // of log rho
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;

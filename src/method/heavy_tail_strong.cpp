@@ -22,8 +22,11 @@ StrongSchedule plan_strong(std::uint64_t records, double radius, double convexit
   const auto phases =
       static_cast<unsigned>(std::ceil(std::log2(std::max(2.0, std::log2(std::max(2.0, radius / last_radius)))))) +
       1;
-  require(std::uint64_t{1} << phases <= records, "records", static_cast<double>(records),
-          "enough for every phase to have one");
+  if (std::uint64_t{1} << phases > records)
+    throw ConfigError(
+        fmt::format("method.strong_convexity = {} asks for {} rounds, each of twice the records of the last: "
+                    "data.train must have at least {} records, and has {}; 0 takes one round",
+                    convexity, phases, std::uint64_t{1} << phases, records));
   StrongSchedule plan;
   for (unsigned i = 0; i < phases; ++i) {
     const std::uint64_t share = (records << i) / ((std::uint64_t{1} << phases) - 1);

@@ -15,20 +15,18 @@
 #include "dpmpi/method/ball.hpp"
 #include "dpmpi/method/heavy_tail_advice.hpp"
 #include "dpmpi/method/heavy_tail_one_pass.hpp"
+#include "dpmpi/method/heavy_tail_options.hpp"
 #include "dpmpi/method/heavy_tail_printed.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/released_point.hpp"
 #include "dpmpi/objective/glm_losses.hpp"
 #include "dpmpi/objective/glm_steps.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "heavy_tail_range.hpp"
 
 namespace dpmpi {
 namespace {
 
 double real(std::uint64_t n) { return static_cast<double>(n); }
-
-// Of the sum of one batch, which no noise joins.
-Lattice lattice_of(double cap, std::uint64_t batch) { return {-std::ilogb(RelayPhase::quantum({cap}, batch))}; }
 
 class HtGlm final : public Method {
  public:
@@ -163,7 +161,7 @@ class HtGlm final : public Method {
   // The same for B = 1, to the last bit.
   void walk(RelayPhase& phase, const OnePassPhase& p) {
     const L2Bound cap{p.step * p.clip};
-    const Lattice lattice = lattice_of(cap.clip, 1);
+    const Lattice lattice = lattice_of_batch(cap.clip, 1);
     phase.walk(state_, [&](const Rows& record, std::span<double> state) {
       const auto x = state.first(query_.dim), total = state.last(query_.dim);
       for (std::size_t j = 0; j < x.size(); ++j) total[j] += x[j];
@@ -178,25 +176,27 @@ class HtGlm final : public Method {
     return StepMode::proximal;
   }
 
-  // Rounding of one step: docs/privacy.md.
-  std::function<double(double, double, std::uint64_t)> step_error(const Objective& objective, StepMode mode) const {
-    return [&objective, mode, reach = radius_ * (1 + 0x1p-20), errors = std::make_shared<ClampedSteps>(objective)](
-               double step, double clip, std::uint64_t batch) {
-      const double cap = step * clip, d = static_cast<double>(objective.dim());
-      return errors->error({mode, step}, reach, cap, lattice_of(cap, batch)) +
-             ((d / 2 + 8) * reach + 4 * cap) * 0x1p-53;
-    };
+  void check(const PublicFacts& facts) const {
+    Problems problems;
+    check_scalar_link(facts, "ht-glm", problems);
+    check_no_regulariser(facts, "ht-glm", problems);
+    check_batch(facts, batch_, problems);
+    if (problems.empty() && !has_steps(*facts.objective, steps_for(*facts.objective)))
+      problems.push_back(fmt::format(
+          "method.mode = {} needs a loss whose second derivative is bounded: it must be auto or proximal", mode_));
+    if (paper_ && facts.calibrated)
+      problems.emplace_back("method.paper_constants = true needs privacy.noise_multiplier, not privacy.epsilon");
+    if (paper_) check_printed_budget(facts, problems);
+    refuse(problems);
   }
 
   OnePassPlan plan(const PublicFacts& facts) const {
+    check(facts);
     const Objective& f = *facts.objective;
     const StepMode mode = steps_for(f);
-    OnePassRule rule{
-        .phases = static_cast<std::uint64_t>(phases_), .step_error = step_error(f, mode), .reach = radius_};
-    if (!has_steps(f, mode))
-      throw ConfigError("method.mode = explicit needs a loss whose second derivative is bounded: take proximal");
-    if (f.l2 > 0)
-      throw ConfigError("ht-glm has no regulariser: set objective.l2 = 0 (method.radius bounds the model)");
+    OnePassRule rule{.phases = static_cast<std::uint64_t>(phases_),
+                     .step_error = clamped_step_error(f, mode, radius_),
+                     .reach = radius_};
     const HeavyTailProblem problem{.records = real(facts.data.records),
                                    .dim = static_cast<double>(f.dim()),
                                    .diameter = 2 * radius_,
@@ -204,7 +204,7 @@ class HtGlm final : public Method {
                                    .change = change(facts.adjacency),
                                    .tail = {tail_.order, tail_.second, tail_.second, tail_.moment}};
     if (batch_ > 0) rule.batch = static_cast<std::uint64_t>(batch_);
-    if (paper_) return printed_plan(facts, problem, rule);
+    if (paper_) return printed_plan(problem, rule);
     OnePassPlan plan = plan_one_pass(problem, rule);
     if (batch_ > 0) return plan;
     // Larger batches would leave late phases without steps.
@@ -214,16 +214,12 @@ class HtGlm final : public Method {
     return plan_one_pass(problem, rule);
   }
 
-  OnePassPlan printed_plan(const PublicFacts& facts, const HeavyTailProblem& problem, OnePassRule rule) const {
-    if (facts.calibrated)
-      throw ConfigError("method.paper_constants needs privacy.noise_multiplier, not privacy.epsilon");
-    if (const double epsilon = gdp_epsilon(problem.mu, facts.delta); epsilon > 1)
-      throw ConfigError(fmt::format("method.paper_constants is for epsilon <= 1, and this is {:.4g}", epsilon));
+  OnePassPlan printed_plan(const HeavyTailProblem& problem, OnePassRule rule) const {
     const printed::OnePass p = printed::one_pass(problem);
     rule.step_fall = 16, rule.clip_growth = 2;
     if (phases_ == 0) rule.phases = 64;
     OnePassPlan plan{p.eta / 16, 2 * p.clip, one_pass_phases(problem, rule, p.eta / 16, 2 * p.clip), p.bound};
-    if (plan.phases.empty()) throw ConfigError("method.paper_constants: no phase of two steps, use more records");
+    if (plan.phases.empty()) refuse_no_phase(problem, rule);
     return plan;
   }
 

@@ -21,6 +21,7 @@
 #include "dpmpi/method/heavy_tail_strong.hpp"
 #include "dpmpi/method/released_point.hpp"
 #include "dpmpi/objective/glm_steps.hpp"
+#include "heavy_tail_range.hpp"
 
 namespace dpmpi {
 namespace {
@@ -48,7 +49,8 @@ class HtKnownLipschitz final : public Method {
         .add("phases", phases_,
              "phases; the last one takes all records that are left (at most log2 of the records)",
              Range::closed(1, 40))
-        .add("growth", shape_.growth, "factor by which the regulariser grows from phase to phase", Range{.low = 4})
+        .add("growth", shape_.growth, "factor by which the regulariser grows from phase to phase",
+             Range{4, 1e6, true, false})
         .add("lambda_scale", shape_.lambda_scale, "factor on the planned regularisers", Range::closed(1e-12, 1e12))
         .add("certificate", shape_.certificate, "largest gradient norm of a phase's result, in units of C / n_i",
              Range::open(0, 1))
@@ -66,11 +68,9 @@ class HtKnownLipschitz final : public Method {
   // A record is in one phase: all of them are one Gaussian event. Under replace_one declare() doubles the bound of
   // a part.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    if (!has_scalar_link(*facts.objective))
-      throw ConfigError(
-          "ht-known-lipschitz is for convex losses of one linear score: clamped slopes bound the Lipschitz "
-          "constant "
-          "of no other objective");
+    Problems problems;
+    check_scalar_link(facts, "ht-known-lipschitz", problems);
+    refuse(problems);
     schedule_ = schedule(facts);
     Disjoint parts;
     parts.seed = static_cast<std::uint64_t>(seed_);
@@ -205,9 +205,9 @@ class HtKnownLipschitz final : public Method {
         error > phase.tolerance / 2)
       throw ConfigError(
           fmt::format("method.certificate = {}: a gradient norm of {:.3g} cannot be certified, for rounding may be "
-                      "{:.3g}: raise "
-                      "method.certificate or method.smoothing",
-                      shape_.certificate, phase.tolerance, error));
+                      "{:.3g}: it must be at least {:.2g}, or method.smoothing = {} larger",
+                      shape_.certificate, phase.tolerance, error, 2 * error / phase.tolerance * shape_.certificate,
+                      smoothing_));
   }
 
   /// g = gradient of F at x_(i-1) + z; returns how far from exact it may be.

@@ -18,6 +18,7 @@
 #include "dpmpi/method/heavy_tail_strong.hpp"
 #include "dpmpi/method/proximal_descent.hpp"
 #include "dpmpi/objective/saddle.hpp"
+#include "heavy_tail_range.hpp"
 
 namespace dpmpi {
 namespace {
@@ -70,7 +71,6 @@ class HtLocalize final : public Method {
 
   // A record is in one fold, and every fold has the whole budget: all releases are one Gaussian event.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    require_gradients(*facts.objective, "ht-localize");
     schedule_ = schedule(facts);
     const Disjoint folds = folds_of(schedule_);
     return {{.name = "gradient",
@@ -158,11 +158,13 @@ class HtLocalize final : public Method {
   }
 
   Schedule schedule(const PublicFacts& facts) const {
+    Problems problems;
+    check_gradients(*facts.objective, "ht-localize", problems);
+    if (paper_constants_) check_printed_budget(facts, problems);
+    refuse(problems);
     const HeavyTailProblem problem = moments_.problem(facts);
     Schedule all;
     if (paper_constants_) {
-      if (facts.epsilon > 1)
-        throw ConfigError("method.paper_constants = true: the printed constants are for privacy.epsilon <= 1");
       append(all, printed::localization(problem, fail_prob_), problem.diameter, 2 * problem.tail.first);
       return all;
     }

@@ -17,6 +17,7 @@
 #include "dpmpi/method/released_point.hpp"
 #include "dpmpi/objective/record_gradients.hpp"
 #include "dpmpi/privacy/gdp.hpp"
+#include "heavy_tail_range.hpp"
 
 namespace dpmpi {
 namespace {
@@ -45,7 +46,11 @@ class HtSmooth final : public Method {
              Range::non_negative())
         .add("seed", seed_, "public seed of the shuffle that cuts the records into phases", Range::at_least(0));
   }
-  void validate(std::vector<std::string>& problems) const override { moments_.validate(problems); }
+  void validate(std::vector<std::string>& problems) const override {
+    moments_.validate(problems);
+    if (choices_.hits > 0 && choices_.hits < 1)
+      problems.push_back(fmt::format("method.hits = {}: it must be 0 or at least 1", choices_.hits));
+  }
 
   std::uint64_t steps(const PublicFacts& facts) const override { return plan(facts).phases.size(); }
 
@@ -141,17 +146,24 @@ class HtSmooth final : public Method {
     return {facts.data.features, facts.data.storage, facts.bias};
   }
   std::unique_ptr<RecordGradients> gradients(const PublicFacts& facts) const {
+    return record_gradients(*facts.objective, gradient_facts(facts), feature_bound_);
+  }
+  void check(const PublicFacts& facts) const {
     const Objective& f = *facts.objective;
-    if (f.scalar_loss() != nullptr)
-      throw ConfigError(
-          "this loss of one linear score has bounded smoothness for no unbounded record: take ht-glm");
-    if (f.l2 > 0)
-      throw ConfigError("ht-smooth has no regulariser: set objective.l2 = 0 (method.radius bounds the model)");
-    try {
-      return record_gradients(f, gradient_facts(facts), feature_bound_);
-    } catch (const ConfigError& e) {
-      throw ConfigError(fmt::format("{}; clipped-gd and ht-localize need no smoothness", e.what()));
-    }
+    Problems problems;
+    if (!has_record_gradients(f))
+      problems.push_back(fmt::format(
+          "objective.name: ht-smooth needs a loss that its code makes smooth for every record that could exist: it "
+          "must be mean or softmax; {}",
+          f.scalar_loss() != nullptr ? "for losses of one linear score take ht-glm"
+                                     : "clipped-gd and ht-localize need no smoothness"));
+    if (f.linear_softmax() && feature_bound_ == 0)
+      problems.emplace_back(
+          "method.feature_bound = 0: softmax is smooth only for records of bounded norm, it must be above 0, a "
+          "public bound on the norm; clipped-gd and ht-localize need none");
+    check_no_regulariser(facts, "ht-smooth", problems);
+    check_batch(facts, batch_, problems);
+    refuse(problems);
   }
 
   static GuardRule guard_rule(const PublicFacts& facts) {
@@ -166,6 +178,7 @@ class HtSmooth final : public Method {
   }
 
   SmoothPlan plan(const PublicFacts& facts) const {
+    check(facts);
     HeavyTailProblem problem = moments_.problem(facts);
     problem.diameter *= 2;  // a ball's
     const OnePassRule rule{.phases = static_cast<std::uint64_t>(phases_),

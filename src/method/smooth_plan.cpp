@@ -34,8 +34,7 @@ OnePassPlan schedule(const HeavyTailProblem& problem, OnePassRule rule, const Sm
   if (choices.clip > 0) plan.clip = choices.clip;
   plan.phases = one_pass_phases(problem, rule, plan.eta, plan.clip);
   if (plan.phases.empty())
-    throw ConfigError(fmt::format(
-        "step size {} and clip {} leave no phase of two steps whose noise is above rounding", plan.eta, plan.clip));
+    refuse_no_phase(problem, rule, fmt::format("method.rate = {} and method.clip = {}", plan.eta, plan.clip));
   plan.bound = one_pass_bound(problem, rule, plan.phases.size(), plan.eta, plan.clip);
   return plan;
 }

@@ -130,22 +130,19 @@ void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulato
   };
   // Batches of a pass are few rows of each block, too few for the sweeps to fetch them for one another.
   for (const std::uint32_t i : rows.index.first(std::min(rows.size(), fetched_at_once))) prefetch(rows.records, i);
+  tile_sum_.resize(sum.wide() == nullptr ? sum.dim() : 0);
+  std::int64_t* const to = sum.wide() != nullptr ? sum.wide() : tile_sum_.data();
   TileOf margin;
-  Tile tile = tile_at(0);
+  Tile tile = tile_at(0), next = tile_at(at_once);
+  sweeps_->begin(rows.records, tile, next, margin);
   for (std::size_t first = 0; first < rows.size(); first += at_once) {
-    const Tile next = tile_at(first + at_once);
-    sweeps_->load(rows.records, tile, next);
-    sweeps_->margins(margin);
     const LatticeFactors factors = coefficients(rows.records, tile, margin);
+    const Tile after = tile_at(first + 2 * at_once);
     sum.begin(tile.count);
-    if (sum.wide() != nullptr) {
-      sweeps_->accumulate(factors, sum.wide());
-    } else {
-      tile_sum_.assign(sum.dim(), 0);
-      sweeps_->accumulate(factors, tile_sum_.data());
-      for (std::size_t j = 0; j < sum.dim(); ++j) sum.hot()[j] += static_cast<std::int32_t>(tile_sum_[j]);
-    }
-    tile = next;
+    std::ranges::fill(tile_sum_, 0);
+    next.count > 0 ? sweeps_->advance(factors, to, next, after, margin) : sweeps_->end(factors, to);
+    for (std::size_t j = 0; j < tile_sum_.size(); ++j) sum.hot()[j] += static_cast<std::int32_t>(tile_sum_[j]);
+    tile = next, next = after;
   }
 }
 
@@ -153,12 +150,11 @@ void ClampedSteps::walk(const Rows& row, const StepRule& rule, const L2Bound& bo
                         std::span<double> x) const {
   check(rule);
   verify(row.size() == 1 && x.size() == objective_.dim(), "one record and a point of its dimension");
-  const Tile tile = Tile::of(row, 0);
-  sweeps_->load(row.records, tile, Tile{});
+  const std::size_t i = row.index[0];
   TileOf margin = {};
-  margin[0] = sweeps_->margin(x);
+  margin[0] = RowSweeps::margin(row.records, i, x);
   const Coefficients coefficients{phi_, rule, bound.clip, lattice};
-  sweeps_->subtract(coefficients(row.records, tile, margin), lattice.quantum(), x);
+  RowSweeps::subtract(row.records, i, coefficients(row.records, Tile::of(row, 0), margin), lattice.quantum(), x);
 }
 
 // With u = 2^-53, R = radius and a record's computed squared norm w >= |a|^2: the margin is a chain of at most d +

@@ -102,10 +102,14 @@ class OfSoftmax final : public RecordGradients {
 
 }  // namespace
 
+bool has_record_gradients(const Objective& objective) {
+  return dynamic_cast<const Mean*>(&objective) != nullptr || objective.linear_softmax();
+}
+
 std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, const ObjectiveFacts& facts,
                                                   double feature_bound) {
   if (dynamic_cast<const Mean*>(&objective) != nullptr) return std::make_unique<OfMean>(objective.dim());
-  if (!objective.linear_softmax())
+  if (!has_record_gradients(objective))
     throw ConfigError(
         "the smoothness of this objective is not a property of its code for every record that could exist: use "
         "mean "

@@ -22,13 +22,18 @@ using Integers = std::uint64_t __attribute__((vector_size(64)));  // unsigned: t
 constexpr double shifter = 0x1.8p52;
 constexpr auto shifter_bits = std::bit_cast<std::uint64_t>(shifter);
 
+// g++ 12 takes the generic forms apart, into four times as many instructions.
 inline Eight widen(const float* from) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Eight>(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(from)));
+#else
   Eight to;
   load(from, to);
   return to;
+#endif
 }
 inline Eight widen(const std::uint8_t* from) {
-#if defined(__AVX512F__)  // g++ 12 takes the generic form apart
+#if defined(__AVX512F__)
   const __m256i words = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)));
   return reinterpret_cast<Eight>(_mm512_maskz_cvtepi32_pd(0xff, words));
 #else
@@ -67,23 +72,7 @@ RowPointers<std::uint8_t> byte_rows(const Records& records, const Tile& tile) {
   return row;
 }
 
-/// Rows are padded with zeros to 16, the point to as many.
-template <class T>
-void tile_dots(const RowPointers<T>& row, const double* x, std::size_t features, ReadAhead& ahead, double* out) {
-  Eight sum[tile_rows] = {}, at;
-  for (std::size_t j = 0; j < features; j += 2 * lanes) {
-    ahead.step();
-#pragma GCC unroll 2
-    for (std::size_t half = 0; half < 2 * lanes; half += lanes) {
-      load(x + j + half, at);
-#pragma GCC unroll 8
-      for (std::size_t r = 0; r < tile_rows; ++r) sum[r] += widen(row[r] + j + half) * at;
-    }
-  }
-  for (std::size_t r = 0; r < tile_rows; ++r) out[r] = total(sum[r]);
-}
-
-/// The same for one row and a point that is not padded.
+/// <x, row> for a point that is not padded, with the bits of a sweep over tiles.
 template <class T>
 double row_dot(const T* row, std::span<const double> x, std::size_t features) {
   Eight sum = {}, at;
@@ -111,23 +100,55 @@ inline Integers with_multiples(Integers to, const RowPointers<T>& row, const Eig
   return to + (sum << shift);
 }
 
+/// What one sweep goes over, at the same time: rows whose multiples are added, rows whose dot products are taken,
+/// and rows that are fetched for the next sweep.
 template <class T>
-void tile_multiples(const RowPointers<T>& row, const LatticeFactors& factors, std::size_t features,
-                    ReadAhead& ahead, std::int64_t* to) {
-  Eight factor[tile_rows];
+struct Tiles {
+  RowPointers<T> row, next, after;
+  std::size_t features, stride;  ///< rows are padded with zeros to stride, a multiple of 2 * lanes
+};
+
+// Memory delivers at an even pace if each row is fetched shortly before it is used, eight streams at once that the
+// processor fetches ahead of, too. Less than this shows memory's latency; more does not stay in the first level.
+constexpr std::size_t fetch_distance = 512;  // bytes
+
+/// Either part may be left out. x is padded like rows.
+template <bool adds, bool dots, class T>
+void sweep(const Tiles<T>& rows, const LatticeFactors& factors, std::int64_t* to, const double* x, double* out) {
+  Eight factor[tile_rows], dot[tile_rows] = {}, at;
   for (std::size_t r = 0; r < tile_rows; ++r) factor[r] = Eight{} + factors.raw[r];
-  std::size_t j = 0;
-  Integers sum;
-  for (; j + lanes <= features; j += lanes) {
-    if (j % (2 * lanes) == 0) ahead.step();
+  const auto add_dots = [&](std::size_t j) {
+    load(x + j, at);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < tile_rows; ++r) dot[r] += widen(rows.next[r] + j) * at;
+  };
+  const auto add_multiples = [&](std::size_t j) {
+    Integers sum;
     std::memcpy(&sum, to + j, sizeof sum);
-    sum = with_multiples(sum, row, factor, j, factors.shift);
+    sum = with_multiples(sum, rows.row, factor, j, factors.shift);
     std::memcpy(to + j, &sum, sizeof sum);
-  }
-  for (; j < features; ++j)
-    for (std::size_t r = 0; r < tile_rows; ++r)
-      to[j] += multiple(factors.raw[r], widen_one(row[r][j]), factors.shift);
-  ahead.rest();
+  };
+  const auto columns = [&](std::size_t begin, std::size_t end, const RowPointers<T>& ahead, std::size_t offset) {
+    for (std::size_t j = begin; j < end; j += lanes) {
+      if (dots && j % (cache_line / sizeof(T)) == 0)
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < tile_rows; ++r) __builtin_prefetch(ahead[r] + (j + offset), 0, 3);
+      if (dots) add_dots(j);
+      if (adds) add_multiples(j);
+    }
+  };
+  const std::size_t whole = rows.features / lanes * lanes,
+                    ahead = std::min(fetch_distance / sizeof(T), rows.stride);
+  const std::size_t turn = std::min(whole, rows.stride - ahead);  // from here on the rows after are fetched
+  columns(0, turn, rows.next, ahead);
+  columns(turn, whole, rows.after, ahead - rows.stride);
+  if (dots && whole < rows.features) add_dots(whole);
+  if (dots)
+    for (std::size_t r = 0; r < tile_rows; ++r) out[r] = total(dot[r]);
+  if (adds)
+    for (std::size_t j = whole; j < rows.features; ++j)
+      for (std::size_t r = 0; r < tile_rows; ++r)
+        to[j] += multiple(factors.raw[r], widen_one(rows.row[r][j]), factors.shift);
 }
 
 /// A sparse record's entries.
@@ -166,38 +187,67 @@ void RowSweeps::set_point(std::span<const double> x) {
   std::copy(x.begin(), x.end(), point_.begin());
 }
 
-void RowSweeps::load(const Records& records, const Tile& tile, const Tile& next) {
-  records_ = &records;
-  tile_ = tile;
-  if (next.count == 0 || records.storage == Storage::sparse_f32) return ahead_.rest();
-  std::array<const void*, tile_rows> wanted;
-  const bool floats = records.storage == Storage::dense_f32;
-  for (std::size_t r = 0; r < tile_rows; ++r)
-    wanted[r] = floats ? static_cast<const void*>(records.row_f32(next.row[r])) : records.row_u8(next.row[r]);
-  ahead_.aim(wanted, records.stride * (floats ? sizeof(float) : 1));
-}
-
-void RowSweeps::margins(double* margin) {
+// One sweep over the tile at hand (for its multiples), `next` (for its margins) and `after` (to fetch it), of which
+// none has to be.
+void RowSweeps::sweep(const Tile& next, const Tile& after, const LatticeFactors* factors, std::int64_t* to,
+                      double* margin) {
   const Records& r = *records_;
+  const auto dense = [&]<class T>(RowPointers<T> row, const RowPointers<T>& of_next,
+                                  const RowPointers<T>& of_after) {
+    const Tiles<T> rows{row, of_next, of_after, r.features, r.stride};
+    if (factors == nullptr) return dpmpi::sweep<false, true>(rows, {}, to, point_.data(), margin);
+    if (margin == nullptr) return dpmpi::sweep<true, false>(rows, *factors, to, point_.data(), margin);
+    dpmpi::sweep<true, true>(rows, *factors, to, point_.data(), margin);
+  };
+  const Tile& fetched = after.count > 0 ? after : next;
   switch (r.storage) {
-    case Storage::dense_f32:
-      tile_dots(float_rows(r, tile_), point_.data(), r.features, ahead_, margin);
+    case Storage::dense_f32: {
+      auto row = float_rows(r, tile_);
+      zeros_.resize(r.stride, 0.0F);
+      for (std::size_t i = 0; i < tile_rows; ++i)
+        if (factors != nullptr && factors->raw[i] == 0) row[i] = zeros_.data();  // 0 times a NaN is a NaN
+      dense(row, float_rows(r, next), float_rows(r, fetched));
       break;
+    }
     case Storage::dense_u8:
-      tile_dots(byte_rows(r, tile_), point_.data(), r.features, ahead_, margin);
+      dense(byte_rows(r, tile_), byte_rows(r, next), byte_rows(r, fetched));
       break;
     case Storage::sparse_f32:
-      for (std::size_t i = 0; i < tile_rows; ++i) margin[i] = sparse_dot(entries(r, tile_.row[i]), point_.data());
+      if (factors != nullptr) add_sparse(*factors, to);
+      for (std::size_t i = 0; margin != nullptr && i < tile_rows; ++i)
+        margin[i] = sparse_dot(entries(r, next.row[i]), point_.data());
       break;
   }
+  for (std::size_t i = 0; r.bias != 0 && factors != nullptr && i < tile_rows; ++i)
+    to[r.features] += multiple(factors->bias[i], widen_one(r.bias), factors->shift);
+  tile_ = next;
   const double coefficient = r.bias != 0 ? point_[r.features] : 0.0;
-  for (std::size_t i = 0; i < tile_rows; ++i)
+  for (std::size_t i = 0; margin != nullptr && i < tile_rows; ++i)
     margin[i] = with_constant_column(r, tile_.row[i], margin[i], coefficient);
 }
 
-double RowSweeps::margin(std::span<const double> x) const {
-  const Records& r = *records_;
-  const std::size_t i = tile_.row[0];
+void RowSweeps::begin(const Records& records, const Tile& tile, const Tile& next, double* margin) {
+  records_ = &records;
+  sweep(tile, next, nullptr, nullptr, margin);
+}
+
+void RowSweeps::advance(const LatticeFactors& factors, std::int64_t* to, const Tile& next, const Tile& after,
+                        double* margin) {
+  sweep(next, after, &factors, to, margin);
+}
+
+void RowSweeps::end(const LatticeFactors& factors, std::int64_t* to) { sweep(tile_, {}, &factors, to, nullptr); }
+
+void RowSweeps::add_sparse(const LatticeFactors& factors, std::int64_t* to) const {
+  for (std::size_t i = 0; i < tile_rows; ++i) {
+    if (factors.raw[i] == 0) continue;
+    const Entries row = entries(*records_, tile_.row[i]);
+    for (std::size_t e = 0; e < row.count; ++e)
+      to[row.column[e]] += multiple(factors.raw[i], widen_one(row.value[e]), factors.shift);
+  }
+}
+
+double RowSweeps::margin(const Records& r, std::size_t i, std::span<const double> x) {
   double raw = 0;
   switch (r.storage) {
     case Storage::dense_f32:
@@ -213,37 +263,8 @@ double RowSweeps::margin(std::span<const double> x) const {
   return with_constant_column(r, i, raw, r.bias != 0 ? x[r.features] : 0.0);
 }
 
-void RowSweeps::accumulate(const LatticeFactors& factors, std::int64_t* to) {
-  const Records& r = *records_;
-  switch (r.storage) {
-    case Storage::dense_f32: {
-      auto row = float_rows(r, tile_);
-      zeros_.resize(r.stride, 0.0F);
-      for (std::size_t i = 0; i < tile_rows; ++i)
-        if (factors.raw[i] == 0) row[i] = zeros_.data();  // 0 times a NaN is a NaN
-      tile_multiples(row, factors, r.features, ahead_, to);
-      break;
-    }
-    case Storage::dense_u8:
-      tile_multiples(byte_rows(r, tile_), factors, r.features, ahead_, to);
-      break;
-    case Storage::sparse_f32:
-      for (std::size_t i = 0; i < tile_rows; ++i) {
-        if (factors.raw[i] == 0) continue;
-        const Entries row = entries(r, tile_.row[i]);
-        for (std::size_t e = 0; e < row.count; ++e)
-          to[row.column[e]] += multiple(factors.raw[i], widen_one(row.value[e]), factors.shift);
-      }
-      break;
-  }
-  if (r.bias == 0) return;
-  for (std::size_t i = 0; i < tile_rows; ++i)
-    to[r.features] += multiple(factors.bias[i], widen_one(r.bias), factors.shift);
-}
-
-void RowSweeps::subtract(const LatticeFactors& factors, double quantum, std::span<double> x) const {
-  const Records& r = *records_;
-  const std::size_t i = tile_.row[0];
+void RowSweeps::subtract(const Records& r, std::size_t i, const LatticeFactors& factors, double quantum,
+                         std::span<double> x) {
   const auto move = [&](std::size_t j, double factor, double feature) {
     x[j] = x[j] - quantum * static_cast<double>(multiple(factor, feature, factors.shift));
   };

@@ -6,12 +6,12 @@
 // tile. Compiled with -ffp-contract=fast.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "dpmpi/core/aligned.hpp"
 #include "dpmpi/objective/glm_kernels.hpp"
-#include "read_ahead.hpp"
 
 namespace dpmpi {
 
@@ -28,26 +28,32 @@ class RowSweeps {
   /// x: features, then the coefficient of the constant column, if there is one. Allocates only at the first call.
   void set_point(std::span<const double> x);
 
-  /// Makes `tile` the one at hand; the sweeps over it will fetch the rows of `next` (if any) into the cache.
-  void load(const Records& records, const Tile& tile, const Tile& next);
+  // A pass over tiles: begin(), advance() for each further tile, end(). Each reads a tile's rows from memory once,
+  // and fetches those that come next (if any: count 0 is none) into the cache.
 
-  /// margin[r] = <x, (features, bias) of row r>, for the point that was set. Not finite if a feature is not.
-  void margins(double* margin);
+  /// Makes `tile` the one at hand. margin[r] = <x, (features, bias) of row r>, for the point that was set. Not
+  /// finite if a feature is not.
+  void begin(const Records& records, const Tile& tile, const Tile& next, double* margin);
+  /// to[j] += the multiples of all rows of the tile at hand, dim entries; then `next` is at hand, with its margins.
+  void advance(const LatticeFactors& factors, std::int64_t* to, const Tile& next, const Tile& after,
+               double* margin);
+  /// The same for the last tile.
+  void end(const LatticeFactors& factors, std::int64_t* to);
 
-  /// to[j] += the multiples of all rows, dim entries.
-  void accumulate(const LatticeFactors& factors, std::int64_t* to);
-
-  // One row, the first of the tile, with the same bits.
-  double margin(std::span<const double> x) const;
-  /// x[j] -= quantum * multiple.
-  void subtract(const LatticeFactors& factors, double quantum, std::span<double> x) const;
+  // Record i by itself, with the same bits.
+  static double margin(const Records& records, std::size_t i, std::span<const double> x);
+  /// x[j] -= quantum * multiple; the factors are those of row 0 of a tile.
+  static void subtract(const Records& records, std::size_t i, const LatticeFactors& factors, double quantum,
+                       std::span<double> x);
 
  private:
+  void sweep(const Tile& next, const Tile& after, const LatticeFactors* factors, std::int64_t* to, double* margin);
+  void add_sparse(const LatticeFactors& factors, std::int64_t* to) const;
+
   AlignedVector<double> point_;
   AlignedVector<float> zeros_;
   const Records* records_ = nullptr;
   Tile tile_;
-  ReadAhead ahead_;
 };
 
 }  // namespace dpmpi

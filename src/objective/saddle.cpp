@@ -20,13 +20,23 @@ void SaddleObjective::directional_differences(double, std::span<const float>, st
 NumericSlack SaddleObjective::gradient_slack() const { refuse(); }
 NumericSlack SaddleObjective::difference_slack() const { refuse(); }
 
-void require_gradients(const Objective& objective, const char* method) {
+void check_gradients(const Objective& objective, const char* method, std::vector<std::string>& problems) {
   if (objective.has_gradients()) return;
   if (dynamic_cast<const SaddleObjective*>(&objective))
-    throw ConfigError(fmt::format(
-        "this objective is a min-max problem, which {} does not solve; use dp-sgda or private-diff", method));
-  throw ConfigError(
-      fmt::format("this objective has no gradients, which {} needs; use a zeroth-order method", method));
+    problems.push_back(fmt::format(
+        "objective.name is a min-max problem, which method.name = {} does not solve: take dp-sgda or private-diff",
+        method));
+  else
+    problems.push_back(
+        fmt::format("objective.name has no gradients, which method.name = {} needs: take zo-hidden, zo-naive or "
+                    "zo-o2nc",
+                    method));
+}
+
+void require_gradients(const Objective& objective, const char* method) {
+  std::vector<std::string> problems;
+  check_gradients(objective, method, problems);
+  if (!problems.empty()) throw ConfigError(problems.front());
 }
 
 }  // namespace dpmpi

@@ -225,9 +225,10 @@ void declare_relay(Query& query, double change) {
   query.eta = query.rounding = std::sqrt(static_cast<double>(query.dim)) * query.lattice.quantum() / clip;
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
-        "query {}: vectors of coordinates up to {} cannot be rounded finely enough for a sensitivity of {:.3g} and "
-        "its noise: fewer phases, or a smaller range",
-        query.name, query.relay->range, clip));
+        "query {}: vectors of coordinates up to {:.3g} with noise of deviation {:.3g} do not fit integers that are "
+        "fine enough for a sensitivity of {:.3g}: lower method.radius, method.phases or privacy.noise_multiplier = "
+        "{:.3g}",
+        query.name, query.relay->range, std_guess, clip, query.noise_multiplier));
 }
 
 Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacency, std::uint64_t records) {
@@ -247,7 +248,9 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
   try {
     spec.relay ? declare_relay(query, change) : declare_sum(query, change);
   } catch (const ConfigError& error) {  // a lattice does not know whose it is
-    throw ConfigError(fmt::format("query {}: {}", query.name, error.what()));
+    throw ConfigError(fmt::format("query {}, by {} and privacy.noise_multiplier = {:.3g}: {}", query.name,
+                                  spec.relay ? "method.radius" : "method.clip", query.noise_multiplier,
+                                  error.what()));
   }
   if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
       query.is_private())

@@ -46,6 +46,13 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row("method", fmt::format("{}, {} steps", config.method_name, plan.steps));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
+    if (query.relay) {  // of a vector as a whole, not of a sum over records
+      const Query first = query.at(0), last = query.at(query.steps - 1);
+      row("", fmt::format("results of phases, first to last: sensitivity {:.4g} to {:.4g},", first.sensitivity,
+                          last.sensitivity));
+      row("", fmt::format("noise std {:.4g} to {:.4g} per coordinate", first.noise_std, last.noise_std));
+      continue;
+    }
     if (query.smallest_scale < 1)
       row("", fmt::format("clips from {:.6g} on, sensitivity and noise in proportion; of the largest:",
                           query.bound.clip * query.smallest_scale));

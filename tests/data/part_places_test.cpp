@@ -154,6 +154,12 @@ TEST(Disjoint, CountsReleasesAndSlots) {
   EXPECT_EQ(largest_batch(rule, 100), 10u);
   EXPECT_NEAR(expected_batch(rule, 100), (3 * 10 + 5 + 2 * 2) / 6.0, 1e-12);
   EXPECT_EQ(describe(rule), "disjoint parts of 10 (3 times), 5, 2 (2 times) records");
+  Disjoint folds;
+  for (const std::uint64_t size : {20, 10, 5}) folds.parts.insert(folds.parts.end(), 27, {size, 64});
+  EXPECT_EQ(describe(folds), "disjoint parts of 27 x 20 (64 times), 27 x 10 (64 times), 27 x 5 (64 times) records");
+  Disjoint halves;
+  for (std::uint64_t size = 1 << 10; size > 0; size /= 2) halves.parts.push_back({size, 1});
+  EXPECT_EQ(describe(halves), "disjoint parts of 1024, 512, 256, 128, ..., 1 records");
 }
 
 }  // namespace

@@ -12,12 +12,13 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/method/heavy_tail_output.hpp"
-#include "method/trial.hpp"
+#include "method/phase_trial.hpp"
 #include "objective/vector_objective.hpp"
 
 namespace dpmpi {
 namespace {
 
+using testing::released;
 using testing::Trial;
 using Options = std::map<std::string, std::string>;
 using Rows_ = std::vector<std::vector<float>>;
@@ -47,13 +48,6 @@ Data heavy(std::uint64_t key, std::size_t n, std::size_t d, bool signs) {
   return data;
 }
 
-std::vector<double> point(const Trial& trial) {
-  const auto bytes = trial.method->replicated();
-  std::vector<double> x(bytes.size() / sizeof(double));
-  std::copy(bytes.begin(), bytes.end(), std::as_writable_bytes(std::span(x)).begin());
-  return x;
-}
-
 double apart(const std::vector<double>& x, const std::vector<double>& y) {
   double square = 0;
   for (std::size_t j = 0; j < x.size(); ++j) square += (x[j] - y[j]) * (x[j] - y[j]);
@@ -77,7 +71,7 @@ TEST(HtKnownLipschitz, NeighboursStayWithinTheSensitivity) {
       Trial trial("ht-known-lipschitz", options, 0.5, loss(name, 2), test::dense_shard(of.rows, of.labels));
       trial.run();
       bound = trial.queries[0].parts[0].sensitivity;
-      return point(trial);
+      return released(trial);
     };
     const auto before = minimiser(data);
     for (std::uint64_t pair = 0; pair < 20; ++pair) {
@@ -106,7 +100,7 @@ TEST(HtKnownLipschitz, AnAdversarialPairReachesTheSensitivity) {
       trial.run();
       bound = trial.queries[0].parts[0].sensitivity;
       whole = (adjacency == Adjacency::replace_one ? 2 : 1) / (trial.derived("lambda_1") * 20);
-      return point(trial);
+      return released(trial);
     };
     const auto before = minimiser();
     if (adjacency == Adjacency::replace_one)
@@ -135,7 +129,7 @@ TEST(HtKnownLipschitz, ResultsAreCertified) {
     Trial trial("ht-known-lipschitz", {{"phases", "1"}, {"clip", "2"}, {"radius", "1000"}}, 0.0,
                 loss(name, d, 0.01), test::dense_shard(data.rows, data.labels));
     trial.run();
-    const auto x = point(trial);
+    const auto x = released(trial);
     const double h = trial.derived("h_1"), C = 2, lambda = trial.derived("lambda_1"), tau = trial.derived("tau_1");
     EXPECT_NEAR(tau, 1e-3 * C / n, 1e-15);
     std::vector<long double> g(d, 0.0L);
@@ -205,7 +199,7 @@ TEST(HtKnownLipschitz, NoiseHasTheDistributionOfThePlan) {
   const double sigma = trial.derived("sigma_1");
   EXPECT_NEAR(sigma / (1.3 * (2 + 0.2) / (trial.derived("lambda_1") * 20)), 1, 1e-6);
   double mean = 0, square = 0, fourth = 0;
-  for (const double x : point(trial)) {
+  for (const double x : released(trial)) {
     const double z = x / sigma;
     mean += z / d, square += z * z / d, fourth += z * z * z * z / d;
   }
@@ -263,7 +257,7 @@ TEST(HtKnownLipschitz, KeepsNothingOfAPhaseButItsRelease) {
     first.run(stop);
     Archive saved;
     first.method->archive(saved);
-    const auto x = point(first);
+    const auto x = released(first);
     for (std::size_t j = 0; j < 2; ++j) EXPECT_EQ(first.iterate()[j], static_cast<float>(x[j]));
     EXPECT_LT(saved.bytes().size(), 200u) << "two points of two numbers and their names";
     Trial second = start();
@@ -302,10 +296,7 @@ TEST(HtKnownLipschitz, APhaseThatIsKilledRunsAgain) {
   set_fault_hook(nullptr);
   trial.method->archive(amid);
   EXPECT_EQ(before.bytes(), amid.bytes());
-  trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, trial.queries, 128, SecretKey::from_seed(1));
-  trial.curator->record_in(*trial.ledger);
-  trial.curator->resume_at(1);
-  trial.next = 1;
+  testing::begin_at(trial, 1, 1);
   trial.run();
   EXPECT_EQ(trial.iterate(), undisturbed);
   EXPECT_EQ(trial.ledger->events(), trial.queries[0].events(0, 3));

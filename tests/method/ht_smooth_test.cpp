@@ -17,12 +17,14 @@
 #include "dpmpi/core/laplace.hpp"
 #include "dpmpi/method/guarded_pass.hpp"
 #include "dpmpi/privacy/gdp.hpp"
-#include "method/trial.hpp"
+#include "method/phase_trial.hpp"
 
 namespace dpmpi {
 namespace {
 
 using testing::make_objective;
+using testing::released;
+using testing::set_record;
 using testing::Trial;
 using Options = std::map<std::string, std::string>;
 constexpr std::uint64_t n = 400;
@@ -47,13 +49,6 @@ Shard mean_shard(double size = 0.3, unsigned seed = 1) {
   return shard;
 }
 
-void set_record(Shard& shard, std::uint64_t index, const std::vector<float>& x) {
-  auto& block = shard.blocks[index / (n / blocks)];
-  const std::size_t i = index - block.first_index;
-  std::ranges::copy(x, block.records.f32.begin() + static_cast<std::ptrdiff_t>(i * block.records.stride));
-  test::update_norm(block.records, i);
-}
-
 Trial mean_trial(const Options& options, Shard shard, double z = 0.5, Adjacency adjacency = Adjacency::replace_one,
                  std::uint64_t key = 1) {
   return Trial("ht-smooth", options, z, make_objective("mean", {features, Storage::dense_f32, 0}), std::move(shard),
@@ -67,13 +62,6 @@ Trial softmax_trial(const Options& options, Shard shard, double z = 0.5,
 }
 Shard class_shard(unsigned seed = 1) {
   return testing::random_shard({Storage::dense_f32, n, features, 1, LabelKind::class_, 3}, blocks, 0, 1, seed);
-}
-
-std::vector<double> released(const Trial& t) {
-  const auto bytes = t.method->replicated();
-  std::vector<double> x(bytes.size() / sizeof(double));
-  std::memcpy(x.data(), bytes.data(), bytes.size());
-  return x;
 }
 
 /// What each phase released. (Trials of one method share a ledger's name, so neighbours run one after the other.)
@@ -390,17 +378,7 @@ TEST(HtSmooth, NoiseHasItsDeviationInEveryPhase) {
 TEST(HtSmooth, ResumesWithTheSameNoiseOnTheSameValues) {
   for (const char* batch : {"1", "4"}) {
     const Options options = with(guarded, {{"batch", batch}});
-    Trial whole = mean_trial(options, mean_shard(1.5));
-    whole.run(1);
-    Archive state;
-    whole.method->archive(state);
-    const std::string bytes = state.bytes();
-    whole.run();
-    Trial resumed = mean_trial(options, mean_shard(1.5));
-    resumed.begin_phase_again(bytes);
-    resumed.run();
-    EXPECT_EQ(released(resumed), released(whole));
-    EXPECT_EQ(resumed.ledger->events(), whole.ledger->events());
+    testing::expect_that_a_killed_phase_runs_again([&] { return mean_trial(options, mean_shard(1.5)); });
   }
 }
 

@@ -94,17 +94,6 @@ struct Trial {
     start_from(saved.bytes());
     if (next > 0) curator->resume_at(next);
   }
-  /// As a process that is started after another one was killed in the phase after the first: it has the bytes that
-  /// were saved before, and the ledger's lines.
-  void begin_phase_again(const std::string& saved) {
-    run(1);
-    curator->relay(queries[0], 1, [](RelayPhase&, std::span<double>) {});  // ends without a release
-    curator =
-        std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(1));
-    curator->record_in(*ledger);
-    curator->resume_at(1);
-    start_from(saved);
-  }
   void start_from(const std::string& saved) {
     plan();
     method->start(*objective, queries, steps);

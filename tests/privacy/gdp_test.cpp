@@ -125,6 +125,7 @@ TEST(GdpDelta, MeanOverSecretPositionsVectors) {
     for (int t = 1; t <= batches; ++t) sum += gdp_delta(mu * (batches - t) / batches, epsilon);
     expect_relative(sum / batches, delta, 2e-5, text(mu, epsilon));
   }
+  EXPECT_NEAR(gdp_mu(1, 1e-6) / vectors[1].mu, 0.85, 1e-4) << "of the noise that the first place needs";
 }
 
 // Log-uniform over mu 1e-6..50, epsilon 0..1e3 and delta 1e-300..0.99.

@@ -32,9 +32,10 @@ class ClipRule {
     double steps = 1, share = 1, noise_multiplier = 1;
     double mu() const;
   };
-  /// The release that chooses the clip; clip_share of the sum of the squared mu is its own. Throws ConfigError if
-  /// the objective has no norms.
-  QuerySpec query(const PublicFacts& facts, const Training& training) const;
+  /// Appends a problem if the rule needs norms that the objective does not have.
+  void check(const Objective& objective, std::vector<std::string>& problems) const;
+  /// The release that chooses the clip; clip_share of the sum of the squared mu is its own.
+  QuerySpec query(const Training& training) const;
   /// mu of both releases together.
   double total_mu(const Training& training) const;
   /// How many records are to be clipped at the first step: clip_records sqrt(d / rho), rho = mu^2 / 2, for the

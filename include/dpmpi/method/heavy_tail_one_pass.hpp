@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "dpmpi/method/heavy_tail_bounds.hpp"
+#include "dpmpi/objective/glm_steps.hpp"
 
 namespace dpmpi {
 
@@ -48,6 +50,18 @@ double one_pass_bound(const HeavyTailProblem& problem, const OnePassRule& rule, 
 /// The eta and C with the smallest bound, which is convex in their logarithms, for the phases that are left with
 /// them. Throws ConfigError if none is.
 OnePassPlan plan_one_pass(const HeavyTailProblem& problem, const OnePassRule& rule);
+
+/// Throws the ConfigError of a plan without phases. `steps`: where eta and C come from.
+[[noreturn]] void refuse_no_phase(const HeavyTailProblem& problem, const OnePassRule& rule,
+                                  std::string_view steps = "the guesses of the moments");
+
+/// Rounding of one clamped step of a linear model within a ball of `radius`, for OnePassRule: docs/privacy.md. The
+/// objective must stay.
+std::function<double(double step, double clip, std::uint64_t batch)> clamped_step_error(const Objective& objective,
+                                                                                        StepMode mode,
+                                                                                        double radius);
+/// Of the sum of the steps of one batch, which no noise joins.
+Lattice lattice_of_batch(double cap, std::uint64_t batch);
 
 /// Batches up to 1 / (2 smoothness eta) do not change the rate; `smoothness`: of the risk, not of single losses.
 std::uint64_t largest_batch(double eta, double smoothness);

@@ -29,6 +29,9 @@ class RecordGradients {
   virtual double gradient_error(double radius) const = 0;
 };
 
+/// Mean estimation and linear softmax: losses that their code makes smooth for every record.
+bool has_record_gradients(const Objective& objective);
+
 /// For mean estimation, and, if `feature_bound` > 0, for linear softmax: there records (bias column included) are
 /// shrunk to this norm. Throws ConfigError for other objectives and where the bound is missing.
 std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, const ObjectiveFacts& facts,

@@ -138,5 +138,7 @@ inline Kernel positives(SaddleObjective& objective) {
 /// For methods that follow gradients and only minimise. Throws ConfigError, with the methods to use instead, if the
 /// objective has none or is a min-max problem.
 void require_gradients(const Objective& objective, const char* method);
+/// The same as a problem to be reported with others.
+void check_gradients(const Objective& objective, const char* method, std::vector<std::string>& problems);
 
 }  // namespace dpmpi
