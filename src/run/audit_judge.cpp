@@ -1,0 +1,167 @@
+#include "dpmpi/run/audit_judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/audit_bounds.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Vector = std::vector<double>;
+using Features = std::function<Vector(const Transcript&)>;
+
+/// A normal law fitted to some vectors.
+class FittedNormal {
+ public:
+  FittedNormal(std::span<const Transcript> runs, const Features& features) {
+    for (const auto& run : runs) {
+      const Vector x = features(run);
+      mean_.resize(x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) mean_[i] += x[i] / static_cast<double>(runs.size());
+    }
+    const std::size_t d = mean_.size();
+    root_.assign(d * d, 0);
+    for (const auto& run : runs) {
+      const Vector x = features(run);
+      for (std::size_t i = 0; i < d; ++i)
+        for (std::size_t j = 0; j <= i; ++j)
+          root_[i * d + j] += (x[i] - mean_[i]) * (x[j] - mean_[j]) / static_cast<double>(runs.size());
+    }
+    factor();
+  }
+
+  double log_density(const Vector& x) const {
+    const std::size_t d = mean_.size();
+    Vector z(d);
+    double sum = 0;
+    for (std::size_t i = 0; i < d; ++i) {
+      z[i] = x[i] - mean_[i];
+      for (std::size_t j = 0; j < i; ++j) z[i] -= root_[i * d + j] * z[j];
+      z[i] /= root_[i * d + i];
+      sum -= z[i] * z[i] / 2 + std::log(root_[i * d + i]);
+    }
+    return sum;
+  }
+
+ private:
+  // Cholesky. A direction without variance, which a mechanism without enough noise has, keeps a little.
+  void factor() {
+    constexpr double least_share = 1e-6;
+    const std::size_t d = mean_.size();
+    double trace = 0;
+    for (std::size_t i = 0; i < d; ++i) trace += root_[i * d + i];
+    const double least = least_share * (trace > 0 ? trace / static_cast<double>(d) : 1);
+    for (std::size_t j = 0; j < d; ++j) {
+      double square = root_[j * d + j] + least;
+      for (std::size_t k = 0; k < j; ++k) square -= root_[j * d + k] * root_[j * d + k];
+      const double diagonal = root_[j * d + j] = std::sqrt(std::max(square, least / 2));
+      for (std::size_t i = j + 1; i < d; ++i) {
+        double sum = root_[i * d + j];
+        for (std::size_t k = 0; k < j; ++k) sum -= root_[i * d + k] * root_[j * d + k];
+        root_[i * d + j] = sum / diagonal;
+      }
+    }
+  }
+
+  Vector mean_, root_;  // root: the lower triangle of the covariance's root, d x d
+};
+
+/// One number of a run, larger where the second dataset is likelier.
+struct Test {
+  const char* name;
+  std::function<double(const Transcript&)> value;
+};
+
+Test learned(const char* name, std::span<const Transcript> first, std::span<const Transcript> second,
+             Features features) {
+  return {name, [a = FittedNormal(first, features), b = FittedNormal(second, features), features](const auto& run) {
+            const Vector x = features(run);
+            return b.log_density(x) - a.log_density(x);
+          }};
+}
+
+std::vector<Test> tests_of(std::span<const Transcript> first, std::span<const Transcript> second) {
+  const Features steps = [](const Transcript& run) {
+    Vector x(run.steps.begin(), run.steps.end());
+    x.push_back(run.releases);
+    return x;
+  };
+  const Features coordinates = [](const Transcript& run) {
+    return Vector(run.coordinates.begin(), run.coordinates.end());
+  };
+  return {{"likelihood ratio of the releases", [](const Transcript& run) { return run.likelihood; }},
+          {"the model", [](const Transcript& run) { return run.model; }},
+          learned("learned from the order of releases", first, second, steps),
+          learned("learned from the coordinates of a release", first, second, coordinates)};
+}
+
+Vector values(const Test& test, std::span<const Transcript> runs) {
+  Vector all;
+  for (const auto& run : runs) {
+    const double value = test.value(run);
+    all.push_back(std::isfinite(value) ? value : 0);
+  }
+  return all;
+}
+
+/// At this cut: members found at least, false alarms at most.
+std::pair<double, double> rates(const Cut& cut, std::span<const double> first, std::span<const double> second,
+                                double error) {
+  const auto tally = [&](std::span<const double> v) {
+    const auto hits = std::ranges::count_if(v, [&](double x) { return (x > cut.threshold) == cut.above; });
+    return Tally{static_cast<std::uint64_t>(hits), v.size()};
+  };
+  const auto& often = cut.in_second ? second : first;
+  const auto& rarely = cut.in_second ? first : second;
+  return {least_probability(tally(often), error / 2), most_probability(tally(rarely), error / 2)};
+}
+
+Cut widest_cut(std::span<const double> first, std::span<const double> second, double error) {
+  Vector places(first.begin(), first.end());
+  places.insert(places.end(), second.begin(), second.end());
+  std::ranges::sort(places);
+  Cut best;
+  double most = -2;
+  for (const double place : places)
+    for (const bool above : {true, false})
+      for (const bool in_second : {true, false}) {
+        const Cut cut{place, above, in_second};
+        const auto [found, alarms] = rates(cut, first, second, error);
+        if (found - alarms > most) best = cut, most = found - alarms;
+      }
+  return best;
+}
+
+}  // namespace
+
+Proof prove(std::span<const Transcript> first, std::span<const Transcript> second, double delta, double error) {
+  const std::size_t quarter = std::min(first.size(), second.size()) / 4;
+  verify(quarter >= 2, "runs to fit, to choose and to prove by");
+  const auto fit = [&](auto runs) { return runs.first(quarter); };
+  const auto choice = [&](auto runs) { return runs.subspan(quarter, quarter); };
+  const auto proof = [&](auto runs) { return runs.subspan(2 * quarter); };
+
+  const auto tests = tests_of(fit(first), fit(second));
+  const Test* best = nullptr;
+  Cut cut;
+  double most = -1;
+  for (const Test& test : tests) {
+    const Vector a = values(test, choice(first)), b = values(test, choice(second));
+    const Cut own = best_cut(a, b, delta, error / 2);
+    const Cut wide = widest_cut(a, b, error / 2);
+    const auto [found, alarms] = rates(wide, a, b, error / 2);
+    const double worth = least_epsilon(own, a, b, delta, error / 2) + std::max(0.0, found - alarms);
+    if (worth > most) best = &test, cut = own, most = worth;
+  }
+  const Vector a = values(*best, proof(first)), b = values(*best, proof(second));
+  const Cut wide = widest_cut(values(*best, choice(first)), values(*best, choice(second)), error / 2);
+  const auto [found, alarms] = rates(wide, a, b, error / 2);
+  return {best->name, least_epsilon(cut, a, b, delta, error / 2), found, alarms};
+}
+
+}  // namespace dpmpi
