@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include <boost/math/distributions/binomial.hpp>
@@ -21,6 +22,25 @@ Tally beyond(const Cut& cut, std::span<const double> values) {
   const auto above = std::count_if(values.begin(), values.end(), [&](double v) { return v > cut.threshold; });
   const std::uint64_t hits = static_cast<std::uint64_t>(above);
   return {cut.above ? hits : values.size() - hits, values.size()};
+}
+
+/// The cut between values that were seen, or a good many of them, for which `worth` is largest.
+template <class Worth>
+Cut largest(std::span<const double> first, std::span<const double> second, Worth&& worth) {
+  std::vector<double> places(first.begin(), first.end());
+  places.insert(places.end(), second.begin(), second.end());
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const std::size_t step = std::max<std::size_t>(1, (places.size() + most_cuts - 1) / most_cuts);
+  Cut best;
+  double most = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < places.size(); i += step)
+    for (const bool above : {true, false})
+      for (const bool in_second : {true, false}) {
+        const Cut cut{places[i], above, in_second};
+        if (const double value = worth(cut); value > most) best = cut, most = value;
+      }
+  return best;
 }
 
 /// What a budget of `extra` expected hits can add to P[X >= right] of a binomial X: runs that lack the fewest come
@@ -58,21 +78,20 @@ double least_epsilon(const Cut& cut, std::span<const double> first, std::span<co
 }
 
 Cut best_cut(std::span<const double> first, std::span<const double> second, double delta, double error) {
-  std::vector<double> places(first.begin(), first.end());
-  places.insert(places.end(), second.begin(), second.end());
-  std::sort(places.begin(), places.end());
-  places.erase(std::unique(places.begin(), places.end()), places.end());
-  const std::size_t step = std::max<std::size_t>(1, (places.size() + most_cuts - 1) / most_cuts);
-  Cut best;
-  double most = -1;
-  for (std::size_t i = 0; i < places.size(); i += step)
-    for (const bool above : {true, false})
-      for (const bool in_second : {true, false}) {
-        const Cut cut{places[i], above, in_second};
-        const double bound = least_epsilon(cut, first, second, delta, error);
-        if (bound > most) best = cut, most = bound;
-      }
-  return best;
+  return largest(first, second, [&](const Cut& cut) { return least_epsilon(cut, first, second, delta, error); });
+}
+
+std::pair<double, double> rates_at(const Cut& cut, std::span<const double> first, std::span<const double> second,
+                                   double error) {
+  const Tally a = beyond(cut, first), b = beyond(cut, second);
+  return {least_probability(cut.in_second ? b : a, error / 2), most_probability(cut.in_second ? a : b, error / 2)};
+}
+
+Cut widest_cut(std::span<const double> first, std::span<const double> second, double error) {
+  return largest(first, second, [&](const Cut& cut) {
+    const auto [found, alarms] = rates_at(cut, first, second, error);
+    return found - alarms;
+  });
 }
 
 double guessing_p_value(const Guesses& g, double epsilon, double delta) {

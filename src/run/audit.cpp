@@ -14,7 +14,6 @@
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
-#include "dpmpi/privacy/audit_bounds.hpp"
 #include "dpmpi/run/audit_records.hpp"
 #include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/progress.hpp"
@@ -99,7 +98,7 @@ Auditor::Auditor(const Communicator& world, const std::string& path, const std::
       overrides_(overrides),
       quiet_(quiet),
       config_(path, overrides),
-      groups_(world, static_cast<int>(std::min<std::int64_t>(config_.audit.ranks, world.size() + 1))) {
+      groups_(world, config_.audit.ranks) {
   if (!config_.method->is_private())
     throw ConfigError(
         fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config_.method_name));
@@ -120,6 +119,7 @@ Auditor::Auditor(const Communicator& world, const std::string& path, const std::
                 },
                 objective_.get(),
                 facts_,
+                plan_.promise.noise_multiplier,
                 plan_.queries,
                 plan_.steps,
                 config_.privacy.trust == "root"};
@@ -165,9 +165,8 @@ std::vector<double> Auditor::distances_between(const Records& candidates) {
     const Shard shard = dataset(place_, std::span(&row, 1), false);
     play(groups_.own, mechanism_, shard,
          PublicStream(static_cast<std::uint64_t>(config_.audit.seed), "choice").word(i), start_, observer);
-    for (std::size_t j = 0; j <= count; ++j) own.push_back(observer.distance(i, j));
+    for (std::size_t j = 0; groups_.own.is_root() && j <= count; ++j) own.push_back(observer.distance(i, j));
   }
-  if (groups_.idle() || !groups_.own.is_root()) own.clear();
   const auto parts = world_.gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(double)});
   std::vector<double> all(count * (count + 1));
   std::vector<const std::string*> by_group;
@@ -313,18 +312,7 @@ GameResult Auditor::one_run(const Pair& pair) {
   result.canaries = count;
   if (!world_.is_root()) return result;
 
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return evidence[i]; });
-  constexpr std::size_t shares[] = {1, 2, 4,
-                                    8};  // which serves best is not known before: each has a part of the error
-  for (const std::size_t share : shares) {
-    const std::size_t each = count / share / 2;
-    Guesses guesses{count, 2 * each, 0};
-    for (std::size_t i = 0; i < each; ++i)
-      guesses.right += (second[order[i]] ? 1U : 0U) + (second[order[count - 1 - i]] ? 0U : 1U);
-    result.bound = std::max(result.bound, least_epsilon(guesses, plan_.delta(), error_ / std::size(shares)));
-  }
+  result.bound = prove_by_guessing(evidence, second, plan_.delta(), error_);
   judge(result);
   return result;
 }

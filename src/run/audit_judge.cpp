@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <utility>
+#include <numeric>
 #include <vector>
 
 #include "dpmpi/core/errors.hpp"
@@ -109,34 +109,6 @@ Vector values(const Test& test, std::span<const Transcript> runs) {
   return all;
 }
 
-/// At this cut: members found at least, false alarms at most.
-std::pair<double, double> rates(const Cut& cut, std::span<const double> first, std::span<const double> second,
-                                double error) {
-  const auto tally = [&](std::span<const double> v) {
-    const auto hits = std::ranges::count_if(v, [&](double x) { return (x > cut.threshold) == cut.above; });
-    return Tally{static_cast<std::uint64_t>(hits), v.size()};
-  };
-  const auto& often = cut.in_second ? second : first;
-  const auto& rarely = cut.in_second ? first : second;
-  return {least_probability(tally(often), error / 2), most_probability(tally(rarely), error / 2)};
-}
-
-Cut widest_cut(std::span<const double> first, std::span<const double> second, double error) {
-  Vector places(first.begin(), first.end());
-  places.insert(places.end(), second.begin(), second.end());
-  std::ranges::sort(places);
-  Cut best;
-  double most = -2;
-  for (const double place : places)
-    for (const bool above : {true, false})
-      for (const bool in_second : {true, false}) {
-        const Cut cut{place, above, in_second};
-        const auto [found, alarms] = rates(cut, first, second, error);
-        if (found - alarms > most) best = cut, most = found - alarms;
-      }
-  return best;
-}
-
 }  // namespace
 
 Proof prove(std::span<const Transcript> first, std::span<const Transcript> second, double delta, double error) {
@@ -154,14 +126,32 @@ Proof prove(std::span<const Transcript> first, std::span<const Transcript> secon
     const Vector a = values(test, choice(first)), b = values(test, choice(second));
     const Cut own = best_cut(a, b, delta, error / 2);
     const Cut wide = widest_cut(a, b, error / 2);
-    const auto [found, alarms] = rates(wide, a, b, error / 2);
+    const auto [found, alarms] = rates_at(wide, a, b, error / 2);
     const double worth = least_epsilon(own, a, b, delta, error / 2) + std::max(0.0, found - alarms);
     if (worth > most) best = &test, cut = own, most = worth;
   }
   const Vector a = values(*best, proof(first)), b = values(*best, proof(second));
   const Cut wide = widest_cut(values(*best, choice(first)), values(*best, choice(second)), error / 2);
-  const auto [found, alarms] = rates(wide, a, b, error / 2);
+  const auto [found, alarms] = rates_at(wide, a, b, error / 2);
   return {best->name, least_epsilon(cut, a, b, delta, error / 2), found, alarms};
+}
+
+double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,
+                         double error) {
+  constexpr std::size_t shares[] = {1, 2, 4, 8};
+  const std::size_t count = evidence.size();
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return evidence[i]; });
+  double bound = 0;
+  for (const std::size_t share : shares) {
+    const std::size_t each = count / share / 2;
+    Guesses guesses{count, 2 * each, 0};
+    for (std::size_t i = 0; i < each; ++i)
+      guesses.right += (second[order[i]] ? 1U : 0U) + (second[order[count - 1 - i]] ? 0U : 1U);
+    bound = std::max(bound, least_epsilon(guesses, delta, error / std::size(shares)));
+  }
+  return bound;
 }
 
 }  // namespace dpmpi

@@ -16,6 +16,7 @@ namespace {
 
 std::unique_ptr<Method> started(const AuditedRun& mechanism) {
   auto method = mechanism.method();
+  method->queries(mechanism.facts, mechanism.noise_multiplier);  // some methods keep what follows from the plan
   method->start(*mechanism.objective, mechanism.queries, mechanism.steps);
   return method;
 }
@@ -54,13 +55,22 @@ void play(const Communicator& comm, const AuditedRun& mechanism, const Shard& sh
   if (comm.is_root()) observer.end(method->iterate());
 }
 
-Groups::Groups(const Communicator& all, int ranks_each)
+namespace {
+
+int colour_of(const Communicator& all, std::int64_t ranks_each) {
+  const std::int64_t group = all.rank() / ranks_each;
+  return group < all.size() / ranks_each ? static_cast<int>(group) : -1;
+}
+
+}  // namespace
+
+Groups::Groups(const Communicator& all, std::int64_t ranks_each)
     : world(all),
-      own(all.split(all.rank() / ranks_each < all.size() / ranks_each ? all.rank() / ranks_each : -1)),
+      own(all.split(colour_of(all, ranks_each))),
       count(static_cast<std::uint64_t>(all.size() / ranks_each)),
       number(static_cast<std::uint64_t>(all.rank() / ranks_each)) {
   if (count == 0)
-    throw ConfigError(fmt::format("audit.ranks = {}: a game's ranks are more than the {} that there are",
+    throw ConfigError(fmt::format("audit.ranks = {} is more than there are: a run's ranks are {} at most",
                                   ranks_each, all.size()));
 }
 

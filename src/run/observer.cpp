@@ -44,6 +44,9 @@ double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t lea
   return c;
 }
 
+// Of many releases some stand for the others up to the next of them.
+bool measured(std::uint64_t t) { return t == 0 || std::has_single_bit(t); }
+
 }  // namespace
 
 Observer::Observer(Objective& objective, const Records& records, std::vector<std::uint64_t> places,
@@ -61,7 +64,7 @@ void Observer::begin(std::span<const float> start) {
   gradients_.assign(suspects(), {});
   running_.clear();
   last_direction_.clear();
-  noted_ = 0, saw_coordinates_ = false;
+  noted_ = 0, saw_coordinates_ = seen_ = unseen_ = false;
   if (!objective_.has_gradients() || start.size() != objective_.dim()) return;
   constexpr L2Bound unit{1};
   const LatticeAccumulator like(start.size(), Lattice{20}, 1.01);
@@ -119,11 +122,12 @@ Vector Observer::contribution(const L2Bound& bound, const LatticeAccumulator& li
 
 void Observer::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
-  if (query.hidden) return;
+  if (query.hidden || kernel.remembers || (measures_ && !measured(t))) return;
   const Query& at = query.at(t);
   const LatticeAccumulator like(query.dim, at.lattice_at(scale), bound.clip * 1.01, 0,
                                 query.exact ? Width::int64 : Width::int32);
   pending_scale_ = scale;
+  seen_ = true;
   for (std::size_t i = 0; i < suspects(); ++i) {
     parts_[i] = part(query, t, i);
     pending_[i].clear();
@@ -137,7 +141,9 @@ void Observer::released(const Query& query, std::uint64_t t, std::span<const dou
   const Query& at = query.at(t);
   const double noise_std =
       at.noise_std * at.noise_scale(t) * (query.running ? 1 : at.sensitivity_scale(pending_scale_));
-  if (measures_) add_distances(noise_std);
+  unseen_ = !seen_;
+  seen_ = false;
+  if (measures_ && measured(t)) add_distances(noise_std, static_cast<double>(std::max<std::uint64_t>(1, t)));
   if (query.running)
     weigh_running(query, t, values);
   else
@@ -209,20 +215,22 @@ void Observer::note(std::span<const double> values, double noise_std) {
   if (!along.empty()) last_direction_ = along;  // releases without the suspects tell of the noise in the others
   if (along.empty() && last_direction_.size() == values.size()) along = last_direction_;
   const double norm = std::sqrt(product(along, along));
-  if (noted_ < Transcript::kept) transcript_.steps[noted_++] = norm > 0 ? product(values, along) / norm / unit : 0;
-  if (saw_coordinates_ || norm == 0) return;
+  if (noted_ < Transcript::kept)
+    transcript_.steps[noted_++] = (norm > 0 ? product(values, along) / norm : values.front()) / unit;
+  if (saw_coordinates_ || (norm == 0 && !unseen_)) return;
   saw_coordinates_ = true;
   for (std::size_t j = 0; j < std::min(values.size(), Transcript::kept); ++j)
     transcript_.coordinates[j] = values[j] / unit;
 }
 
-void Observer::add_distances(double noise_std) {
+void Observer::add_distances(double noise_std, double weight) {
   if (!(noise_std > 0)) return;
   for (std::size_t i = 0; i < suspects(); ++i)
     for (std::size_t j = 0; j <= suspects(); ++j) {
       const Vector apart = difference(pending_[i], j < suspects() ? pending_[j] : Vector());
       const double chance = std::max(parts_[i].probability, 1e-3);
-      distances_[i * (suspects() + 1) + j] += chance * chance * product(apart, apart) / (noise_std * noise_std);
+      distances_[i * (suspects() + 1) + j] +=
+          weight * chance * chance * product(apart, apart) / (noise_std * noise_std);
     }
 }
 

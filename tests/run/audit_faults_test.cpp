@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -114,7 +115,6 @@ class Sums {
     };
   }
 
- private:
   static Kernel vectors() {
     return [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
       for (const std::uint32_t i : rows.index) {
@@ -124,6 +124,8 @@ class Sums {
       }
     };
   }
+
+ private:
   Records rows(const std::vector<float>& first_coordinates, std::size_t slots = 0) const {
     RecordsBuilder builder(Storage::dense_f32, facts_.features, std::max(slots, first_coordinates.size()),
                            {.bias = 0});
@@ -227,6 +229,38 @@ TEST(AuditFaults, PoissonAccountedButShuffled) {
   expect_caught(claim, sums.sound(), faulty);
 }
 
+// Many records in one run, each with a direction of its own.
+TEST(AuditFaults, OneRunSeesTooLittleNoise) {
+  constexpr std::size_t count = 200;
+  constexpr double delta = 1e-4;
+  const DatasetFacts facts{count, count, Storage::dense_f32};
+  RecordsBuilder builder(Storage::dense_f32, count, count, {.bias = 0});
+  for (std::size_t i = 0; i < count; ++i) builder.dense_row()[i] = 1, builder.finish_row(0);
+  const Records canaries = builder.take();
+  const auto objective = testing::make_objective("mean", {count, Storage::dense_f32, 0});
+  const Query query = Query::declare(
+      {.name = "sum", .dim = count, .sampling = FullBatch{}, .bound = {1}, .noise_multiplier = 4, .steps = 1}, 0,
+      Adjacency::add_remove, count);
+  std::vector<std::uint64_t> places(count);
+  std::iota(places.begin(), places.end(), std::uint64_t{0});
+  Observer observer(*objective, canaries, places, BlockLayout::of(facts, 1));
+  std::mt19937_64 random(3);
+  std::vector<char> in(count);
+  for (char& coin : in) coin = static_cast<char>(random() % 2);
+  const auto bound = [&](double deviation) {
+    Vector sum(in.begin(), in.end());
+    add_normals(sum, deviation, random);
+    observer.begin({});
+    observer.summed(query, 0, {1}, 1, Sums::vectors());
+    observer.released(query, 0, sum);
+    observer.end({});
+    return prove_by_guessing(observer.evidence(), in, delta, 0.02);
+  };
+  const double claimed = Claim{query.events(0, 1), Adjacency::add_remove, delta}.epsilon();
+  EXPECT_LE(bound(query.noise_std), claimed);
+  EXPECT_GT(bound(query.noise_std / 8), claimed);
+}
+
 // The primal gradient is y for every record, so whoever sees its sum sees a dual that was not noised.
 TEST(AuditFaults, RawDualInThePrimalQuery) {
   const auto dataset = [](float last) {
@@ -245,8 +279,12 @@ TEST(AuditFaults, RawDualInThePrimalQuery) {
     const Shard shards[] = {dataset(0), dataset(1)};
     const Records suspects = test::numbers({0, 1}).blocks[0].records;
     Observer observer(*trial.objective, suspects, {99, 99}, trial.shard.layout);
-    const AuditedRun run{[&] { return testing::make_method(name, options); }, trial.objective.get(), trial.facts,
-                         trial.queries, trial.steps};
+    const AuditedRun run{[&] { return testing::make_method(name, options); },
+                         trial.objective.get(),
+                         trial.facts,
+                         multiplier,
+                         trial.queries,
+                         trial.steps};
     const std::vector<float> start = start_point(run);
     std::vector<Event> events;
     for (const Query& query : trial.queries)

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace dpmpi {
 
@@ -35,6 +36,13 @@ Cut best_cut(std::span<const double> first, std::span<const double> second, doub
 /// least_epsilon at a cut.
 double least_epsilon(const Cut& cut, std::span<const double> first, std::span<const double> second, double delta,
                      double error);
+
+/// With probability `error` at most, the event is rarer on the one dataset than the first number, or more frequent
+/// on the other than the second one: hits and false alarms of a test for membership.
+std::pair<double, double> rates_at(const Cut& cut, std::span<const double> first, std::span<const double> second,
+                                   double error);
+/// The cut that parts these two rates most; like best_cut.
+Cut widest_cut(std::span<const double> first, std::span<const double> second, double error);
 
 /// One run with many records, each of them put in or not by a fair coin of its own, or in one of two forms.
 struct Guesses {

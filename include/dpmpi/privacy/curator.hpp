@@ -69,7 +69,6 @@ class Curator {
 
   /// Who watches the releases from now on, for audits; must outlive the curator. Null: nobody. Local.
   void watched_by(Witness* witness) { witness_ = witness; }
-  Witness* witness() const { return witness_; }
 
   /// The batch of the query's release t, drawn by its rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);

@@ -23,7 +23,8 @@ struct AuditedRun {
   std::function<std::unique_ptr<Method>()> method;  ///< a fresh one for every run
   Objective* objective = nullptr;
   PublicFacts facts;
-  std::vector<Query> queries;  ///< as planned
+  double noise_multiplier = 0;
+  std::vector<Query> queries;  ///< as planned with it
   std::uint64_t steps = 0;
   bool mask_sums = true;
 };
@@ -41,7 +42,7 @@ struct Groups {
   Communicator own;  ///< size 0: this rank waits
   std::uint64_t count = 1, number = 0;
   /// Collective. Throws ConfigError if there are fewer ranks than a group has.
-  Groups(const Communicator& all, int ranks_each);
+  Groups(const Communicator& all, std::int64_t ranks_each);
   bool idle() const { return own.size() == 0; }
 };
 
@@ -73,10 +74,10 @@ struct GameResult {
 };
 
 struct AuditReport {
-  std::string config, digest, method, objective, adjacency;
+  std::string config = {}, digest = {}, method = {}, objective = {}, adjacency = {};
   double epsilon = 0, delta = 0, confidence = 0;  ///< epsilon: claimed
   std::uint64_t seed = 0;
-  std::vector<GameResult> games;
+  std::vector<GameResult> games = {};
   bool holds() const;
   double bound() const;  ///< the largest
   std::string json() const;

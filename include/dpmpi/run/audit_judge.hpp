@@ -20,4 +20,10 @@ struct Proof {
 /// `error` at most.
 Proof prove(std::span<const Transcript> first, std::span<const Transcript> second, double delta, double error);
 
+/// Lower bound on epsilon from one run in which record i was in its second form if second[i] says so, by fair
+/// coins; `evidence` of the attacker for that. It guesses the coins of an eighth, a quarter, half and all of the
+/// records, of which it is surest; each number has a part of the error.
+double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,
+                         double error);
+
 }  // namespace dpmpi

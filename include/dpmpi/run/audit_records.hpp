@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
@@ -18,7 +19,7 @@ struct RowSource {
   std::uint32_t row = 0;
 };
 
-/// Copies of rows, in order. `like` says how records of the dataset are held.
+/// How a dataset's records are held.
 struct RecordShape {
   Storage storage = Storage::dense_f32;
   std::size_t features = 0;
@@ -26,6 +27,7 @@ struct RecordShape {
   bool unit_norm = false;
   static RecordShape of(const DatasetFacts& facts, const DataOptions& options);
 };
+/// Copies of rows, in order.
 Records gather_rows(const RecordShape& shape, std::span<const RowSource> rows);
 
 /// Records made up for this objective, of several sizes, directions and labels, all of which it accepts
@@ -36,8 +38,8 @@ Records made_up_records(const RecordShape& shape, const Objective& objective);
 Records random_canaries(const RecordShape& shape, const Objective& objective, std::size_t count, double size,
                         std::uint64_t seed);
 
-/// This rank's part of a dataset with `source(i)` in slot i. `few`: the slots outside [0, few.size) ... see
-/// compact_shard.
+/// This rank's part of a dataset with `source(i)` in slot i. Throws ConfigError if there are more ranks than
+/// blocks.
 Shard shard_of(const Communicator& comm, const RecordShape& shape, const DatasetFacts& facts,
                const BlockLayout& layout, const std::function<RowSource(std::uint64_t)>& source);
 /// The same for a dataset that is empty but for consecutive slots [first, first + rows.size()): only these are

@@ -43,7 +43,8 @@ class Observer final : public Witness {
   /// contributes; where it cannot be computed, a number that grows with the evidence.
   std::span<const double> evidence() const { return evidence_; }
   /// Sum over the releases of |c_i - c_j|^2 / noise variance, weighed by the chance to take part: how far suspects
-  /// i and j (or nobody: j = suspects) were apart. Only if asked for by measure_distances().
+  /// i and j (or nobody: j = suspects) were apart, from a few releases. Only after measure_distances(), and instead
+  /// of evidence.
   double distance(std::size_t i, std::size_t j) const { return distances_[i * (suspects() + 1) + j]; }
   void measure_distances() { measures_ = true; }
   std::size_t suspects() const { return places_.size(); }
@@ -67,7 +68,7 @@ class Observer final : public Witness {
   void weigh_running(const Query& query, std::uint64_t t, std::span<const double> values);
   void add_evidence(std::size_t suspect, double product, double square, double variance, double probability);
   void note(std::span<const double> values, double noise_std);
-  void add_distances(double noise_std);
+  void add_distances(double noise_std, double weight);
   void compare_gradients();
   Vector contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel, std::size_t i,
                       const Part& part) const;
@@ -90,6 +91,7 @@ class Observer final : public Witness {
   Vector last_direction_;
   std::size_t noted_ = 0;
   bool saw_coordinates_ = false;
+  bool seen_ = false, unseen_ = false;  // whether the sum that is due, or was released, was seen
 };
 
 }  // namespace dpmpi
