@@ -50,6 +50,21 @@ double feature_norm(const Records& records, std::uint32_t row) {
   return std::sqrt(std::max(1e-6, norm * norm - bias * bias));
 }
 
+/// Row i of `results`: distances of candidate i from all others and from nobody, and the effect of its run (of the
+/// last row: of nobody's). The distances, or if there are none, those of the effects.
+std::vector<double> distances_of(const std::vector<std::vector<double>>& results) {
+  const std::size_t count = results.size() - 1;
+  std::vector<double> all;
+  for (std::size_t i = 0; i < count; ++i)
+    all.insert(all.end(), results[i].begin(), results[i].begin() + static_cast<std::ptrdiff_t>(count + 1));
+  if (std::ranges::any_of(all, [](double d) { return d > 0; })) return all;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j <= count; ++j)
+      for (std::size_t k = count + 1; k < std::min(results[i].size(), results[j].size()); ++k)
+        all[i * (count + 1) + j] += (results[i][k] - results[j][k]) * (results[i][k] - results[j][k]);
+  return all;
+}
+
 class Auditor {
  public:
   Auditor(const Communicator& world, const std::string& path, const std::vector<std::string>& overrides,
@@ -64,7 +79,9 @@ class Auditor {
   void read_public_records();
   Pair choose_pair();
   Pair worst_pair(const Records& candidates, const std::vector<double>& distances) const;
+  std::uint64_t choice_key() const;
   std::vector<double> distances_between(const Records& candidates);
+  std::vector<double> effect_of_second(const Shard& first, const Shard& second, Observer& observer);
   Shard dataset(std::uint64_t place, std::span<const RowSource> rows, bool among_public) const;
   GameResult distinguish(const Pair& pair, bool among_public);
   GameResult one_run(const Pair& pair);
@@ -154,28 +171,36 @@ Shard Auditor::dataset(std::uint64_t place, std::span<const RowSource> rows, boo
 }
 
 // Every candidate takes part in a run of its own, in which all others are looked at, too: what counts is how far
-// two of them are apart along a run that one of them is in.
+// two of them are apart along a run that one of them is in. Where sums are not seen, how far their runs are apart:
+// all have the same noise.
 std::vector<double> Auditor::distances_between(const Records& candidates) {
   const std::size_t count = candidates.count;
-  std::vector<double> own;
+  std::string own;
   Observer observer(*objective_, candidates, std::vector(count, place_), layout_);
   observer.measure_distances();
-  for (std::size_t i = groups_.number; !groups_.idle() && i < count; i += groups_.count) {
-    const RowSource row{&candidates, static_cast<std::uint32_t>(i)};
-    const Shard shard = dataset(place_, std::span(&row, 1), false);
-    play(groups_.own, mechanism_, shard,
-         PublicStream(static_cast<std::uint64_t>(config_.audit.seed), "choice").word(i), start_, observer);
-    for (std::size_t j = 0; groups_.own.is_root() && j <= count; ++j) own.push_back(observer.distance(i, j));
+  for (std::size_t i = groups_.number; !groups_.idle() && i <= count; i += groups_.count) {
+    const RowSource row = i < count ? RowSource{&candidates, static_cast<std::uint32_t>(i)} : RowSource{};
+    play(groups_.own, mechanism_, dataset(place_, std::span(&row, 1), false), choice_key(), start_, observer);
+    if (!groups_.own.is_root()) continue;
+    std::vector<double> result;
+    for (std::size_t j = 0; j <= count; ++j) result.push_back(i < count ? observer.distance(i, j) : 0);
+    result.insert(result.end(), observer.effect().begin(), observer.effect().end());
+    own.append(reinterpret_cast<const char*>(result.data()), result.size() * sizeof(double));
   }
-  const auto parts = world_.gather({reinterpret_cast<const char*>(own.data()), own.size() * sizeof(double)});
+  std::vector<std::string> by_group;
+  for (auto& part : world_.gather(own))
+    if (!part.empty()) by_group.push_back(std::move(part));
   std::vector<double> all(count * (count + 1));
-  std::vector<const std::string*> by_group;
-  for (const auto& part : parts)
-    if (!part.empty()) by_group.push_back(&part);
-  for (std::size_t i = 0; world_.is_root() && i < count; ++i)
-    std::memcpy(&all[i * (count + 1)],
-                by_group[i % groups_.count]->data() + i / groups_.count * (count + 1) * sizeof(double),
-                (count + 1) * sizeof(double));
+  if (world_.is_root()) {
+    std::vector<std::vector<double>> results(count + 1);
+    for (std::size_t i = 0; i <= count; ++i) {
+      const std::string& part = by_group[i % groups_.count];
+      const std::size_t runs = (count + 1 - i % groups_.count + groups_.count - 1) / groups_.count;
+      results[i].resize(part.size() / runs / sizeof(double));
+      std::memcpy(results[i].data(), part.data() + i / groups_.count * (part.size() / runs), part.size() / runs);
+    }
+    all = distances_of(results);
+  }
   world_.broadcast(std::span(all));
   return all;
 }
@@ -230,6 +255,20 @@ void Auditor::judge(GameResult& result) const {
   result.holds = result.bound <= plan_.epsilon() && (!result.found || *result.found <= *result.allowed);
 }
 
+std::uint64_t Auditor::choice_key() const {
+  return PublicStream(static_cast<std::uint64_t>(config_.audit.seed), "choice").word(0);
+}
+
+// Two runs with one key: the same noise.
+std::vector<double> Auditor::effect_of_second(const Shard& first, const Shard& second, Observer& observer) {
+  play(groups_.own, mechanism_, first, choice_key(), start_, observer);
+  const std::vector<double> before(observer.effect().begin(), observer.effect().end());
+  play(groups_.own, mechanism_, second, choice_key(), start_, observer);
+  std::vector<double> difference(observer.effect().begin(), observer.effect().end());
+  for (std::size_t j = 0; j < difference.size(); ++j) difference[j] -= before[j];
+  return difference;
+}
+
 GameResult Auditor::distinguish(const Pair& pair, bool among_public) {
   GameResult result{.game = among_public ? "canary" : "distinguish"};
   if (among_public && public_rows_.empty()) {
@@ -243,6 +282,8 @@ GameResult Auditor::distinguish(const Pair& pair, bool among_public) {
   const Shard first = groups_.idle() ? Shard() : dataset(place_, std::span(&pair.first, 1), among_public);
   const Shard second = groups_.idle() ? Shard() : dataset(place_, std::span(&pair.second, 1), among_public);
   Observer observer(*objective_, suspects, std::vector(rows.size(), place_), layout_);
+
+  if (!groups_.idle()) observer.expect(effect_of_second(first, second, observer));
 
   const auto runs = static_cast<std::uint64_t>(config_.audit.runs);
   Progress progress(world_.is_root() ? config_.report.progress : "none", 0, runs, !plan_.hides_times(), "run");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "dpmpi/core/errors.hpp"
@@ -109,9 +110,21 @@ Vector values(const Test& test, std::span<const Transcript> runs) {
   return all;
 }
 
+/// What the rates of a cut prove: by the event, and by its complement.
+double epsilon_of(const std::pair<double, double>& rates, double delta) {
+  const auto [found, alarms] = rates;
+  const auto bound = [&](double often, double rarely) {
+    return often - delta > rarely ? std::log((often - delta) / rarely) : 0;
+  };
+  return std::max(bound(found, alarms), bound(1 - alarms, 1 - found));
+}
+
 }  // namespace
 
 Proof prove(std::span<const Transcript> first, std::span<const Transcript> second, double delta, double error) {
+  // The best of many cuts looks better than it is, the more so the rarer its event: the choice is made as if it had
+  // to be much surer.
+  constexpr double caution = 100;
   const std::size_t quarter = std::min(first.size(), second.size()) / 4;
   verify(quarter >= 2, "runs to fit, to choose and to prove by");
   const auto fit = [&](auto runs) { return runs.first(quarter); };
@@ -120,20 +133,19 @@ Proof prove(std::span<const Transcript> first, std::span<const Transcript> secon
 
   const auto tests = tests_of(fit(first), fit(second));
   const Test* best = nullptr;
-  Cut cut;
+  Cut sharp, wide;
   double most = -1;
   for (const Test& test : tests) {
     const Vector a = values(test, choice(first)), b = values(test, choice(second));
-    const Cut own = best_cut(a, b, delta, error / 2);
-    const Cut wide = widest_cut(a, b, error / 2);
-    const auto [found, alarms] = rates_at(wide, a, b, error / 2);
-    const double worth = least_epsilon(own, a, b, delta, error / 2) + std::max(0.0, found - alarms);
-    if (worth > most) best = &test, cut = own, most = worth;
+    const Cut own = best_cut(a, b, delta, error / caution), widest = widest_cut(a, b, error / caution);
+    const auto [found, alarms] = rates_at(widest, a, b, error / caution);
+    const double worth = least_epsilon(own, a, b, delta, error / caution) + std::max(0.0, found - alarms);
+    if (worth > most) best = &test, sharp = own, wide = widest, most = worth;
   }
   const Vector a = values(*best, proof(first)), b = values(*best, proof(second));
-  const Cut wide = widest_cut(values(*best, choice(first)), values(*best, choice(second)), error / 2);
-  const auto [found, alarms] = rates_at(wide, a, b, error / 2);
-  return {best->name, least_epsilon(cut, a, b, delta, error / 2), found, alarms};
+  const auto rates = rates_at(wide, a, b, error / 2);
+  const double epsilon = std::max(epsilon_of(rates_at(sharp, a, b, error / 2), delta), epsilon_of(rates, delta));
+  return {best->name, epsilon, rates.first, rates.second};
 }
 
 double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,

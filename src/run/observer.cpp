@@ -63,7 +63,7 @@ void Observer::begin(std::span<const float> start) {
   pending_.assign(suspects(), {});
   gradients_.assign(suspects(), {});
   running_.clear();
-  last_direction_.clear();
+  last_direction_.clear(), effect_.clear();
   noted_ = 0, saw_coordinates_ = seen_ = unseen_ = false;
   if (!objective_.has_gradients() || start.size() != objective_.dim()) return;
   constexpr L2Bound unit{1};
@@ -161,13 +161,16 @@ void Observer::add_evidence(std::size_t suspect, double along, double square, do
 }
 
 void Observer::weigh(std::span<const double> values, double noise_std) {
-  const bool known = std::ranges::any_of(pending_, [](const Vector& c) { return !c.empty(); });
+  const bool first_unseen = unseen_ && effect_.empty();
+  if (first_unseen) effect_.assign(values.begin(), values.end());
   for (std::size_t i = 0; i < suspects(); ++i)
     if (!pending_[i].empty())
       add_evidence(i, product(values, pending_[i]), product(pending_[i], pending_[i]), noise_std * noise_std,
                    parts_[i].probability);
-    else if (!known && gradients_[i].size() == values.size() && noise_std > 0)  // a phase: a step down its gradient
-      evidence_[i] -= product(values, gradients_[i]) / noise_std;
+    else if (unseen_ && expected_.empty() && gradients_[i].size() == values.size() && noise_std > 0)
+      evidence_[i] -= product(values, gradients_[i]) / noise_std;  // a phase: a step down its gradient
+  if (first_unseen && expected_.size() == values.size() && noise_std > 0)
+    evidence_.back() += product(values, expected_) / (noise_std * noise_std);
   note(values, noise_std);
 }
 
@@ -204,13 +207,14 @@ void Observer::weigh_running(const Query& query, std::uint64_t t, std::span<cons
 void Observer::note(std::span<const double> values, double noise_std) {
   const double unit = noise_std > 0 ? noise_std : 1;
   Vector along;
+  if (unseen_ && expected_.size() == values.size()) along = expected_;
   for (const auto* choice : {&pending_, &gradients_}) {
+    if (!along.empty()) break;
     const Vector none;
     const Vector& last = choice->back();
     const Vector& first = suspects() > 1 ? choice->front() : none;
     along = difference(last, first);
     if (along.size() != values.size()) along.clear();
-    if (!along.empty()) break;
   }
   if (!along.empty()) last_direction_ = along;  // releases without the suspects tell of the noise in the others
   if (along.empty() && last_direction_.size() == values.size()) along = last_direction_;
@@ -234,35 +238,19 @@ void Observer::add_distances(double noise_std, double weight) {
     }
 }
 
-// For methods whose sums are not seen: phases, and runs whose iterates stay hidden.
-void Observer::compare_gradients() {
-  for (std::size_t i = 0; i < suspects(); ++i)
-    for (std::size_t j = 0; j <= suspects(); ++j) {
-      const Vector apart = difference(gradients_[i], j < suspects() ? gradients_[j] : Vector());
-      distances_[i * (suspects() + 1) + j] = product(apart, apart);
-    }
-}
-
 void Observer::end(std::span<const float> model) {
   const Vector values(model.begin(), model.end());
-  const bool by_gradient =
-      std::ranges::any_of(gradients_, [&](const Vector& g) { return g.size() == values.size(); });
+  const bool nothing_before = transcript_.releases == 0;
+  if (nothing_before) effect_ = values;
   std::vector<double> seen(suspects(), 0);
-  if (by_gradient) {
+  if (nothing_before && expected_.size() == values.size())
+    seen.back() = product(values, expected_);
+  else
     for (std::size_t i = 0; i < suspects(); ++i) seen[i] = -product(values, gradients_[i]);
-  } else if (transcript_.releases == 0 && model.size() == objective_.dim()) {
-    objective_.prepare(model);
-    std::vector<std::uint32_t> rows(suspects());
-    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(i);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      objective_.losses(Rows{records_, std::span(rows).subspan(i, 1)}, std::span(seen).subspan(i, 1));
-    for (double& loss : seen) loss = std::isfinite(loss) ? -loss : 0;
-  }
-  if (measures_ && std::ranges::all_of(distances_, [](double d) { return d == 0; })) compare_gradients();
-  transcript_.model = seen.back() - (suspects() > 1 ? seen.front() : 0);
-  if (transcript_.releases == 0)
-    for (std::size_t i = 0; i < suspects(); ++i) evidence_[i] = seen[i];
-  transcript_.likelihood = evidence_.back() - (suspects() > 1 ? evidence_.front() : 0);
+  if (nothing_before) evidence_ = seen;
+  const auto of_last = [&](const Vector& v) { return v.back() - (suspects() > 1 ? v.front() : 0); };
+  transcript_.model = of_last(seen);
+  transcript_.likelihood = of_last(evidence_);
 }
 
 }  // namespace dpmpi

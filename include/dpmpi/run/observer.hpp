@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dpmpi/data/blocks.hpp"
@@ -38,6 +39,13 @@ class Observer final : public Witness {
   /// The run has ended.
   void end(std::span<const float> model);
 
+  /// Of methods whose sums are not seen (phases, losses that are remembered, hidden iterates): the first release
+  /// that was not seen through, or without any the model. Two runs with one key differ in it by what the record
+  /// does.
+  std::span<const double> effect() const { return effect_; }
+  /// That difference, of the second dataset over the first, for the runs to come. The attacker knows both datasets.
+  void expect(std::vector<double> difference) { expected_ = std::move(difference); }
+
   const Transcript& transcript() const { return transcript_; }
   /// For each suspect, the log-likelihood ratio of its presence over its absence, in a world where no other record
   /// contributes; where it cannot be computed, a number that grows with the evidence.
@@ -69,7 +77,6 @@ class Observer final : public Witness {
   void add_evidence(std::size_t suspect, double product, double square, double variance, double probability);
   void note(std::span<const double> values, double noise_std);
   void add_distances(double noise_std, double weight);
-  void compare_gradients();
   Vector contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel, std::size_t i,
                       const Part& part) const;
 
@@ -88,7 +95,7 @@ class Observer final : public Witness {
   std::vector<Running> running_;  // by site
   std::vector<std::uint32_t> slots_;
   std::optional<std::pair<std::uint32_t, std::uint64_t>> slots_of_;  // site and pass
-  Vector last_direction_;
+  Vector last_direction_, effect_, expected_;
   std::size_t noted_ = 0;
   bool saw_coordinates_ = false;
   bool seen_ = false, unseen_ = false;  // whether the sum that is due, or was released, was seen
