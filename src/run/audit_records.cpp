@@ -39,7 +39,7 @@ std::vector<float> labels_for(const Objective& objective) {
     case LabelKind::count:
       return {0, 1, 1000};
     case LabelKind::real:
-      return {0, 1, -1, 1000, -1000};
+      return {1, -1, 1000, -1000};
   }
   return {};
 }
@@ -95,10 +95,9 @@ Records gather_rows(const RecordShape& shape, std::span<const RowSource> rows) {
 }
 
 Records made_up_records(const RecordShape& shape, const Objective& objective) {
-  const double sizes[] = {1, 8, 64}, width = std::sqrt(static_cast<double>(shape.features));
-  const std::function<double(std::size_t)> directions[] = {
-      [](std::size_t j) { return j == 0 ? 1.0 : 0.0; }, [=](std::size_t) { return 1 / width; },
-      [=](std::size_t j) { return (j % 2 == 0 ? 1 : -1) / width; }};
+  const double sizes[] = {1, 2, 5, 10, 20, 50, 100}, width = std::sqrt(static_cast<double>(shape.features));
+  const std::function<double(std::size_t)> directions[] = {[](std::size_t j) { return j == 0 ? 1.0 : 0.0; },
+                                                           [=](std::size_t) { return 1 / width; }};
   const std::vector<float> labels = labels_for(objective);
   RecordsBuilder builder(shape.storage, shape.features, std::size(sizes) * std::size(directions) * labels.size(),
                          rule_of(shape));
