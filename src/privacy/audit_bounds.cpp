@@ -87,10 +87,11 @@ std::pair<double, double> rates_at(const Cut& cut, std::span<const double> first
   return {least_probability(cut.in_second ? b : a, error / 2), most_probability(cut.in_second ? a : b, error / 2)};
 }
 
-Cut widest_cut(std::span<const double> first, std::span<const double> second, double error) {
+Cut widest_cut(std::span<const double> first, std::span<const double> second) {
+  const auto frequency = [](const Tally& seen) { return real(seen.hits) / real(seen.runs); };
   return largest(first, second, [&](const Cut& cut) {
-    const auto [found, alarms] = rates_at(cut, first, second, error);
-    return found - alarms;
+    const double gap = frequency(beyond(cut, second)) - frequency(beyond(cut, first));
+    return cut.in_second ? gap : -gap;
   });
 }
 

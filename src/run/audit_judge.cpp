@@ -134,12 +134,12 @@ Proof prove(std::span<const Transcript> first, std::span<const Transcript> secon
   const auto tests = tests_of(fit(first), fit(second));
   const Test* best = nullptr;
   Cut sharp, wide;
-  double most = -1;
+  double most = -2;
   for (const Test& test : tests) {
     const Vector a = values(test, choice(first)), b = values(test, choice(second));
-    const Cut own = best_cut(a, b, delta, error / caution), widest = widest_cut(a, b, error / caution);
-    const auto [found, alarms] = rates_at(widest, a, b, error / caution);
-    const double worth = least_epsilon(own, a, b, delta, error / caution) + std::max(0.0, found - alarms);
+    const Cut own = best_cut(a, b, delta, error / caution), widest = widest_cut(a, b);
+    const auto [found, alarms] = rates_at(widest, a, b, error);
+    const double worth = least_epsilon(own, a, b, delta, error / caution) + found - alarms;
     if (worth > most) best = &test, sharp = own, wide = widest, most = worth;
   }
   const Vector a = values(*best, proof(first)), b = values(*best, proof(second));

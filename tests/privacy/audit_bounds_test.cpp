@@ -64,6 +64,11 @@ TEST(AuditBounds, BestCutFindsTheEvent) {
   for (std::size_t i = 0; i < 50; ++i) around[i] = 6;
   EXPECT_GT(least_epsilon(best_cut(constant, around, 0, 0.05), constant, around, 0, 0.05), 0.4);
   EXPECT_EQ(least_epsilon(best_cut(low, low, 0, 0.05), low, low, 0, 0.05), 0);
+  std::vector<double> shifted = low;
+  for (double& v : shifted) v += 30;
+  const auto [found, alarms] = rates_at(widest_cut(low, shifted), low, shifted, 0.05);
+  EXPECT_NEAR(found - alarms, 0.3, 0.2) << "30 of 100, less what they could err by";
+  EXPECT_GT(found, alarms);
 }
 
 // The mechanism with the largest loss there is: it tells the bit with probability delta, and otherwise lies with

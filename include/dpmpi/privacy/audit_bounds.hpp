@@ -41,8 +41,8 @@ double least_epsilon(const Cut& cut, std::span<const double> first, std::span<co
 /// on the other than the second one: hits and false alarms of a test for membership.
 std::pair<double, double> rates_at(const Cut& cut, std::span<const double> first, std::span<const double> second,
                                    double error);
-/// The cut that parts these two rates most; like best_cut.
-Cut widest_cut(std::span<const double> first, std::span<const double> second, double error);
+/// The cut that parts the frequencies of its event most; like best_cut.
+Cut widest_cut(std::span<const double> first, std::span<const double> second);
 
 /// One run with many records, each of them put in or not by a fair coin of its own, or in one of two forms.
 struct Guesses {
