@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "dpmpi/cli/audit.hpp"
 #include "dpmpi/cli/command_line.hpp"
 #include "dpmpi/cli/evaluate.hpp"
 #include "dpmpi/cli/plan.hpp"
@@ -55,13 +56,13 @@ int main(int argc, char** argv) {
     if (line.command == "resume") options.resume = line.arguments[0];
     if (line.on_trained_model()) {
       config = config_of_run(line.arguments[0], line.data, line.overrides);
-    } else {
+    } else if (line.command != "audit") {
       const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
       config = std::make_unique<RunConfig>(path, line.overrides);
     }
     if (options.resume && launcher_rank() == 0) refuse_finished(*options.resume, config->run.keep_key);
     options.quiet = line.quiet;
-    if (line.quiet) config->report.progress = "none";
+    if (line.quiet && config) config->report.progress = "none";
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());
   } catch (const std::exception& e) {
@@ -73,11 +74,12 @@ int main(int argc, char** argv) {
   // 4. MPI, and signals that ask for a stop.
   try {
     Session session(argc, argv);
-    catch_stop_signals();
+    if (line.command != "audit") catch_stop_signals();  // an audit has nothing to save
 
     // 5. Train, or what else takes all ranks. An error on any rank ends the whole job with its exit code.
     return session.run([&](const Communicator& world) {
       if (line.measure) return show_plan(world, line);
+      if (line.command == "audit") return run_audit(world, line);
       if (line.command == "evaluate") return show_evaluation(world, line, *config);
       if (line.command == "predict") return run_predict(world, line, *config);
       return static_cast<int>(train(world, *config, options));

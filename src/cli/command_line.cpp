@@ -15,9 +15,8 @@
 namespace dpmpi {
 namespace {
 
-const std::vector<std::string> commands{"train",   "resume",   "plan",    "account", "calibrate",
-                                        "verify",  "evaluate", "predict", "report",  "generate",
-                                        "convert", "list",     "help"};
+const std::vector<std::string> commands{"train",   "resume", "plan",  "account",  "calibrate", "verify", "evaluate",
+                                        "predict", "report", "audit", "generate", "convert",   "list",   "help"};
 
 // These take options of their own, declared where they are implemented.
 bool parses_itself(const std::string& command) {
@@ -49,9 +48,9 @@ void check_options(const CommandLine& line, bool has_ranks) {
     const char* others = "";
   };
   for (const Use& use : {Use{line.measure, "--measure", {"plan"}}, Use{has_ranks, "--ranks", {"plan"}},
-                         Use{line.json, "--json", {"plan", "evaluate"}, ", account, calibrate and verify"},
+                         Use{line.json, "--json", {"plan", "evaluate", "audit"}, ", account, calibrate and verify"},
                          Use{!line.data.empty(), "--data", {"evaluate", "predict"}},
-                         Use{!line.output.empty(), "--output", {"predict", "report"}, " and generate"},
+                         Use{!line.output.empty(), "--output", {"predict", "report", "audit"}, " and generate"},
                          Use{line.times, "--times", {"report"}}})
     if (use.given && line.command != "help" &&
         std::find(use.commands.begin(), use.commands.end(), line.command) == use.commands.end())
@@ -63,13 +62,15 @@ void check_options(const CommandLine& line, bool has_ranks) {
 std::pair<std::size_t, std::size_t> arguments_of(const std::string& command) {
   if (command == "report") return {1, std::string::npos};
   if (command == "resume" || command == "evaluate" || command == "predict") return {1, 1};
-  if (command == "list" || command == "help") return {0, 1};
+  if (command == "list" || command == "help" || command == "audit") return {0, 1};
   return {0, 0};
 }
 
 void check_arguments(const CommandLine& line) {
   if ((line.command == "train" || line.command == "plan") && !line.config)
     throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
+  if (line.command == "audit" && line.config.has_value() == !line.arguments.empty())
+    throw ConfigError("dpmpi audit needs --config FILE, or the directory of a run");
   const auto [least, most] = arguments_of(line.command);
   if (line.arguments.size() > most) {
     const std::string& word = line.arguments[most];
@@ -167,6 +168,7 @@ std::string usage() {
   dpmpi calibrate FILE.jsonl --epsilon E --delta D   the noise, rate or number of steps that a promise allows
   mpirun -n N dpmpi evaluate RUN [--data FILE]       how good the model is on labelled records (default: data.eval)
   mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|.npy    what the model says of new records
+  mpirun -n N dpmpi audit --config FILE | RUN        plays against the mechanism: lower bounds on its epsilon
   dpmpi report RUN [RUN...]               a page (report.html) about a run, or on several beside each other
   dpmpi verify RUN                        checks a run's ledger, plan, certificate, config and model
   dpmpi generate --output FILE            a synthetic dataset (dpmpi help generate)
@@ -175,7 +177,7 @@ std::string usage() {
   dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
 
 Options: --config FILE (-c), --set section.key=value (-s, repeatable), --quiet (-q), --help, --version,
---json (plan, account, calibrate, verify, evaluate)
+--json (plan, account, calibrate, verify, evaluate, audit)
 Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error
 )";
 }

@@ -40,7 +40,8 @@ std::vector<Chapter> sections() {
   std::vector<Chapter> all{section_of<RunOptions>("run", "Where a run writes, and when it stops."),
                            section_of<DataOptions>("data", "Where the records are and how they are read."),
                            section_of<PrivacyOptions>("privacy", "The promise."),
-                           section_of<ReportOptions>("report", "What is shown on the way.")};
+                           section_of<ReportOptions>("report", "What is shown on the way."),
+                           section_of<AuditOptions>("audit", "The games of dpmpi audit.")};
   std::string name;
   double l2 = 0;
   all.push_back({"[objective]", "Of every objective.",
@@ -163,7 +164,7 @@ std::string bash_completion() {
   add_names(objective_chapters(), settings);
   for (const auto& entry : methods()) topics.push_back(entry.name);
   for (const auto& entry : objectives()) topics.push_back(entry.name);
-  for (const char* section : {"run", "data", "privacy", "report", "objective", "method"})
+  for (const char* section : {"run", "data", "privacy", "report", "audit", "objective", "method"})
     topics.emplace_back(section);
   return fmt::format(R"(# bash completion for dpmpi:  source <(dpmpi help completion)
 _dpmpi() {{

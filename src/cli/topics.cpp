@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dpmpi/cli/audit.hpp"
 #include "dpmpi/cli/command_line.hpp"
 #include "dpmpi/cli/evaluate.hpp"
 #include "dpmpi/cli/reference.hpp"
@@ -104,6 +105,7 @@ std::string help_topic(const std::string& topic) {
   if (topic == "completion") return bash_completion();
   if (topic == "evaluate") return evaluate_help();
   if (topic == "predict") return predict_help();
+  if (topic == "audit") return audit_help() + "\n" + section_help("audit", AuditOptions());
   if (topic == "privacy") return section_help("privacy", PrivacyOptions());
   if (topic == "report") return command_help.at("report") + "\n" + section_help("report", ReportOptions());
   std::vector<std::string> known = sections;

@@ -34,6 +34,7 @@ Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_num
   clipped_.resize(width_);
   Kernel kernel([this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); });
   kernel.readings = columns - count_;
+  kernel.remembers = true;
   first_ = count_;
   objective_.prepare_points(points.subspan(count_ * dim));
   kernel.begin = [this](std::size_t) { prepare(count_); };

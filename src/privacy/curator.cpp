@@ -220,6 +220,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
         s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
     });
   }
+  if (witness_) witness_->summed(s.query, batch.step_, bound, scale, kernel);
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
   if (comm_.is_root() && s.query.running)
@@ -262,7 +263,12 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   const Stopwatch watch(timing_.broadcast);
   comm_.broadcast(std::span<float>(s.released));
   stop_agreed_ = s.released.back() > 0;
-  return std::span<const float>(s.released).first(s.query.dim);
+  const auto values = std::span<const float>(s.released).first(s.query.dim);
+  if (witness_) {
+    shown_.assign(values.begin(), values.end());
+    witness_->released(s.query, total.value_.step, shown_);
+  }
+  return values;
 }
 
 std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
@@ -276,6 +282,7 @@ std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
   stop_agreed_ = message.back() > 0;
   const double quantum = s.sum.lattice().quantum();
   for (std::size_t j = 0; j < s.query.dim; ++j) s.exact[j] = static_cast<double>(message[j]) * quantum;
+  if (witness_) witness_->released(s.query, total.value_.step, s.exact);
   return s.exact;
 }
 

@@ -80,8 +80,10 @@ double attacker_power(const Guarantee& guarantee, double false_positive_rate) {
 }
 
 std::vector<std::pair<double, double>> attacker_table(const std::vector<Event>& events, Adjacency adjacency,
-                                                      const Guarantee& guarantee) {
-  std::vector<std::pair<double, double>> table{{0.001, 1}, {0.01, 1}, {0.1, 1}};
+                                                      const Guarantee& guarantee,
+                                                      const std::vector<double>& rates) {
+  std::vector<std::pair<double, double>> table;
+  for (const double rate : rates) table.emplace_back(rate, 1);
   const auto tighten = [&](auto&& power) {
     for (auto& [rate, found] : table) found = std::min(found, power(rate));
   };

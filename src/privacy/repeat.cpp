@@ -115,6 +115,7 @@ Selection Curator::repeat(const Query& query, std::uint64_t t, const RepeatProgr
   stop_agreed_ = released[1] > 0;
   s.summed = s.next = t + 1;
   s.selected_run = std::move(best.uniforms);
+  if (witness_) witness_->released(s.query, t, std::span<const double>(released).first(1));
   return {count > 0, released[0], s.selected_run};
 }
 

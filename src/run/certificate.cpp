@@ -109,6 +109,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   auto assumptions = config.method->assumptions(facts);
   for (auto& about_loss : facts.objective->assumptions()) assumptions.push_back(std::move(about_loss));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
+  if (!provenance.audit.empty()) out["audit"] = OrderedJson::parse(provenance.audit);
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
   out["n"] = facts.data.records;

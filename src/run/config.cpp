@@ -95,6 +95,25 @@ void ReportOptions::declare(Options& options) {
            {"auto", "bar", "lines", "none"});
 }
 
+void AuditOptions::declare(Options& options) {
+  options
+      .add("game", game,
+           "what dpmpi audit plays: two datasets told apart by all releases, the same with data.eval as the other "
+           "records, many canaries in one run, or all three",
+           {"all", "distinguish", "canary", "one_run"})
+      .add("runs", runs, "runs of a distinguishing game, on both datasets together", Range::closed(32, 1e7))
+      .add("confidence", confidence, "probability that all bounds hold", Range::open(0, 1))
+      .add("canaries", canaries, "canaries of the one-run game at most", Range::closed(16, 1e6))
+      .add("canary", canary,
+           "take this row of data.eval (from 1) as the canary; 0: the worst of many made-up records",
+           Range::at_least(0))
+      .add("ranks", ranks, "ranks that share a run; the games are shared among groups of so many",
+           Range::at_least(1))
+      .add("seed", seed, "public seed of the games", Range::at_least(0))
+      .add("result", result,
+           "training: a file that dpmpi audit wrote for this config, whose bounds go into the certificate");
+}
+
 void declare_objective(Options& options, std::string& name, double& l2) {
   options.add("name", name, "per-record loss (dpmpi list objectives)")
       .add("l2", l2, "weight of the public regulariser (l2 / 2) |w|^2, biases excepted", Range::non_negative());
@@ -125,6 +144,7 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   privacy.declare(privacy_section);
   Options& report_section = section("report");
   report.declare(report_section);
+  audit.declare(section("audit"));
 
   // The names first: they decide which further options exist.
   for (auto& options : {&objective_section, &method_section}) options->read(settings, problems);
@@ -196,7 +216,9 @@ std::string RunConfig::essentials() const {
   for (const auto& options : sections_)
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;
-      if (name.starts_with("run.") || name.starts_with("report.") || name == "data.root") continue;
+      if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
+          name == "data.root")
+        continue;
       text += fmt::format("{} = {}\n", name, declaration.text());
     }
   return text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,12 +18,13 @@ std::string duration_text(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
-Progress::Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps, bool times)
+Progress::Progress(const std::string& mode, std::uint64_t first, std::uint64_t steps, bool times, std::string unit)
     : terminal_(mode == "bar" || (mode == "auto" && isatty(STDERR_FILENO) != 0)),
       silent_(mode == "none"),
       times_(times),
       first_(first),
-      steps_(steps) {}
+      steps_(steps),
+      unit_(std::move(unit)) {}
 
 bool Progress::due(std::uint64_t done) const {
   if (silent_) return false;
@@ -38,8 +40,8 @@ void Progress::update(std::uint64_t done, const std::string& note) {
   const double left = static_cast<double>(steps_ - done) / std::max(1e-9, rate);
   const double percent =
       100.0 * static_cast<double>(done) / static_cast<double>(std::max<std::uint64_t>(1, steps_));
-  const std::string times = times_ ? fmt::format("{:.1f} steps/s  {} left  ", rate, duration_text(left)) : "";
-  const std::string line = fmt::format("step {}/{} ({:.0f} %)  {}{}", done, steps_, percent, times, note);
+  const std::string times = times_ ? fmt::format("{:.1f} {}s/s  {} left  ", rate, unit_, duration_text(left)) : "";
+  const std::string line = fmt::format("{} {}/{} ({:.0f} %)  {}{}", unit_, done, steps_, percent, times, note);
   say("{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
   std::fflush(stderr);
   drawn_ = true;

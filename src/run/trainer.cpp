@@ -18,6 +18,7 @@
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
 #include "dpmpi/run/continuation.hpp"
@@ -77,6 +78,7 @@ class Run {
   ProgramIdentity program_ = program_identity(config_.value("objective.library"),
                                               files_of_models(config_.data, config_.value("objective.train")));
   RunDirectory place_;  // root
+  std::string audit_;   // root: what the certificate says of it
   std::string directory_;
   std::optional<KeyRecord> key_;  // root
   std::unique_ptr<Curator> curator_;
@@ -134,9 +136,12 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
 // What needs no data is refused before hours go into reading them. Root only.
 void Run::refuse_early() {
   refuse_old_stop_file(config_.run);
+  if (const std::string& audited = config_.audit.result; !audited.empty() && !options_.resume)
+    audit_ = certified_audit(audited, config_.digest());
   if (!options_.resume) return;
   place_ = open_run_directory(*options_.resume);
   directory_ = place_.path;
+  if (!config_.audit.result.empty()) audit_ = certified_audit(directory_ + "/audit.json", config_.digest());
   key_ = read_key(directory_);
   checkpoint_.emplace(read_checkpoint(directory_, &key_->key));
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
@@ -196,6 +201,7 @@ void Run::start_directory() {
   const std::string plan = plan_json(plan_, config_, facts_);
   write_file(directory_ + "/config.ini", config_.resolved());
   write_file(directory_ + "/plan.json", plan);
+  if (!audit_.empty()) write_file(directory_ + "/audit.json", read_file(config_.audit.result));
   ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
                                  {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
                                  fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
@@ -372,7 +378,7 @@ void Run::finish() {
   const std::string certificate = certificate_json(
       config_, facts_, plan_, *ledger_,
       {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
-       safetensors_digest(objective_->groups(), iterate), file_digest(directory_ + "/metrics.jsonl")});
+       safetensors_digest(objective_->groups(), iterate), file_digest(directory_ + "/metrics.jsonl"), audit_});
   write_safetensors(directory_ + "/model.safetensors", objective_->groups(), iterate,
                     {{"method", config_.method_name},
                      {"objective", config_.objective_name},

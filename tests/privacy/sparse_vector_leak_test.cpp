@@ -4,26 +4,19 @@
 // for both.
 #include <cmath>
 #include <cstddef>
-#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "support/halting_layer.hpp"
+
 namespace dpmpi {
 namespace {
 
-// Of a phase: 2m borderline records, half of them before and half after the differing one, which is a sure hit in D
-// and never one in D'. room: hits left in the budget, before noise.
-struct Case {
-  double epsilon;
-  int m;
-  double room;
-  double alive, other_alive;  // chance not to halt with D and with D', of the published layer
-};
-constexpr Case cases[] = {{0.5, 80, 26, 0.0093569847, 0.02218131}, {0.9, 60, 16.5, 0.0034388448, 0.015002109}};
-
-// The threshold's noise is Laplace of scale 1, a query's of scale 2; both are cut off, at L and 2 L.
-const double L = std::log(30.0 * 0x1p19 / 1e-6);
+using testing::HaltingLayer;
+using Case = testing::HaltingCase;
+constexpr auto& cases = testing::halting_cases;
+const double L = testing::halting_cut;
 
 double cut_off_laplace_cdf(double x, double scale, double cut) {
   if (x <= -cut) return 0;
@@ -106,57 +99,24 @@ TEST(SparseVectorLeak, HaltingDoesNotTellWithFreshNoise) {
   EXPECT_LE(without / with, std::exp(c.epsilon / 3) * (1 + 1e-12));
 }
 
+double frequency_alive(HaltingLayer& layer, const Case& c, bool differing_record_hits, int runs) {
+  int alive = 0;
+  for (int run = 0; run < runs; ++run) alive += layer.alive(c, differing_record_hits);
+  return static_cast<double>(alive) / runs;
+}
+
 // T1: the two layers run as programs.
-class HaltingLayer {
- public:
-  explicit HaltingLayer(bool fresh_noise) : fresh_noise_(fresh_noise), threshold_(cut_off(1, L)) {}
-
-  double frequency_alive(const Case& c, bool differing_record_hits, int runs) {
-    int alive = 0;
-    for (int run = 0; run < runs; ++run) {
-      refresh();
-      int count = borderline_hits(c.m);
-      if (differing_record_hits) ++count, refresh();
-      count += borderline_hits(c.m);
-      alive += count < c.room + laplace(3 / c.epsilon);
-    }
-    return static_cast<double>(alive) / runs;
-  }
-
- private:
-  double laplace(double scale) {
-    const double e = exponential_(random_);
-    return random_() & 1 ? scale * e : -scale * e;
-  }
-  double cut_off(double scale, double cut) {
-    for (;;)
-      if (const double x = laplace(scale); std::abs(x) <= cut) return x;
-  }
-  void refresh() { threshold_ = fresh_noise_ ? 0 : cut_off(1, L); }
-  int borderline_hits(int queries) {
-    int count = 0;
-    for (int i = 0; i < queries; ++i)
-      if (cut_off(2, 2 * L) >= threshold_) ++count, refresh();
-    return count;
-  }
-
-  bool fresh_noise_;
-  std::mt19937_64 random_{11};
-  std::exponential_distribution<double> exponential_{1};
-  double threshold_;
-};
-
 TEST(SparseVectorLeak, SimulatedLayers) {
   constexpr int runs = 15000;
   Case c = cases[1];
   HaltingLayer shared(false), fresh(true);
-  const double with = shared.frequency_alive(c, true, runs), without = shared.frequency_alive(c, false, runs);
+  const double with = frequency_alive(shared, c, true, runs), without = frequency_alive(shared, c, false, runs);
   EXPECT_NEAR(with, c.alive, 5 * std::sqrt(c.alive / runs));
   EXPECT_NEAR(without, c.other_alive, 5 * std::sqrt(c.other_alive / runs));
   EXPECT_GT(without, std::exp(c.epsilon / 3) * with + 1e-3);
   c.room = c.m;  // where fresh noise halts about half of the time
-  EXPECT_LE(fresh.frequency_alive(c, false, runs),
-            std::exp(c.epsilon / 3) * fresh.frequency_alive(c, true, runs) + 1e-3);
+  EXPECT_LE(frequency_alive(fresh, c, false, runs),
+            std::exp(c.epsilon / 3) * frequency_alive(fresh, c, true, runs) + 1e-3);
 }
 
 }  // namespace

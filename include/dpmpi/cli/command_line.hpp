@@ -12,13 +12,15 @@ struct CommandLine {
   std::vector<std::string> arguments;  ///< what follows it and is not an option
   std::optional<std::string> config;   ///< --config FILE
   std::vector<std::string> overrides;  ///< --set section.key=value, repeatable
-  std::string data, output;            ///< evaluate, predict: --data FILE; predict, report: --output FILE
+  std::string data, output;            ///< evaluate, predict: --data FILE; predict, report, audit: --output FILE
   bool times = false;                  ///< report: --times
   bool json = false, quiet = false;
   bool measure = false;                   ///< plan: measure the machine first, on all ranks
   std::vector<int> ranks = {1, 2, 4, 8};  ///< plan: numbers of ranks to predict for
   /// True if it is answered by all ranks together.
-  bool parallel() const { return command == "train" || command == "resume" || on_trained_model() || measure; }
+  bool parallel() const {
+    return command == "train" || command == "resume" || command == "audit" || on_trained_model() || measure;
+  }
   bool on_trained_model() const { return command == "evaluate" || command == "predict"; }
   std::vector<std::string>
       rest;  ///< everything after the command, untouched: for commands with options of their own

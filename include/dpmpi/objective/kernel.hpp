@@ -43,6 +43,7 @@ struct Kernel {
   std::function<void(std::size_t)> begin;  ///< called before reading number 0 .. readings - 1; may be empty
   std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last; may be empty
   bool one_hot = false;                    ///< every contribution is a unit vector or zero: see one_hot_counts
+  bool remembers = false;  ///< keeps what it has read of the rows of its batch: not to be run on any others
 };
 
 /// Counts records: record i adds 1 to coordinate place[i] of the sum, or nothing where that is no coordinate.

@@ -23,6 +23,7 @@
 #include "dpmpi/privacy/repeat.hpp"
 #include "dpmpi/privacy/secret.hpp"
 #include "dpmpi/privacy/sum_mask.hpp"
+#include "dpmpi/privacy/witness.hpp"
 
 namespace dpmpi {
 
@@ -65,6 +66,9 @@ class Curator {
   const std::string& commitment() const { return commitment_; }
   /// Where releases are recorded. Root only; must be set before the first draw and outlive the curator.
   void record_in(Ledger& ledger) { ledger_ = &ledger; }
+
+  /// Who watches the releases from now on, for audits; must outlive the curator. Null: nobody. Local.
+  void watched_by(Witness* witness) { witness_ = witness; }
 
   /// The batch of the query's release t, drawn by its rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);
@@ -164,6 +168,8 @@ class Curator {
   std::unique_ptr<SecretStream> shared_phase_noise_;  // root only
   std::uint64_t steps_ = 0, reserved_ = 0;            // steps of the plan; steps covered by ledger lines
   bool stop_requested_ = false, stop_agreed_ = false;
+  Witness* witness_ = nullptr;
+  std::vector<double> shown_;  // to the witness
   Timing timing_;
 };
 

@@ -38,10 +38,11 @@ std::string rounded_up(double x);
 /// (epsilon, delta): its trade-off curve (Kairouz, Oh and Viswanath 2015).
 double attacker_power(const Guarantee& guarantee, double false_positive_rate);
 
-/// The same by everything that is known at bearable cost, at 0.1 %, 1 % and 10 % false positives, as (false, true)
+/// The same by everything that is known at bearable cost, at some rates of false positives, as (false, true)
 /// positive rates: the whole curves of cheap accountants, some points of those that convolve, and the guarantee
 /// itself.
 std::vector<std::pair<double, double>> attacker_table(const std::vector<Event>& events, Adjacency adjacency,
-                                                      const Guarantee& guarantee);
+                                                      const Guarantee& guarantee,
+                                                      const std::vector<double>& rates = {0.001, 0.01, 0.1});
 
 }  // namespace dpmpi

@@ -18,6 +18,7 @@ struct Provenance {
   std::string program;                            ///< digest of the program and processor kind
   std::map<std::string, std::string> generators;  ///< key check value of every secret stream
   std::string model, metrics;  ///< SHA-256 of the parameters (safetensors_digest) and of metrics.jsonl
+  std::string audit = {};      ///< certified_audit(); empty: none
 };
 
 /// Where the proof is that the method's releases are the events that are accounted for.

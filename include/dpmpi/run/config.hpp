@@ -37,6 +37,13 @@ struct ReportOptions {
   void declare(Options& options);
 };
 
+struct AuditOptions {
+  std::string game = "all", result;
+  std::int64_t runs = 1000, canaries = 1000, canary = 0, ranks = 1, seed = 1;
+  double confidence = 0.95;
+  void declare(Options& options);
+};
+
 /// What every objective and every method has in its section, beside its own options.
 void declare_objective(Options& options, std::string& name, double& l2);
 void declare_method(Options& options, std::string& name);
@@ -52,6 +59,7 @@ class RunConfig {
   DataOptions data;
   PrivacyOptions privacy;
   ReportOptions report;
+  AuditOptions audit;
   std::string objective_name = "logistic", method_name = "dp-sgd";
   double l2 = 0;
   std::unique_ptr<ObjectiveEntry::Builder> objective;
@@ -59,8 +67,8 @@ class RunConfig {
 
   /// Every option with its value, as an INI file that gives this run again.
   std::string resolved() const;
-  /// Everything that the numbers depend on, as "section.key = value" lines: all options but [run], [report] and
-  /// where the data lies.
+  /// Everything that the numbers depend on, as "section.key = value" lines: all options but [run], [report],
+  /// [audit] and where the data lies.
   std::string essentials() const;
   /// SHA-256 of essentials().
   std::string digest() const;

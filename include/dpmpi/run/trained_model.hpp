@@ -13,7 +13,7 @@
 
 namespace dpmpi {
 
-/// Throws ConfigError if `output` is a file that a run left (but for its report.html). Local.
+/// Throws ConfigError if `output` is a file that a run left (but for report.html and audit.json). Local.
 void refuse_part_of_run(const std::string& output);
 
 /// The run's config with the records of `data` (empty: those of data.eval) in place of its evaluation set.

@@ -1,0 +1,96 @@
+#pragma once
+// Empirical lower bounds on a mechanism's epsilon: it is run many times, as configured, on datasets that differ in
+// one record, and an attacker who sees what it releases is told neither which. Nobody's records are read.
+// docs/auditing.md says what the games show.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/run/audit_judge.hpp"
+#include "dpmpi/run/config.hpp"
+#include "dpmpi/run/plan.hpp"
+
+namespace dpmpi {
+
+/// What is run: everything that a training run is made of, but the records.
+struct AuditedRun {
+  std::function<std::unique_ptr<Method>()> method;  ///< a fresh one for every run
+  Objective* objective = nullptr;
+  PublicFacts facts;
+  double noise_multiplier = 0;
+  std::vector<Query> queries;  ///< as planned with it
+  std::uint64_t steps = 0;
+  bool mask_sums = true;
+};
+
+/// One run on a shard, through a curator, to its last step. `start`: where the method starts, as the observer knows
+/// it. Collective over `comm`. `observer` is used on the root.
+void play(const Communicator& comm, const AuditedRun& mechanism, const Shard& shard, std::uint64_t key,
+          std::span<const float> start, Observer& observer);
+/// Where the method starts: public. Local.
+std::vector<float> start_point(const AuditedRun& mechanism);
+
+/// Ranks in equal groups; the ranks that are left over wait.
+struct Groups {
+  const Communicator& world;
+  Communicator own;  ///< size 0: this rank waits
+  std::uint64_t count = 1, number = 0;
+  /// Collective. Throws ConfigError if there are fewer ranks than a group has.
+  Groups(const Communicator& all, std::int64_t ranks_each);
+  bool idle() const { return own.size() == 0; }
+};
+
+/// A distinguishing game: one run on the first or the second of two neighbouring datasets, with this key.
+/// Collective over a group; what the attacker keeps of it counts on the group's root.
+using Turn = std::function<Transcript(const Communicator& group, bool second, std::uint64_t key)>;
+struct Rounds {
+  std::uint64_t runs = 1000;  ///< on both datasets together
+  std::uint64_t seed = 1;
+  std::function<void(std::uint64_t)> done = {};  ///< told on the root how many runs are done, now and then
+};
+/// Of the runs on either dataset, in order; on the root of the world.
+struct Transcripts {
+  std::vector<Transcript> first, second;
+};
+/// Even runs are on the first dataset, odd ones on the second. Run i has a key of its own, a function of the seed
+/// and i, so transcripts are the same on any number of groups. Collective over the world.
+Transcripts play_rounds(const Groups& groups, const Turn& turn, const Rounds& rounds);
+
+/// One game's result.
+struct GameResult {
+  std::string game = {}, test = {};
+  std::uint64_t runs = 0, canaries = 0;
+  double bound = 0;  ///< on epsilon, from below
+  std::optional<double> found = {}, false_alarms = {},
+                        allowed = {};  ///< rates of an attack, and the most that is promised
+  bool holds = true;
+  std::string remark = {};  ///< why it was not played; empty: it was
+};
+
+struct AuditReport {
+  std::string config = {}, digest = {}, method = {}, objective = {}, adjacency = {};
+  double epsilon = 0, delta = 0, confidence = 0;  ///< epsilon: claimed
+  std::uint64_t seed = 0;
+  std::vector<GameResult> games = {};
+  bool holds() const;
+  double bound() const;  ///< the largest
+  std::string json() const;
+};
+
+/// Audits the config's mechanism. Collective; the report is on the root. Throws ConfigError, DataError,
+/// PrivacyError.
+AuditReport audit(const Communicator& world, const std::string& path, const std::vector<std::string>& overrides,
+                  bool quiet);
+
+/// What a certificate says of the audit in this file, as JSON text: confidence, games and bounds. Throws DataError
+/// if it is no audit's result, PrivacyError if it is one of another config (RunConfig::digest) or found a bound
+/// above the promise. Local.
+std::string certified_audit(const std::string& path, const std::string& config_digest);
+
+}  // namespace dpmpi

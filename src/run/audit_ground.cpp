@@ -1,0 +1,106 @@
+#include "audit_ground.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/random.hpp"
+#include "dpmpi/data/load.hpp"
+#include "dpmpi/data/text.hpp"
+#include "dpmpi/run/guards.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// The rules that look at a position by itself: the empty slots of a dataset need not be there.
+bool by_position(const Query& query) {
+  return !query.relay && !std::holds_alternative<WithoutReplacement>(query.sampling) &&
+         !std::holds_alternative<Disjoint>(query.sampling);
+}
+
+/// Where one record can do most: at the beginning of the order of a public shuffle, elsewhere at 0.
+std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& layout) {
+  for (const Query& query : queries) {
+    std::vector<std::uint32_t> slots;
+    std::uint64_t among = layout.records;
+    if (const auto* rule = std::get_if<Shuffled>(&query.sampling)) slots = shuffle_slots(*rule, layout);
+    if (const auto* rule = std::get_if<Disjoint>(&query.sampling)) {
+      slots = shuffle_slots(rule->seed, layout);
+      if (rule->places == Disjoint::Places::by_block) among = layout.size(0);
+    }
+    if (slots.empty()) continue;
+    const auto end = slots.begin() + static_cast<std::ptrdiff_t>(among);
+    return static_cast<std::uint64_t>(std::min_element(slots.begin(), end) - slots.begin());
+  }
+  return 0;
+}
+
+}  // namespace
+
+AuditGround::AuditGround(const Communicator& all, const std::string& path,
+                         const std::vector<std::string>& overrides)
+    : world(all), config(path, overrides), groups(all, config.audit.ranks), path_(path), overrides_(overrides) {
+  if (!config.method->is_private())
+    throw ConfigError(
+        fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
+  if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
+  {
+    const HideFields hide(!config.data.show_values);
+    facts.data = inspect(world, config.data, DataRole::training);
+  }
+  objective = make_objective(config, facts.data);
+  facts = public_facts(config, facts.data, *objective);
+  plan = agreed_plan(world, config, facts);
+  shape = RecordShape::of(facts.data, config.data);
+  layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
+  if (!groups.idle()) objective->open(groups.own, config.data);
+  mechanism = {[this] {
+                 RunConfig fresh(path_, overrides_);
+                 return std::move(fresh.method);
+               },
+               objective.get(),
+               facts,
+               plan.promise.noise_multiplier,
+               plan.queries,
+               plan.steps,
+               config.privacy.trust == "root"};
+  place = worst_place(plan.queries, layout);
+  if (!groups.idle()) start_ = start_point(mechanism);
+  read_public_records();
+}
+
+// Public, so every rank reads all of them.
+void AuditGround::read_public_records() {
+  if (config.data.eval.empty()) return;
+  const Communicator alone = Communicator::alone();
+  const DatasetFacts found = inspect(alone, config.data, DataRole::evaluation);
+  if (found.features != facts.data.features)
+    throw DataError(
+        fmt::format("data.eval has {} features, data.train has {}", found.features, facts.data.features));
+  public_ = load(alone, config.data, DataRole::evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1),
+                 objective->label_kind(), objective->classes());
+  const Records& records = public_.blocks.front().records;
+  for (std::uint32_t i = 0; i < records.count; ++i)
+    if (!std::isnan(records.label[i])) public_rows.push_back({&records, i});
+}
+
+std::uint64_t AuditGround::common_key() const { return PublicStream(seed(), "choice").word(0); }
+
+Shard AuditGround::dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const {
+  if (groups.idle()) return {};
+  if (!among_public && std::ranges::all_of(plan.queries, by_position))
+    return compact_shard(groups.own, shape, facts.data, layout, at, rows);
+  return shard_of(groups.own, shape, facts.data, layout, [&](std::uint64_t i) -> RowSource {
+    if (i >= at && i - at < rows.size()) return rows[i - at];
+    return among_public ? public_rows[i % public_rows.size()] : RowSource{};
+  });
+}
+
+void AuditGround::run(const Shard& shard, std::uint64_t key, Observer& observer) const {
+  play(groups.own, mechanism, shard, key, start_, observer);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/audit.hpp"
+#include "dpmpi/run/files.hpp"
+
+namespace dpmpi {
+
+bool AuditReport::holds() const {
+  return std::ranges::all_of(games, [](const GameResult& game) { return game.holds; });
+}
+
+double AuditReport::bound() const {
+  double most = 0;
+  for (const GameResult& game : games) most = std::max(most, game.bound);
+  return most;
+}
+
+std::string AuditReport::json() const {
+  nlohmann::ordered_json out{{"config", config},       {"config_digest", digest},  {"method", method},
+                             {"objective", objective}, {"adjacency", adjacency},   {"epsilon", epsilon},
+                             {"delta", delta},         {"confidence", confidence}, {"seed", seed},
+                             {"bound", bound()},       {"holds", holds()}};
+  for (const GameResult& game : games) {
+    nlohmann::ordered_json entry{{"game", game.game}};
+    if (!game.remark.empty()) {
+      entry["not_played"] = game.remark;
+    } else {
+      entry["runs"] = game.runs;
+      if (game.canaries > 0) entry["canaries"] = game.canaries;
+      entry["test"] = game.test;
+      entry["bound"] = game.bound;
+      if (game.found) {
+        entry["found"] = *game.found;
+        entry["false_alarms"] = *game.false_alarms;
+        entry["allowed"] = *game.allowed;
+      }
+      entry["holds"] = game.holds;
+    }
+    out["games"].push_back(entry);
+  }
+  return out.dump(2) + "\n";
+}
+
+std::string certified_audit(const std::string& path, const std::string& config_digest) {
+  const auto result = nlohmann::ordered_json::parse(read_file(path), nullptr, false);
+  const auto games = result.is_object() ? result.find("games") : result.end();
+  if (games == result.end() || !games->is_array() || !result.contains("confidence"))
+    throw DataError(fmt::format("{}: not what dpmpi audit writes", path));
+  if (result.value("config_digest", "") != config_digest)
+    throw PrivacyError(fmt::format("{} is the audit of another config: run dpmpi audit with this one", path));
+  if (!result.value("holds", false))
+    throw PrivacyError(fmt::format("{}: the audit found a bound above the promise", path));
+  nlohmann::ordered_json out;
+  for (const char* member : {"confidence", "epsilon", "delta", "bound", "games"}) out[member] = result.at(member);
+  return out.dump();
+}
+
+}  // namespace dpmpi
