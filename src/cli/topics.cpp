@@ -38,11 +38,14 @@ const std::vector<std::string> sections{"run",      "data",    "objective", "met
 
 const std::map<std::string, std::string> command_help{
     {"train",
-     "mpirun -n N dpmpi [train] --config FILE [--set section.key=value]... [--quiet]\n\n"
+     "mpirun -n N dpmpi [train] --config FILE [--set section.key=value]... [--log-level LEVEL | --quiet]\n\n"
      "Trains a model into a new run directory, whose name is the last line of its output.\n"
-     "Settings: dpmpi help run | data | objective | method | privacy | report\n"},
+     "Settings: dpmpi help run | data | objective | method | privacy | report\n\n"
+     "  --log-level      of every command: error, warning, info (default), debug: every rank's phases with times,\n"
+     "                   checkpoints, ledger lines; such a log must not be published\n"
+     "  --quiet          --log-level warning: no settings, progress, summary, report.html\n"},
     {"resume",
-     "mpirun -n N dpmpi resume RUN [--set run.key=value]... [--quiet]\n\n"
+     "mpirun -n N dpmpi resume RUN [--set run.key=value]... [--log-level LEVEL | --quiet]\n\n"
      "Goes on from the newest checkpoint of a stopped or killed run, on any number of ranks.\n"
      "Settings of [run] and [report] and data.root may be changed.\n"},
     {"plan",

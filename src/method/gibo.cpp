@@ -22,7 +22,7 @@
 #include <utility>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 #include "dpmpi/method/box_descent.hpp"
 #include "dpmpi/method/gibo_options.hpp"
 #include "dpmpi/method/method.hpp"
@@ -143,8 +143,8 @@ class Gibo : public Method {
     posterior_->move_to(descent_.point());
     const MatrixXd W = posterior_->weights();
     if (options_.batch == "adaptive" && !warned_ && posterior_->trace() > options_.trace_tol) {
-      say("step {}: {} points leave a trace of {:.3g}, above method.trace_tol = {} (method.b_max, or the box)\n", t,
-          more.cols(), posterior_->trace(), options_.trace_tol);
+      warn("step {}: {} points leave a trace of {:.3g}, above method.trace_tol = {} (method.b_max, or the box)", t,
+           more.cols(), posterior_->trace(), options_.trace_tol);
       warned_ = true;
     }
     values.assign(more.data(), more.data() + more.size());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/sampling.hpp"
 
 namespace dpmpi {
@@ -22,6 +23,12 @@ bool right(LabelKind kind, std::span<const float> scores, float threshold, float
 }
 
 }  // namespace
+
+std::uint64_t slots_of(const Shard& shard) {
+  std::uint64_t slots = 0;
+  for (const Block& block : shard.blocks) slots += block.records.count;
+  return slots;
+}
 
 double exact_unit(double largest, std::uint64_t records) {
   constexpr int finest = 24, room = 62;
@@ -60,6 +67,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   std::vector<double> loss;
   std::vector<float> scores;
   const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.largest(), 1.0);
+  Progress progress("evaluating", slots_of(shard), "records");
   for (const auto& block : shard.blocks) {
     std::vector<std::uint32_t> all;
     for (std::uint32_t i = 0; i < block.records.count; ++i)
@@ -77,6 +85,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
         totals[2] += !is_quantity(kind) && right(kind, own, objective.decision_threshold(), truth);
         if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
       }
+      progress.add(rows.size());
     });
   }
   comm.sum_to_root(totals);

@@ -19,6 +19,9 @@ struct Evaluation {
   std::vector<Measure> measures;   ///< the objective's own
 };
 
+/// Slots of this rank's blocks, with or without a record. Local.
+std::uint64_t slots_of(const Shard& shard);
+
 /// Collective; the result is valid on the root only.
 Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard);
 
