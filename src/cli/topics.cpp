@@ -58,13 +58,13 @@ const std::map<std::string, std::string> command_help{
      "  --json           print JSON\n"},
     {"report",
      "dpmpi report RUN [RUN...] [--output FILE] [--times]\n\n"
-     "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon, "
-     "settings;\n"
-     "for several runs these beside each other. Written to RUN/report.html, for several runs to report.html. It "
-     "holds\n"
-     "nothing that is not public; training writes it too, unless it is --quiet. Plots need gnuplot.\n\n"
+     "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon,\n"
+     "settings, ROC curve, noise of running sums, samples; for several runs these beside each other, with slopes "
+     "if\n"
+     "they are a sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not\n"
+     "public; training writes it too, unless it is --quiet. Plots need gnuplot.\n\n"
      "  --output         another file\n"
-     "  --times          also where the time went; such a page must not be published\n"},
+     "  --times          also where the time of each rank went; such a page must not be published\n"},
     {"list", "dpmpi list [methods|objectives|formats]\n\nWhat a config can name, with a line on each.\n"},
     {"help",
      "dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]\n\nOptions with their meaning, range and default.\n\n"

@@ -109,6 +109,8 @@ class Gibo : public Method {
   }
 
   std::span<const float> iterate() const override { return descent_.published(); }
+  // Of points and covariance alone: the losses do not enter.
+  std::vector<Measure> measures() const override { return {{"posterior_trace", posterior_->trace()}}; }
   std::span<const std::byte> replicated() const override {
     replica_.assign(points_.begin(), points_.end());
     replica_.insert(replica_.end(), descent_.point().begin(), descent_.point().end());

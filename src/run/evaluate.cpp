@@ -54,7 +54,28 @@ std::optional<double> area_under_curve(std::span<const float> score, std::span<c
   return static_cast<double>(twice_right) / 2 / (static_cast<double>(positives) * static_cast<double>(negatives));
 }
 
-Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard) {
+RocCurve roc_curve(std::span<const float> score, std::span<const float> label) {
+  constexpr double apart = 1.0 / 200;
+  std::vector<std::uint32_t> order(score.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] > score[b]; });
+  const auto positives = static_cast<double>(std::ranges::count_if(label, [](float y) { return y > 0; }));
+  const double negatives = static_cast<double>(label.size()) - positives;
+  if (positives == 0 || negatives == 0) return {};
+  RocCurve curve{{0, 0}};
+  std::uint64_t right = 0, wrong = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    const float threshold = score[order[i]];
+    for (; i < order.size() && score[order[i]] == threshold; ++i) ++(label[order[i]] > 0 ? right : wrong);
+    const double x = static_cast<double>(wrong) / negatives, y = static_cast<double>(right) / positives;
+    if (i == order.size() || x >= curve.back().first + apart || y >= curve.back().second + apart)
+      curve.emplace_back(x, y);
+  }
+  return curve;
+}
+
+Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
+                    bool with_roc) {
   const LabelKind kind = objective.label_kind();
   const std::size_t outputs = objective.outputs();
   const bool rank_scores = kind == LabelKind::sign && outputs == 1;
@@ -108,6 +129,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
       };
       unpack(all_scores, score), unpack(all_labels, label);
       result.auc = area_under_curve(score, label);
+      if (with_roc) result.roc = roc_curve(score, label);
     }
   }
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));

@@ -304,7 +304,8 @@ std::string Run::note() {
 void Run::evaluate_and_log() {
   const InPhase phase(Phase::evaluate);
   const auto start = Clock::now();
-  if (!config_.data.eval.empty()) last_ = evaluate(comm_, *objective_, config_.method->iterate(), evaluation_);
+  if (!config_.data.eval.empty())
+    last_ = evaluate(comm_, *objective_, config_.method->iterate(), evaluation_, next_ == plan_.steps);
   debug_time("evaluation", start);
   if (!root_) return;
   nlohmann::ordered_json line;
@@ -320,7 +321,9 @@ void Run::evaluate_and_log() {
     if (last_.auc) line["eval.auc"] = *last_.auc;
     for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
+  for (const Measure& measure : config_.method->measures()) line["method." + measure.name] = measure.value;
   metrics_.append(line.dump());
+  if (!last_.roc.empty()) write_file(directory_ + "/roc.json", nlohmann::json(last_.roc).dump() + "\n");
   if (objective_->makes_pictures())
     if (const auto picture = objective_->picture(config_.method->iterate()))
       write_file(directory_ + "/samples.png", png(*picture));
