@@ -68,10 +68,11 @@ class FileLoader {
 
   /// Of what this rank reads. How many of the declared slots hold a record is secret: neither numbers nor a share.
   Progress new_progress() const {
-    const bool all = comm_.size() == 1 || (source_.records.gzip && comm_.is_root());
-    const std::uint64_t slots = all ? range_.slots() : range_.layout.begin(end()) - range_.layout.begin(begin());
+    const std::uint64_t own = range_.layout.begin(end()) - range_.layout.begin(begin());
+    const bool sends = source_.records.gzip && comm_.is_root() && comm_.size() > 1;
+    const std::uint64_t slots = sends ? range_.slots() : own;
     return {fmt::format("reading {}{}", std::filesystem::path(source_.records.path).filename().string(),
-                        all ? "" : " (the root's part)"),
+                        slots == range_.slots() ? "" : " (the root's part)"),
             counted_ ? slots : 0, counted_ ? "records" : ""};
   }
 

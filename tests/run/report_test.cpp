@@ -96,6 +96,8 @@ TEST_F(Report, TimesOfEveryRank) {
     EXPECT_TRUE(contains(page, part)) << part;
   EXPECT_FALSE(contains(page, ">8.000<")) << "the root's line of an evaluation, where every rank has one";
   EXPECT_FALSE(contains(report_html({path("ranks")}, false), ">9.500<"));
+  std::ofstream(path("ranks/timing.jsonl")) << "{\"phase\":\"load\",\"step\":0,\"seconds\":0.25,\"ranks\":2}\n";
+  EXPECT_TRUE(contains(report_html({path("ranks")}, true), "Steps of this run tell no times")) << "runs of phases";
 }
 
 TEST_F(Report, ARunIsShownOnce) {
@@ -265,6 +267,8 @@ TEST_F(Report, PlotsAreDrawn) {
   EXPECT_TRUE(drawn.starts_with("<svg"));
   EXPECT_TRUE(contains(drawn, "</svg>"));
   EXPECT_TRUE(svg({"x", "y", {{"", {{NAN, 1}}}}}, "id").empty());
+  EXPECT_TRUE(svg({"x", "y", {{"", {{1, 0.5}, {10, 0}, {20, 0.1}}, true}}, true, true}, "id").starts_with("<svg"));
+  EXPECT_TRUE(svg({"x", "y", {{"", {{1, 0}, {2, -1}}, true}}, false, true}, "id").empty()) << "no logarithm";
   EXPECT_TRUE(contains(read_file(path("one/report.html")), "<svg"));
 }
 
