@@ -65,14 +65,16 @@ TEST_F(Terminal, ColoursAreOffOnRequestAndOnDumbTerminals) {
 }
 
 TEST_F(Terminal, NoEscapeSequenceReachesAFile) {
-  const Outcome lines = testing::run_command(command(training("lines", 1.15)));
-  EXPECT_EQ(lines.code, 6) << lines.output;
-  EXPECT_TRUE(contains(lines.output, "\ntraining  ")) << lines.output;
-  const Outcome bar = testing::run_command(command(training("bar", 1.15) + " --set report.progress=bar"));
-  EXPECT_TRUE(contains(bar.output, "\rtraining [")) << bar.output;
-  for (const std::string& output :
-       {lines.output, bar.output, testing::run_command(command("--config nothing.ini")).output,
-        terminal_output(command("--config nothing.ini 2>error.txt; cat error.txt"))})
+  const Outcome done = testing::run_command(
+      fmt::format("({0}) >{2}/lines.txt 2>&1 & ({1}) >{2}/bar.txt 2>&1 & wait", command(training("lines", 1.15)),
+                  command(training("bar", 1.15) + " --set report.progress=bar"), folder()));
+  ASSERT_EQ(done.code, 0) << done.output;
+  const std::string lines = testing::read_file(folder() + "/lines.txt"),
+                    bar = testing::read_file(folder() + "/bar.txt");
+  EXPECT_TRUE(contains(lines, "\ntraining  ")) << lines;
+  EXPECT_TRUE(contains(bar, "\rtraining [")) << bar;
+  for (const std::string& output : {lines, bar, testing::run_command(command("--config nothing.ini")).output,
+                                    terminal_output(command("--config nothing.ini 2>error.txt; cat error.txt"))})
     EXPECT_FALSE(contains(output, "\033")) << output;
 }
 
@@ -80,7 +82,7 @@ TEST_F(Terminal, LevelsSayMoreAndMore) {
   const auto said = [&](const std::string& words) {
     return testing::run_command(command(words + " " + training("levels", 0.01))).output;
   };
-  for (const char* quiet : {"--quiet", "--log-level warning", "--log-level=error"}) {
+  for (const char* quiet : {"--quiet", "--log-level=error"}) {
     const std::string text = said(quiet);
     EXPECT_TRUE(text.starts_with("stopped after step")) << quiet << text;
   }
@@ -91,6 +93,23 @@ TEST_F(Terminal, LevelsSayMoreAndMore) {
   for (const char* part : {"dpmpi: debug: rank 0: blocks 0 to ", "lattice of quantum",
                            "ledger lines up to step 100", "step 0: checkpoint in "})
     EXPECT_TRUE(contains(debug, part)) << part << debug;
+}
+
+// What one needs to see which rank the others wait for.
+TEST_F(Terminal, EveryRankTellsDetails) {
+  fs::remove_all(folder() + "/ranks");
+  const Outcome told = testing::run_command(fmt::format(
+      "cd {} && mpirun -n 2 {} --log-level debug --config a.ini --set method.steps=3 --set data.blocks=4 "
+      "--set run.dir=ranks",
+      folder(), DPMPI_PROGRAM));
+  ASSERT_EQ(told.code, 0) << told.output;
+  for (const int rank : {0, 1})
+    for (const char* detail : {"blocks ", "step 3: evaluation in ", "times in seconds: \"seconds\":"})
+      EXPECT_TRUE(contains(told.output, fmt::format("debug: rank {}: {}", rank, detail)))
+          << rank << detail << told.output;
+  EXPECT_FALSE(contains(told.output, "rank 1: ledger")) << "the root's";
+  const std::string times = testing::read_file(folder() + "/ranks/timing.jsonl");
+  EXPECT_TRUE(contains(times, "{\"rank\":1,\"seconds\":")) << times;
 }
 
 TEST_F(Terminal, WrongLevelsAreRefused) {
