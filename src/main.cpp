@@ -12,7 +12,8 @@
 #include "dpmpi/cli/plan.hpp"
 #include "dpmpi/comm/session.hpp"
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/directory.hpp"
 #include "dpmpi/run/signals.hpp"
@@ -26,8 +27,7 @@ namespace {
 // alone with its error speaks after the wait.
 int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
   if (dpmpi::launcher_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  dpmpi::say("dpmpi: {}: {}\n", kind, message);
-  std::fflush(stderr);
+  dpmpi::say("dpmpi: {}: {}\n", dpmpi::painted(dpmpi::Colour::red, kind), message);
   return static_cast<int>(code);
 }
 
@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
   try {
     // 1. What is asked for?
     line = parse_command_line(argc, argv);
+    set_log(line.level, launcher_rank());
+    if (launcher_rank() == 0 && !line.quiet()) show_progress("auto");
 
     // 2. What needs no other rank is answered by the first process, before MPI starts.
     if (launcher_rank() == 0 || line.parallel()) {
@@ -61,8 +63,8 @@ int main(int argc, char** argv) {
       config = std::make_unique<RunConfig>(path, line.overrides);
     }
     if (options.resume && launcher_rank() == 0) refuse_finished(*options.resume, config->run.keep_key);
-    options.quiet = line.quiet;
-    if (line.quiet && config) config->report.progress = "none";
+    options.quiet = line.quiet();
+    if (options.quiet && config) config->report.progress = "none";
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());
   } catch (const std::exception& e) {
@@ -78,6 +80,9 @@ int main(int argc, char** argv) {
 
     // 5. Train, or what else takes all ranks. An error on any rank ends the whole job with its exit code.
     return session.run([&](const Communicator& world) {
+      set_log(line.level, world.rank());
+      const bool trains = line.command == "train" || line.command == "resume";
+      show_progress(!world.is_root() || line.quiet() ? "none" : trains ? config->report.progress : "auto");
       if (line.measure) return show_plan(world, line);
       if (line.command == "audit") return run_audit(world, line);
       if (line.command == "evaluate") return show_evaluation(world, line, *config);

@@ -45,8 +45,7 @@ int run_audit(const Communicator& comm, const CommandLine& line) {
   const std::string output = !line.output.empty() ? line.output : (run.empty() ? "" : run + "/") + "audit.json";
   if (!line.output.empty()) refuse_part_of_run(line.output);
   auto overrides = line.overrides;
-  if (line.quiet) overrides.emplace_back("report.progress=none");
-  const AuditReport report = audit(comm, path, overrides, line.quiet || line.json);
+  const AuditReport report = audit(comm, path, overrides, line.quiet() || line.json);
   int code = 0;
   if (comm.is_root()) {
     write_file(output_target(output), report.json());

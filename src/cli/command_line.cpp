@@ -4,6 +4,7 @@
 #include <charconv>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -58,6 +59,33 @@ void check_options(const CommandLine& line, bool has_ranks) {
           fmt::format("{} is an option of dpmpi {}{}", use.option, fmt::join(use.commands, ", "), use.others));
 }
 
+/// Takes --quiet, -q and --log-level out of `words`, wherever they stand.
+LogLevel take_level(std::vector<std::string>& words) {
+  std::optional<LogLevel> level;
+  const auto take = [&](LogLevel asked) {
+    if (level && *level != asked)
+      throw ConfigError("--quiet and --log-level ask for different levels (--quiet is --log-level warning)");
+    level = asked;
+  };
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "-q" || word == "--quiet") {
+      take(LogLevel::warning);
+    } else if (word.starts_with("--log-level=")) {
+      take(parse_log_level(word.substr(word.find('=') + 1)));
+    } else if (word == "--log-level") {
+      if (++i == words.size())
+        throw ConfigError(fmt::format("--log-level needs one of {}", fmt::join(log_level_names(), ", ")));
+      take(parse_log_level(words[i]));
+    } else {
+      others.push_back(word);
+    }
+  }
+  words = std::move(others);
+  return level.value_or(LogLevel::info);
+}
+
 // How many words that are no options a command takes, at least and at most.
 std::pair<std::size_t, std::size_t> arguments_of(const std::string& command) {
   if (command == "report") return {1, std::string::npos};
@@ -103,8 +131,8 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     line.command = "version";
     return line;
   }
-  if (words.size() > 1 && (words[0] == "-q" || words[0] == "--quiet"))  // before the command as well as after it
-    std::rotate(words.begin(), words.begin() + 1, words.end());
+  line.level = take_level(words);
+  if (words.empty()) throw ConfigError("no command; see dpmpi help");
   if (words[0].starts_with("-")) {
     line.command = "train";
   } else {
@@ -127,10 +155,9 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   po::options_description options;
   options.add_options()("config,c", po::value<std::string>())(
       "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
-      "quiet,q", po::bool_switch(&line.quiet))("measure", po::bool_switch(&line.measure))(
-      "ranks", po::value<std::string>())("data,d", po::value<std::string>(&line.data))(
-      "output,o", po::value<std::string>(&line.output))("times", po::bool_switch(&line.times))("help,h", "")(
-      "argument", po::value<std::vector<std::string>>());
+      "measure", po::bool_switch(&line.measure))("ranks", po::value<std::string>())(
+      "data,d", po::value<std::string>(&line.data))("output,o", po::value<std::string>(&line.output))(
+      "times", po::bool_switch(&line.times))("help,h", "")("argument", po::value<std::vector<std::string>>());
   po::positional_options_description positional;
   positional.add("argument", -1);
   bool has_ranks = false;
@@ -176,8 +203,8 @@ std::string usage() {
   dpmpi list [methods|objectives|formats]
   dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
 
-Options: --config FILE (-c), --set section.key=value (-s, repeatable), --quiet (-q), --help, --version,
---json (plan, account, calibrate, verify, evaluate, audit)
+Options: --config FILE (-c), --set section.key=value (-s, repeatable), --log-level error|warning|info|debug,
+--quiet (-q: --log-level warning), --json (plan, account, calibrate, verify, evaluate, audit), --help, --version
 Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error
 )";
 }

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 #include "dpmpi/data/labels.hpp"
 #include "dpmpi/run/assessment.hpp"
 #include "dpmpi/run/guards.hpp"
@@ -106,7 +106,7 @@ int run_predict(const Communicator& comm, const CommandLine& line, const RunConf
     throw ConfigError(fmt::format("--output {} is the file of --data", line.output));
   TrainedModel model = read_trained_model(comm, run, config);
   const std::uint64_t written = write_predictions(comm, model, line.output);
-  if (comm.is_root() && !line.quiet) say("wrote predictions for {} records to {}\n", written, line.output);
+  if (comm.is_root()) say_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, line.output);
   return static_cast<int>(ExitCode::done);
 }
 

@@ -8,12 +8,12 @@
 
 #include "dpmpi/cli/events.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/measure.hpp"
 #include "dpmpi/run/plan.hpp"
-#include "dpmpi/run/progress.hpp"
 #include "dpmpi/run/settings_table.hpp"
 
 namespace dpmpi {

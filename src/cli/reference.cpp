@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/cli/command_line.hpp"
+#include "dpmpi/core/log.hpp"
 #include "dpmpi/data/convert.hpp"
 #include "dpmpi/data/generate.hpp"
 #include "dpmpi/run/config.hpp"
@@ -153,8 +154,8 @@ std::string manual_page() {
   return text + ".SH CONFIGURATION\n" + roff(sections()) + ".SH METHODS\n" + roff(method_chapters()) +
          ".SH OBJECTIVES\n" + roff(objective_chapters()) +
          ".SH ENVIRONMENT\n.TP\n.B DPMPI_DATA\nfolder in which relative paths of data are looked up\n.TP\n.B "
-         "NO_COLOR\nno "
-         "colours\n";
+         "NO_COLOR\nnot "
+         "empty: no colours on terminals\n";
 }
 
 std::string bash_completion() {
@@ -175,11 +176,12 @@ _dpmpi() {{
       compopt -o nospace
       COMPREPLY=($(compgen -S= -W "{0}" -- "$word")); return ;;
     --config|-c|--data|-d|--output|-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+    --log-level) COMPREPLY=($(compgen -W "{3}" -- "$word")); return ;;
     help) COMPREPLY=($(compgen -W "{1}" -- "$word")); return ;;
     list) COMPREPLY=($(compgen -W "methods objectives formats" -- "$word")); return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "--config --set --quiet --json --help --version --data --output --times --ranks --measure" -- "$word"))
+    COMPREPLY=($(compgen -W "--config --set --quiet --log-level --json --help --version --data --output --times --ranks --measure" -- "$word"))
   elif [[ $before == dpmpi || $before == */dpmpi ]]; then
     COMPREPLY=($(compgen -W "{2}" -- "$word"))
   else
@@ -188,7 +190,8 @@ _dpmpi() {{
 }}
 complete -o filenames -F _dpmpi dpmpi
 )",
-                     fmt::join(settings, " "), fmt::join(topics, " "), fmt::join(command_names(), " "));
+                     fmt::join(settings, " "), fmt::join(topics, " "), fmt::join(command_names(), " "),
+                     fmt::join(log_level_names(), " "));
 }
 
 }  // namespace dpmpi

@@ -1,5 +1,8 @@
 #include "dpmpi/cli/report.hpp"
 
+#include <string>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
@@ -11,7 +14,7 @@
 namespace dpmpi {
 
 int run_report(const CommandLine& line) {
-  const auto& runs = line.arguments;
+  const std::vector<std::string> runs = distinct_runs(line.arguments);
   const std::string page = report_html(runs, line.times);
   const std::string path =
       !line.output.empty() ? line.output : (runs.size() == 1 ? runs[0] + "/" : "") + "report.html";

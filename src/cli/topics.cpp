@@ -39,11 +39,14 @@ const std::vector<std::string> sections{"run",      "data",    "objective", "met
 
 const std::map<std::string, std::string> command_help{
     {"train",
-     "mpirun -n N dpmpi [train] --config FILE [--set section.key=value]... [--quiet]\n\n"
+     "mpirun -n N dpmpi [train] --config FILE [--set section.key=value]... [--log-level LEVEL | --quiet]\n\n"
      "Trains a model into a new run directory, whose name is the last line of its output.\n"
-     "Settings: dpmpi help run | data | objective | method | privacy | report\n"},
+     "Settings: dpmpi help run | data | objective | method | privacy | report\n\n"
+     "  --log-level      of every command: error, warning, info (default), debug: every rank's phases with times,\n"
+     "                   checkpoints, ledger lines; such a log must not be published\n"
+     "  --quiet          --log-level warning: no settings, progress, summary, report.html\n"},
     {"resume",
-     "mpirun -n N dpmpi resume RUN [--set run.key=value]... [--quiet]\n\n"
+     "mpirun -n N dpmpi resume RUN [--set run.key=value]... [--log-level LEVEL | --quiet]\n\n"
      "Goes on from the newest checkpoint of a stopped or killed run, on any number of ranks.\n"
      "Settings of [run] and [report] and data.root may be changed.\n"},
     {"plan",
@@ -56,13 +59,13 @@ const std::map<std::string, std::string> command_help{
      "  --json           print JSON\n"},
     {"report",
      "dpmpi report RUN [RUN...] [--output FILE] [--times]\n\n"
-     "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon, "
-     "settings;\n"
-     "for several runs these beside each other. Written to RUN/report.html, for several runs to report.html. It "
-     "holds\n"
-     "nothing that is not public; training writes it too, unless it is --quiet. Plots need gnuplot.\n\n"
+     "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon,\n"
+     "settings, ROC curve, noise of running sums, samples; for several runs these beside each other, with slopes "
+     "if\n"
+     "they are a sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not\n"
+     "public; training writes it too, unless it is --quiet. Plots need gnuplot.\n\n"
      "  --output         another file\n"
-     "  --times          also where the time went; such a page must not be published\n"},
+     "  --times          also where the time of each rank went; such a page must not be published\n"},
     {"list", "dpmpi list [methods|objectives|formats]\n\nWhat a config can name, with a line on each.\n"},
     {"help",
      "dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]\n\nOptions with their meaning, range and default.\n\n"

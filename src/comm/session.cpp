@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 #include "handle.hpp"
 
 namespace dpmpi {
@@ -30,15 +30,16 @@ Failure describe(const std::exception_ptr& error) {
     std::rethrow_exception(error);
   } catch (const Error& e) {
     const bool alike = e.code() == ExitCode::config || e.code() == ExitCode::privacy || e.code() == ExitCode::data;
-    return {e.code(), fmt::format("{}: {}", e.kind(), e.what()), alike};
+    return {e.code(), fmt::format("{}: {}", painted(Colour::red, e.kind()), e.what()), alike};
   } catch (const std::filesystem::filesystem_error& e) {  // the system's refusal, not a bug: a path, a disk
-    return {ExitCode::data, fmt::format("data error: {}", e.what()), false};
+    return {ExitCode::data, fmt::format("{}: {}", painted(Colour::red, "data error"), e.what()), false};
   } catch (const std::bad_alloc&) {
-    return {ExitCode::bug, "out of memory", false};
+    return {ExitCode::bug, painted(Colour::red, "out of memory"), false};
   } catch (const std::exception& e) {
-    return {ExitCode::bug, fmt::format("internal error (please report): {}", e.what()), false};
+    return {ExitCode::bug, fmt::format("{} (please report): {}", painted(Colour::red, "internal error"), e.what()),
+            false};
   } catch (...) {
-    return {ExitCode::bug, "internal error (please report): unknown exception", false};
+    return {ExitCode::bug, painted(Colour::red, "internal error") + " (please report): unknown exception", false};
   }
 }
 

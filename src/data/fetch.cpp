@@ -96,17 +96,19 @@ void check_end(InputFile& file, const std::vector<Extent>& extents, std::uint64_
 constexpr std::string_view failed_mark = "E", data_mark = "D";
 
 void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Extent>& extents,
-                 const BlockRange& range, std::uint64_t unit, const Consume& consume, Deferred& reading,
-                 Deferred& consuming) {
+                 const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume,
+                 Deferred& reading, Deferred& consuming) {
   for (std::uint32_t block = range.ownership.first.front(); block < range.ownership.first.back(); ++block) {
     const Extent& extent = extents[block - range.first];
     std::string bytes;
     if (extent.begin < extent.end) reading.run([&] { bytes = read_extent(file, extent, extents.back().end); });
     const int owner = range.ownership.owner(block);
-    if (owner != comm.rank())
+    if (owner != comm.rank()) {
       comm.send(reading.failed() ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
-    else if (!reading.failed() && !bytes.empty())
+      sent.add(range.layout.size(block));
+    } else if (!reading.failed() && !bytes.empty()) {
       consuming.run([&] { consume(block, bytes); });
+    }
   }
   reading.run([&] { check_end(file, extents, unit); });
 }
@@ -124,7 +126,7 @@ void receive_blocks(const Communicator& comm, const BlockRange& range, const Con
 }  // namespace
 
 void fetch(const Communicator& comm, SourceFile& source, const std::vector<Extent>& extents,
-           const BlockRange& range, std::uint64_t unit, const Consume& consume) {
+           const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume) {
   if (!source.gzip) {
     all_or_none(comm, [&] {
       for (std::uint32_t b = range.ownership.begin(comm.rank()); b < range.ownership.end(comm.rank()); ++b)
@@ -134,7 +136,7 @@ void fetch(const Communicator& comm, SourceFile& source, const std::vector<Exten
   }
   Deferred reading, consuming;
   if (comm.is_root())
-    send_blocks(comm, *source.file, extents, range, unit, consume, reading, consuming);
+    send_blocks(comm, *source.file, extents, range, unit, sent, consume, reading, consuming);
   else
     receive_blocks(comm, range, consume, consuming);
   all_or_none(comm, [&] {

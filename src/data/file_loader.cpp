@@ -1,6 +1,7 @@
 #include "file_loader.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -24,7 +25,8 @@ class FileLoader {
         range_(range),
         map_(source.layout.feature_map(options)),
         rule_{options.normalize == "l2", to_feature(options.bias), to_feature(options.scale)},
-        index_base_(static_cast<std::uint32_t>(options.index_base)) {}
+        index_base_(static_cast<std::uint32_t>(options.index_base)),
+        counted_(options.records == 0 && options.shard_records.empty()) {}
 
   std::vector<Block> load() {
     if (source_.layout.is_text())
@@ -64,6 +66,16 @@ class FileLoader {
     });
   }
 
+  /// Of what this rank reads. How many of the declared slots hold a record is secret: neither numbers nor a share.
+  Progress new_progress() const {
+    const std::uint64_t own = range_.layout.begin(end()) - range_.layout.begin(begin());
+    const bool sends = source_.records.gzip && comm_.is_root() && comm_.size() > 1;
+    const std::uint64_t slots = sends ? range_.slots() : own;
+    return {fmt::format("reading {}{}", std::filesystem::path(source_.records.path).filename().string(),
+                        slots == range_.slots() ? "" : " (the root's part)"),
+            counted_ ? slots : 0, counted_ ? "records" : ""};
+  }
+
   void load_text() {
     const auto extents = locate_text(comm_, source_, range_);
     std::vector<TextPosition> positions;
@@ -75,12 +87,15 @@ class FileLoader {
     }
     // An entry of 8 bytes takes at least 4 of text (" 1:1").
     allocate(source_.layout.storage == Storage::sparse_f32 ? 2 * text : 0);
-    fetch(comm_, source_.records, extents, range_, 0, [&](std::uint32_t block, std::string_view bytes) {
+    Progress progress = new_progress();
+    fetch(comm_, source_.records, extents, range_, 0, progress, [&](std::uint32_t block, std::string_view bytes) {
       TextPosition& position = positions[block - begin()];
+      const std::uint64_t before = position.global_index;
       if (source_.layout.format == Format::libsvm)
         parse_libsvm(bytes, position, {index_base_}, map_, labels_, builder(block));
       else
         parse_table(bytes, position, source_.layout.table.schema, map_, labels_, builder(block));
+      progress.add(position.global_index - before);
     });
   }
 
@@ -90,16 +105,22 @@ class FileLoader {
     allocate(0);
     decoded_.resize(end() - begin());
     load_labels();
+    Progress progress = new_progress();
     if (layout.storage == Storage::sparse_f32) {
       all_or_none(comm_, [&] {
-        for (std::uint32_t b = begin(); b < end(); ++b)
+        for (std::uint32_t b = begin(); b < end(); ++b) {
           read_native_sparse(*source_.records.file, layout.native, range_.row(b, layout.records()),
                              decoded_[b - begin()], map_, builder(b));
+          progress.add(range_.layout.size(b));
+        }
       });
       return;
     }
-    fetch(comm_, source_.records, locate_rows(layout.rows, range_), range_, layout.rows.row_bytes(),
-          [&](std::uint32_t block, std::string_view bytes) { append_rows(block, bytes); });
+    fetch(comm_, source_.records, locate_rows(layout.rows, range_), range_, layout.rows.row_bytes(), progress,
+          [&](std::uint32_t block, std::string_view bytes) {
+            append_rows(block, bytes);
+            progress.add(bytes.size() / layout.rows.row_bytes());
+          });
   }
 
   void load_labels() {
@@ -110,7 +131,8 @@ class FileLoader {
       return;
     }
     SourceFile& label_file = source_.labels.path.empty() ? source_.records : source_.labels;
-    fetch(comm_, label_file, locate_rows(layout.labels, range_), range_, layout.labels.row_bytes(),
+    Progress progress("reading labels", 0, "");
+    fetch(comm_, label_file, locate_rows(layout.labels, range_), range_, layout.labels.row_bytes(), progress,
           [&](std::uint32_t block, std::string_view bytes) { decode_labels(block, bytes, label_file.path); });
   }
 
@@ -163,6 +185,7 @@ class FileLoader {
   FeatureMap map_;
   RowRule rule_;
   std::uint32_t index_base_;
+  bool counted_;  // the number of records is public
   std::vector<RecordsBuilder> builders_;
   std::vector<std::vector<float>> decoded_;  // binary formats: labels of each block
 };

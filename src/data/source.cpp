@@ -1,6 +1,7 @@
 #include "source.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,8 @@ struct LineScan {
   }
 };
 
+constexpr std::uint64_t glance_every = 4096;  // lines, which take less than a look at the clock
+
 /// This rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
 LineScan scan_lines(const Communicator& comm, Source& source) {
   LineScan scan;
@@ -75,7 +78,12 @@ LineScan scan_lines(const Communicator& comm, Source& source) {
     };
     const std::uint64_t from = file.gzip() ? layout.begin : share(comm.rank());
     const std::uint64_t to = file.gzip() ? ~std::uint64_t{0} : share(comm.rank() + 1);
+    // A text's length in bytes follows its private values: the share is shown, not the number.
+    Progress progress("counting the lines of " + std::filesystem::path(file.path()).filename().string(),
+                      file.gzip() ? 0 : to - from, "");
+    std::uint64_t counted = from;
     for_each_line(file, layout.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
+      if (scan.lines() % glance_every == 0) progress.add(offset - counted), counted = offset;
       if (is_record(line, layout.comment))
         scan.start.push_back(offset);
       else

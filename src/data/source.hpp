@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/blocks.hpp"
 #include "dpmpi/data/file.hpp"
 #include "layout.hpp"
@@ -67,9 +68,10 @@ void check_slots(const std::string& path, std::uint64_t records, std::uint64_t s
 
 /// Reads the extents of this rank's blocks and calls consume(block, bytes) for consecutive pieces of them: whole
 /// lines (unit 0) or whole rows of `unit` bytes. Plain files are read by every rank, gzipped ones by the root,
-/// which sends the blocks out. Collective; an error of reading or consuming on any rank is thrown on all.
+/// which sends the blocks out and adds their slots to `sent`. Collective; an error of reading or consuming on any
+/// rank is thrown on all.
 void fetch(const Communicator& comm, SourceFile& source, const std::vector<Extent>& extents,
-           const BlockRange& range, std::uint64_t unit,
+           const BlockRange& range, std::uint64_t unit, Progress& sent,
            const std::function<void(std::uint32_t, std::string_view)>& consume);
 
 }  // namespace dpmpi

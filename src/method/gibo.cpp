@@ -118,10 +118,10 @@ class Gibo : public Method {
   }
 
   std::span<const float> iterate() const override { return descent_.published(); }
-  // Each of these points was one evaluation of every record, and one model trained where points are
-  // hyper-parameters.
-  std::vector<std::pair<std::string, std::uint64_t>> counts() const override {
-    return {{"evaluations", design_.forgotten() + design_.count()}};
+  // Each point was one evaluation of every record, and one model trained where points are hyper-parameters. The
+  // trace is of points and covariance alone: the losses do not enter.
+  std::vector<Measure> measures() const override {
+    return {{"evaluations", real(design_.forgotten() + design_.count())}, {"posterior_trace", design_.trace()}};
   }
   std::span<const std::byte> replicated() const override {
     replica_.assign(design_.points().begin(), design_.points().end());

@@ -5,7 +5,7 @@
 #include <Eigen/QR>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 
 namespace dpmpi {
 
@@ -36,8 +36,8 @@ void GiboDesign::find_points(const VectorXd& theta, std::uint64_t t, std::vector
   posterior_->move_to(theta);
   const MatrixXd more = selection_->choose(*posterior_, t);
   if (tolerance_ > 0 && !warned_ && posterior_->trace_with(more) > tolerance_) {
-    say("step {}: {} points leave a trace of {:.3g}, above method.trace_tol = {} (method.b_max, or the box)\n", t,
-        more.cols(), posterior_->trace_with(more), tolerance_);
+    warn("step {}: {} points leave a trace of {:.3g}, above method.trace_tol = {} (method.b_max, or the box)", t,
+         more.cols(), posterior_->trace_with(more), tolerance_);
     warned_ = true;
   }
   found.assign(more.data(), more.data() + more.size());

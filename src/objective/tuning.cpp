@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,7 +10,8 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/heartbeat.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
@@ -21,7 +21,6 @@ namespace dpmpi {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr auto report_every = std::chrono::seconds(10);
 
 [[noreturn]] void refuse_gradients() {
   throw ConfigError(
@@ -110,12 +109,10 @@ void Tuning::prepare_points(std::span<const double> points) {
   const auto rank = static_cast<std::size_t>(comm_->rank()), ranks = static_cast<std::size_t>(comm_->size());
   prepared_.clear();
   models_.assign(count * size, 0.0);
-  auto reported = std::chrono::steady_clock::now();
+  Progress progress("training models", count, "models");
   for (std::size_t p = rank; p < count; p += ranks) {
     train(points.subspan(p * dim(), dim()), std::span(models_).subspan(p * size, size));
-    if (!comm_->is_root() || std::chrono::steady_clock::now() - reported < report_every) continue;
-    reported = std::chrono::steady_clock::now();
-    say("trained {} of {} models\n", std::min(count, p + ranks), count);
+    progress.add(std::min(ranks, count - p));
   }
   share(count);
 }
@@ -133,8 +130,8 @@ void Tuning::share(std::size_t count) {
     if (std::isnan(model[0])) ++failed;
   }
   if (failed > 0 && comm_->is_root())
-    say("{} of {} models could not be trained (singular, or diverged): their losses are no numbers\n", failed,
-        count);
+    warn("{} of {} models could not be trained (singular, or diverged): their losses are no numbers", failed,
+         count);
 }
 
 /// Calls use(first, n, score) for the rows first .. first + n - 1.

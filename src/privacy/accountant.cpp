@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/pld.hpp"
 #include "dpmpi/privacy/pure.hpp"
@@ -15,7 +16,11 @@
 namespace dpmpi {
 
 void Accountant::compose(const std::vector<Event>& events) {
-  for (const Event& event : events) compose(event);
+  Progress progress("accounting", events.size(), "events");
+  for (const Event& event : events) {
+    compose(event);
+    progress.add();
+  }
 }
 
 namespace {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/pld.hpp"
 #include "dpmpi/privacy/rdp.hpp"
@@ -307,7 +308,9 @@ double calibrate(const Unknown& unknown, const EventsOf& events, const PrivacyTa
     throw PrivacyError(fmt::format("target delta is {}, allowed: a number in (0, 1)", target.delta));
   make_accountant(accountant, target.adjacency);  // an unknown name is no refusal of events
 
-  const Problem problem{unknown, events, target};
+  Progress progress(fmt::format("searching {}", unknown.name), 0, "values");
+  const EventsOf counted = [&](double x) { return progress.add(), events(x); };
+  const Problem problem{unknown, counted, target};
   const auto x = solve(problem, accountant);
   if (!x) unreachable(problem, accountant);
   return *x;

@@ -9,6 +9,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/log.hpp"
 
 namespace dpmpi {
 
@@ -74,6 +75,7 @@ void Curator::reserve(std::uint64_t step) {
   if (!comm_.is_root()) return;
   verify(ledger_ != nullptr, "a release needs a ledger");
   if (!lines.empty()) ledger_->append(lines);
+  debug("step {}: ledger lines up to step {}: {} more", step, reserved_, lines.size());
   fault_point("reserved");
 }
 

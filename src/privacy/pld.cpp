@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/privacy/pld_compose.hpp"
 #include "dpmpi/privacy/pld_grid.hpp"
 #include "dpmpi/privacy/pld_pairs.hpp"
@@ -194,7 +195,7 @@ class Refinement {
   // Not if almost all losses are beyond what the grids cover.
   bool possible() const { return std::isfinite(window_.high - window_.focus.low); }
 
-  ComposedLoss compose(std::size_t size, Bound bound) const {
+  ComposedLoss compose(std::size_t size, Bound bound, Progress& progress) const {
     const double step = step_for(size);
     Focus focus = window_.focus;
     focus.size = size;
@@ -206,6 +207,7 @@ class Refinement {
       laws.push_back(bound == Bound::upper
                          ? CountedLaw{discretize(use.pair, ranges_[i], step, bound), use.count}
                          : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound), use.count});
+      progress.add();
     }
     return {laws, focus, bound};
   }
@@ -263,6 +265,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   }
 
   Interval all;
+  Progress progress("composing privacy losses", 0, "laws");
   for (std::size_t size = smallest_size; size <= largest_size;) {
     all.most = 0;
     all.points = size;
@@ -271,8 +274,9 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
       Interval& interval = intervals[i];
       if (size == smallest_size || interval.most > all.least) {
         const double before_most = interval.most;
-        interval.most = std::min(interval.most, goal.answer(refinements[i].compose(size, Bound::upper)));
-        interval.least = std::max(interval.least, goal.answer(refinements[i].compose(size, Bound::lower)));
+        interval.most = std::min(interval.most, goal.answer(refinements[i].compose(size, Bound::upper, progress)));
+        interval.least =
+            std::max(interval.least, goal.answer(refinements[i].compose(size, Bound::lower, progress)));
         if (!directions[i].attained) closed = closed && before_most - interval.most <= goal.close * interval.most;
       }
       all.least = std::max(all.least, interval.least);
@@ -293,10 +297,11 @@ double PldAccountant::epsilon_on(std::size_t points, double delta) const {
   verify(points >= smallest_size && points <= largest_size, "a grid of points() points");
   if (uses_.count(NonPrivate{}) > 0) return infinity;
   double most = 0;
+  Progress progress("composing privacy losses", 0, "laws");
   for (const Direction& direction : directions_of(uses_, adjacency())) {
     const Refinement refinement(direction, true, delta);
     if (!refinement.possible()) return infinity;
-    most = std::max(most, refinement.compose(points, Bound::upper).epsilon(delta));
+    most = std::max(most, refinement.compose(points, Bound::upper, progress).epsilon(delta));
   }
   return rounded_up(most);
 }

@@ -10,8 +10,8 @@
 
 #include "audit_ground.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/core/random.hpp"
-#include "dpmpi/run/progress.hpp"
 #include "dpmpi/run/settings_table.hpp"
 
 namespace dpmpi {
@@ -60,17 +60,15 @@ GameResult distinguish(const AuditGround& ground, const RecordPair& pair, bool a
   if (!ground.groups.idle()) observer.expect(effect_of_second(ground, first, second, observer));
 
   const auto runs = static_cast<std::uint64_t>(ground.config.audit.runs);
-  Progress progress(ground.world.is_root() ? ground.config.report.progress : "none", 0, runs,
-                    !ground.plan.hides_times(), "run");
+  Progress progress("playing " + result.game, runs, "runs", 0, !ground.plan.hides_times());
   const Transcripts all = play_rounds(ground.groups,
                                       [&](const Communicator&, bool in_second, std::uint64_t key) {
                                         ground.run(in_second ? second : first, key, observer);
                                         return observer.transcript();
                                       },
                                       {runs, ground.seed(), [&](std::uint64_t done) {
-                                         if (progress.due(done)) progress.update(done, result.game);
+                                         if (progress.reached(done)) progress.show();
                                        }});
-  progress.close();
   result.runs = runs;
   if (!ground.world.is_root()) return result;
   const Proof proof = prove(all.first, all.second, ground.plan.delta(), error);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/sampling.hpp"
 
 namespace dpmpi {
@@ -22,6 +23,12 @@ bool right(LabelKind kind, std::span<const float> scores, float threshold, float
 }
 
 }  // namespace
+
+std::uint64_t slots_of(const Shard& shard) {
+  std::uint64_t slots = 0;
+  for (const Block& block : shard.blocks) slots += block.records.count;
+  return slots;
+}
 
 double exact_unit(double largest, std::uint64_t records) {
   constexpr int finest = 24, room = 62;
@@ -47,7 +54,28 @@ std::optional<double> area_under_curve(std::span<const float> score, std::span<c
   return static_cast<double>(twice_right) / 2 / (static_cast<double>(positives) * static_cast<double>(negatives));
 }
 
-Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard) {
+RocCurve roc_curve(std::span<const float> score, std::span<const float> label) {
+  constexpr double apart = 1.0 / 200;
+  std::vector<std::uint32_t> order(score.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] > score[b]; });
+  const auto positives = static_cast<double>(std::ranges::count_if(label, [](float y) { return y > 0; }));
+  const double negatives = static_cast<double>(label.size()) - positives;
+  if (positives == 0 || negatives == 0) return {};
+  RocCurve curve{{0, 0}};
+  std::uint64_t right = 0, wrong = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    const float threshold = score[order[i]];
+    for (; i < order.size() && score[order[i]] == threshold; ++i) ++(label[order[i]] > 0 ? right : wrong);
+    const double x = static_cast<double>(wrong) / negatives, y = static_cast<double>(right) / positives;
+    if (i == order.size() || x >= curve.back().first + apart || y >= curve.back().second + apart)
+      curve.emplace_back(x, y);
+  }
+  return curve;
+}
+
+Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
+                    bool with_roc) {
   const LabelKind kind = objective.label_kind();
   const std::size_t outputs = objective.outputs();
   const bool rank_scores = kind == LabelKind::sign && outputs == 1;
@@ -60,6 +88,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   std::vector<double> loss;
   std::vector<float> scores;
   const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.largest(), 1.0);
+  Progress progress("evaluating", slots_of(shard), "records");
   for (const auto& block : shard.blocks) {
     std::vector<std::uint32_t> all;
     for (std::uint32_t i = 0; i < block.records.count; ++i)
@@ -77,6 +106,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
         totals[2] += !is_quantity(kind) && right(kind, own, objective.decision_threshold(), truth);
         if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
       }
+      progress.add(rows.size());
     });
   }
   comm.sum_to_root(totals);
@@ -99,6 +129,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
       };
       unpack(all_scores, score), unpack(all_labels, label);
       result.auc = area_under_curve(score, label);
+      if (with_roc) result.roc = roc_curve(score, label);
     }
   }
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));

@@ -73,10 +73,11 @@ std::string quoted(std::string text) {
 }
 
 /// Points that can be drawn.
-Plot::Line finite(const Plot::Line& line, bool log_x) {
-  Plot::Line out{line.name, {}};
+Plot::Line finite(const Plot::Line& line, bool log_x, bool log_y) {
+  Plot::Line out{line.name, {}, line.dots};
   for (const auto& [x, y] : line.points)
-    if (std::isfinite(x) && std::isfinite(y) && (!log_x || x > 0)) out.points.emplace_back(x, y);
+    if (std::isfinite(x) && std::isfinite(y) && (!log_x || x > 0) && (!log_y || y > 0))
+      out.points.emplace_back(x, y);
   return out;
 }
 
@@ -84,8 +85,9 @@ std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, co
   std::string text = fmt::format(
       "set terminal svg size 460,300 dynamic noenhanced font 'sans-serif,12' name {}\nset grid lc rgb "
       "'#dddddd'\nset border "
-      "3 lc rgb '#666666'\nset tics nomirror\nset xlabel {}\nset ylabel {}\nset key above left\n{}",
-      quoted(id), quoted(plot.x), quoted(plot.y), plot.log_x ? "set logscale x\n" : "");
+      "3 lc rgb '#666666'\nset tics nomirror\nset xlabel {}\nset ylabel {}\nset key above left\n{}{}",
+      quoted(id), quoted(plot.x), quoted(plot.y), plot.log_x ? "set logscale x\n" : "",
+      plot.log_y ? "set logscale y\n" : "");
   std::string commands;
   bool named = false;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -93,7 +95,7 @@ std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, co
     for (const auto& [x, y] : lines[i].points) text += fmt::format("{} {}\n", x, y);
     text += "END\n";
     commands += fmt::format("{}$line{} using 1:2 with {} lw 2 {}", i > 0 ? ", " : "plot ", i,
-                            lines[i].points.size() < 2 ? "points pt 7" : "lines",
+                            lines[i].dots || lines[i].points.size() < 2 ? "points pt 7" : "lines",
                             lines[i].name.empty() ? "notitle" : "title " + quoted(lines[i].name));
     named = named || !lines[i].name.empty();
   }
@@ -105,7 +107,7 @@ std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, co
 std::string svg(const Plot& plot, const std::string& id) {
   std::vector<Plot::Line> lines;
   for (const auto& line : plot.lines)
-    if (auto drawn = finite(line, plot.log_x); !drawn.points.empty()) lines.push_back(std::move(drawn));
+    if (auto drawn = finite(line, plot.log_x, plot.log_y); !drawn.points.empty()) lines.push_back(std::move(drawn));
   const Workshop workshop;
   if (lines.empty() || !workshop.open()) return "";
   std::ofstream(workshop.file("plot.gp")) << script_of(plot, lines, id);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,7 +12,9 @@
 
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/run/plot.hpp"
+#include "gallery.hpp"
 #include "html.hpp"
+#include "report_pictures.hpp"
 #include "run_record.hpp"
 
 namespace dpmpi {
@@ -29,38 +33,6 @@ std::string text_of(const Json& value) {
 std::string bound_text(const Json& value) {
   return value.is_number() ? rounded_up(value.get<double>()) : text_of(value);
 }
-
-/// One line a run, named where there are several.
-std::vector<Plot::Line> lines_of(const std::vector<RunRecord>& runs, const std::string& x, const std::string& y) {
-  std::vector<Plot::Line> lines;
-  for (const RunRecord& run : runs) lines.push_back({runs.size() > 1 ? run.name : "", run.curve(x, y)});
-  return lines;
-}
-
-/// Plots side by side; a sentence where gnuplot could draw none of them.
-class Gallery {
- public:
-  /// `id`: begins the ids of its plots, which must be unique in a page.
-  explicit Gallery(std::string id) : id_(std::move(id)) {}
-
-  void add(const Plot& plot) {
-    if (std::all_of(plot.lines.begin(), plot.lines.end(), [](const auto& line) { return line.points.empty(); }))
-      return;
-    markup_ += svg(plot, fmt::format("{}{}_", id_, ++wanted_));
-  }
-  std::string markup() const {
-    if (markup_.empty())
-      return wanted_ > 0
-                 ? html::paragraph("(No plots: gnuplot is not installed, or has no folder for temporary files.)")
-                 : "";
-    return "<div class=\"plots\">" + markup_ + "</div>\n";
-  }
-
- private:
-  std::string id_;
-  int wanted_ = 0;
-  std::string markup_;
-};
 
 // ---- One run
 
@@ -91,13 +63,16 @@ std::string privacy(const RunRecord& run) {
 std::string attack(const RunRecord& run) {
   if (!run.is_private()) return "";
   Rows rows;
-  for (const auto& [rate, power] : run.plan.at("attacker").items())
-    rows.push_back({fmt::format("{:g} %", 100 * std::stod(rate)), rounded_up(100 * power.get<double>()) + " %"});
+  std::vector<std::pair<double, double>> table;
+  for (const auto& [rate, power] : run.plan.at("attacker").items()) {
+    table.emplace_back(std::stod(rate), power.get<double>());
+    rows.push_back({fmt::format("{:g} %", 100 * table.back().first), rounded_up(100 * table.back().second) + " %"});
+  }
   Plot plot{"false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}}}, true};
   const Guarantee guarantee{run.epsilon().get<double>(), run.plan.at("delta").get<double>()};
   for (int i = 0; i <= 60; ++i) {
     const double rate = std::pow(10.0, -4 + i / 15.0);
-    plot.lines[0].points.emplace_back(rate, attacker_power(guarantee, rate));
+    plot.lines[0].points.emplace_back(rate, found_at_most(table, guarantee, rate));
     plot.lines[1].points.emplace_back(rate, rate);
   }
   Gallery gallery("attacker");
@@ -106,7 +81,7 @@ std::string attack(const RunRecord& run) {
          html::paragraph(
              "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
              "that one took part, finds at most this share of the members for this share of false alarms. The "
-             "table uses all accountants, the curve (epsilon, delta) alone.") +
+             "table uses all accountants; the curve is what it and (epsilon, delta) say of all other shares.") +
          html::table({"false alarms", "members found"}, rows) + gallery.markup();
 }
 
@@ -124,10 +99,16 @@ std::string releases(const RunRecord& run) {
                                                                rows);
 }
 
+/// Not where everything is charged when the run begins.
+bool spends_on_the_way(const RunRecord& run) {
+  const auto spent = run.curve("step", "epsilon");
+  return run.is_private() && !spent.empty() && spent.front().second != spent.back().second;
+}
+
 std::string metrics(const std::vector<RunRecord>& runs) {
   std::vector<std::string> names;
   for (const RunRecord& run : runs)
-    for (const auto& name : run.metric_names())
+    for (const auto& name : run.metric_names("eval."))
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   if (names.empty()) return html::heading("Public metrics") + html::paragraph("None: data.eval is not set.");
   Rows rows;
@@ -140,7 +121,7 @@ std::string metrics(const std::vector<RunRecord>& runs) {
   Gallery gallery("metric");
   for (const auto& name : names) {
     gallery.add({"step", name, lines_of(runs, "step", name)});
-    if (std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) { return run.is_private(); }))
+    if (std::any_of(runs.begin(), runs.end(), spends_on_the_way))
       gallery.add({"epsilon spent", name, lines_of(runs, "epsilon", name)});
   }
   gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
@@ -148,25 +129,57 @@ std::string metrics(const std::vector<RunRecord>& runs) {
          html::table(head, rows) + gallery.markup();
 }
 
+/// "seconds", then its parts; what is left of them is the method's own work, evaluations, checkpoints.
+const std::vector<std::string> time_columns{"seconds", "sampling",  "kernels", "noise",
+                                            "reduce",  "broadcast", "ledger"};
+
+std::vector<std::string> time_row(const Json& line) {
+  std::vector<std::string> row;
+  double rest = 0;
+  for (const auto& column : time_columns) {
+    const double value = line.value(column, 0.0);
+    row.push_back(fmt::format("{:.3f}", value));
+    rest += column == "seconds" ? value : -value;
+  }
+  row.push_back(fmt::format("{:.3f}", std::max(0.0, rest)));
+  return row;
+}
+
+// A run that is not finished has the root's line of its last evaluation.
 std::string times(const RunRecord& run) {
   if (run.times.empty()) return "";
-  std::map<std::string, double> last;
-  Rows rows;
+  Rows loads, ranks;
+  const Json* newest = nullptr;
   for (const Json& line : run.times) {
     if (line.contains("phase")) {
-      rows.push_back({text_of(line["phase"]) + fmt::format(" (on {} ranks)", text_of(line.value("ranks", Json(1)))),
-                      text_of(line["seconds"])});
-      continue;
+      loads.push_back({text_of(line["phase"]), text_of(line.value("ranks", Json(1))),
+                       text_of(line.value("step", Json(0))), text_of(line.value("seconds", Json()))});
+      ranks.clear();
+    } else if (line.contains("rank")) {
+      ranks.push_back(time_row(line));
+      ranks.back().insert(ranks.back().begin(), text_of(line["rank"]));
+    } else {
+      newest = &line;
     }
-    for (const auto& [name, value] : line.items())
-      if (name != "step" && value.is_number()) last[name] = value.get<double>();
   }
-  for (const auto& [name, value] : last)
-    rows.push_back({name == "seconds" ? "all steps" : "of them " + name, fmt::format("{:.3f}", value)});
-  return html::heading("Where the time went") +
-         "<p class=\"alarm\">Times follow the secret batch sizes: this page must not be published.</p>\n" +
-         html::paragraph("Seconds of the root, since the run was last started.") +
-         html::table({"", "seconds"}, rows);
+  if (ranks.empty() && newest) ranks.push_back(time_row(*newest)), ranks[0].insert(ranks[0].begin(), "0");
+  std::string out =
+      html::heading("Where the time went") +
+      "<p class=\"alarm\">Times follow the secret batch sizes: this page must not be published.</p>\n" +
+      html::table({"phase", "ranks", "from step", "seconds"}, loads);
+  if (ranks.empty()) return out + html::paragraph("Steps of this run tell no times.");
+  std::vector<std::string> head{"rank", "all steps"};
+  head.insert(head.end(), time_columns.begin() + 1, time_columns.end());
+  head.emplace_back("else");
+  const std::string table = html::table(head, ranks);
+  constexpr std::size_t shown = 16;
+  return out +
+         html::paragraph(
+             "Seconds since the run was last started. A rank that has much under broadcast waits for the root, "
+             "a root that has much under reduce waits for the others; else is the method's own work, evaluations "
+             "and "
+             "checkpoints.") +
+         (ranks.size() > shown ? html::details(fmt::format("{} ranks", ranks.size()), table) : table);
 }
 
 std::string settings(const RunRecord& run) {
@@ -191,9 +204,9 @@ std::string evidence(const RunRecord& run) {
 }
 
 std::string page_of(const RunRecord& run) {
-  std::string body = privacy(run) + attack(run) + metrics({run});
+  std::string body = privacy(run) + attack(run) + metrics({run}) + roc_section({run}) + method_section({run});
   if (!run.picture.empty()) body += html::heading("Samples") + html::image(run.picture, "samples of the model");
-  return body + releases(run) + times(run) + settings(run) + evidence(run);
+  return body + releases(run) + running_sum_section(run) + times(run) + settings(run) + evidence(run);
 }
 
 // ---- Several runs
@@ -238,14 +251,33 @@ std::string comparison(const std::vector<RunRecord>& runs) {
   body += html::paragraph(
       "Each promise is about its own run. Who sees several runs on the same records has the sum of what they tell: "
       "dpmpi account on all their events.");
-  return body + metrics(runs) + html::heading("Settings that differ") + html::table(head, differences(runs));
+  return body + metrics(runs) + roc_section(runs) + method_section(runs) + slope_section(runs) +
+         html::heading("Settings that differ") + html::table(head, differences(runs));
 }
 
 }  // namespace
 
+double found_at_most(const std::vector<std::pair<double, double>>& table, const Guarantee& guarantee, double rate) {
+  double found = attacker_power(guarantee, rate);
+  for (const auto& [known, power] : table) found = std::min(found, power * std::max(1.0, rate / known));
+  return found;
+}
+
+std::vector<std::string> distinct_runs(const std::vector<std::string>& directories) {
+  std::vector<std::string> kept;
+  for (const auto& directory : directories) {
+    std::error_code absent;  // read_run says so
+    if (std::none_of(kept.begin(), kept.end(), [&](const std::string& known) {
+          return known == directory || std::filesystem::equivalent(known, directory, absent);
+        }))
+      kept.push_back(directory);
+  }
+  return kept;
+}
+
 std::string report_html(const std::vector<std::string>& directories, bool with_times) {
   std::vector<RunRecord> runs;
-  for (const auto& directory : directories) runs.push_back(read_run(directory, with_times));
+  for (const auto& directory : distinct_runs(directories)) runs.push_back(read_run(directory, with_times));
   if (runs.size() == 1)
     return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(runs[0].plan.value("objective", Json("?"))),
                                   text_of(runs[0].plan.value("method", Json::object()).value("name", Json("?")))),

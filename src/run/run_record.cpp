@@ -33,6 +33,19 @@ std::vector<Json> parse_lines(const std::string& path) {
   return values;
 }
 
+RunRecord::Curve parse_roc(const std::string& path) {
+  if (!fs::exists(path)) return {};
+  const Json value = Json::parse(read_file(path), nullptr, false);
+  const auto share = [](const Json& x) { return x.is_number() && x.get<double>() >= 0 && x.get<double>() <= 1; };
+  RunRecord::Curve curve;
+  for (const Json& point : value.is_array() ? value : Json::array({nullptr})) {
+    if (!point.is_array() || point.size() != 2 || !share(point[0]) || !share(point[1]))
+      throw DataError(fmt::format("{}: pairs of shares are expected", path));
+    curve.emplace_back(point[0].get<double>(), point[1].get<double>());
+  }
+  return curve;
+}
+
 std::vector<std::pair<std::string, std::string>> parse_settings(const std::string& text) {
   std::vector<std::pair<std::string, std::string>> settings;
   std::istringstream lines(text);
@@ -48,12 +61,11 @@ std::vector<std::pair<std::string, std::string>> parse_settings(const std::strin
 
 }  // namespace
 
-std::vector<std::string> RunRecord::metric_names() const {
+std::vector<std::string> RunRecord::metric_names(const std::string& prefix) const {
   std::vector<std::string> names;
   for (const Json& line : metrics)
     for (const auto& [key, value] : line.items())
-      if (key.starts_with("eval.") && value.is_number() &&
-          std::find(names.begin(), names.end(), key) == names.end())
+      if (key.starts_with(prefix) && value.is_number() && std::find(names.begin(), names.end(), key) == names.end())
         names.push_back(key);
   return names;
 }
@@ -87,6 +99,7 @@ RunRecord read_run(const std::string& directory, bool times) {
   if (times) run.times = parse_lines(directory + "/timing.jsonl");
   run.settings = parse_settings(read_file(directory + "/config.ini"));
   if (fs::exists(directory + "/samples.png")) run.picture = read_file(directory + "/samples.png");
+  run.roc = parse_roc(directory + "/roc.json");
   for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval"})
     if (!run.plan.contains(key)) throw DataError(fmt::format("{}/plan.json has no {}", directory, key));
   return run;

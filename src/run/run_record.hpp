@@ -19,13 +19,14 @@ struct RunRecord {
   std::vector<Json> metrics, times;
   std::vector<std::pair<std::string, std::string>> settings;  ///< "section.key" and value, in the file's order
   std::string picture;                                        ///< samples.png, or empty
+  Curve roc;                                                  ///< false and true positives: roc.json, or empty
 
   bool finished() const { return certificate.is_object(); }
   bool is_private() const { return epsilon().is_number(); }
   /// The certificate's, while there is none the plan's; a string where it is infinite.
   const Json& epsilon() const { return (finished() ? certificate : plan).at("epsilon"); }
-  /// Names of what metrics.jsonl follows ("eval.loss", ...).
-  std::vector<std::string> metric_names() const;
+  /// Names of what metrics.jsonl follows that begin with `prefix` ("eval." for "eval.loss", ...).
+  std::vector<std::string> metric_names(const std::string& prefix) const;
   /// (step or epsilon spent, value) of a metric; "step" and "epsilon" are metrics too.
   Curve curve(const std::string& x, const std::string& y) const;
   /// The last value of a metric; empty if there is none.

@@ -7,11 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/arrays.hpp"
 #include "dpmpi/data/sampling.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/objective/saddle.hpp"
+#include "dpmpi/run/evaluate.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
@@ -20,9 +22,7 @@ namespace {
 /// This rank's scores, one row per slot of its blocks; NaN where a slot is empty.
 std::vector<float> all_scores(TrainedModel& model) {
   const std::size_t outputs = model.objective->outputs();
-  std::size_t slots = 0;
-  for (const Block& block : model.records.blocks) slots += block.records.count;
-  std::vector<float> scores(slots * outputs, std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> scores(slots_of(model.records) * outputs, std::numeric_limits<float>::quiet_NaN());
   if (model.records.blocks.empty()) return scores;
   const std::uint64_t first = model.records.blocks.front().first_index;
   for_each_score(model, [&](const Block& block, std::uint32_t row, std::span<const float> own) {
@@ -91,6 +91,7 @@ void for_each_score(
       MicroBatching::plan(model.objective->micro_batch_rows(), model.records.layout.largest(), 1.0);
   std::vector<float> scores;
   std::vector<std::uint32_t> all;
+  Progress progress("scoring", slots_of(model.records), "records");
   for (const Block& block : model.records.blocks) {
     all.clear();
     for (std::uint32_t i = 0; i < block.records.count; ++i)
@@ -100,6 +101,7 @@ void for_each_score(
       model.objective->scores(rows, scores);
       for (std::size_t i = 0; i < rows.size(); ++i)
         take(block, rows.index[i], {scores.data() + i * outputs, outputs});
+      progress.add(rows.size());
     });
   }
 }

@@ -13,7 +13,8 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
@@ -29,7 +30,6 @@
 #include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/key_file.hpp"
 #include "dpmpi/run/plan.hpp"
-#include "dpmpi/run/progress.hpp"
 #include "dpmpi/run/report.hpp"
 #include "dpmpi/run/safetensors.hpp"
 #include "dpmpi/run/settings_table.hpp"
@@ -43,6 +43,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t compare_every = 50;  // steps
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string times_text(double seconds, const Curator::Timing& t) {
+  return fmt::format(
+      R"("seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},"broadcast":{:.4f},)"
+      R"("ledger":{:.4f})",
+      seconds, t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger);
 }
 
 /// Everything that lives as long as the run. Members are in the order in which they come to be.
@@ -64,8 +71,10 @@ class Run {
   bool evaluation_due(std::uint64_t step, std::uint64_t every) const;
   void evaluate_and_log();
   double spent_so_far();
+  void record_times();
   void write_report();
   std::string note();
+  void debug_time(std::string_view what, Clock::time_point start) const;
 
   const Communicator& comm_;
   const RunConfig& config_;
@@ -177,6 +186,16 @@ void Run::open_records(Clock::time_point start) {
     all_or_none(comm_, [&] { objective_->check_records(evaluation_); });
   }
   if (root_ && !options_.quiet) say("read the data in {}\n", duration_text(seconds_since(start)));
+  debug("blocks {} to {} of {}, {} slots; read after {}", ownership.begin(comm_.rank()),
+        ownership.end(comm_.rank()), layout.blocks, slots_of(training_), duration_text(seconds_since(start)));
+}
+
+// Not even here where times would tell what is secret.
+void Run::debug_time(std::string_view what, Clock::time_point start) const {
+  if (plan_.hides_times())
+    debug("step {}: {}", next_, what);
+  else
+    debug("step {}: {} in {:.4f} s", next_, what, seconds_since(start));
 }
 
 void Run::open_door() {
@@ -193,6 +212,9 @@ void Run::open_door() {
     start_directory();
   }
   curator_->record_in(*ledger_);
+  for (const Query& query : plan_.queries)
+    debug("release {}: {} coordinates on a lattice of quantum {:.6g}", query.name, query.dim,
+          query.lattice.quantum());
 }
 
 void Run::start_directory() {
@@ -246,6 +268,7 @@ void Run::compare_replicas() {
 
 void Run::save_checkpoint() {
   const InPhase phase(Phase::checkpoint);
+  const auto start = Clock::now();
   fault_point("save");
   compare_replicas();
   if (!root_) return;
@@ -258,6 +281,7 @@ void Run::save_checkpoint() {
     curator_->archive(state);
     config_.method->archive(state);
   });
+  debug_time("checkpoint", start);
 }
 
 // Epsilon of the steps done, by the accountant of the promise. Root only.
@@ -285,7 +309,10 @@ std::string Run::note() {
 
 void Run::evaluate_and_log() {
   const InPhase phase(Phase::evaluate);
-  if (!config_.data.eval.empty()) last_ = evaluate(comm_, *objective_, config_.method->iterate(), evaluation_);
+  const auto start = Clock::now();
+  if (!config_.data.eval.empty())
+    last_ = evaluate(comm_, *objective_, config_.method->iterate(), evaluation_, next_ == plan_.steps);
+  debug_time("evaluation", start);
   if (!root_) return;
   nlohmann::ordered_json line;
   line["step"] = next_;
@@ -300,17 +327,25 @@ void Run::evaluate_and_log() {
     if (last_.auc) line["eval.auc"] = *last_.auc;
     for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
-  for (const auto& [name, value] : config_.method->counts()) line["method." + name] = value;
+  for (const Measure& measure : config_.method->measures()) line["method." + measure.name] = measure.value;
   metrics_.append(line.dump());
+  if (!last_.roc.empty()) write_file(directory_ + "/roc.json", nlohmann::json(last_.roc).dump() + "\n");
   if (objective_->makes_pictures())
     if (const auto picture = objective_->picture(config_.method->iterate()))
       write_file(directory_ + "/samples.png", png(*picture));
   if (plan_.hides_times()) return;
-  const auto& t = curator_->timing();
-  timing_.append(fmt::format(
-      R"({{"step":{},"seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},)"
-      R"("broadcast":{:.4f},"ledger":{:.4f}}})",
-      next_, seconds_since(started_), t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger));
+  timing_.append(
+      fmt::format(R"({{"step":{},{}}})", next_, times_text(seconds_since(started_), curator_->timing())));
+}
+
+// Where each rank's time went: with the root's alone nobody sees which rank the others wait for.
+void Run::record_times() {
+  if (plan_.hides_times()) return;
+  const std::string mine = times_text(seconds_since(started_), curator_->timing());
+  debug("times in seconds: {}", mine);
+  const std::vector<std::string> all = comm_.gather(mine);
+  if (!root_) return;
+  for (std::size_t r = 0; r < all.size(); ++r) timing_.append(fmt::format(R"({{"rank":{},{}}})", r, all[r]));
 }
 
 // Only released iterates are looked at: each of them where they are rare, else one in `every`.
@@ -326,7 +361,7 @@ ExitCode Run::steps() {
                                        ? static_cast<std::uint64_t>(config_.report.eval_every)
                                        : std::max<std::uint64_t>(1, total / 20);
   const auto checkpoint_every = static_cast<std::uint64_t>(config_.run.checkpoint_every);
-  Progress progress(root_ ? config_.report.progress : "none", next_, total, !plan_.hides_times());
+  Progress progress("training", total, "steps", next_, !plan_.hides_times());
   started_ = Clock::now();
   StopRequests requests(config_.run, root_);
   const InPhase phase(Phase::update);
@@ -342,16 +377,14 @@ ExitCode Run::steps() {
     if (next_ % compare_every == 0) compare_replicas();
     if (evaluation_due(next_, eval_every)) evaluate_and_log();
     if ((checkpoint_every > 0 && next_ % checkpoint_every == 0 && next_ < total) || stop) save_checkpoint();
-    if (progress.due(next_)) progress.update(next_, note());
+    if (progress.reached(next_)) progress.show(note());
     if (stop) {
-      progress.close();
       if (root_)
         say("stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n", next_, total,
             requests.reason(), directory_);
       return ExitCode::stopped;
     }
   }
-  progress.close();
   return ExitCode::done;
 }
 
@@ -360,7 +393,7 @@ void Run::write_report() {
   try {
     write_file(directory_ + "/report.html", report_html({directory_}, false));
   } catch (const std::exception& e) {
-    say("no report.html ({}); dpmpi report {} tries again\n", e.what(), directory_);
+    warn("no report.html ({}); dpmpi report {} tries again", e.what(), directory_);
   }
 }
 
@@ -368,6 +401,7 @@ void Run::finish() {
   const InPhase phase(Phase::finish);
   fault_point("finish");
   compare_replicas();
+  record_times();
   if (!root_) return;
   const auto iterate = config_.method->iterate();
   if (!same_events(ledger_->events(), plan_.events()))

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 
 namespace dpmpi {
 namespace {
@@ -91,7 +91,7 @@ void Watchdog::watch(HangDetector detector) {
       late = 0;
     } else if (verdict.speaker == mine.rank.load() || ++late > 3) {  // the speaker ends the others
       say("dpmpi: {}. Go on with 'dpmpi resume' when the cause is gone; a larger run.timeout_s waits longer\n",
-          verdict.text);
+          painted(Colour::red, verdict.text));
       std::fflush(nullptr);
       _exit(static_cast<int>(ExitCode::mpi));
     }

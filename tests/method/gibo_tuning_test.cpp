@@ -116,7 +116,7 @@ struct Tuned {
         Eigen::Map<const Eigen::VectorXf>(t.method->iterate().data(), static_cast<Eigen::Index>(d)).cast<double>();
     for (std::uint64_t step = 0; step < t.steps; ++step) {
       t.run(1);
-      ended.batches.push_back(t.method->counts().at(0).second - ended.evaluations());
+      ended.batches.push_back(static_cast<std::uint64_t>(t.method->measures().at(0).value) - ended.evaluations());
       if (step == 0) ended.clipped = clipped(objective, t, start);
     }
     ended.last_loss = loss(objective, t.method->iterate());

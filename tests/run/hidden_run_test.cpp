@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/trainer.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -38,16 +40,23 @@ class HiddenRun : public testing::RunFolder {
 
 TEST_F(HiddenRun, ShowsNothingBeforeTheRelease) {
   configure("");
-  const auto outcome = testing::run_command(fmt::format("{} --config {}", DPMPI_PROGRAM, config_));
-  ASSERT_EQ(outcome.code, 0) << outcome.output;
-  const std::size_t done = outcome.output.find("60/60");
-  EXPECT_EQ(count(outcome.output.substr(0, done), "eval."), 0u) << outcome.output;
-  EXPECT_GE(count(outcome.output, "eval.loss"), 1u) << outcome.output << "of the model, at the end";
+  show_progress("lines");
+  show_progress_after(0);
+  ::testing::internal::CaptureStderr();
+  const ExitCode end = train(Communicator::alone(), RunConfig(config_, {}));
+  show_progress("none");
+  show_progress_after(1);
+  const std::string output = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(end, ExitCode::done) << output;
+  const std::size_t begun = output.find("training  1/60 steps"), done = output.find("training  60/60 steps");
+  ASSERT_TRUE(begun != output.npos && done != output.npos) << output;
+  EXPECT_EQ(count(output.substr(0, done), " eval."), 0u) << output;
+  EXPECT_GE(count(output, " eval.loss"), 1u) << output << "of the model, at the end";
   const std::string metrics = read_file(run_ + "/metrics.jsonl");
   EXPECT_EQ(count(metrics, "\n"), 1u) << metrics;
   EXPECT_EQ(nlohmann::json::parse(metrics)["step"], 60);
   for (const char* word : {"train.loss", "clip_fraction", "norm", "crc", "hash"})
-    EXPECT_EQ(count(outcome.output + metrics, word), 0u) << word;
+    EXPECT_EQ(count(output + metrics, word), 0u) << word;
 
   const auto c = certificate();
   EXPECT_EQ(count(c["released"].get<std::string>(), "the model alone"), 1u);

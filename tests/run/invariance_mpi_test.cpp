@@ -183,8 +183,8 @@ std::map<std::string, std::string> run(const Communicator& comm, Settings settin
   EXPECT_EQ(train(comm, config, {.quiet = true}), ExitCode::done);
   std::map<std::string, std::string> digests;
   if (comm.is_root())
-    for (const char* file :
-         {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "plan.json", "certificate.json", "samples.png"})
+    for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "plan.json", "certificate.json",
+                             "samples.png", "roc.json"})
       if (fs::exists(dir + "/" + file)) digests[file] = sha256(read_file(dir + "/" + file));
   return digests;
 }
@@ -197,7 +197,7 @@ void expect_same(std::initializer_list<int> sizes, const Settings& settings, con
     EXPECT_EQ(digests, comm.is_root() ? reference : digests) << what << " at " << comm.size() << " ranks";
   });
   if (testing::world().is_root()) {
-    EXPECT_EQ(reference.size(), reference.contains("samples.png") ? 6u : 5u) << what;
+    EXPECT_EQ(reference.size(), 5u + reference.count("samples.png") + reference.count("roc.json")) << what;
   }
 }
 

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/trainer.hpp"
 #include "dpmpi/run/verify.hpp"
 #include "support/process.hpp"
 #include "support/run_folder.hpp"
@@ -114,16 +116,34 @@ TEST_F(PhasesRun, NothingOfRepeatedRunsIsOnDisk) {
 // How long a phase takes depends on the records (the solver's iterations do).
 TEST_F(PhasesRun, TellNoTimes) {
   configure(solver);
-  const Outcome outcome = testing::run_command(std::string(DPMPI_PROGRAM) + " --config " + config_ +
-                                               " --set report.progress=lines --set run.dir=" + run_);
+  const Outcome outcome = testing::run_command(std::string(DPMPI_PROGRAM) + " --log-level debug --config " +
+                                               config_ + " --set run.dir=" + run_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  EXPECT_TRUE(contains(outcome, "step 2/2")) << outcome.output;
-  for (const char* time : {"steps/s", " left", "done in"}) EXPECT_FALSE(contains(outcome, time)) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "debug: rank 0: step 2: evaluation\n")) << outcome.output;
+  for (const char* time : {"steps/s", "done in", "evaluation in", "checkpoint in", "kernels"})
+    EXPECT_FALSE(contains(outcome, time)) << outcome.output;
   const std::string times = read_file(run_ + "/timing.jsonl");
   EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
   EXPECT_NE(times.find(R"("phase":"load")"), times.npos);
   for (const auto& entry : fs::recursive_directory_iterator(run_))
     EXPECT_EQ(fs::last_write_time(entry.path()), fs::last_write_time(run_ + "/plan.json")) << entry.path();
+}
+
+TEST_F(PhasesRun, TellNoTimesWhileTheyRun) {
+  configure(solver);
+  show_progress("lines");
+  show_progress_after(0);
+  ::testing::internal::CaptureStderr();
+  const ExitCode end = train(Communicator::alone(), RunConfig(config_, {"run.dir=" + run_}));
+  show_progress("none");
+  show_progress_after(1);
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  ASSERT_EQ(end, ExitCode::done) << text;
+  const std::size_t at = text.find("training  2/2 steps (100 %)");
+  ASSERT_NE(at, text.npos) << text;
+  const std::string line = text.substr(at, text.find('\n', at) - at);
+  EXPECT_TRUE(line.starts_with("training  2/2 steps (100 %)  epsilon ")) << line;
+  EXPECT_EQ(line.find(" left"), line.npos) << line;
 }
 
 // The budget of a guarded run is found from epsilon: plan, ledger and certificate agree on one zcdp event.

@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/run/evaluate.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/plot.hpp"
 #include "dpmpi/run/report.hpp"
@@ -33,12 +35,19 @@ class Report : public ::testing::Test {
     return testing::run_command(fmt::format("cd {} && {} {}", folder(), DPMPI_PROGRAM, arguments));
   }
 
+  static void copy(const std::string& from, const std::string& to) {
+    fs::remove_all(path(to));
+    fs::copy(path(from), path(to));
+  }
+
   static void SetUpTestSuite() {
     fs::remove_all(folder());
     fs::create_directories(folder());
     ASSERT_EQ(dpmpi("generate --output t.csv --records 500 --eval-records 100 --features 4").code, 0);
     std::ofstream(path("a.ini")) << "[data]\ntrain = t.csv\neval = t-eval.csv\n[method]\nbatch = 50\nsteps = 40\n"
                                     "[privacy]\nepsilon = 2\ndelta = 1e-4\n";
+    std::ofstream(path("b.ini"))
+        << "[data]\ntrain = t.csv\neval = t-eval.csv\n[privacy]\nepsilon = 2\ndelta = 1e-4\n";
     const std::string words = "--config a.ini --set report.progress=none --set run.dir=";
     ASSERT_EQ(dpmpi(words + "one").code, 0);
     ASSERT_EQ(dpmpi(words + "two --quiet --set method.rate=0.01").code, 0);
@@ -67,8 +76,135 @@ TEST_F(Report, TimesOnlyOnRequestAndForTheOwner) {
   EXPECT_FALSE(contains(read_file(path("one/report.html")), "Where the time went"));
   ASSERT_EQ(dpmpi("report one --times --output timed.html").code, 0);
   EXPECT_TRUE(contains(read_file(path("timed.html")), "must not be published"));
-  EXPECT_TRUE(contains(read_file(path("timed.html")), "of them kernels"));
+  EXPECT_TRUE(contains(read_file(path("timed.html")), "<th>kernels</th>"));
   EXPECT_EQ(fs::status(path("timed.html")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+// At the end of a run every rank says where its time went; a run that is going on has the root's last line.
+TEST_F(Report, TimesOfEveryRank) {
+  const std::string times = read_file(path("one/timing.jsonl"));
+  EXPECT_TRUE(contains(times, "{\"rank\":0,\"seconds\":")) << times;
+  copy("one", "ranks");
+  std::ofstream(path("ranks/timing.jsonl"))
+      << "{\"phase\":\"load\",\"step\":0,\"seconds\":0.25,\"ranks\":2}\n{\"step\":40,\"seconds\":8,\"kernels\":1}\n"
+         "{\"rank\":0,\"seconds\":9,\"sampling\":1,\"kernels\":2,\"noise\":0.5,\"reduce\":0.25,\"broadcast\":0,"
+         "\"ledger\":0}\n"
+         "{\"rank\":1,\"seconds\":9.5,\"sampling\":1,\"kernels\":2,\"noise\":0,\"reduce\":0,\"broadcast\":3,"
+         "\"ledger\":0}\n";
+  const std::string page = report_html({path("ranks")}, true);
+  for (const char* part : {">9.000<", ">5.250<", ">9.500<", ">3.500<", ">0.25<"})
+    EXPECT_TRUE(contains(page, part)) << part;
+  EXPECT_FALSE(contains(page, ">8.000<")) << "the root's line of an evaluation, where every rank has one";
+  EXPECT_FALSE(contains(report_html({path("ranks")}, false), ">9.500<"));
+  std::ofstream(path("ranks/timing.jsonl")) << "{\"phase\":\"load\",\"step\":0,\"seconds\":0.25,\"ranks\":2}\n";
+  EXPECT_TRUE(contains(report_html({path("ranks")}, true), "Steps of this run tell no times")) << "runs of phases";
+}
+
+TEST_F(Report, ARunIsShownOnce) {
+  const Outcome outcome = dpmpi("report one ./one/ one");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(outcome.output, "one/report.html\n");
+  EXPECT_EQ(report_html({path("one"), path("one/"), path("one")}, false), report_html({path("one")}, false));
+}
+
+TEST_F(Report, RocCurveOfTheFinalModel) {
+  const std::string page = report_html({path("one")}, false);
+  EXPECT_TRUE(contains(page, "<h2>ROC curve</h2>"));
+  EXPECT_TRUE(contains(report_html({path("one"), path("two")}, false), "<h2>ROC curve</h2>"));
+  const auto roc = nlohmann::json::parse(read_file(path("one/roc.json"))).get<RocCurve>();
+  ASSERT_GT(roc.size(), 3u);
+  double area = 0;
+  for (std::size_t i = 1; i < roc.size(); ++i)
+    area += (roc[i].first - roc[i - 1].first) * (roc[i].second + roc[i - 1].second) / 2;
+  const std::string metrics = read_file(path("one/metrics.jsonl"));
+  const auto last = nlohmann::json::parse(metrics.substr(metrics.rfind('\n', metrics.size() - 2) + 1));
+  EXPECT_NEAR(area, last["eval.auc"].get<double>(), 1e-12) << "100 records: every corner is there";
+  for (const char* bad : {"{}", "[[0]]", "[[0, 2]]", "[[0, \"1\"]]", "nonsense"}) {
+    copy("one", "broken");
+    std::ofstream(path("broken/roc.json")) << bad;
+    EXPECT_THROW(report_html({path("broken")}, false), DataError) << bad;
+  }
+}
+
+// Against the Gaussian mechanism, whose best tests are known: never below them, and tight where the table is.
+TEST(TradeOff, OfTheTableBoundsAllOtherRates) {
+  const double mu = 1, delta = 1e-5;
+  const auto tail = [](double x) { return std::erfc(x / std::sqrt(2.0)) / 2; };
+  const auto quantile = [&](double rate) {
+    double low = -10, high = 10;
+    while (high - low > 1e-13) (tail((low + high) / 2) > rate ? low : high) = (low + high) / 2;
+    return low;
+  };
+  const auto power = [&](double rate) { return tail(quantile(rate) - mu); };
+  double epsilon = 0;
+  for (; tail(epsilon / mu - mu / 2) - std::exp(epsilon) * tail(epsilon / mu + mu / 2) > delta;) epsilon += 1e-3;
+  const Guarantee guarantee{epsilon, delta};
+  const std::vector<std::pair<double, double>> table{{0.001, power(0.001)}, {0.01, power(0.01)}, {0.1, power(0.1)}};
+  for (double rate = 1e-5; rate < 1; rate *= 1.1) {
+    EXPECT_GE(found_at_most(table, guarantee, rate), power(rate)) << rate;
+    EXPECT_LE(found_at_most(table, guarantee, rate), attacker_power(guarantee, rate)) << rate;
+  }
+  for (const auto& [rate, found] : table) EXPECT_EQ(found_at_most(table, guarantee, rate), found);
+  EXPECT_LT(found_at_most(table, guarantee, 0.2), attacker_power(guarantee, 0.2) / 1.2);
+}
+
+TEST(RocCurve, StepsAreTiesAndCornersAreThinned) {
+  const auto curve = [](std::vector<float> score, std::vector<float> label) { return roc_curve(score, label); };
+  EXPECT_EQ(curve({3, 2, 1}, {1, 1, -1}), (RocCurve{{0, 0}, {0, 0.5}, {0, 1}, {1, 1}}));
+  EXPECT_EQ(curve({1, 1, 1, 1}, {1, -1, 1, -1}), (RocCurve{{0, 0}, {1, 1}}));
+  EXPECT_EQ(curve({1, 2, 3, 4}, {1, 1, -1, -1}), (RocCurve{{0, 0}, {0.5, 0}, {1, 0}, {1, 0.5}, {1, 1}}));
+  EXPECT_TRUE(curve({1, 2}, {1, 1}).empty());
+  std::vector<float> score, label;
+  for (int i = 0; i < 20000; ++i) {
+    label.push_back(i % 3 == 0 ? 1.0F : -1.0F);
+    score.push_back(static_cast<float>(i * 7919 % 20011) + (i % 3 == 0 ? 4000.0F : 0.0F));
+  }
+  const RocCurve thin = roc_curve(score, label);
+  EXPECT_LE(thin.size(), 402u);
+  double area = 0;
+  for (std::size_t i = 1; i < thin.size(); ++i) {
+    EXPECT_GE(thin[i].first, thin[i - 1].first);
+    EXPECT_GE(thin[i].second, thin[i - 1].second);
+    area += (thin[i].first - thin[i - 1].first) * (thin[i].second + thin[i - 1].second) / 2;
+  }
+  EXPECT_NEAR(area, *area_under_curve(score, label), 1e-4);
+}
+
+TEST_F(Report, NoiseOfRunningSums) {
+  ASSERT_EQ(dpmpi("--quiet --config b.ini --set method.name=dp-ftrl --set method.batch=50 --set run.dir=sums").code,
+            0);
+  const std::string page = report_html({path("sums")}, false);
+  EXPECT_TRUE(contains(page, "Noise of the running sums"));
+  EXPECT_FALSE(contains(report_html({path("one")}, false), "Noise of the running sums"));
+}
+
+TEST_F(Report, PosteriorTrace) {
+  ASSERT_EQ(dpmpi("--quiet --config b.ini --set method.name=gibo --set method.steps=4 --set method.trace_tol=1 "
+                  "--set data.bias=0 --set privacy.adjacency=replace_one --set run.dir=posterior")
+                .code,
+            0);
+  EXPECT_TRUE(contains(report_html({path("posterior")}, false), "method.posterior_trace"));
+}
+
+// Runs whose loss falls like n^(-1/2) but for one of them.
+TEST_F(Report, SlopesOfASweep) {
+  std::vector<std::string> runs;
+  for (const int n : {500, 1000, 2000, 4000}) {
+    const std::string name = fmt::format("n{}", n);
+    copy("one", name);
+    auto plan = nlohmann::ordered_json::parse(read_file(path("one/plan.json")));
+    plan["n"] = n;
+    std::ofstream(path(name + "/plan.json")) << plan.dump();
+    std::ofstream(path(name + "/metrics.jsonl")) << fmt::format(
+        "{{\"step\":40,\"epsilon\":2,\"eval.loss\":{},\"eval.auc\":{}}}\n", 3 / std::sqrt(n), 1 - 10.0 / n);
+    runs.push_back(path(name));
+  }
+  const std::string page = report_html(runs, false);
+  EXPECT_TRUE(contains(page, "<td>eval.loss</td><td>n</td><td class=\"n\">-0.500</td><td class=\"n\">0.000</td>"));
+  EXPECT_TRUE(contains(page, "<td>1 - eval.auc</td><td>n</td><td class=\"n\">-1.000</td>"));
+  EXPECT_FALSE(contains(page, "<td>eval.loss</td><td>epsilon</td>")) << "the same epsilon in all";
+  EXPECT_FALSE(contains(report_html({runs[0], runs[1]}, false), "Slopes")) << "two runs are no sweep";
+  EXPECT_FALSE(contains(report_html({path("one"), path("two"), path("public")}, false), "Slopes"));
 }
 
 TEST_F(Report, RunsBesideEachOther) {
@@ -83,8 +219,7 @@ TEST_F(Report, RunsBesideEachOther) {
 
 TEST_F(Report, SaysWhatIsNotPrivateAndNotFinished) {
   EXPECT_TRUE(contains(report_html({path("public")}, false), "<b>NOT PRIVATE.</b>"));
-  fs::remove_all(path("half"));
-  fs::copy(path("one"), path("half"));
+  copy("one", "half");
   fs::remove(path("half/certificate.json"));
   std::ofstream(path("half/metrics.jsonl"), std::ios::app) << "{\"step\":41,\"eps";  // being written
   const std::string page = report_html({path("half")}, false);
@@ -104,8 +239,7 @@ TEST_F(Report, EscapesWhatRunsAreCalled) {
 TEST_F(Report, Refusals) {
   EXPECT_EQ(dpmpi("report").code, 2);
   EXPECT_EQ(dpmpi("report nothing").code, 2);
-  fs::remove_all(path("broken"));
-  fs::copy(path("one"), path("broken"));
+  copy("one", "broken");
   std::ofstream(path("broken/metrics.jsonl"), std::ios::app) << "[1, 2]\n";
   const Outcome broken = dpmpi("report broken");
   EXPECT_EQ(broken.code, 3);
@@ -133,6 +267,8 @@ TEST_F(Report, PlotsAreDrawn) {
   EXPECT_TRUE(drawn.starts_with("<svg"));
   EXPECT_TRUE(contains(drawn, "</svg>"));
   EXPECT_TRUE(svg({"x", "y", {{"", {{NAN, 1}}}}}, "id").empty());
+  EXPECT_TRUE(svg({"x", "y", {{"", {{1, 0.5}, {10, 0}, {20, 0.1}}, true}}, true, true}, "id").starts_with("<svg"));
+  EXPECT_TRUE(svg({"x", "y", {{"", {{1, 0}, {2, -1}}, true}}, false, true}, "id").empty()) << "no logarithm";
   EXPECT_TRUE(contains(read_file(path("one/report.html")), "<svg"));
 }
 

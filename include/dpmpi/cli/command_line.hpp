@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/core/log.hpp"
+
 namespace dpmpi {
 
 struct CommandLine {
@@ -14,7 +16,9 @@ struct CommandLine {
   std::vector<std::string> overrides;  ///< --set section.key=value, repeatable
   std::string data, output;            ///< evaluate, predict: --data FILE; predict, report, audit: --output FILE
   bool times = false;                  ///< report: --times
-  bool json = false, quiet = false;
+  bool json = false;
+  LogLevel level = LogLevel::info;  ///< --log-level; --quiet is warning
+  bool quiet() const { return level < LogLevel::info; }
   bool measure = false;                   ///< plan: measure the machine first, on all ranks
   std::vector<int> ranks = {1, 2, 4, 8};  ///< plan: numbers of ranks to predict for
   /// True if it is answered by all ranks together.

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,10 +18,15 @@ void say_to(std::FILE* out, fmt::format_string<Arguments...> format, Arguments&&
   std::fwrite(text.data(), 1, text.size(), out);
 }
 
-/// The same to standard error.
+/// To standard error, in one piece and at once.
+void say_raw(std::string_view text);
+/// The same on a line of its own: a progress bar makes room. Any thread.
+void say_line(std::string_view text);
+
+/// Formats and says it, whatever the log level is.
 template <class... Arguments>
 void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  say_to(stderr, format, std::forward<Arguments>(arguments)...);
+  say_line(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
 }  // namespace dpmpi

@@ -35,6 +35,7 @@ class GiboDesign {
   std::size_t count() const { return points_.size() / dim_; }    ///< N
   std::span<const double> map() const { return map_; }           ///< transposed: N rows of min(N, d) numbers
   std::uint64_t forgotten() const { return forgotten_; }         ///< points of earlier steps that are gone
+  double trace() const { return posterior_->trace(); }           ///< of the posterior covariance. Root, after weigh
   bool reduced() const { return map_.size() < points_.size(); }  ///< the map is R
 
   /// The released sum of mapped losses as a sum of gradients, in place. Collective if reduced().

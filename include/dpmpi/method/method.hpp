@@ -85,9 +85,9 @@ class Method {
   virtual void step(Curator& curator, std::uint64_t t) = 0;
   /// The public iterate after a step that releases it: evaluated, and the model. Valid until the next call.
   virtual std::span<const float> iterate() const = 0;
-  /// Public numbers on the run so far, for metrics.jsonl, e.g. {"evaluations", 120}: of settings and what was
-  /// released, never of records.
-  virtual std::vector<std::pair<std::string, std::uint64_t>> counts() const { return {}; }
+  /// Public numbers about the method's own state after a step that releases its iterate, for metrics.jsonl
+  /// ("method.NAME") and the report's pictures. Root only.
+  virtual std::vector<Measure> measures() const { return {}; }
   /// The state that must be the same on all ranks: compared during the run. Valid until the next step.
   virtual std::span<const std::byte> replicated() const { return std::as_bytes(iterate()); }
   /// Names every field that a resumed run needs.

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dpmpi/comm/communicator.hpp"
@@ -11,16 +12,24 @@
 
 namespace dpmpi {
 
+/// Shares of false and of true positives, rising from (0, 0) to (1, 1).
+using RocCurve = std::vector<std::pair<double, double>>;
+
 struct Evaluation {
   std::uint64_t records = 0;
   double loss = 0;                 ///< mean per-record loss without regulariser, to exact_unit()
   std::optional<double> accuracy;  ///< sign and class labels
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
   std::vector<Measure> measures;   ///< the objective's own
+  RocCurve roc;                    ///< where there is an auc, on request
 };
 
-/// Collective; the result is valid on the root only.
-Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard);
+/// Slots of this rank's blocks, with or without a record. Local.
+std::uint64_t slots_of(const Shard& shard);
+
+/// `with_roc`: also the ROC curve. Collective; the result is valid on the root only.
+Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
+                    bool with_roc = false);
 
 /// The unit of exact sums over `records` numbers of size <= largest: 2^-24, or as fine as 64 bits have room for.
 /// The same on any number of ranks. Local.
@@ -29,5 +38,9 @@ double exact_unit(double largest, std::uint64_t records);
 /// Area under the ROC curve: the share of (positive, negative) pairs that `score` orders rightly, ties one half.
 /// Empty if one class is missing. Local.
 std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label);
+
+/// The ROC curve by falling thresholds, ties as one step; of its corners those that are at least 1/200 apart in one
+/// of the shares. Empty if one class is missing. Local.
+RocCurve roc_curve(std::span<const float> score, std::span<const float> label);
 
 }  // namespace dpmpi

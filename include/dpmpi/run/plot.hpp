@@ -11,10 +11,11 @@ struct Plot {
   struct Line {
     std::string name;  ///< for the key; empty: none
     std::vector<std::pair<double, double>> points;
+    bool dots = false;  ///< points by themselves, not joined
   };
   std::string x, y;  ///< what the axes show
   std::vector<Line> lines;
-  bool log_x = false;
+  bool log_x = false, log_y = false;
 };
 
 /// An <svg> element without prolog, its ids beginning with `id`; empty if gnuplot is not installed, has no folder
