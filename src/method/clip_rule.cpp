@@ -106,7 +106,7 @@ void ClipRule::choose(Curator& curator, const Query& query, Objective& objective
   std::vector<double> chosen;
   curator.share(chosen, [&](std::vector<double>& values) {
     values.assign(1, clips.choose(counts, target_));
-    // All records are at or above clip(0), so that it is never chosen.
+    // By true counts all records are at or above clip(0): only noise can choose it.
     const char* edge = "";
     if (values[0] <= clips.clip(1)) edge = ", the smallest of the grid: method.clip_lowest may be too large";
     if (values[0] == clips.highest()) edge = ", the largest of the grid: method.clip_lowest may be too small";

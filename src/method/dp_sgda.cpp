@@ -68,6 +68,8 @@ class DpSgda : public Method {
             {"epochs", static_cast<double>(query.steps) * batch / n}};
   }
 
+  std::string remarks(const PublicFacts&, const std::vector<Query>&) const override { return options_.remarks(); }
+
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     f_ = &dynamic_cast<SaddleObjective&>(objective);
     clips_ = clips(*f_);

@@ -115,6 +115,8 @@ HeavyTailProblem fold_of(const HeavyTailProblem& problem, double records) {
 LocalizedPlan plan_localized_erm(const HeavyTailProblem& problem, std::uint64_t folds, std::uint64_t most_phases,
                                  const ErmFailures& failures, std::uint64_t steps, std::uint64_t least_phases) {
   const double J = static_cast<double>(folds), aggregation = folds > 1 ? 3 : 1;
+  require(problem.records >= 2, "records at hand (data.records, or those of data.train)", problem.records,
+          "at least 2");
   require(
       folds >= 1 && J * 2 <= problem.records, "method.folds (0: as many as method.fail_prob asks for)", J,
       fmt::format("in [1, {}]: half of the {} records at hand", std::floor(problem.records / 2), problem.records));

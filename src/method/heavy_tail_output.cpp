@@ -66,6 +66,8 @@ OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64
   require(std::isfinite(certificate) && certificate >= 0, "certificate", certificate, "finite and at least 0");
   require(std::isfinite(growth) && growth > 4, "growth of the regulariser", growth, "finite and above 4");
   require_positive("factor on lambda", shape.lambda_scale);
+  require(problem.records >= 2, "records at hand (data.records, or those of data.train)", problem.records,
+          "at least 2");
   require(phases >= 1 && phases <= 40 && std::ldexp(1.0, static_cast<int>(phases)) <= problem.records,
           "method.phases", static_cast<double>(phases),
           fmt::format("in [1, log2 of the {} records at hand]", problem.records));

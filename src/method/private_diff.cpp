@@ -66,6 +66,8 @@ class PrivateDiff : public Method {
     return all;
   }
 
+  std::string remarks(const PublicFacts&, const std::vector<Query>&) const override { return options_.remarks(); }
+
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     f_ = &dynamic_cast<SaddleObjective&>(objective);
     radius_ = options_.radius(*f_);

@@ -60,11 +60,23 @@ void SaddleOptions::declare_budget(Options& options) {
 void SaddleOptions::validate(std::vector<std::string>& problems) const {
   descent.validate(problems);
   if (as_printed() && stated_epsilon == 0)
-    problems.emplace_back("method.calibration = paper needs method.stated_epsilon");
+    problems.emplace_back(
+        "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon that the "
+        "paper's "
+        "formulas are given");
   if (dual_schedule == "closed_form" && dual_rate > 0)
     problems.push_back(fmt::format(
         "method.dual_rate = {}, but method.dual_schedule = closed_form has the rate 1 / mu: remove one of the two",
         dual_rate));
+}
+
+std::string SaddleOptions::remarks() const {
+  if (!as_printed()) return {};
+  return fmt::format(
+      "the paper states epsilon {} for its noise (privacy.noise_multiplier = 1); what this noise costs is the "
+      "epsilon "
+      "above\n",
+      stated_epsilon);
 }
 
 SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
@@ -118,10 +130,12 @@ QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, bool is_private) 
           .dim = 1,
           .sampling = FullBatch{},
           .bound = {1},
-          .noise_multiplier = is_private ? per_sensitivity(prior_noise, facts.adjacency) : 0,
+          .noise_multiplier = is_private ? prior_noise : 0,  // a record moves the count by 1 under either adjacency
           .steps = 1,
           .schedule = {.period = rounds(facts.data)},
-          .effort = 0};
+          .effort = 0,
+          .exact = true,
+          .one_hot = true};
 }
 
 void ReleasedPrior::start(const SaddleOptions& options, const Query& query) {
@@ -132,8 +146,10 @@ void ReleasedPrior::start(const SaddleOptions& options, const Query& query) {
 void ReleasedPrior::release(Curator& curator, SaddleObjective& objective, std::uint64_t round) {
   if (!query_ || round > 0) return;
   const Batch everyone = curator.draw(*query_, 0);
-  const auto count = curator.release(curator.sum(*query_, everyone, positives(objective)));
-  share_ = std::clamp(static_cast<double>(count[0]) / static_cast<double>(query_->records), least_, 1 - least_);
+  Kernel counts = positives(objective);
+  counts.one_hot = true;  // a record adds 1 or nothing
+  const auto count = curator.release_exact(curator.sum(*query_, everyone, counts));
+  share_ = std::clamp(count[0] / static_cast<double>(query_->records), least_, 1 - least_);
   objective.set_prior(share_);
 }
 

@@ -244,7 +244,8 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
   check_pass(spec, records);
   if (spec.running) check_running(spec);
   // |a record's contribution less that of its replacement|, over the bound.
-  const double change = adjacency == Adjacency::add_remove ? 1.0 : spec.one_hot ? std::sqrt(2.0) : 2.0;
+  const double replaced = !spec.one_hot ? 2.0 : spec.dim == 1 ? 1.0 : std::sqrt(2.0);
+  const double change = adjacency == Adjacency::add_remove ? 1.0 : replaced;
   try {
     spec.relay ? declare_relay(query, change) : declare_sum(query, change);
   } catch (const ConfigError& error) {  // a lattice does not know whose it is

@@ -22,6 +22,7 @@ TEST(Environments, SinesAreAccurate) {
   }
 }
 
+// A11 of min-max methods.
 TEST(Environments, KnownSteps) {
   const CartPole::State cart = CartPole::step({.01, .02, .03, .04}, 1),
                         expected_cart = {.0104, .2146791957, .0308, -.2430687180};

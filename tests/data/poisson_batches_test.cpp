@@ -11,6 +11,7 @@
 namespace dpmpi {
 namespace {
 
+// A18 of min-max methods.
 TEST(Poisson, TrapBatchesAreIndependentRecordByRecord) {
   constexpr std::uint32_t n = 60000, batches = 1000, pairs = 1000;
   constexpr double q = 2048.0 / n;

@@ -9,6 +9,7 @@
 
 #include "data/support.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/saddle_options.hpp"
 #include "saddle_toys.hpp"
 #include "trial.hpp"
 
@@ -41,6 +42,7 @@ Given with(Given a, const Given& b) {
   return a;
 }
 
+// A14 of min-max methods.
 TEST(DpSgda, BothSidesMoveFromTheSamePoint) {
   Trial trial("sgda", with(full, {{"rate", "0.1"}, {"dual_rate", "0.5"}}), 0, quadratic(),
               dithered(Lattice::choose(2, 4 * std::sqrt(2.0) * 1.01, 0, 1 << 14).quantum()));
@@ -145,6 +147,21 @@ TEST(MinMaxPlan, MessagesSayWhatWasGivenAndWhatIsAllowed) {
                   "method.epochs = 1e+300 ");
 }
 
+// What the paper states stands beside what its noise costs.
+TEST(MinMaxPlan, SaysWhatThePaperStates) {
+  for (const char* name : {"dp-sgda", "private-diff"}) {
+    const auto printed = testing::make_method(name, {{"calibration", "paper"}, {"stated_epsilon", "0.5"}});
+    EXPECT_MENTIONS(printed->remarks(PublicFacts(), {}), "states epsilon 0.5 ");
+    EXPECT_EQ(testing::make_method(name, {})->remarks(PublicFacts(), {}), "");
+  }
+  SaddleOptions options;
+  options.calibration = "paper";
+  std::vector<std::string> problems;
+  options.validate(problems);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_MENTIONS(problems[0], "method.stated_epsilon = 0 ");
+}
+
 TEST(DpSgda, NeedsAMinMaxProblem) {
   EXPECT_THROW(
       Trial("dp-sgda", {{"batch", "10"}}, 1, testing::make_objective("logistic", {1, Storage::dense_f32, 1}),
@@ -224,6 +241,24 @@ TEST(DpSgda, APrivatePriorIsOneFullBatchEvent) {
   EXPECT_EQ(
       trial.ledger->events(),
       (std::vector<Event>{{Gaussian{5}, 1}, {PoissonGaussian{0.1, 1.5}, 100}, {PoissonGaussian{0.1, 1.5}, 50}}));
+}
+
+// Whether a record is taken away or has another label, the count of positive records moves by 1.
+TEST(DpSgda, APrivatePriorMovesByOneUnderEitherAdjacency) {
+  for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
+    Trial trial("dp-sgda",
+                {{"batch", "100"},
+                 {"steps", "1"},
+                 {"dual_clip", "1"},
+                 {"dual_rate", "1"},
+                 {"prior", "private"},
+                 {"prior_noise", "5"}},
+                1.5, quadratic(), test::numbers(std::vector<float>(1000, 0.0F)), adjacency);
+    const Query& prior = trial.queries.at(0);
+    EXPECT_EQ(prior.sensitivity, 1);
+    EXPECT_EQ(prior.noise_std, 5);
+    EXPECT_EQ(prior.events(0, 1), (std::vector<Event>{{Gaussian{5}, 1}}));
+  }
 }
 
 }  // namespace

@@ -149,6 +149,7 @@ void expect_row(const Row& row, int seeds) {
              diff.clipped);
 }
 
+// A22 of min-max methods.
 TEST(MinimaxAuc, DifferencesEstimateTheGradientBetterAtAnEqualBudget) {
   expect_row({0.5, 0.5, 7.7113, 2.6005, 0.9191, 0.9182, 0.45}, 1);
 }

@@ -134,6 +134,7 @@ void expect_row(const Calibrated& row, const std::string& by, double relative) {
   EXPECT_NEAR(eight.noise("dual", b) / row.dual, 1, 1e-6);
 }
 
+// A5 of min-max methods.
 TEST(MinimaxLedger, CalibratedByRdp) {
   for (const auto& row : by_rdp) expect_row(row, "rdp", 1e-5);
 }
@@ -193,6 +194,7 @@ void expect_pld(const std::vector<Event>& events, double reference, Adjacency ad
 }
 
 // The two reference ledgers, and the first with a private prior.
+// A4 of min-max methods.
 TEST(MinimaxLedger, ReferenceLedgers) {
   const Planned first("private-diff", mnist, eighth), second("private-diff", mnist, thirds);
   const double a = 3.257319 / first.noise("restart", 1), b = 8.493328 / second.noise("restart", 1);
@@ -246,12 +248,14 @@ const Audit audits[] = {{0.5, 0.080762, 0.170998, 0.146521, 0.309879},
                         {5, 0.991573, 2.099340, 1.851763, 3.894740},
                         {10, 2.182626, 4.593292, 4.389914, 8.814541}};
 
+// A6 of min-max methods.
 TEST(MinimaxLedger, AuditOfThePrintedNoise) { expect_audit(audits[2]); }
 TEST(MinimaxLedger, SlowAuditOfThePrintedNoise) {
   for (const auto& row : audits) expect_audit(row);
 }
 
 // Where the printed formula is outside its range: up to four times the stated epsilon, and beyond any bound.
+// A6 of min-max methods.
 TEST(MinimaxLedger, AuditOfTheGanBudgets) {
   const Problem images{60000, {{"batch", "256"}, {"steps", "11750"}}};
   struct Row {

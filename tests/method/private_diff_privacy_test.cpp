@@ -122,6 +122,7 @@ TEST(PrivateDiffPrivacy, ThePrintedDifferenceOfWholeBatches) {
 }
 
 // The literal algorithm against a threshold, and the corrected one's primal query at the same released dual.
+// A23 of min-max methods.
 TEST(PrivateDiffPrivacy, ThePrintedAlgorithmTellsNeighboursApart) {
   constexpr int runs = 10000, chains = 1000;
   // 4 sqrt(log(1 / delta)) / (n epsilon) = 0.2, the deviation of the noise on the query's mean.
@@ -179,6 +180,7 @@ std::vector<double> released_at(Trial& trial, const std::vector<float>& w, std::
 }
 
 // Corrected: at a released dual the primal query has the same law on both. Two-sample test.
+// A23 of min-max methods.
 TEST(PrivateDiffPrivacy, AtAReleasedDualNeighboursHaveOneLaw) {
   constexpr std::uint64_t runs = 10000;
   std::vector<double> released[2];
@@ -229,6 +231,7 @@ void audit_one_query(std::uint64_t runs, double power) {
   EXPECT_LE(bound, 4.3772);
   EXPECT_GE(bound, power);
 }
+// A24 of min-max methods.
 TEST(PrivateDiffPrivacy, AnAuditOfOneQueryStaysBelowItsEpsilonAndHasPower) { audit_one_query(10000, 1.7); }
 TEST(PrivateDiffPrivacy, SlowAuditOfOneQuery) { audit_one_query(100000, 2.0); }
 
@@ -249,6 +252,7 @@ TEST(PrivateDiffPrivacy, TrapNoiseHasAKeyOfItsOwn) {
 
 // A block of T rounds shares its restart's noise. On a quadratic whose steps contract by c, without noise in the
 // differences, the variance at block ends over that of dp-sgda is (1 / T) (1 - c^T) (1 + c) / ((1 + c^T) (1 - c)).
+// A20 of min-max methods.
 TEST(PrivateDiffPrivacy, BlocksShareTheirRestartsNoise) {
   constexpr std::size_t chains = 4000;
   constexpr int T = 8, blocks = 60, settled = 20;

@@ -51,6 +51,7 @@ Shard dithered(double quantum) {
 }
 
 // Without noise and clip, with eta_y = 1 in one step, y_{r+1} = 2 x_r and x_{r+1} = x_r - 0.1 (-x_r + 4 x_r).
+// A14 of min-max methods.
 TEST(PrivateDiff, FollowsTheExactPathForEveryRestart) {
   for (const char* T : {"1", "2", "3", "5", "10", "99"}) {
     Trial trial("private-diff-noiseless", with(full, {{"clip", "4"}, {"dual_clip", "4"}, {"restart", T}}), 0,
@@ -86,6 +87,7 @@ std::vector<double> mean_primal(const std::vector<float>& w) {
 
 // Full batch, no clip, no noise: the differences telescope, and the estimator is the exact gradient at
 // (x_r, y_{r+1}), for every T. A restart that forgot v = 0 or came a round late would not be (T11).
+// A15 of min-max methods.
 TEST(PrivateDiff, TrapTheEstimatorIsTheExactGradientForEveryRestart) {
   for (const char* T : {"1", "2", "5", "12"}) {
     Trial trial("private-diff-noiseless",
@@ -142,6 +144,7 @@ TEST(PrivateDiff, RestartingAlwaysIsAlternatingSgda) {
 
 // f = 0, so that everything is noise. Its deviations at round 0 (restart) and 1 (difference); the second in the
 // proportion of C_{2,1} = C_2 |x_1 - x_0| + C_3, and not of C_1 or of an older radius (T10).
+// A19 of min-max methods.
 TEST(PrivateDiff, TrapDifferenceNoiseFollowsItsOwnRadius) {
   constexpr std::size_t d = 10000;
   double v1 = 0, v2 = 0, radius = 0;

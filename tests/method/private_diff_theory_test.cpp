@@ -8,6 +8,7 @@
 namespace dpmpi {
 namespace {
 
+// A21 of min-max methods.
 TEST(PrivateDiffTheory, NoiseEnergy) {
   EXPECT_NEAR(difference_noise_energy(2, 0.1), 1.005, 1e-7);
   EXPECT_NEAR(difference_noise_energy(8, 0.1), 0.31125, 1e-7);
@@ -25,6 +26,7 @@ TEST(PrivateDiffTheory, NothingIsGainedWithTheExperimentsSettings) {
   for (double rho = 0; rho <= 2; rho += 0.01) EXPECT_GE(difference_noise_energy(2, rho), 1);
 }
 
+// A21 of min-max methods.
 TEST(PrivateDiffTheory, Scale) {
   const double K = private_diff_scale(60000, 1, 233987);
   EXPECT_NEAR(K, 618.5961, 618.5961e-6);

@@ -20,6 +20,7 @@ namespace {
 
 // ---- the loss ----
 
+// A8 of min-max methods.
 TEST(AucLossTest, KnownValues) {
   const AucSurrogate f{0.1};
   const AucPoint at{0.3, -0.2, 0.5};
@@ -63,6 +64,7 @@ struct Scores {
 };
 
 // At the saddle the mean of F over p (1 - p) is the pairwise square loss.
+// A8 of min-max methods.
 TEST(AucLossTest, SaddleIsThePairwiseLoss) {
   const Scores known{{0.9, 0.4}, {0.1, 0.3, 0.6}};
   EXPECT_NEAR(known.saddle().a, 0.65, 1e-12);
@@ -91,6 +93,7 @@ TEST(AucLossTest, SaddleIsThePairwiseLoss) {
   }
 }
 
+// A8 of min-max methods.
 TEST(AucLossTest, GradientIsTheSlope) {
   std::mt19937 bits(2);
   std::normal_distribution<double> normal;

@@ -88,6 +88,7 @@ struct RandomNetwork {
   }
 };
 
+// A9 of min-max methods.
 TEST(GhostNorms, AreThoseOfMaterialisedGradients) {
   std::mt19937 bits(1);
   for (unsigned trial = 0; trial < 1000; ++trial) {
@@ -100,6 +101,7 @@ TEST(GhostNorms, AreThoseOfMaterialisedGradients) {
   }
 }
 
+// A9 of min-max methods.
 TEST(GhostNorms, OfDifferencesSurviveTinySteps) {
   std::mt19937 bits(2);
   std::normal_distribution<double> normal;
@@ -118,7 +120,8 @@ TEST(GhostNorms, OfDifferencesSurviveTinySteps) {
   }
 }
 
-// Known values: tanh 2-2-1, p = 0.1, label +1, x = (1, -2). The spec's last columns are the biases.
+// Known values: tanh 2-2-1, p = 0.1, label +1, x = (1, -2). The last columns are the biases.
+// A9 of min-max methods.
 TEST(GhostNorms, KnownNetwork) {
   AucSettings settings{.scorer = {.units = {2, 2, 1}, .activation = Activation::tanh}, .prior = 0.1};
   Records record = random_records({.count = 1, .features = 2});
@@ -170,6 +173,7 @@ TEST(GhostNorms, TrapT7NaiveDifferenceNorm) {
 }
 
 // The weighted sum is one product: with small whole numbers float32 is exact, and so must the sum be.
+// A10 of min-max methods.
 TEST(GhostNorms, WeightedSumIsThatOfScaledGradients) {
   std::mt19937 bits(4);
   const auto whole = [&] { return static_cast<float>(static_cast<int>(bits() % 9) - 4); };

@@ -234,6 +234,7 @@ TEST(AucOptions, CountsPositives) {
 }
 
 // A linear score with an identity output has exact constants, so that this clip never binds.
+// A17 of min-max methods.
 TEST(AucSmoothness, ClipByTheConstantsNeverBinds) {
   std::mt19937 bits(5);
   std::normal_distribution<double> normal;

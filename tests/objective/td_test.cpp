@@ -47,6 +47,7 @@ MlpShape tanh_shape(std::size_t state, std::size_t hidden) {
   return {.units = {state, hidden, 1}, .activation = Activation::tanh};
 }
 
+// A11 of min-max methods.
 TEST(TdPoint, KnownValues) {
   const MlpShape shape = tanh_shape(2, 2);
   TdPoint point(shape);
@@ -103,6 +104,7 @@ void check_slopes(const TdSettings& settings, unsigned seed) {
   }
 }
 
+// A11 of min-max methods.
 TEST(TdKernels, GradientsAreSlopesOfTheSaddle) {
   check_slopes(network, 1);
   check_slopes(linear, 2);

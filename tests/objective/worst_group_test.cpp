@@ -27,6 +27,7 @@ using Point = std::vector<float>;
 
 // ---- the simplex ----
 
+// A12 of min-max methods.
 TEST(Simplex, ProjectionIsTheNearestPoint) {
   std::mt19937 bits(1);
   std::normal_distribution<double> normal;

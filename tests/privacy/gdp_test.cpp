@@ -93,6 +93,7 @@ TEST(GdpEpsilon, PublishedVectors) {
   expect_relative(gdp_epsilon(1, 1e-5), 4.3771780957, 2e-11, "noise multiplier 1");
 }
 
+// A2 of min-max methods.
 TEST(GdpMu, PublishedVectors) {
   const Point vectors[] = {{0.12410615, 0.5, 1e-6}, {0.23670438, 1, 1e-6}, {0.18197481, 1, 1e-9},
                            {0.44833474, 2, 1e-6},   {0.67213169, 4, 1e-9}, {1.5315451, 8, 1e-6},

@@ -75,6 +75,7 @@ std::vector<Published> published() {
 }
 
 // A5 and T7 of heavy tails are among them: replace_one beside add_remove, whose epsilons are smaller.
+// A3 of min-max methods.
 TEST(PldAccountant, PublishedValues) {
   for (const Published& x : published()) {
     const PldAccountant accountant = composed(x.events, x.adjacency);
@@ -271,6 +272,7 @@ TEST(PldAccountant, AtomsOfDifferentSpansCloseTheInterval) {
   }
 }
 
+// A7 of min-max methods.
 TEST(PldAccountant, MoreNoiseLessSamplingFewerStepsAreBetter) {
   const auto at = [](double q, double z, std::uint64_t count, double delta) {
     const PldAccountant accountant = composed({{PoissonGaussian{q, z}, count}});

@@ -69,6 +69,7 @@ TEST(GaussianRdp, ClosedForm) {
     }
 }
 
+// A1 of min-max methods.
 TEST(PoissonGaussianRdp, PublishedVectors) {
   const struct {
     double q, z, order, value;
@@ -249,6 +250,7 @@ std::vector<double> scaled(std::vector<double> curve, double count) {
   return curve;
 }
 
+// A1 of min-max methods.
 TEST(RdpConversion, PublishedVectors) {
   const auto& orders = rdp_orders();
   const auto expect = [&](double q, double z, double count, double epsilon, double order) {

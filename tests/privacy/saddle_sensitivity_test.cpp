@@ -119,6 +119,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class SaddleSensitivity : public ::testing::TestWithParam<Case> {};
 
 // 40 released points and removed or replaced records for each of the 30 sums.
+// A16 of min-max methods.
 TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
   const test::RecordsShape shape{c.storage, 500, 33, 1, LabelKind::sign};

@@ -91,8 +91,8 @@ struct QuerySpec {
   /// coordinate.
   bool exact = false;
   /// Every contribution is a unit vector e_j or zero (Curator::sum takes a kernel of one_hot_counts): the bound is
-  /// 1, a record that is replaced moves the sum by |e_i - e_j| = sqrt(2) at most instead of 2, and integers are
-  /// summed without any rounding. Only exact queries.
+  /// 1, a record that is replaced moves the sum by |e_i - e_j| = sqrt(2) at most instead of 2 (a single count by
+  /// 1), and integers are summed without any rounding. Only exact queries.
   bool one_hot = false;
   /// If it is below 1: Curator::sum may scale the clip down to this, and the lattice moves along by powers of two,
   /// so that its rounding stays small beside a small clip. Not for running sums, hidden runs and exact queries.
@@ -117,7 +117,7 @@ struct Query : QuerySpec {
   Lattice lattice;
   double eta = 0;       ///< relative numerical slack (N4)
   double rounding = 0;  ///< the part of eta that rounding to the lattice makes, whatever the clip's scale
-  /// L2, of the sum as it is computed: C (1 + eta), under replace_one twice that (sqrt(2) times if one_hot).
+  /// L2, of the sum as it is computed: C (1 + eta), under replace_one twice that (one_hot: see there).
   double sensitivity = 0;
   /// noise_multiplier * sensitivity; for the discrete Gaussian rounded up to a whole number of quanta, so that its
   /// events, which state noise_multiplier, never promise more noise than there is.
