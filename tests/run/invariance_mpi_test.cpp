@@ -213,6 +213,7 @@ class Invariance : public ::testing::Test {
   }
 };
 
+// Also check A25 of min-max methods.
 TEST_F(Invariance, EveryObjectiveAndMethod) {
   for (const auto& method : methods())
     for (const auto& objective : objectives()) {
