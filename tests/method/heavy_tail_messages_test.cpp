@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <random>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -222,7 +221,14 @@ TEST(HeavyTailMessages, EveryRefusalNamesAnOption) {
       "0",      "1",     "2",       "7",       "0.5",   "1e-30",    "1e-12",    "1e-3",         "1.02", "100",
       "1000",   "1e6",   "1e12",    "1e20",    "1e30",  "1e100",    "1e300",    "40",           "true", "false",
       "median", "fixed", "poisson", "guarded", "plain", "proximal", "explicit", "1000000000000"};
-  const std::regex option("(method|objective|privacy|data)\\.[a-z0-9_]+");
+  const auto names_option = [](const std::string& text) {
+    for (const std::string section : {"method.", "objective.", "privacy.", "data."})
+      for (auto at = text.find(section); at != std::string::npos; at = text.find(section, at + 1))
+        if (at + section.size() < text.size() && text[at + section.size()] >= 'a' &&
+            text[at + section.size()] <= 'z')
+          return true;
+    return false;
+  };
   std::mt19937 bits(5);
   const auto one_of = [&](const auto& list) { return list[bits() % std::size(list)]; };
   std::map<std::string, int> refused, accepted;
@@ -247,7 +253,7 @@ TEST(HeavyTailMessages, EveryRefusalNamesAnOption) {
     ++(text.empty() ? accepted : refused)[name];
     std::string all;
     for (const auto& [key, value] : settings) all += key + " = " + value + " ";
-    EXPECT_TRUE(text.empty() || std::regex_search(text, option))
+    EXPECT_TRUE(text.empty() || names_option(text))
         << name << " " << all << c.objective << " n = " << c.records << " z = " << c.multiplier << ": " << text;
   }
   for (const char* name : names) {
