@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/files.hpp"
@@ -44,8 +44,8 @@ int run_audit(const Communicator& comm, const CommandLine& line) {
   const std::string path = run.empty() ? *line.config : run + "/config.ini";
   const std::string output = !line.output.empty() ? line.output : (run.empty() ? "" : run + "/") + "audit.json";
   if (!line.output.empty()) refuse_part_of_run(line.output);
-  auto overrides = line.overrides;
-  const AuditReport report = audit(comm, path, overrides, line.quiet() || line.json);
+  set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says
+  const AuditReport report = audit(comm, path, line.overrides, line.quiet() || line.json);
   int code = 0;
   if (comm.is_root()) {
     write_file(output_target(output), report.json());

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/say.hpp"
+#include "dpmpi/core/log.hpp"
 
 namespace dpmpi {
 namespace {
@@ -106,11 +106,12 @@ void ClipRule::choose(Curator& curator, const Query& query, Objective& objective
   std::vector<double> chosen;
   curator.share(chosen, [&](std::vector<double>& values) {
     values.assign(1, clips.choose(counts, target_));
+    say_at(LogLevel::info, "the clip, chosen privately: {:.4g}\n", values[0]);
     // By true counts all records are at or above clip(0): only noise can choose it.
-    const char* edge = "";
-    if (values[0] <= clips.clip(1)) edge = ", the smallest of the grid: method.clip_lowest may be too large";
-    if (values[0] == clips.highest()) edge = ", the largest of the grid: method.clip_lowest may be too small";
-    say("the clip, chosen privately: {:.4g}{}\n", values[0], edge);
+    if (values[0] <= clips.clip(1))
+      warn("the clip is the smallest of the grid: method.clip_lowest may be too large");
+    if (values[0] == clips.highest())
+      warn("the clip is the largest of the grid: method.clip_lowest may be too small");
   });
   chosen_ = chosen[0];
 }

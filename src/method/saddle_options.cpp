@@ -61,9 +61,8 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
   descent.validate(problems);
   if (as_printed() && stated_epsilon == 0)
     problems.emplace_back(
-        "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon that the "
-        "paper's "
-        "formulas are given");
+        "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon given to the "
+        "paper's formulas");
   if (dual_schedule == "closed_form" && dual_rate > 0)
     problems.push_back(fmt::format(
         "method.dual_rate = {}, but method.dual_schedule = closed_form has the rate 1 / mu: remove one of the two",
@@ -74,8 +73,7 @@ std::string SaddleOptions::remarks() const {
   if (!as_printed()) return {};
   return fmt::format(
       "the paper states epsilon {} for its noise (privacy.noise_multiplier = 1); what this noise costs is the "
-      "epsilon "
-      "above\n",
+      "epsilon above\n",
       stated_epsilon);
 }
 

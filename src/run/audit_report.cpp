@@ -45,18 +45,19 @@ std::string AuditReport::json() const {
   return out.dump(2) + "\n";
 }
 
-std::string certified_audit(const std::string& path, const std::string& config_digest) {
-  const auto result = nlohmann::ordered_json::parse(read_file(path), nullptr, false);
-  const auto games = result.is_object() ? result.find("games") : result.end();
-  if (games == result.end() || !games->is_array() || !result.contains("confidence"))
-    throw DataError(fmt::format("{}: not what dpmpi audit writes", path));
-  if (result.value("config_digest", "") != config_digest)
+std::string certified_audit(const std::string& path, const std::string& config_digest) try {
+  const auto result = nlohmann::ordered_json::parse(read_file(path));
+  if (result.at("config_digest").get<std::string>() != config_digest)
     throw PrivacyError(fmt::format("{} is the audit of another config: run dpmpi audit with this one", path));
-  if (!result.value("holds", false))
-    throw PrivacyError(fmt::format("{}: the audit found a bound above the promise", path));
+  bool holds = result.at("holds").get<bool>();
+  for (const auto& game : result.at("games"))
+    holds = holds && game.value("bound", 0.0) <= result.at("epsilon").get<double>();
+  if (!holds) throw PrivacyError(fmt::format("{}: the audit found a bound above the promise", path));
   nlohmann::ordered_json out;
   for (const char* member : {"confidence", "epsilon", "delta", "bound", "games"}) out[member] = result.at(member);
   return out.dump();
+} catch (const nlohmann::json::exception&) {
+  throw DataError(fmt::format("{}: not what dpmpi audit writes", path));
 }
 
 }  // namespace dpmpi

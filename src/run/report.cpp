@@ -85,6 +85,23 @@ std::string attack(const RunRecord& run) {
          html::table({"false alarms", "members found"}, rows) + gallery.markup();
 }
 
+/// What the certificate says of games that were played with the config: bounds from below.
+std::string audit(const RunRecord& run) {
+  if (!run.finished() || !run.certificate.contains("audit")) return {};
+  const Json& result = run.certificate["audit"];
+  Rows rows;
+  for (const Json& game : result.at("games"))
+    if (game.contains("bound"))
+      rows.push_back({text_of(game.at("game")), text_of(game.at("bound")), text_of(game.value("runs", Json())),
+                      text_of(game.value("test", Json()))});
+  return html::heading("What attackers did find out") +
+         html::paragraph("Attackers played against this config's mechanism (dpmpi audit). With confidence " +
+                         text_of(result.at("confidence")) +
+                         ", epsilon is no smaller than these bounds; accounting says that it is no larger than " +
+                         text_of(result.at("epsilon")) + ".") +
+         html::table({"game", "epsilon at least", "runs", "test"}, rows);
+}
+
 std::string releases(const RunRecord& run) {
   Rows rows;
   for (const Json& site : run.plan.at("noise"))
@@ -204,7 +221,8 @@ std::string evidence(const RunRecord& run) {
 }
 
 std::string page_of(const RunRecord& run) {
-  std::string body = privacy(run) + attack(run) + metrics({run}) + roc_section({run}) + method_section({run});
+  std::string body =
+      privacy(run) + attack(run) + audit(run) + metrics({run}) + roc_section({run}) + method_section({run});
   if (!run.picture.empty()) body += html::heading("Samples") + html::image(run.picture, "samples of the model");
   return body + releases(run) + running_sum_section(run) + times(run) + settings(run) + evidence(run);
 }

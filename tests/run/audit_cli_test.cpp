@@ -99,6 +99,10 @@ TEST_F(AuditCommand, GoesIntoTheCertificate) {
   EXPECT_EQ(audit["confidence"], 0.95);
   EXPECT_EQ(read("trained/audit.json"), read("bound.json"));
   EXPECT_EQ(dpmpi("verify trained").code, 0);
+  ASSERT_EQ(dpmpi("report trained").code, 0);
+  const std::string page = read_file(path("trained/report.html"));
+  EXPECT_NE(page.find("What attackers did find out"), std::string::npos);
+  EXPECT_NE(page.find("<td>one_run"), std::string::npos) << page;
   // And a finished run can be audited.
   const Outcome again = dpmpi("audit trained --quiet");
   ASSERT_EQ(again.code, 0) << again.output;
@@ -120,9 +124,35 @@ TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {
   const Outcome broken = train("");
   EXPECT_EQ(broken.code, 4);
   EXPECT_NE(broken.output.find("found a bound above the promise"), std::string::npos) << broken.output;
-  std::ofstream(path("bound.json")) << "{}";
-  EXPECT_EQ(train("").code, 3);
+  result["holds"] = true;
+  result["games"][0]["bound"] = 9;
+  std::ofstream(path("bound.json")) << result;
+  EXPECT_EQ(train("").code, 4);
+  for (const char* damaged : {"{}", "[]", "text", R"({"config_digest": 1})"}) {
+    std::ofstream(path("bound.json")) << damaged;
+    const Outcome outcome = train("");
+    EXPECT_EQ(outcome.code, 3) << outcome.output;
+    EXPECT_NE(outcome.output.find("not what dpmpi audit writes"), std::string::npos) << outcome.output;
+  }
   EXPECT_FALSE(fs::exists(path("refused")));
+}
+
+// What a method says of a run is said by one run, not by each of the audit's.
+TEST_F(AuditCommand, SaysNothingOfItsRuns) {
+  const std::string clipped =
+      "--config c.ini --set method.name=clipped-gd --set method.clip_rule=median --set run.dir=clipped";
+  std::string config = read_file(path("a.ini"));
+  config.replace(config.find("batch = 50\n"), 11, "");
+  std::ofstream(path("c.ini")) << config;
+  const Outcome one = dpmpi(clipped);
+  ASSERT_EQ(one.code, 0) << one.output;
+  EXPECT_NE(one.output.find("the clip, chosen privately: "), std::string::npos) << one.output;
+  fs::remove_all(path("clipped"));
+  const Outcome quiet = dpmpi(clipped + " --quiet");
+  EXPECT_EQ(quiet.output.find("chosen privately"), std::string::npos) << quiet.output;
+  const Outcome played = dpmpi("audit " + clipped + " --set audit.runs=32 --set audit.game=distinguish");
+  ASSERT_EQ(played.code, 0) << played.output;
+  EXPECT_EQ(played.output.find("the clip"), std::string::npos) << played.output;
 }
 
 TEST_F(AuditCommand, OneClearMessage) {
