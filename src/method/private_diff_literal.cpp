@@ -23,7 +23,7 @@ std::uint64_t whole(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
 class PrivateDiffLiteral final : public Method {
  public:
-  PrivateDiffLiteral() { options_.stated_epsilon = 1; }
+  PrivateDiffLiteral() { options_.calibration = "paper", options_.stated_epsilon = 1; }
 
   void declare(Options& options) override {
     options_.SaddleOptions::declare(options, saddle_clip_help);

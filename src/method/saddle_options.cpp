@@ -63,6 +63,10 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
     problems.emplace_back(
         "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon given to the "
         "paper's formulas");
+  if (!as_printed() && stated_epsilon > 0)
+    problems.push_back(
+        fmt::format("method.stated_epsilon = {} belongs to method.calibration = paper; with {} it must be 0",
+                    stated_epsilon, calibration));
   if (dual_schedule == "closed_form" && dual_rate > 0)
     problems.push_back(fmt::format(
         "method.dual_rate = {}, but method.dual_schedule = closed_form has the rate 1 / mu: remove one of the two",

@@ -17,9 +17,9 @@ namespace {
 void check_sizes(const std::vector<std::uint64_t>& sizes) {
   if (sizes.size() < 2)
     throw ConfigError(fmt::format(
-        "objective.group_sizes = {} has {} sizes: it needs those of two or more groups, public constants that are "
-        "not counted from the data",
-        fmt::join(sizes, ","), sizes.size()));
+        "objective.group_sizes {}: it needs those of two or more groups, public constants that are not counted "
+        "from the data",
+        sizes.empty() ? "is not set" : fmt::format("= {} has {} sizes", fmt::join(sizes, ","), sizes.size())));
   if (std::count(sizes.begin(), sizes.end(), 0U) > 0)
     throw ConfigError(
         fmt::format("objective.group_sizes = {}: a group has at least 1 record", fmt::join(sizes, ",")));

@@ -160,6 +160,10 @@ TEST(MinMaxPlan, SaysWhatThePaperStates) {
   options.validate(problems);
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_MENTIONS(problems[0], "method.stated_epsilon = 0 ");
+  options.calibration = "exact", options.stated_epsilon = 2;
+  options.validate(problems);
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_MENTIONS(problems[1], "method.stated_epsilon = 2 ");
 }
 
 TEST(DpSgda, NeedsAMinMaxProblem) {

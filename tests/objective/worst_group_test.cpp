@@ -240,6 +240,7 @@ TEST(WorstGroup, MessagesSayWhatWasGivenAndWhatIsAllowed) {
     return testing::message_of<ConfigError>([&] { make_worst_group(settings); });
   };
   EXPECT_MENTIONS(message_for([](auto& s) { s.group_sizes = {50}; }), "group_sizes = 50 has 1 sizes");
+  EXPECT_MENTIONS(message_for([](auto& s) { s.group_sizes = {}; }), "group_sizes is not set: it needs");
   EXPECT_MENTIONS(message_for([](auto& s) {
                     s.group_sizes = {50, 0};
                   }),
