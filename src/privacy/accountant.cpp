@@ -55,10 +55,10 @@ void BestAccountant::compose(const Event& event) {
       refused.emplace(part->name(), e.what());
     }
   }
-  if (refused.size() == parts_.size()) {
+  if (refused.size() == parts_.size()) {  // each of them stays as it was, and so do the refusals
     std::string reasons = "no accountant has a bound for all of these events:";
-    refusals_.merge(refused);
-    for (const auto& [part, reason] : refusals_) reasons += fmt::format("\n  {}: {}", part, reason);
+    refused.insert(refusals_.begin(), refusals_.end());
+    for (const auto& [part, reason] : refused) reasons += fmt::format("\n  {}: {}", part, reason);
     throw PrivacyError(reasons);
   }
   std::erase_if(parts_, [&](const auto& part) { return refused.count(std::string(part->name())) > 0; });

@@ -64,8 +64,8 @@ bool all_are_worst_cases(const std::map<Mechanism, std::uint64_t>& uses) {
 }  // namespace
 
 void OptimalCompositionAccountant::compose(const Event& event) {
-  check(event, "event");
   if (event.count == 0) return;
+  check(event, "event");
   const auto known = guarantee(event.mechanism);
   if (!known)
     throw PrivacyError(

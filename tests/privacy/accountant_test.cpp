@@ -121,6 +121,25 @@ TEST(RdpAccountant, IsFastEnoughForEveryMetricsLine) {
   RecordProperty("microseconds_per_line", static_cast<int>(seconds.count() * 1e3));
 }
 
+TEST(BestAccountant, AnEventThatNobodyKnowsChangesNothing) {
+  BestAccountant best(Adjacency::add_remove);
+  best.compose({Gaussian{2}, 1});
+  const auto refusals = best.refusals();
+  const std::size_t left = best.parts().size();
+  const double epsilon = best.epsilon(1e-6);
+  EXPECT_THROW(best.compose({WorGaussian{100, 10, 1}, 1}), PrivacyError);
+  EXPECT_EQ(best.refusals(), refusals);
+  EXPECT_EQ(best.parts().size(), left);
+  EXPECT_EQ(best.epsilon(1e-6), epsilon);
+}
+
+TEST(BestAccountant, NoUseOfAMechanismIsNoEvent) {
+  BestAccountant best(Adjacency::add_remove);
+  best.compose({Laplace{2}, 0});
+  EXPECT_EQ(best.parts().size() + 1, accountant_names().size()) << best.refusals().begin()->second;
+  EXPECT_EQ(best.epsilon(1e-6), 0);
+}
+
 // Squares of these parameters leave the range of a double, and a zero matrix releases noise alone.
 TEST(BestAccountant, NumbersWhoseSquaresOverflowOrVanish) {
   const auto written = [](std::vector<double> matrix, double noise_multiplier) {
