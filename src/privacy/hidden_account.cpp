@@ -1,7 +1,7 @@
 // What accountants and certificates ask about a run with hidden iterates.
 
-#include <map>
 #include <tuple>
+#include <utility>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gdp.hpp"
@@ -17,13 +17,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
 HiddenTotal remembered_total(const HiddenState& run, double failure) {
-  thread_local std::map<std::pair<HiddenState, double>, HiddenTotal> known;
-  if (known.size() > 1000) known.clear();
+  using Key = std::pair<HiddenState, double>;
+  thread_local std::map<Key, HiddenTotal> known;
   HiddenState unit = run;
   unit.noise_multiplier = 1;
-  const auto [found, is_new] = known.try_emplace({unit, failure});
-  if (is_new) found->second = hidden_total(unit, failure);
-  HiddenTotal total = found->second;
+  HiddenTotal total = remembered(known, 1000, Key{unit, failure}, [&] { return hidden_total(unit, failure); });
   const auto scale = [&](double& mu) { mu = mu / run.noise_multiplier * (1 + 0x1p-50); };
   scale(total.mu);
   for (StretchBound& bound : total.stretches) scale(bound.mu);
@@ -34,10 +32,8 @@ const HiddenCurve& remembered_curve(const HiddenState& run, double failure, doub
                                     std::span<const double> orders) {
   using Key = std::tuple<HiddenState, double, double, std::vector<double>>;
   thread_local std::map<Key, HiddenCurve> known;
-  if (known.size() > 100) known.clear();
-  const auto [found, is_new] = known.try_emplace({run, failure, delta, {orders.begin(), orders.end()}});
-  if (is_new) found->second = hidden_curve(run, failure, delta, orders);
-  return found->second;
+  return remembered(known, 100, Key{run, failure, delta, {orders.begin(), orders.end()}},
+                    [&] { return hidden_curve(run, failure, delta, orders); });
 }
 
 double least_delta_over_failures(double start, const std::function<double(double)>& bound) {

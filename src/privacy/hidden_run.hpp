@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "dpmpi/privacy/hidden_state.hpp"
@@ -47,8 +49,17 @@ WindowOptimum best_window(const std::function<double(std::uint64_t)>& cost, std:
 StretchBound search_coupling(const HiddenState& run, const Stretch& stretch, double failure, HiddenBound factors,
                              const std::function<double(std::uint64_t, const Growth&)>& cost);
 
+/// What `compute` gives for this key: computed once, and anew after the `most` keys that are kept. If it throws,
+/// nothing is kept: an empty entry would be a run that costs nothing.
+template <class Key, class Value, class Compute>
+const Value& remembered(std::map<Key, Value>& known, std::size_t most, const Key& key, Compute compute) {
+  if (known.size() > most) known.clear();
+  const auto found = known.find(key);
+  return found != known.end() ? found->second : known.emplace(key, compute()).first->second;
+}
+
 /// hidden_total and hidden_curve, remembered: mu is exactly proportional to 1 / noise_multiplier, and accountants
-/// ask again and again.
+/// ask again and again. The curve is valid until the next call.
 HiddenTotal remembered_total(const HiddenState& run, double failure);
 const HiddenCurve& remembered_curve(const HiddenState& run, double failure, double delta,
                                     std::span<const double> orders);

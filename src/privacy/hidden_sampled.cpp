@@ -166,6 +166,23 @@ std::vector<double> sampled_coupling_curve(const HiddenState& run, const Stretch
 
 namespace {
 
+// The theta of the chain bound that gives the smallest epsilon at `left`, by curves on a few of the orders; 0 if
+// none gives any.
+double best_theta(const HiddenState& run, const Stretch& stretch, double failure, double left,
+                  std::span<const double> orders, const std::vector<double>& directional) {
+  std::vector<double> few, few_directional;
+  for (std::size_t i = 0; i < orders.size(); i += 1 + i / 6)
+    few.push_back(orders[i]), few_directional.push_back(directional[i]);
+  const CouplingCurve sketch(run, stretch, few, few_directional);
+  const StepMap map = step_map(run);
+  double theta = 0, smallest = infinity;
+  for (double candidate = 0.5; candidate < 2e4; candidate *= 1.25) {
+    const auto curve = sketch.curve(chain_growth_at(map, candidate, failure), 24);
+    if (const double e = rdp_to_epsilon(few, curve, left).value; e < smallest) smallest = e, theta = candidate;
+  }
+  return theta;
+}
+
 // One stretch with all its candidates; the best is the one with the smallest epsilon at `left`.
 struct SampledStretch {
   StretchBound bound;
@@ -174,46 +191,32 @@ struct SampledStretch {
 
 SampledStretch sampled_stretch(const HiddenState& run, const Stretch& stretch, double failure, double left,
                                std::span<const double> orders, const StepCurves& steps) {
+  const auto best_place = [&](const std::vector<double>& curve) {
+    const double order = rdp_to_epsilon(orders, curve, left).order;
+    return static_cast<std::size_t>(std::find(orders.begin(), orders.end(), order) - orders.begin());
+  };
   SampledStretch best{{.stretch = stretch}, composed(steps, stretch)};
   double least = rdp_to_epsilon(orders, best.curve, left).value;
-  if (const double mu = last_step_mu(run, stretch); std::isfinite(mu)) {
-    const std::vector<double> curve = linear_curve(mu * mu / 2, orders);
-    if (const double e = rdp_to_epsilon(orders, curve, left).value; e < least)
-      least = e, best = {{.stretch = stretch, .bound = HiddenBound::last_step}, curve};
-  }
+  const auto offer = [&](const StretchBound& bound, const std::vector<double>& curve) {
+    if (const double e = rdp_to_epsilon(orders, curve, left).value; e < least) least = e, best = {bound, curve};
+  };
+  if (const double mu = last_step_mu(run, stretch); std::isfinite(mu))
+    offer({.stretch = stretch, .bound = HiddenBound::last_step}, linear_curve(mu * mu / 2, orders));
   const CouplingCurve coupling(run, stretch, orders, steps.directional);
-  if (failure > 0 && coupling.longest() > 0) {
-    // theta is chosen on a few orders, then the curve computed on all.
-    std::vector<double> few, few_directional;
-    for (std::size_t i = 0; i < orders.size(); i += 1 + i / 6)
-      few.push_back(orders[i]), few_directional.push_back(steps.directional[i]);
-    const CouplingCurve sketch(run, stretch, few, few_directional);
-    const StepMap map = step_map(run);
-    double theta = 0, smallest = infinity;
-    for (double candidate = 0.5; candidate < 2e4; candidate *= 1.25) {
-      const auto curve = sketch.curve(chain_growth_at(map, candidate, failure), 24);
-      if (const double e = rdp_to_epsilon(few, curve, left).value; e < smallest) smallest = e, theta = candidate;
-    }
-    if (theta > 0) {
-      const Growth growth = chain_growth_at(map, theta, failure);
-      const std::vector<double> curve = coupling.curve(growth, 48);
-      const RdpConversion conversion = rdp_to_epsilon(orders, curve, left);
-      if (conversion.value < least) {
-        const auto i =
-            static_cast<std::size_t>(std::find(orders.begin(), orders.end(), conversion.order) - orders.begin());
-        best = {{.stretch = stretch,
-                 .bound = HiddenBound::chain,
-                 .window = coupling.at(i, growth, 48).window,
-                 .theta = theta,
-                 .growth = growth,
-                 .failure = run.directions == run.dimension ? 0 : failure},
-                curve};
-      }
-    }
+  const bool possible = failure > 0 && coupling.longest() > 0;
+  if (const double theta = possible ? best_theta(run, stretch, failure, left, orders, steps.directional) : 0;
+      theta > 0) {
+    const Growth growth = chain_growth_at(step_map(run), theta, failure);
+    const std::vector<double> curve = coupling.curve(growth, 48);
+    offer({.stretch = stretch,
+           .bound = HiddenBound::chain,
+           .window = coupling.at(best_place(curve), growth, 48).window,
+           .theta = theta,
+           .growth = growth,
+           .failure = run.directions == run.dimension ? 0 : failure},
+          curve);
   }
-  const RdpConversion conversion = rdp_to_epsilon(orders, best.curve, left);
-  const auto i =
-      static_cast<std::size_t>(std::find(orders.begin(), orders.end(), conversion.order) - orders.begin());
+  const std::size_t i = best_place(best.curve);
   best.bound.mu = std::sqrt(2 * best.curve[i] / orders[i]);
   return best;
 }

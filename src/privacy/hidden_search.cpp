@@ -3,7 +3,6 @@
 
 #include <array>
 #include <iterator>
-#include <map>
 
 #include "dpmpi/core/errors.hpp"
 #include "hidden_run.hpp"
@@ -26,13 +25,26 @@ double theta_at(int index) { return least_theta * std::exp(theta_step * index); 
 
 Growth chain_growth_at(const StepMap& map, double theta, double failure) {
   thread_local std::map<std::array<double, 5>, double> rates;
-  if (rates.size() > 20000) rates.clear();
   const std::array key{map.contraction, map.retention, map.directions, map.dimension, theta};
-  const auto [known, is_new] = rates.try_emplace(key, 0);
-  if (is_new) known->second = chain_growth(map, theta, 0.5).log_rate;
-  const double excess = map.directions == map.dimension ? 0 : -std::log(failure) / (2 * theta);
-  return {known->second, excess};
+  const double rate = remembered(rates, 20000, key, [&] { return chain_growth(map, theta, 0.5).log_rate; });
+  return {rate, map.directions == map.dimension ? 0 : -std::log(failure) / (2 * theta)};
 }
+
+namespace {
+
+// Cuts thirds off [low, high] until two steps are left, around the smallest value of f if it falls and then rises.
+template <class Place, class F>
+void cut_thirds(Place& low, Place& high, F f) {
+  while (high - low > 2) {
+    const Place third = (high - low) / 3, left = low + third, right = high - third;
+    if (f(left) < f(right))
+      high = right;
+    else
+      low = left;
+  }
+}
+
+}  // namespace
 
 WindowOptimum best_window(const std::function<double(std::uint64_t)>& cost, std::uint64_t longest, int grid) {
   WindowOptimum best;
@@ -52,64 +64,86 @@ WindowOptimum best_window(const std::function<double(std::uint64_t)>& cost, std:
   const auto found = std::find(windows.begin(), windows.end(), best.window);
   std::uint64_t below = found == windows.begin() ? *found : *std::prev(found);
   std::uint64_t above = std::next(found) == windows.end() ? *found : *std::next(found);
-  while (above - below > 2) {
-    const std::uint64_t third = (above - below) / 3, left = below + third, right = above - third;
-    if (at(left) < at(right))
-      above = right;
-    else
-      below = left;
-  }
+  cut_thirds(below, above, at);
   for (std::uint64_t window = below; window <= above; ++window) at(window);
   return best;
 }
 
+namespace {
+
+// One search for a stretch: of all that is tried the best is kept.
+class CouplingSearch {
+ public:
+  using Cost = std::function<double(std::uint64_t, const Growth&)>;
+
+  CouplingSearch(const HiddenState& run, const Stretch& stretch, std::uint64_t longest, double failure,
+                 HiddenBound factors, const Cost& cost)
+      : map_(step_map(run)),
+        longest_(longest),
+        failure_(failure),
+        cost_(cost),
+        best_{.stretch = stretch, .bound = factors, .mu = infinity} {}
+
+  /// Beta or Bernstein: bounds that hold at each step of a window.
+  StretchBound by_quantiles() {
+    if (failure_ / static_cast<double>(longest_) < 1e-200) return best_;  // beyond the library's quantiles
+    verify(best_.bound == HiddenBound::beta || best_.bound == HiddenBound::bernstein, "a bound by coupling");
+    const auto growth = [&](std::uint64_t window) {
+      return best_.bound == HiddenBound::beta ? beta_growth(map_, window, failure_)
+                                              : bernstein_growth(map_, window, failure_);
+    };
+    const auto found =
+        best_window([&](std::uint64_t window) { return cost_(window, growth(window)); }, longest_, 60);
+    if (found.window > 0) offer(found, 0, growth(found.window));
+    return best_;
+  }
+
+  /// The chain bound, which has a theta.
+  StretchBound by_chain() {
+    if (is_certain()) return at_theta(0, 160), best_;
+    int start = 0;
+    double least = infinity;
+    for (int index = 0; index <= most_theta; index += coarse_stride)
+      if (const double value = at_theta(index, 40); value < least) least = value, start = index;
+    int low = std::max(0, start - coarse_stride), high = std::min(most_theta, start + coarse_stride);
+    cut_thirds(low, high, [&](int index) { return at_theta(index, 60); });
+    for (int index = low; index <= high; ++index) at_theta(index, 120);
+    return best_;
+  }
+
+ private:
+  bool is_certain() const { return map_.directions == map_.dimension; }  // no frame is a matter of luck
+
+  double at_theta(int index, int grid) {
+    const double theta = theta_at(index);
+    const Growth growth = chain_growth_at(map_, theta, failure_);
+    const auto found = best_window([&](std::uint64_t window) { return cost_(window, growth); }, longest_, grid);
+    offer(found, theta, growth);
+    return found.value;
+  }
+
+  void offer(const WindowOptimum& found, double theta, const Growth& growth) {
+    if (!(found.value < best_.mu)) return;
+    best_.mu = found.value, best_.window = found.window, best_.theta = theta, best_.growth = growth;
+    best_.failure = is_certain() ? 0 : failure_;
+  }
+
+  StepMap map_;
+  std::uint64_t longest_;
+  double failure_;
+  const Cost& cost_;
+  StretchBound best_;
+};
+
+}  // namespace
+
 StretchBound search_coupling(const HiddenState& run, const Stretch& stretch, double failure, HiddenBound factors,
                              const std::function<double(std::uint64_t, const Growth&)>& cost) {
-  StretchBound best{.stretch = stretch, .bound = factors, .mu = infinity};
   const std::uint64_t longest = std::min(stretch.isotropic, stretch.steps() - 1);
-  if (longest == 0 || run.contraction > widest_contraction) return best;
-  const StepMap map = step_map(run);
-  const bool certain = run.directions == run.dimension;
-  const auto offer = [&](const WindowOptimum& found, double theta, const Growth& growth) {
-    if (found.value < best.mu)
-      best.mu = found.value, best.window = found.window, best.theta = theta, best.growth = growth,
-      best.failure = certain ? 0 : failure;
-    return found.value;
-  };
-
-  if (factors != HiddenBound::chain) {
-    if (failure / static_cast<double>(longest) < 1e-200) return best;  // beyond the library's quantiles
-    verify(factors == HiddenBound::beta || factors == HiddenBound::bernstein, "a bound by coupling");
-    const auto growth = [&](std::uint64_t window) {
-      return factors == HiddenBound::beta ? beta_growth(map, window, failure)
-                                          : bernstein_growth(map, window, failure);
-    };
-    const auto found = best_window([&](std::uint64_t window) { return cost(window, growth(window)); }, longest, 60);
-    if (found.window > 0) offer(found, 0, growth(found.window));
-    return best;
-  }
-
-  const auto at = [&](int index, int grid) {
-    const double theta = theta_at(index);
-    const Growth growth = chain_growth_at(map, theta, failure);
-    return offer(best_window([&](std::uint64_t window) { return cost(window, growth); }, longest, grid), theta,
-                 growth);
-  };
-  if (certain) return at(0, 160), best;
-  int start = 0;
-  double least = infinity;
-  for (int index = 0; index <= most_theta; index += coarse_stride)
-    if (const double value = at(index, 40); value < least) least = value, start = index;
-  int low = std::max(0, start - coarse_stride), high = std::min(most_theta, start + coarse_stride);
-  while (high - low > 2) {
-    const int third = (high - low) / 3, left = low + third, right = high - third;
-    if (at(left, 60) < at(right, 60))
-      high = right;
-    else
-      low = left;
-  }
-  for (int index = low; index <= high; ++index) at(index, 120);
-  return best;
+  if (longest == 0 || run.contraction > widest_contraction)
+    return {.stretch = stretch, .bound = factors, .mu = infinity};
+  CouplingSearch search(run, stretch, longest, failure, factors, cost);
+  return factors == HiddenBound::chain ? search.by_chain() : search.by_quantiles();
 }
 
 }  // namespace dpmpi

@@ -140,7 +140,10 @@ StretchBound best_bound(const HiddenState& run, const Stretch& stretch, double f
   return best;
 }
 
-HiddenTotal total_of(const HiddenState& run, double failure) {
+}  // namespace
+
+HiddenTotal hidden_total(const HiddenState& run, double failure) {
+  refuse_sampling(run);
   // First as if every stretch could use all of the failure; then it is shared by those that would.
   const std::vector<Stretch> all = stretches(run);
   const auto account = [&](double share) {
@@ -170,13 +173,6 @@ HiddenTotal total_of(const HiddenState& run, double failure) {
   // Failures of clips matter where two runs must contract, and nowhere else.
   total.failure = (total.failure + (any ? run.failure : 0)) * (1 + 0x1p-40);
   return total;
-}
-
-}  // namespace
-
-HiddenTotal hidden_total(const HiddenState& run, double failure) {
-  refuse_sampling(run);
-  return total_of(run, failure);
 }
 
 }  // namespace dpmpi

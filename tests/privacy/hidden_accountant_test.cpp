@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../../src/privacy/hidden_run.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
@@ -273,6 +274,16 @@ TEST(HiddenAccountant, ExtremeRunsHaveBounds) {
   HiddenState loud = G4.run(5e5);
   loud.noise_multiplier = 1e300;
   EXPECT_GT(composition_mu(loud), 0);
+}
+
+// What is remembered of a search that throws would be a run that costs nothing.
+TEST(HiddenAccountant, ASearchThatThrowsIsNotRemembered) {
+  HiddenState sampled = G4.run(5e5);
+  sampled.batch = 10;
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(remembered_total(sampled, 1e-6), PrivacyError);
+  const double orders[] = {2, 4};
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(remembered_curve(G4.run(5e5), 1e-6, delta, orders), BugError);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW(chain_growth_at(step_map(sampled), -1, 1e-6), BugError);
 }
 
 TEST(HiddenAccountant, FewStepsOfFullDirections) {
