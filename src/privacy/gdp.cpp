@@ -18,6 +18,7 @@
 #include "dpmpi/privacy/strategy.hpp"
 #include "hidden_run.hpp"
 #include "rounding.hpp"
+#include "uses.hpp"
 
 namespace dpmpi {
 
@@ -175,10 +176,7 @@ void GdpAccountant::compose(const Event& event) {
   check({event.mechanism, 1}, "event");
   auto found = uses_.find(event.mechanism);
   if (found == uses_.end()) found = uses_.emplace(event.mechanism, Use{squared_mu(event.mechanism), 0}).first;
-  std::uint64_t& count = found->second.count;
-  if (event.count > std::numeric_limits<std::uint64_t>::max() - count)
-    throw PrivacyError(fmt::format("more than 2^64 uses of {}", to_json({event.mechanism, 1})));
-  count += event.count;
+  add_uses(found->second.count, event);
 }
 
 long double GdpAccountant::sum_of_squares() const {
@@ -209,9 +207,7 @@ bool GdpAccountant::hides_iterates() const {
 }
 
 GdpAccountant::Coupled GdpAccountant::coupled(double failure) const {
-  double runs = 0;
-  for (const auto& [mechanism, use] : uses_)
-    if (std::holds_alternative<HiddenState>(mechanism)) runs += static_cast<double>(use.count);
+  const double runs = hidden_runs(uses_);
   Real sum = 0;
   double failed = 0;
   for (const auto& [mechanism, use] : uses_) {

@@ -6,13 +6,12 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/progress.hpp"
 #include "dpmpi/privacy/pld_compose.hpp"
 #include "dpmpi/privacy/pld_grid.hpp"
 #include "dpmpi/privacy/pld_pairs.hpp"
+#include "uses.hpp"
 
 namespace dpmpi {
 
@@ -244,10 +243,7 @@ void PldAccountant::compose(const Event& event) {
       dominating_pair(event.mechanism, adjacency());  // or refuse
     found = uses_.emplace(event.mechanism, 0).first;
   }
-  std::uint64_t& count = found->second;
-  if (event.count > std::numeric_limits<std::uint64_t>::max() - count)
-    throw PrivacyError(fmt::format("more than 2^64 uses of {}", to_json({event.mechanism, 1})));
-  count += event.count;
+  add_uses(found->second, event);
   epsilon_.clear();
   delta_.clear();
 }

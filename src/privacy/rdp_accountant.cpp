@@ -4,13 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/target_charging.hpp"
 #include "hidden_run.hpp"
+#include "uses.hpp"
 
 namespace dpmpi {
 
@@ -26,12 +25,20 @@ void RdpAccountant::compose(const Event& event) {
   auto found = uses_.find(event.mechanism);
   if (found == uses_.end())
     found = uses_.emplace(event.mechanism, Use{rdp_curve(event.mechanism, adjacency(), orders_), 0}).first;
-  std::uint64_t& count = found->second.count;
-  if (event.count > std::numeric_limits<std::uint64_t>::max() - count)
-    throw PrivacyError(fmt::format("more than 2^64 uses of {}", to_json({event.mechanism, 1})));
-  count += event.count;
+  add_uses(found->second.count, event);
   stale_ = true;
 }
+
+namespace {
+
+// The slope of a sum of linear curves, with `count` uses more of one of this slope; empty once a curve is not
+// linear. Never 0: an underflow must not pass for a perfect guarantee.
+std::optional<double> slope_with(std::optional<double> sum, double count, std::optional<double> slope) {
+  if (!sum || !slope) return std::nullopt;
+  return *sum + count * std::max(*slope, std::numeric_limits<double>::min());
+}
+
+}  // namespace
 
 void RdpAccountant::refresh() const {
   if (!stale_) return;
@@ -42,9 +49,7 @@ void RdpAccountant::refresh() const {
   for (const auto& [mechanism, use] : uses_) {
     const auto count = static_cast<double>(use.count);
     for (std::size_t i = 0; i < orders_.size(); ++i) total_[i] += count * use.curve[i];
-    const auto rho = zcdp_rho(mechanism);
-    rho_ = rho && rho_ ? std::optional(*rho_ + count * std::max(*rho, std::numeric_limits<double>::min()))
-                       : std::nullopt;
+    rho_ = slope_with(rho_, count, zcdp_rho(mechanism));
     if (const auto* m = std::get_if<ApproxDp>(&mechanism)) log_success += count * std::log1p(-m->delta);
     if (const auto* m = std::get_if<Zcdp>(&mechanism)) distance_ += count * m->total_variation;
   }
@@ -127,9 +132,7 @@ bool RdpAccountant::hides_iterates() const {
 }
 
 RdpAccountant::Composed RdpAccountant::coupled(double failure, double delta) const {
-  double runs = 0;
-  for (const auto& [mechanism, use] : uses_)
-    if (std::holds_alternative<HiddenState>(mechanism)) runs += static_cast<double>(use.count);
+  const double runs = hidden_runs(uses_);
   Composed result{
       .total = std::vector<double>(orders_.size(), 0.0), .rho = 0, .failure = failure_, .distance = distance_};
   for (const auto& [mechanism, use] : uses_) {
@@ -149,9 +152,7 @@ RdpAccountant::Composed RdpAccountant::coupled(double failure, double delta) con
       result.uncoupled += count * total.failure;
     }
     for (std::size_t i = 0; i < orders_.size(); ++i) result.total[i] += count * (*curve)[i];
-    result.rho = rho && result.rho
-                     ? std::optional(*result.rho + count * std::max(*rho, std::numeric_limits<double>::min()))
-                     : std::nullopt;
+    result.rho = slope_with(result.rho, count, rho);
   }
   result.uncoupled *= 1 + 0x1p-40;
   return result;
