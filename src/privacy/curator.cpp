@@ -34,11 +34,45 @@ std::string content_digest(const Records& r) {
   return digest.hex();
 }
 
+// The selection key of each own block, in order; of no others: a rank must not know which records of other ranks
+// take part. The root derives them all. Collective.
+std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard,
+                                      const std::optional<SecretKey>& key) {
+  std::string owned;
+  for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
+  const auto owners = comm.gather(owned);
+  std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
+  for (std::size_t r = 0; r < owners.size(); ++r)  // on the root
+    for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
+      std::uint32_t id = 0;
+      std::memcpy(&id, owners[r].data() + i, sizeof id);
+      parts[r] += bytes_of(key->derive("selection", id).bytes());
+    }
+  const std::string mine = comm.scatter(parts);
+  verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
+  std::vector<SecretKey> keys;
+  for (std::size_t at = 0; at < mine.size(); at += 32)
+    keys.push_back(SecretKey::from_bytes(
+        std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
+  return keys;
+}
+
+// On the root; "" elsewhere. Collective.
+std::string commitment_to(const Communicator& comm, const Shard& shard, const std::vector<SecretKey>& block_keys,
+                          const std::optional<SecretKey>& key) {
+  std::string tags;
+  for (std::size_t i = 0; i < block_keys.size(); ++i)
+    tags += block_keys[i].derive("commitment").authenticate(content_digest(shard.blocks[i].records));
+  const auto all_tags = comm.gather(tags);
+  return comm.is_root() ? key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, ""))) : "";
+}
+
 }  // namespace
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
                  std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
     : comm_(comm), shard_(shard), ranks_trusted_(!mask_sums) {
+  verify(!comm.is_root() || key.has_value(), "the root needs the secret key");
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
     if (query.steps > 0) steps_ = std::max(steps_, query.schedule.step_of(query.steps - 1) + 1);
@@ -46,42 +80,21 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     sites_.back()->shuffle(shard);
     if (comm.is_root()) sites_.back()->start_running_sum();
   }
-
-  // A rank gets the selection keys of its own blocks only: it must not know which records of other ranks take part.
-  std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
-  std::string owned;
-  for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
-  const auto owners = comm.gather(owned);
   if (comm.is_root()) {
-    verify(key.has_value(), "the root needs the secret key");
     noise_ = std::make_unique<SecretStream>(key->derive("noise"));
     shared_phase_noise_ = std::make_unique<SecretStream>(key->derive("phase noise"));
     quota_ = std::make_unique<SecretStream>(key->derive("quota"));
-    for (std::size_t r = 0; r < owners.size(); ++r)
-      for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
-        std::uint32_t id = 0;
-        std::memcpy(&id, owners[r].data() + i, sizeof id);
-        const SecretKey block_key = key->derive("selection", id);
-        parts[r].append(reinterpret_cast<const char*>(block_key.bytes().data()), block_key.bytes().size());
-      }
   }
-  const bool phases_draw = std::ranges::any_of(
-      sites_, [](const auto& s) { return s->query.relay && s->query.relay->own_noise.has_value(); });
-  const std::string mine = comm.scatter(parts);
-  verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
-  std::string tags;
-  for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
-    const auto* bytes = reinterpret_cast<const std::uint8_t*>(mine.data()) + 32 * i;
-    const SecretKey block_key = SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32));
+  const bool phases_draw =
+      std::ranges::any_of(queries, [](const Query& q) { return q.relay && q.relay->own_noise.has_value(); });
+  const std::vector<SecretKey> block_keys = own_block_keys(comm, shard, key);
+  for (const SecretKey& block_key : block_keys) {
     selection_.emplace_back(block_key.derive("bits"));
     if (phases_draw) phase_noise_.emplace_back(block_key.derive("phase noise"));
-    tags += block_key.derive("commitment").authenticate(content_digest(shard.blocks[i].records));
   }
   if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);
   share_keys(key);
-  const auto all_tags = comm.gather(tags);
-  if (comm.is_root())
-    commitment_ = key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, "")));
+  commitment_ = commitment_to(comm, shard, block_keys, key);
 }
 
 Curator::~Curator() = default;
@@ -93,7 +106,7 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   }
   comm_.broadcast(public_key_);
   const auto any = [&](auto declares) {
-    return std::any_of(sites_.begin(), sites_.end(), [&](const auto& s) { return declares(s->query); });
+    return std::ranges::any_of(sites_, [&](const auto& s) { return declares(s->query); });
   };
   if (any([](const Query& q) { return q.shared_noise > 0; })) shared_ = shared_stream(key, "shared noise");
   if (!any([](const Query& q) { return q.repeated.has_value(); })) return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "curator_site.hpp"
 #include "dpmpi/core/discrete_gaussian.hpp"
@@ -34,6 +35,7 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const double scale = query.noise_std * noise_scale * s.sum.lattice().scale();
   alignas(64) double normal[1024];
   const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
+    verify(total.size() <= std::size(normal), "the noise of a piece of the sum");
     noise_->normals(step, query.site, first, std::span(normal, total.size()));
     for (std::size_t i = 0; i < total.size(); ++i)
       total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));

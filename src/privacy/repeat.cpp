@@ -103,6 +103,7 @@ Selection Curator::repeat(const Query& query, std::uint64_t t, const RepeatProgr
     if (!comm_.is_root()) continue;
     run.sum = static_cast<double>(s.sum.totals()[0]) * s.sum.lattice().quantum();
     run.score = run.sum + repetition.offset;
+    verify(!std::isnan(run.score), "a run has a score");  // or its place would decide
     run.number = i;
     if (i == 0 || run.before(best)) std::swap(run, best);
   }
