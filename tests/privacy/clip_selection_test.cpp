@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -12,8 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/curator.hpp"
-#include "support/shards.hpp"
+#include "support/curator_world.hpp"
 
 namespace dpmpi {
 namespace {
@@ -107,21 +105,13 @@ TEST(ClipSelection, TakesKernelsThatCountAndNoOthers) {
 }
 
 /// A shard of empty slots with one query, so that releases are noise alone.
-struct Silent {
-  Communicator comm = Communicator::alone();
-  Shard shard = testing::random_shard(shape, 2);
-  Query query;
-  std::optional<Ledger> ledger;
-  std::optional<Curator> curator;
-  explicit Silent(const QuerySpec& spec, Adjacency adjacency = Adjacency::replace_one, std::uint64_t key = 1) {
+struct Silent : testing::World {
+  const Query& query = queries[0];
+  explicit Silent(const QuerySpec& spec, Adjacency adjacency = Adjacency::replace_one, std::uint64_t key = 1)
+      : testing::World({.shape = shape, .blocks = 2, .adjacency = adjacency, .key = key}, {spec}) {
     for (auto& block : shard.blocks)
       for (std::size_t i = 0; i < block.records.count; ++i) testing::remove_record(block.records, i);
-    query = Query::declare(spec, 0, adjacency, shape.count);
-    const std::string path = ::testing::TempDir() + "clip_selection_test.jsonl";
-    std::filesystem::remove(path);
-    ledger.emplace(Ledger::create(path, {adjacency, shape.count}));
-    curator.emplace(comm, shard, std::vector{query}, 128, SecretKey::from_seed(key));
-    curator->record_in(*ledger);
+    start();
   }
 };
 
@@ -135,9 +125,8 @@ TEST(ClipSelection, NoiseOfTheCountsHasTheRootOfTwoTimesTheMultiplier) {
   for (std::uint64_t key = 1; key <= runs; ++key) {
     Silent silent(grid.query(3), Adjacency::replace_one, key);
     const Batch batch = silent.curator->draw(silent.query, 0);
-    const Kernel not_counting = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
     if (key == 1) {
-      EXPECT_THROW(silent.curator->sum(silent.query, batch, not_counting), BugError);
+      EXPECT_THROW(silent.curator->sum(silent.query, batch, testing::nothing), BugError);
     }
     for (const double count :
          silent.curator->release_exact(silent.curator->sum(silent.query, batch, grid.counts(*objective, w))))
@@ -224,20 +213,16 @@ TEST(ScaledClip, NoiseShrinksWithTheClip) {
   Silent silent(scaled_query(400));
   const ClipGrid grid(0.01);
   std::uint64_t t = 0;
-  const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
   for (const std::size_t j : {0u, 1u, 20u, 47u, 48u}) {
     const double scale = grid.clip(j) / grid.highest();
     double square = 0, count = 0;
     for (int i = 0; i < 10; ++i, ++t) {
-      const Batch batch = silent.curator->draw(silent.query, t);
-      for (const float x : silent.curator->release(silent.curator->sum(silent.query, batch, nothing, scale)))
-        square += double{x} * x, ++count;
+      for (const double x : silent.release(t, testing::nothing, scale)) square += x * x, ++count;
     }
     const double std = 20 * 2 * grid.clip(j);
     EXPECT_NEAR(square / (count * std * std), 1, 6 * std::sqrt(2 / count)) << j;
   }
-  const Batch batch = silent.curator->draw(silent.query, t);
-  EXPECT_THROW(silent.curator->sum(silent.query, batch, nothing, silent.query.smallest_scale * 0.99), PrivacyError);
+  EXPECT_THROW(silent.release(t, testing::nothing, silent.query.smallest_scale * 0.99), PrivacyError);
 }
 
 }  // namespace

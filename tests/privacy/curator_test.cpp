@@ -15,11 +15,13 @@
 
 #include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "support/curator_world.hpp"
 #include "support/discrete_law.hpp"
-#include "support/shards.hpp"
 
 namespace dpmpi {
 namespace {
+
+using testing::nothing;
 
 // Secrets can be held, moved and dropped; nothing else compiles.
 using SecretSum = Secret<LatticeSum>;
@@ -29,56 +31,39 @@ static_assert(!std::is_copy_constructible_v<Batch> && !std::is_default_construct
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 400, 20, 1, LabelKind::sign};
 
-struct World {
-  Communicator comm = Communicator::alone();
-  Shard shard = testing::random_shard(shape, 4);
-  std::string path;
-  std::optional<Ledger> ledger;
-  std::vector<Query> queries;
-  std::unique_ptr<Curator> curator;
-
-  World(SamplingRule rule, double multiplier, std::uint64_t steps, std::size_t dim = 21, std::uint64_t seed = 1,
-        const char* file = "a", Adjacency adjacency = Adjacency::add_remove, Noise noise = Noise::gaussian)
-      : path(::testing::TempDir() + "curator_" + file + ".jsonl") {
-    std::filesystem::remove(path);
-    ledger.emplace(Ledger::create(path, {adjacency, shape.count}));
-    queries = {Query::declare(
-        {.name = "g", .dim = dim, .sampling = rule, .noise_multiplier = multiplier, .steps = steps, .noise = noise},
-        0, adjacency, shape.count)};
-    curator = std::make_unique<Curator>(comm, shard, queries, 128, SecretKey::from_seed(seed));
-    curator->record_in(*ledger);
-  }
-  std::span<const float> release(std::uint64_t t, const Kernel& kernel) {
-    const Batch batch = curator->draw(queries[0], t);
-    return curator->release(curator->sum(queries[0], batch, kernel));
-  }
+struct World : testing::World {
+  World(SamplingRule rule, double multiplier, std::uint64_t steps, std::size_t dim = 21, std::uint64_t key = 1,
+        Adjacency adjacency = Adjacency::add_remove, Noise noise = Noise::gaussian)
+      : testing::World({.shape = shape, .adjacency = adjacency, .key = key}, {{.name = "g",
+                                                                               .dim = dim,
+                                                                               .sampling = rule,
+                                                                               .noise_multiplier = multiplier,
+                                                                               .steps = steps,
+                                                                               .noise = noise}}) {}
 };
-
-const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
 
 // The second of the three tests: what is released is the exact sum plus N(0, (multiplier * sensitivity)^2), on the
 // lattice.
 TEST(Curator, NoiseHasTheDistributionThatTheLedgerSays) {
   constexpr std::size_t dim = 20000, steps = 50;
   for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
-    World world(FullBatch{}, 1.7, steps, dim, 11, "noise", adjacency);
+    World world(FullBatch{}, 1.7, steps, dim, 11, adjacency);
     const double std = 1.7 * world.queries[0].sensitivity;
     EXPECT_GT(world.queries[0].sensitivity, adjacency == Adjacency::add_remove ? 1.0 : 2.0);
     std::vector<double> z;
-    std::vector<float> before(dim, 0.0f);
+    std::vector<double> before(dim, 0.0);
     double correlation = 0;
     for (std::uint64_t t = 0; t < steps; ++t) {
       const auto noise = world.release(t, nothing);
       for (std::size_t j = 0; j < dim; ++j) {
-        const double steps_on_lattice = static_cast<double>(noise[j]) / world.queries[0].lattice.quantum();
+        const double steps_on_lattice = noise[j] / world.queries[0].lattice.quantum();
         if (std::abs(steps_on_lattice) < 0x1p23) {
           ASSERT_EQ(steps_on_lattice, std::round(steps_on_lattice));
         }
         z.push_back(noise[j] / std);
         correlation += z.back() * before[j];
       }
-      std::transform(noise.begin(), noise.end(), before.begin(),
-                     [&](float v) { return static_cast<float>(v / std); });
+      std::transform(noise.begin(), noise.end(), before.begin(), [&](double v) { return v / std; });
     }
     const auto n = static_cast<double>(z.size());
     double mean = 0, square = 0, fourth = 0;
@@ -100,7 +85,7 @@ TEST(Curator, NoiseHasTheDistributionThatTheLedgerSays) {
 // The same with exact noise. Few quanta to a deviation, so that the mass of every integer counts.
 TEST(Curator, DiscreteNoiseHasTheExactLawOnTheLattice) {
   constexpr std::size_t dim = 10000, steps = 60;
-  World world(FullBatch{}, 0x1p-15, steps, dim, 13, "exact", Adjacency::add_remove, Noise::discrete_gaussian);
+  World world(FullBatch{}, 0x1p-15, steps, dim, 13, Adjacency::add_remove, Noise::discrete_gaussian);
   const Query& query = world.queries[0];
   EXPECT_GE(query.noise_std, query.noise_multiplier * query.sensitivity);
   EXPECT_LT(query.noise_std, query.noise_multiplier * query.sensitivity + query.lattice.quantum());
@@ -111,8 +96,8 @@ TEST(Curator, DiscreteNoiseHasTheExactLawOnTheLattice) {
   std::vector<std::int64_t> all;
   for (std::uint64_t t = 0; t < steps; ++t) {
     SecretReader bits(stream, t, 0);
-    for (const float value : world.release(t, nothing)) {
-      const double quanta = static_cast<double>(value) / query.lattice.quantum();
+    for (const double value : world.release(t, nothing)) {
+      const double quanta = value / query.lattice.quantum();
       ASSERT_EQ(quanta, static_cast<double>(sampler(bits))) << "noise is added once, and nothing else";
       all.push_back(static_cast<std::int64_t>(quanta));
     }
@@ -163,7 +148,7 @@ TEST(Curator, LedgerEqualsPlanForEverySamplingRule) {
   for (const Noise noise : {Noise::gaussian, Noise::discrete_gaussian})
     for (const auto& rule : rules) {
       const bool wor = std::holds_alternative<WithoutReplacement>(rule);
-      World world(rule, 1.0, 230, 3, 1, "plan", wor ? Adjacency::replace_one : Adjacency::add_remove, noise);
+      World world(rule, 1.0, 230, 3, 1, wor ? Adjacency::replace_one : Adjacency::add_remove, noise);
       for (std::uint64_t t = 0; t < 230; ++t) world.release(t, nothing);
       std::map<Mechanism, std::uint64_t> ledger, plan;
       for (const auto& event : world.ledger->events()) ledger[event.mechanism] += event.count;
@@ -206,21 +191,16 @@ TEST(Curator, NoiseIsAddedOncePerStep) {
 TEST(Curator, AReplayedStepDrawsTheSameBatchAndTheSameNoise) {
   const auto objective = testing::make_objective("logistic", {shape.features, shape.storage, 1});
   std::vector<float> w(objective->dim(), 0.1f);
-  World once(Poisson{0.3}, 1.0, 20, 21, 5, "once"), again(Poisson{0.3}, 1.0, 20, 21, 5, "again"),
-      other(Poisson{0.3}, 1.0, 20, 21, 6, "other");
-  std::vector<float> at7;
-  for (std::uint64_t t = 0; t <= 7; ++t) {
-    const auto r = once.release(t, clipped_gradients(*objective, w));
-    at7.assign(r.begin(), r.end());
-  }
+  World once(Poisson{0.3}, 1.0, 20, 21, 5), again(Poisson{0.3}, 1.0, 20, 21, 5),
+      other(Poisson{0.3}, 1.0, 20, 21, 6);
+  std::vector<double> at7;
+  for (std::uint64_t t = 0; t <= 7; ++t) at7 = once.release(t, clipped_gradients(*objective, w));
   again.release(0, nothing);  // its ledger, like the killed run's, has paid for all 20
   again.curator->resume_at(7);
-  const auto replay = again.release(7, clipped_gradients(*objective, w));
-  EXPECT_TRUE(std::equal(at7.begin(), at7.end(), replay.begin()));
+  EXPECT_EQ(again.release(7, clipped_gradients(*objective, w)), at7);
   other.release(0, nothing);
   other.curator->resume_at(7);
-  const auto fresh = other.release(7, clipped_gradients(*objective, w));
-  EXPECT_FALSE(std::equal(at7.begin(), at7.end(), fresh.begin())) << "another key, other noise";
+  EXPECT_NE(other.release(7, clipped_gradients(*objective, w)), at7) << "another key, other noise";
   EXPECT_THROW(again.release(6, nothing), PrivacyError);
 }
 

@@ -12,6 +12,7 @@ namespace dpmpi {
 namespace {
 
 using testing::distance;
+using testing::nothing;
 using testing::PartWorld;
 using testing::unit_features;
 
@@ -27,8 +28,6 @@ QuerySpec spec(double multiplier = 2, std::size_t dim = 6, Noise noise = Noise::
           .noise = noise,
           .exact = true};
 }
-
-const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
 
 // The first of the three tests: under both adjacencies a record moves the releases of one part by at most that
 // part's sensitivity, and all others by nothing at all.
@@ -112,7 +111,7 @@ TEST(DisjointQuery, GoesOnInTheMiddle) {
   for (const std::uint64_t stop : {1u, 3u, 5u, 15u}) {  // between parts, and inside of them
     PartWorld world(spec());
     for (std::uint64_t t = 0; t < stop; ++t) world.release(t, unit_features());
-    world.start(1);
+    world.start();
     world.curator->resume_at(stop);
     EXPECT_THROW(world.release(stop - 1, unit_features()), PrivacyError);
     for (std::uint64_t t = stop; t < 16; ++t) EXPECT_EQ(world.release(t, unit_features()), once[t]);

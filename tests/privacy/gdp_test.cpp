@@ -13,6 +13,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/privacy/strategy.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
@@ -20,10 +21,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Adjacency adjacencies[] = {Adjacency::add_remove, Adjacency::replace_one};
 
-void expect_relative(double value, double expected, double tolerance, const std::string& what) {
-  EXPECT_LE(std::abs(value - expected), tolerance * std::abs(expected))
-      << what << ": " << value << " vs " << expected;
-}
+using testing::expect_close;
 
 std::string text(double mu, double epsilon) { return fmt::format("mu={} epsilon={}", mu, epsilon); }
 
@@ -43,7 +41,7 @@ constexpr Point references[] = {{1e-06, 0.0, 3.9894228040141604e-7},       {1e-0
 
 TEST(GdpDelta, IsTheExactValueRoundedUp) {
   for (const auto& [mu, epsilon, delta] : references) {
-    expect_relative(gdp_delta(mu, epsilon), delta, 2e-15, text(mu, epsilon));
+    expect_close(gdp_delta(mu, epsilon), delta, 2e-15, text(mu, epsilon));
     EXPECT_GE(gdp_delta(mu, epsilon), delta) << text(mu, epsilon);
   }
 }
@@ -55,10 +53,10 @@ TEST(GdpDelta, PublishedVectors) {
                            {1, 2, 2.0923635821e-2},     {1, 4, 4.7122412008e-5},     {2, 1, 5.0986166005e-1},
                            {2, 4, 8.4953318671e-2},     {0.5, 0, 0.1974126514},      {1, 8, 3.650821687e-15}};
   for (const auto& [mu, epsilon, delta] : vectors)
-    expect_relative(gdp_delta(mu, epsilon), delta, 3e-10, text(mu, epsilon));
-  expect_relative(gdp_delta(0.1, 1), 1.2308e-25, 1e-4, "mu=0.1 epsilon=1");
-  expect_relative(gdp_delta(0.2, 0.5), 5.1253608e-4, 1e-7, "mu=0.2 epsilon=0.5");
-  expect_relative(gdp_delta(2, 8), 4.9540174e-4, 1e-7, "mu=2 epsilon=8");
+    expect_close(gdp_delta(mu, epsilon), delta, 3e-10, text(mu, epsilon));
+  expect_close(gdp_delta(0.1, 1), 1.2308e-25, 1e-4, "mu=0.1 epsilon=1");
+  expect_close(gdp_delta(0.2, 0.5), 5.1253608e-4, 1e-7, "mu=0.2 epsilon=0.5");
+  expect_close(gdp_delta(2, 8), 4.9540174e-4, 1e-7, "mu=2 epsilon=8");
 }
 
 TEST(GdpDelta, NeverUnderflowsToAPerfectGuarantee) {
@@ -89,8 +87,8 @@ TEST(GdpEpsilon, PublishedVectors) {
                            {5.651206, 39.32697, 1e-5},    {4, 24.38161, 1e-5},          {9.994994, 91.7460, 1e-5},
                            {0.316227766, 1.3675714, 1e-6}};
   for (const auto& [mu, epsilon, delta] : vectors)
-    expect_relative(gdp_epsilon(mu, delta), epsilon, 2e-6, fmt::format("mu={} delta={}", mu, delta));
-  expect_relative(gdp_epsilon(1, 1e-5), 4.3771780957, 2e-11, "noise multiplier 1");
+    expect_close(gdp_epsilon(mu, delta), epsilon, 2e-6, fmt::format("mu={} delta={}", mu, delta));
+  expect_close(gdp_epsilon(1, 1e-5), 4.3771780957, 2e-11, "noise multiplier 1");
 }
 
 // A2 of min-max methods.
@@ -99,10 +97,10 @@ TEST(GdpMu, PublishedVectors) {
                            {0.44833474, 2, 1e-6},   {0.67213169, 4, 1e-9}, {1.5315451, 8, 1e-6},
                            {0.2680511232, 1, 1e-5}, {1.666030598, 8, 1e-5}};
   for (const auto& [mu, epsilon, delta] : vectors)
-    expect_relative(gdp_mu(epsilon, delta), mu, 4e-8, fmt::format("epsilon={} delta={}", epsilon, delta));
-  expect_relative(1 / gdp_mu(1, 1e-5), 3.7306316348, 2e-11, "noise multiplier");
-  expect_relative(1 / gdp_mu(0.5, 1e-6), 8.0576184807, 2e-11, "noise multiplier");
-  expect_relative(1 / gdp_mu(5, std::pow(60000, -1.1)), 0.9151035828, 1e-10, "noise multiplier");
+    expect_close(gdp_mu(epsilon, delta), mu, 4e-8, fmt::format("epsilon={} delta={}", epsilon, delta));
+  expect_close(1 / gdp_mu(1, 1e-5), 3.7306316348, 2e-11, "noise multiplier");
+  expect_close(1 / gdp_mu(0.5, 1e-6), 8.0576184807, 2e-11, "noise multiplier");
+  expect_close(1 / gdp_mu(5, std::pow(60000, -1.1)), 0.9151035828, 1e-10, "noise multiplier");
 }
 
 TEST(GdpMu, VectorsForDeltaOfTheNumberOfRecords) {
@@ -124,7 +122,7 @@ TEST(GdpDelta, MeanOverSecretPositionsVectors) {
   for (const auto& [mu, epsilon, delta] : vectors) {
     double sum = 0;
     for (int t = 1; t <= batches; ++t) sum += gdp_delta(mu * (batches - t) / batches, epsilon);
-    expect_relative(sum / batches, delta, 2e-5, text(mu, epsilon));
+    expect_close(sum / batches, delta, 2e-5, text(mu, epsilon));
   }
   EXPECT_NEAR(gdp_mu(1, 1e-6) / vectors[1].mu, 0.85, 1e-4) << "of the noise that the first place needs";
 }
@@ -152,7 +150,7 @@ TEST(GdpConversions, InvertEachOtherAndKeepToTheTarget) {
     const double largest = gdp_mu(epsilon, delta);
     EXPECT_LE(gdp_delta(largest, epsilon), delta) << text(largest, epsilon);
     if (epsilon > 0) {
-      expect_relative(largest, mu, 1e-13, fmt::format("mu={} delta={}", mu, delta));
+      expect_close(largest, mu, 1e-13, fmt::format("mu={} delta={}", mu, delta));
       EXPECT_GT(gdp_delta(mu, epsilon * (1 - 1e-13) - mu * 1e-13), delta * (1 - 1e-13)) << text(mu, epsilon);
     }
   }
@@ -192,7 +190,7 @@ TEST(GdpAccountant, AddsUpSquaresWhateverTheGrouping) {
       if (i < 7) uses.compose({Gdp{0.3}, 1});
       uses.compose({Gaussian{2}, 1});
     }
-    expect_relative(lines.mu(), expected, 1e-15, "mu");
+    expect_close(lines.mu(), expected, 1e-15, "mu");
     EXPECT_EQ(lines.mu(), uses.mu());
     EXPECT_EQ(lines.delta(3), gdp_delta(lines.mu(), 3));
     EXPECT_EQ(lines.epsilon(1e-6), gdp_epsilon(lines.mu(), 1e-6));
@@ -202,10 +200,10 @@ TEST(GdpAccountant, AddsUpSquaresWhateverTheGrouping) {
 TEST(GdpAccountant, Vectors) {
   GdpAccountant sampled(Adjacency::replace_one);  // noise 10 C has the multiplier 5 under replace_one
   sampled.compose({PoissonGaussian{1, 5}, 20});
-  expect_relative(sampled.epsilon(1e-6), 4.3058411, 2e-8, "Poisson sampling with rate 1");
+  expect_close(sampled.epsilon(1e-6), 4.3058411, 2e-8, "Poisson sampling with rate 1");
   GdpAccountant toeplitz(Adjacency::add_remove);
   toeplitz.compose({Tree{.strategy = Strategy::sqrt_toeplitz, .leaves = 1024, .noise_multiplier = 1}, 1});
-  expect_relative(toeplitz.mu(), std::sqrt(3.2725541503), 1e-11, "sqrt_toeplitz");
+  expect_close(toeplitz.mu(), std::sqrt(3.2725541503), 1e-11, "sqrt_toeplitz");
 }
 
 TEST(GdpAccountant, WithoutEventsGuaranteesEverything) {
@@ -266,7 +264,7 @@ TEST(GdpAccountant, BoundsFromBelowBarelyUnderTheBoundFromAbove) {
     EXPECT_GE(accountant.least_epsilon(delta),
               accountant.epsilon(delta) - 1e-11 * (accountant.epsilon(delta) + mu));
     if (accountant.delta(epsilon) > 1e-300)
-      expect_relative(accountant.least_delta(epsilon), accountant.delta(epsilon), 1e-8, text(mu, epsilon));
+      expect_close(accountant.least_delta(epsilon), accountant.delta(epsilon), 1e-8, text(mu, epsilon));
   }
 }
 

@@ -8,13 +8,12 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
 #include "hidden_case.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
 
-void expect_close(double value, double reference, double relative = 1e-6) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using testing::expect_close;
 
 constexpr double error = 1e-8 / 2;  // M xi / 2
 

@@ -10,13 +10,12 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/hidden_paper.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
 
-void expect_close(double value, double reference, double relative = 1e-6) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using testing::expect_close;
 
 TEST(HiddenCoupling, Conversions) {
   expect_close(gdp_epsilon(0.5, 1e-5), 1.993091404);

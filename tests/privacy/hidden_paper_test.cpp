@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/privacy/gdp.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi::paper {
 namespace {
 
-void expect_close(double value, double reference, double relative = 1e-6) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using testing::expect_close;
 
 constexpr double delta = 1e-5;
 

@@ -11,15 +11,14 @@
 #include "dpmpi/privacy/hidden_state.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "hidden_case.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
 
-void expect_close(double value, double reference, double relative = 1e-6) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using testing::expect_close;
 
 // D_a of the mixture (1-q) N(0,1) + q N(mu,1) against N(0,1), and the other way round, by a plain Riemann sum.
 double mixture_divergence(double a, double q, double mu, bool forward) {

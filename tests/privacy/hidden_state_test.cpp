@@ -11,15 +11,14 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/hidden_paper.hpp"
 #include "hidden_case.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
 
-void expect_close(double value, double reference, double relative = 1e-6) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using testing::expect_close;
 
 double epsilon_by(const HiddenCase& c, double T, HiddenBound factors) {
   const HiddenState run = c.run(T);
@@ -137,7 +136,7 @@ TEST(HiddenState, FullBatch) {
        {{0.2725830, 639, 24.289, 1.025644}},
        1.025644}};
   for (const FullBatchRow& row : rows) {
-    SCOPED_TRACE(testing::Message() << "T = " << row.steps << ", epsilon " << row.epsilon);
+    SCOPED_TRACE(::testing::Message() << "T = " << row.steps << ", epsilon " << row.epsilon);
     const HiddenState run = row.setting.run(row.steps);
     expect_close(composition_mu(run), row.mu);
     expect_close(gdp_epsilon(composition_mu(run), delta), row.epsilon);

@@ -1,65 +1,27 @@
 #pragma once
-// A curator over random records with one query of disjoint parts, for tests.
+// A world of one query over disjoint parts.
 
 #include <cmath>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include "dpmpi/privacy/curator.hpp"
-#include "support/shards.hpp"
+#include "support/curator_world.hpp"
 
 namespace dpmpi::testing {
 
 inline constexpr test::RecordsShape part_shape{Storage::dense_f32, 400, 6, 0, LabelKind::sign};
-inline constexpr std::uint32_t part_blocks = 8;
 
-struct PartWorld {
-  Communicator comm;
-  Shard shard;
-  std::string path;
-  std::optional<Ledger> ledger;  // root
-  Query query;
-  std::unique_ptr<Curator> curator;
+struct PartWorld : World {
+  const Query& query = queries[0];
 
   explicit PartWorld(const QuerySpec& spec, Adjacency adjacency = Adjacency::add_remove, std::uint64_t key = 1,
                      const Communicator& ranks = Communicator::alone(), bool mask_sums = false)
-      : comm(ranks),
-        shard(random_shard(part_shape, part_blocks, comm.rank(), comm.size())),
-        path(own_path()),
-        query(Query::declare(spec, 0, adjacency, part_shape.count)) {
-    if (comm.is_root()) {
-      std::filesystem::remove(path);
-      ledger.emplace(Ledger::create(path, {adjacency, part_shape.count}));
-    }
-    start(key, mask_sums);
-  }
-  ~PartWorld() { std::filesystem::remove(path); }
-  /// Worlds live side by side, also in several processes.
-  static std::string own_path() {
-    static int worlds = 0;
-    return fmt::format("{}parts_{}_{}.jsonl", ::testing::TempDir(), getpid(), worlds++);
-  }
-  /// A new curator on the same ledger, as after a kill.
-  void start(std::uint64_t key, bool mask_sums = false) {
-    curator.reset();
-    curator = std::make_unique<Curator>(comm, shard, std::vector{query}, 128,
-                                        comm.is_root() ? std::optional(SecretKey::from_seed(key)) : std::nullopt,
-                                        mask_sums);
-    if (comm.is_root()) curator->record_in(*ledger);
-  }
-  /// Of a query that is exact.
-  std::vector<double> release(std::uint64_t t, const Kernel& kernel) {
-    const Batch batch = curator->draw(query, t);
-    const auto out = curator->release_exact(curator->sum(query, batch, kernel));
-    return {out.begin(), out.end()};
-  }
+      : World({.shape = part_shape,
+               .blocks = 8,
+               .adjacency = adjacency,
+               .key = key,
+               .comm = ranks,
+               .mask_sums = mask_sums},
+              {spec}) {}
   std::vector<double> relay(std::uint64_t t, const PhaseProgram& program) {
     const auto out = curator->release_exact(curator->relay(query, t, program));
     return {out.begin(), out.end()};

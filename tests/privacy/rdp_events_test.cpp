@@ -13,6 +13,7 @@
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/privacy/strategy.hpp"
+#include "hidden_case.hpp"
 
 namespace dpmpi {
 namespace {
@@ -392,14 +393,7 @@ TEST(RdpCurve, KnowsEveryMechanism) {
                                   Laplace{1},
                                   PoissonLaplace{0.1, 1},
                                   Tree{.strategy = Strategy::fenwick, .leaves = 8, .noise_multiplier = 1},
-                                  HiddenState{.steps = 3,
-                                              .before_multiplier = 1,
-                                              .diameter = 1,
-                                              .drift = 1,
-                                              .directions = 1,
-                                              .dimension = 2,
-                                              .population = 9,
-                                              .batch = 9},
+                                  with_all_on_directions(G4).run(3),
                                   Zcdp{0.5},
                                   Gdp{1},
                                   Exponential{1},

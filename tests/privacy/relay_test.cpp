@@ -150,7 +150,7 @@ TEST(Relay, APhaseThatWasInterruptedIsTheSameRelease) {
                              }
                            }),
                std::runtime_error);
-  world.start(1);
+  world.start();
   world.curator->resume_at(1);
   EXPECT_EQ(world.relay(1, means(10, 1)), once[1]);
   EXPECT_EQ(world.relay(2, means(10, 2)), once[2]);

@@ -255,7 +255,7 @@ TEST(Repeat, ARecordMovesARunByAtMostTheSensitivity) {
       records.f32[5 * records.stride] = 1e30f;
       if (neighbour && adjacency == Adjacency::add_remove) testing::remove_record(records, 5);
       if (neighbour && adjacency == Adjacency::replace_one) records.f32[5 * records.stride] = -1e30f;
-      world.start(1);
+      world.start();
       sums.push_back(
           world.curator->repeat(world.query, 0, [](std::span<const double>) { return Repetition{features(1)}; })
               .sum);
@@ -306,10 +306,10 @@ TEST(Repeat, IsOneReleaseHoweverOftenItIsBegun) {
   const auto first = content(world.curator->repeat(world.query, 0, program));
   EXPECT_THROW(world.curator->repeat(world.query, 0, program), PrivacyError);
   EXPECT_THROW(world.curator->repeat(world.query, 1, program), PrivacyError) << "not in the plan";
-  world.start(1);
+  world.start();
   world.curator->resume_at(0);
   EXPECT_EQ(content(world.curator->repeat(world.query, 0, program)), first);
-  world.start(1);
+  world.start();
   world.curator->resume_at(1);
   EXPECT_THROW(world.curator->repeat(world.query, 0, program), PrivacyError);
 }

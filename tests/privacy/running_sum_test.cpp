@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,12 +12,13 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/curator.hpp"
 #include "dpmpi/privacy/strategy.hpp"
-#include "support/shards.hpp"
+#include "support/curator_world.hpp"
 
 namespace dpmpi {
 namespace {
+
+using testing::nothing;
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 400, 4, 0, LabelKind::sign};
 constexpr Shuffled order{.seed = 5, .first = 30, .batch = 10, .leaves = 8, .runs = 3};  // 3 * 100 of 400 records
@@ -35,33 +33,11 @@ QuerySpec spec(double multiplier, std::size_t dim, std::uint64_t steps, RunningS
 }
 constexpr RunningSum fenwick{.strategy = Strategy::fenwick, .leaves = 8};
 
-struct World {
-  Communicator comm = Communicator::alone();
-  Shard shard = testing::random_shard(shape, 4);
-  std::string path = ::testing::TempDir() + "running_sum.jsonl";
-  std::optional<Ledger> ledger;
-  Query query;
-  std::unique_ptr<Curator> curator;
-
-  explicit World(const QuerySpec& s, bool fresh = true, std::uint64_t key = 3)
-      : query(Query::declare(s, 0, Adjacency::replace_one, shape.count)) {
-    if (fresh) {
-      std::filesystem::remove(path);
-      ledger.emplace(Ledger::create(path, {Adjacency::replace_one, shape.count}));
-    } else {
-      ledger.emplace(Ledger::open(path));
-    }
-    curator = std::make_unique<Curator>(comm, shard, std::vector{query}, 64, SecretKey::from_seed(key));
-    curator->record_in(*ledger);
-  }
-  std::vector<double> release(std::uint64_t t, const Kernel& kernel, double scale = 1) {
-    const Batch batch = curator->draw(query, t);
-    const auto out = curator->release(curator->sum(query, batch, kernel, scale));
-    return {out.begin(), out.end()};
-  }
+struct World : testing::World {
+  const Query& query = queries[0];
+  explicit World(const QuerySpec& s, std::uint64_t key = 3)
+      : testing::World({.shape = shape, .adjacency = Adjacency::replace_one, .key = key}, {s}) {}
 };
-
-const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
 
 // Adds a quarter of the bound to coordinate 0 for every record, and a bit for its slot to coordinate 1.
 const Kernel count_slots = [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
@@ -146,7 +122,7 @@ TEST(RunningSum, NoiseIsAFunctionOfTheKeyAloneAndOnTheLattice) {
     shuffle.seed += 1;
     other.sampling = shuffle;
     const auto noise = [](const QuerySpec& s, std::uint64_t key) {
-      World world(s, true, key);
+      World world(s, key);
       const double quantum = world.query.lattice.quantum();
       std::vector<std::vector<double>> z;
       for (std::uint64_t t = 0; t < 16; ++t) {
@@ -209,16 +185,12 @@ TEST(RunningSum, GoesOnInTheMiddleOfARun) {
       for (std::uint64_t t = 0; t < 48; ++t) whole.push_back(world.release(t, count_slots, scale(t)));
     }
     for (const std::uint64_t stop : {5u, 8u, 21u, 40u}) {
-      std::string saved;
-      {
-        World world(s);
-        for (std::uint64_t t = 0; t < stop; ++t) world.release(t, count_slots, scale(t));
-        Archive archive;
-        world.curator->archive(archive);
-        saved = archive.bytes();
-      }
-      World world(s, false);
-      Archive archive(saved);
+      World world(s);
+      for (std::uint64_t t = 0; t < stop; ++t) world.release(t, count_slots, scale(t));
+      Archive saved;
+      world.curator->archive(saved);
+      world.reopen();
+      Archive archive(saved.bytes());
       world.curator->archive(archive);
       archive.finish();
       world.curator->resume_at(stop);

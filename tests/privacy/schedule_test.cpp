@@ -1,16 +1,13 @@
 // Queries that are not released once in every step: what is due when, what the ledger says, and resuming.
-#include <filesystem>
 #include <map>
-#include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/curator.hpp"
-#include "support/shards.hpp"
+#include "support/curator_world.hpp"
 
 namespace dpmpi {
 namespace {
@@ -30,50 +27,27 @@ TEST(Schedule, CountsReleasesByGoingThroughTheSteps) {
   }
 }
 
-const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+QuerySpec query_of(const char* name, double z, std::uint64_t releases, Schedule schedule) {
+  return {.name = name,
+          .dim = 4,
+          .sampling = Poisson{0.2},
+          .noise_multiplier = z,
+          .steps = releases,
+          .schedule = schedule};
+}
 
 // Restarts every third step, differences in between, two dual releases in each.
-struct World {
-  Communicator comm = Communicator::alone();
-  Shard shard = testing::random_shard(shape, 2);
-  std::string path;
-  std::vector<Query> queries;
-  std::optional<Ledger> ledger;
-  std::unique_ptr<Curator> curator;
-  std::map<std::pair<std::string, std::uint64_t>, std::vector<float>> released;
+struct World : testing::World {
+  static constexpr std::uint64_t restarts = (rounds + period - 1) / period;
+  std::map<std::pair<std::string, std::uint64_t>, std::vector<double>> released;
 
-  explicit World(const std::string& name) : path(::testing::TempDir() + "schedule_" + name + ".jsonl") {
-    const std::uint64_t restarts = (rounds + period - 1) / period;
-    const auto declare = [&](const char* what, double z, std::uint64_t count, Schedule schedule) {
-      queries.push_back(Query::declare({.name = what,
-                                        .dim = 4,
-                                        .sampling = Poisson{0.2},
-                                        .noise_multiplier = z,
-                                        .steps = count,
-                                        .schedule = schedule},
-                                       static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove,
-                                       shape.count));
-    };
-    declare("restart", 2, restarts, {period, 0, 1, 1});
-    declare("difference", 3, rounds - restarts, {period, 1, period, 1});
-    declare("dual", 4, rounds * inner, {1, 0, 1, inner});
-    std::filesystem::remove(path);
-    ledger.emplace(Ledger::create(path, {Adjacency::add_remove, shape.count}));
-    open_door();
-  }
-  void open_door() {
-    curator = std::make_unique<Curator>(comm, shard, queries, 64, SecretKey::from_seed(1));
-    curator->record_in(*ledger);
-  }
-  void reopen() {
-    curator.reset(), ledger.reset();
-    ledger.emplace(Ledger::open(path));
-    open_door();
-  }
+  World()
+      : testing::World({.shape = shape, .blocks = 2},
+                       {query_of("restart", 2, restarts, {period, 0, 1, 1}),
+                        query_of("difference", 3, rounds - restarts, {period, 1, period, 1}),
+                        query_of("dual", 4, rounds * inner, {1, 0, 1, inner})}) {}
   void release(const Query& query, std::uint64_t t) {
-    const Batch batch = curator->draw(query, t);
-    const auto values = curator->release(curator->sum(query, batch, nothing));
-    released[{query.name, t}].assign(values.begin(), values.end());
+    released[{query.name, t}] = testing::World::release(t, testing::nothing, 1, query.site);
   }
   void round(std::uint64_t r) {
     for (std::uint64_t i = 0; i < inner; ++i) release(queries[2], r * inner + i);
@@ -88,7 +62,7 @@ std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
 }
 
 TEST(Schedule, TheLedgerCoversWhatIsReleasedAndNoMore) {
-  World world("whole");
+  World world;
   for (std::uint64_t r = 0; r < rounds; ++r) world.round(r);
   const auto total = uses(world.ledger->events());
   EXPECT_EQ(total,
@@ -101,7 +75,7 @@ TEST(Schedule, TheLedgerCoversWhatIsReleasedAndNoMore) {
 
 // Lines pay for whole windows of 100 steps, before the first release of any of them.
 TEST(Schedule, AWindowIsPaidForAtItsFirstRelease) {
-  World world("window");
+  World world;
   world.release(world.queries[2], 0);
   EXPECT_EQ(uses(world.ledger->events()),
             (std::map<Mechanism, std::uint64_t>{
@@ -111,10 +85,10 @@ TEST(Schedule, AWindowIsPaidForAtItsFirstRelease) {
 }
 
 TEST(Schedule, AResumedRunGoesOnWithEachQuerysNextRelease) {
-  World whole("reference");
+  World whole;
   for (std::uint64_t r = 0; r < rounds; ++r) whole.round(r);
   for (const std::uint64_t stop : {1u, 37u, 99u, 100u, 102u, 229u}) {
-    World world("killed");
+    World world;
     for (std::uint64_t r = 0; r < std::min(rounds, stop + 2); ++r) world.round(r);  // two steps past the checkpoint
     world.reopen();
     world.curator->resume_at(stop);

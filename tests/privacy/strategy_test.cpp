@@ -16,6 +16,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/sqrt_toeplitz.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
@@ -31,10 +32,7 @@ std::string text(const Tree& t) {
   return fmt::format("{} leaves={} band={} first_leaf={}", name(t.strategy), t.leaves, t.band, t.first_leaf);
 }
 
-void expect_relative(double value, double expected, double tolerance, const std::string& what) {
-  EXPECT_LE(std::abs(value - expected), tolerance * std::abs(expected))
-      << what << ": " << value << " vs " << expected;
-}
+using testing::expect_close;
 
 using Row = std::vector<double>;
 using Matrix = std::vector<Row>;
@@ -96,13 +94,13 @@ TEST(SquaredSensitivity, IsTheLargestColumnOfTheMatrixOfEveryStrategy) {
     for (const double first_leaf : {1.0, 0.25, 0.97, 1.5}) {
       t.first_leaf = first_leaf;
       const double found = squared_sensitivity(t), expected = squared_sensitivity_of(s, first_leaf);
-      expect_relative(found, expected, 1e-12, text(t));
+      expect_close(found, expected, 1e-12, text(t));
       if (t.strategy == Strategy::fenwick && first_leaf == 1) {
         EXPECT_EQ(found, expected) << text(t);
       }
       if (s.size() != t.leaves || t.strategy == Strategy::full || t.strategy == Strategy::full_honaker) continue;
       const double spelled = squared_sensitivity(written_out(t));
-      expect_relative(spelled, expected, 1e-12, text(t));
+      expect_close(spelled, expected, 1e-12, text(t));
       EXPECT_LE(spelled, found * (1 + 1e-14)) << text(t);
     }
   });
@@ -147,9 +145,9 @@ TEST(SquaredSensitivity, IsTheLeverageOfALeafInThePrefixes) {
 }
 
 TEST(SquaredSensitivity, SquareRootToeplitzVectors) {
-  expect_relative(squared_sensitivity(tree(Strategy::sqrt_toeplitz, 1024)), 3.2725541503, 2e-11, "k_1024");
-  expect_relative(squared_sensitivity(tree(Strategy::sqrt_toeplitz, 1023)), 3.2722430729, 2e-11, "k_1023");
-  expect_relative(squared_sensitivity(tree(Strategy::banded, 4096, 1024)), 3.2725541503, 2e-11, "banded");
+  expect_close(squared_sensitivity(tree(Strategy::sqrt_toeplitz, 1024)), 3.2725541503, 2e-11, "k_1024");
+  expect_close(squared_sensitivity(tree(Strategy::sqrt_toeplitz, 1023)), 3.2722430729, 2e-11, "k_1023");
+  expect_close(squared_sensitivity(tree(Strategy::banded, 4096, 1024)), 3.2725541503, 2e-11, "banded");
 }
 
 // k_n = (log(n - 1/4) + gamma + 4 log 2) / pi + O(n^-2), from above, by less than 0.02 / n^2.
@@ -169,7 +167,7 @@ TEST(SqrtToeplitzNorm, GrowsFromTheLastSummedTermOnByTheSquaredCoefficients) {
   const std::uint64_t first = (1ULL << 18) - 100, last = (1ULL << 18) + 100;
   for (std::uint64_t n = first; n < last; ++n) {
     const auto step = static_cast<double>(sqrt_toeplitz_norm(n + 1) - sqrt_toeplitz_norm(n));
-    expect_relative(step, 1 / (std::numbers::pi * (static_cast<double>(n) + 0.25)), 1e-6, fmt::format("n={}", n));
+    expect_close(step, 1 / (std::numbers::pi * (static_cast<double>(n) + 0.25)), 1e-6, fmt::format("n={}", n));
   }
 }
 
@@ -177,7 +175,7 @@ TEST(SquaredSensitivity, OfAWrittenMatrixIsRoundedUpAndNeverUnderflows) {
   Tree t = tree(Strategy::explicit_matrix, 2);
   t.matrix = {0.6, 0.8, 0.3};
   EXPECT_GE(squared_sensitivity(t), 1);
-  expect_relative(squared_sensitivity(t), 1, 1e-14, "0.6^2 + 0.8^2");
+  expect_close(squared_sensitivity(t), 1, 1e-14, "0.6^2 + 0.8^2");
   t.matrix = {3, -4, 2};
   EXPECT_EQ(squared_sensitivity(t), 25);
   EXPECT_EQ(tree_mu(t), std::nextafter(5.0, 6.0));
@@ -217,13 +215,13 @@ TEST(TreeMu, CalibratesTheNoiseOfTheTable) {
     };
     // The table has nine digits.
     const std::string what = fmt::format("d={} leaves={}", row.d, row.leaves);
-    expect_relative(sigma(Strategy::fenwick), row.iid, 5e-9, what);
-    expect_relative(sigma(Strategy::fenwick) / std::sqrt(row.d), row.haar, 5e-9, what);
+    expect_close(sigma(Strategy::fenwick), row.iid, 5e-9, what);
+    expect_close(sigma(Strategy::fenwick) / std::sqrt(row.d), row.haar, 5e-9, what);
     // The table calibrates all of Honaker's leaves for the larger sensitivity.
     const double levels = std::floor(std::log2(row.leaves)) + 1, larger = std::max(first, others);
-    expect_relative(sigma(Strategy::full_honaker), larger * std::sqrt(levels) / row.rho, 1e-14, what);
-    expect_relative(sigma(Strategy::full_honaker) / std::sqrt(row.d), row.honaker, 5e-9, what);
-    expect_relative(sigma(Strategy::sqrt_toeplitz) / std::sqrt(row.d), row.toeplitz, 5e-9, what);
+    expect_close(sigma(Strategy::full_honaker), larger * std::sqrt(levels) / row.rho, 1e-14, what);
+    expect_close(sigma(Strategy::full_honaker) / std::sqrt(row.d), row.honaker, 5e-9, what);
+    expect_close(sigma(Strategy::sqrt_toeplitz) / std::sqrt(row.d), row.toeplitz, 5e-9, what);
   }
 }
 
@@ -236,14 +234,14 @@ TEST(TreeMu, ShowsThatThePublishedCalibrationUnderNoisesShortTrees) {
     t.first_leaf = first_leaf;
     return tree_mu(t) * tree_mu(t);
   };
-  expect_relative(spent(2, 1), 1.442695, 1e-6, "T=2");
-  expect_relative(spent(4, 1), 1.082021, 1e-6, "T=4");
-  expect_relative(spent(8, 1), 0.961797, 1e-6, "T=8");
-  expect_relative(spent(64, 1), 0.841572, 1e-6, "T=64");
-  expect_relative(spent(1024, 1), 0.793482, 1e-6, "T=1024");
+  expect_close(spent(2, 1), 1.442695, 1e-6, "T=2");
+  expect_close(spent(4, 1), 1.082021, 1e-6, "T=4");
+  expect_close(spent(8, 1), 0.961797, 1e-6, "T=8");
+  expect_close(spent(64, 1), 0.841572, 1e-6, "T=64");
+  expect_close(spent(1024, 1), 0.793482, 1e-6, "T=1024");
   for (std::uint64_t leaves = 2; leaves <= 4096; leaves *= 2)
-    expect_relative(spent(leaves, static_cast<double>(leaves) / 2 / static_cast<double>(leaves + 1)), 0.721348,
-                    1e-6, "B1 = T + 1");
+    expect_close(spent(leaves, static_cast<double>(leaves) / 2 / static_cast<double>(leaves + 1)), 0.721348, 1e-6,
+                 "B1 = T + 1");
 }
 
 TEST(PrefixNoiseVariance, AddsUpTheNodesOfThePrefix) {
@@ -279,7 +277,7 @@ TEST(PrefixNoiseVariance, OfHonakersEstimateIsTheSmallestPossible) {
   const Tree t = tree(Strategy::full_honaker, 70);
   for (std::uint64_t leaf = 1; leaf <= t.leaves; ++leaf) {
     const double best = least_squares_variance(matrix(tree(Strategy::full_honaker, leaf)));
-    expect_relative(prefix_noise_variance(t, leaf), best, 1e-12, text(t));
+    expect_close(prefix_noise_variance(t, leaf), best, 1e-12, text(t));
   }
 }
 
@@ -288,7 +286,7 @@ TEST(PrefixNoiseVariance, OfToeplitzMatricesIsThatOfTheWrittenMatrix) {
     if (t.strategy != Strategy::sqrt_toeplitz && t.strategy != Strategy::banded) return;
     const Tree written = written_out(t);
     for (std::uint64_t leaf = 1; leaf <= t.leaves; ++leaf)
-      expect_relative(prefix_noise_variance(t, leaf), prefix_noise_variance(written, leaf), 1e-11, text(t));
+      expect_close(prefix_noise_variance(t, leaf), prefix_noise_variance(written, leaf), 1e-11, text(t));
   });
 }
 
@@ -296,14 +294,14 @@ TEST(PrefixNoiseVariance, OfABandedMatrixIsExactWhereItsWeightsAreTakenFromTheir
   for (const std::uint64_t band : {2U, 7U, 40U}) {
     const Tree t = tree(Strategy::banded, 1500, band), written = written_out(t);
     for (const std::uint64_t leaf : {24 * band - 1, 24 * band + 1, t.leaves})
-      expect_relative(prefix_noise_variance(t, leaf), prefix_noise_variance(written, leaf), 1e-11, text(t));
+      expect_close(prefix_noise_variance(t, leaf), prefix_noise_variance(written, leaf), 1e-11, text(t));
   }
 }
 
 TEST(PrefixNoiseVariance, OfALongNarrowBandGrowsLinearly) {
   const Tree t = tree(Strategy::banded, 1ULL << 40, 3);  // c(1) = 1 + 1/2 + 3/8
   const double slope = prefix_noise_variance(t, 1ULL << 40) - prefix_noise_variance(t, (1ULL << 40) - 1000);
-  expect_relative(slope / 1000, 1 / (1.875 * 1.875), 1e-6, "slope");
+  expect_close(slope / 1000, 1 / (1.875 * 1.875), 1e-6, "slope");
 }
 
 TEST(PrefixNoiseVariance, OfAMatrixWithoutInverseIsInfinite) {
@@ -319,7 +317,7 @@ TEST(MeanPrefixNoiseVariance, IsTheMean) {
   const auto check = [](const Tree& t) {
     double sum = 0;
     for (std::uint64_t leaf = 1; leaf <= t.leaves; ++leaf) sum += prefix_noise_variance(t, leaf);
-    expect_relative(mean_prefix_noise_variance(t), sum / static_cast<double>(t.leaves), 1e-11, text(t));
+    expect_close(mean_prefix_noise_variance(t), sum / static_cast<double>(t.leaves), 1e-11, text(t));
   };
   for_each_small_tree(check);
   check(tree(Strategy::banded, 1500, 5));
