@@ -12,7 +12,6 @@
 namespace dpmpi {
 namespace {
 
-// Sums are formed modulo 2^64 (as unsigned), where overflow is defined: masks that cancel rely on it.
 std::size_t chunk_limit = std::size_t{1} << 30;  // MPI 3.1 counts are int
 
 void check(int code, const char* what) {
@@ -60,6 +59,7 @@ Communicator Communicator::alone() { return Communicator(); }
 
 void Communicator::set_chunk_limit(std::size_t elements) { chunk_limit = std::max<std::size_t>(1, elements); }
 
+// As unsigned numbers, whose sums are defined modulo 2^64: masks that cancel rely on that.
 void Communicator::sum_to_root(std::span<std::int64_t> values) const {
   const InPhase waiting(Phase::waiting);
   if (size_ <= 1) return;

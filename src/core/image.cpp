@@ -57,7 +57,8 @@ std::string png(const GreyImage& image) {
 
 GreyImage sheet(const std::vector<float>& values, std::size_t count, std::size_t rows, std::size_t columns,
                 std::size_t across) {
-  verify(values.size() == count * rows * columns && across > 0, "a sheet has the pixels of its pictures");
+  verify(count > 0 && across > 0 && values.size() == count * rows * columns,
+         "a sheet has the pixels of its pictures");
   const std::size_t down = (count + across - 1) / across;
   GreyImage image{across * (columns + 1) - 1, down * (rows + 1) - 1, {}};
   image.pixels.assign(image.width * image.height, line_between);

@@ -88,8 +88,7 @@ std::string Authenticator::hex() {
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
-// --- secret stream
-// -----------------------------------------------------------------------------------------------------
+// secret stream
 
 SecretStream::SecretStream(const SecretKey& key) : context_(EVP_CIPHER_CTX_new()) {
   const std::array<unsigned char, 16> iv{};
@@ -164,8 +163,7 @@ std::uint64_t SecretReader::below(std::uint64_t n) {
   }
 }
 
-// --- public stream
-// -----------------------------------------------------------------------------------------------------
+// public stream
 
 PublicStream::PublicStream(std::uint64_t seed, std::string_view purpose, std::uint64_t step)
     : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)} {

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
 
 /// The first number in a file, or `otherwise` ("max", no such file).
-std::uint64_t number_in(const char* path, std::uint64_t otherwise) {
+std::uint64_t number_in(const std::string& path, std::uint64_t otherwise) {
   std::ifstream in(path);
   std::uint64_t value = 0;
   return in >> value ? value : otherwise;
@@ -49,9 +49,9 @@ struct CgroupFiles {
 };
 
 std::uint64_t free_in_group(const std::string& folder, const CgroupFiles& files) {
-  const std::uint64_t limit = number_in((folder + files.limit).c_str(), unlimited);
+  const std::uint64_t limit = number_in(folder + files.limit, unlimited);
   if (limit == unlimited) return unlimited;
-  const std::uint64_t used = number_in((folder + files.used).c_str(), 0);
+  const std::uint64_t used = number_in(folder + files.used, 0);
   const std::uint64_t kept = used - std::min(used, entry_in(folder + "/memory.stat", files.reclaimable));
   return limit - std::min(limit, kept);
 }

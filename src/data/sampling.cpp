@@ -32,6 +32,7 @@ void select_poisson(double q, std::uint64_t count, SecretStream& stream, std::ui
     for (std::uint32_t i = 0; i < count; ++i) out.push_back(i);
     return;
   }
+  verify(q > 0, "a sampling rate above 0");
   SecretReader reader(stream, step, site);
   const double scale = 1.0 / log_of_complement(q);
   std::array<double, 64> gap;
@@ -67,8 +68,8 @@ void select_residue(std::uint64_t parts, std::uint64_t first_index, std::uint64_
     out.push_back(static_cast<std::uint32_t>(i));
 }
 
-// Parts that are used several times say so: "100 (3 times), 50".
-// Equal neighbours as one item; of many items the first and the last.
+// "27 x 100 (3 times), 50": equal parts that follow one another are one item, with how often each is used; of more
+// than six items the middle ones are left out.
 std::string sizes_and_uses(const Disjoint& rule) {
   constexpr std::size_t most = 6;
   std::vector<std::string> items;
@@ -176,8 +177,7 @@ MicroBatching MicroBatching::plan(std::size_t capacity, std::uint64_t largest_bl
   const double spread = 2 * std::sqrt(1 - share);
   const double root = std::sqrt(spread * spread + static_cast<double>(capacity)) - spread;
   const double target = std::max(1.0, root * root);
-  MicroBatching batching{capacity, static_cast<std::uint32_t>(std::max(1.0, std::ceil(expected / target)))};
-  return batching;
+  return {capacity, static_cast<std::uint32_t>(std::max(1.0, std::ceil(expected / target)))};
 }
 
 std::span<const std::uint32_t> MicroBatching::slice(std::span<const std::uint32_t> ascending, std::uint64_t low,

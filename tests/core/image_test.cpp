@@ -58,6 +58,7 @@ TEST(Sheet, PutsPicturesSideBySide) {
                                                      128, 128, 128, 128, 128,  //
                                                      255, 0, 128, 128, 128}));
   EXPECT_THROW(sheet({1, 2, 3}, 2, 1, 2, 2), BugError);
+  EXPECT_THROW(sheet({}, 0, 1, 2, 2), BugError);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/core/errors.hpp"
+
 namespace dpmpi {
 namespace {
 
@@ -50,6 +52,7 @@ TEST(Poisson, EdgesAndReplay) {
   EXPECT_EQ(selected(Poisson{1.0}, 0, 10, stream, 0).size(), 10u);
   EXPECT_TRUE(selected(Poisson{1e-12}, 0, 10, stream, 0).empty());
   EXPECT_TRUE(selected(Poisson{0.5}, 0, 0, stream, 0).empty());
+  EXPECT_THROW(selected(Poisson{0}, 0, 10, stream, 0), BugError);
   EXPECT_EQ(selected(Poisson{0.1}, 0, 5000, stream, 9), selected(Poisson{0.1}, 0, 5000, stream, 9));
   EXPECT_NE(selected(Poisson{0.1}, 0, 5000, stream, 9), selected(Poisson{0.1}, 0, 5000, stream, 10));
 }

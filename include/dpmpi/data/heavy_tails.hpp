@@ -11,8 +11,8 @@
 namespace dpmpi {
 
 bool has_heavy_tails(std::string_view kind);
-/// Records first .. first + count - 1 of one of the kinds pareto-linear, pareto-logistic, pareto-mean and two-point
-/// (generate.hpp says what they are). Local.
+/// Adds records first .. first + count - 1 of one of the kinds pareto-linear, pareto-logistic, pareto-mean and
+/// two-point (generate.hpp says what they are). Local.
 void add_heavy_tails(const GenerateOptions& options, std::uint64_t first, std::uint64_t count, RecordsBuilder& out);
 
 }  // namespace dpmpi
