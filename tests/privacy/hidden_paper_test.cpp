@@ -13,11 +13,11 @@ namespace {
 using testing::expect_close;
 
 constexpr double delta = 1e-5;
+constexpr Setting large{
+    .records = 1e4, .dimension = 1e5, .directions = 200, .step = 200, .noise = 0.05, .convexity = 0.9};
 
 TEST(Paper, CorollaryWithAllItsConstants) {
-  const Setting p{
-      .records = 1e4, .dimension = 1e5, .directions = 200, .step = 200, .noise = 0.05, .convexity = 0.9};
-  const Corollary c = corollary(p, delta);
+  const Corollary c = corollary(large, delta);
   EXPECT_EQ(c.window, 22361);
   expect_close(c.least_directions, 195.7600906);
   expect_close(c.printed, 0.7155417528);
@@ -53,8 +53,7 @@ TEST(Paper, LiteralTheorem) {
     expect_close(static_cast<double>(curve.window), window, 1e-3);
     expect_close(curve.epsilon, epsilon);
   };
-  expect({.records = 1e4, .dimension = 1e5, .directions = 200, .step = 200, .noise = 0.05, .convexity = 0.9}, 1e6,
-         0.22148307, 10264, 3.5099103);
+  expect(large, 1e6, 0.22148307, 10264, 3.5099103);
   expect({.records = 1e3, .dimension = 2000, .directions = 64, .step = 64, .noise = 0.3, .convexity = 0.1}, 1e5,
          1.6485569, 65, 10.620158);
   expect({.records = 1e3, .dimension = 5000, .directions = 16, .step = 16, .noise = 0.3}, 5e5, 22.151338, 5e5,
