@@ -2,8 +2,8 @@
 
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "dpmpi/cli/audit.hpp"
@@ -31,6 +31,12 @@ int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
   return static_cast<int>(code);
 }
 
+// The exit code of a command whose answer is what it prints, once that has left the program.
+int printed(int code) {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw dpmpi::DataError("cannot write to standard output");
+  return code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -46,10 +52,7 @@ int main(int argc, char** argv) {
 
     // 2. What needs no other rank is answered by the first process, before MPI starts.
     if (launcher_rank() == 0 || line.parallel()) {
-      if (const auto code = run_alone(line)) {
-        if (std::fflush(stdout) != 0 || std::ferror(stdout)) throw DataError("cannot write to standard output");
-        return *code;
-      }
+      if (const auto code = run_alone(line)) return printed(*code);
     } else {
       return 0;
     }
@@ -67,9 +70,9 @@ int main(int argc, char** argv) {
     if (options.quiet && config) config->report.progress = "none";
   } catch (const Error& e) {
     return fail_early(e.kind(), e.what(), e.code());
+  } catch (const std::system_error& e) {  // the system's refusal: a path, a disk, a closed pipe
+    return fail_early("data error", e.what(), ExitCode::data);
   } catch (const std::exception& e) {
-    if (dynamic_cast<const std::filesystem::filesystem_error*>(&e))
-      return fail_early("data error", e.what(), ExitCode::data);
     return fail_early("internal error (please report)", e.what(), ExitCode::bug);
   }
 
@@ -83,9 +86,9 @@ int main(int argc, char** argv) {
       set_log(line.level, world.rank());
       const bool trains = line.command == "train" || line.command == "resume";
       show_progress(!world.is_root() || line.quiet() ? "none" : trains ? config->report.progress : "auto");
-      if (line.measure) return show_plan(world, line);
-      if (line.command == "audit") return run_audit(world, line);
-      if (line.command == "evaluate") return show_evaluation(world, line, *config);
+      if (line.measure) return printed(show_plan(world, line));
+      if (line.command == "audit") return printed(run_audit(world, line));
+      if (line.command == "evaluate") return printed(show_evaluation(world, line, *config));
       if (line.command == "predict") return run_predict(world, line, *config);
       return static_cast<int>(train(world, *config, options));
     });

@@ -16,6 +16,8 @@
 namespace dpmpi {
 namespace {
 
+namespace po = boost::program_options;
+
 const std::vector<std::string> commands{"train",   "resume", "plan",  "account",  "calibrate", "verify", "evaluate",
                                         "predict", "report", "audit", "generate", "convert",   "list",   "help"};
 
@@ -48,13 +50,17 @@ void check_options(const CommandLine& line, bool has_ranks) {
     std::vector<std::string> commands;
     const char* others = "";
   };
-  for (const Use& use : {Use{line.measure, "--measure", {"plan"}}, Use{has_ranks, "--ranks", {"plan"}},
+  for (const Use& use : {Use{line.config.has_value(), "--config", {"train", "plan", "audit"}},
+                         Use{!line.overrides.empty(),
+                             "--set",
+                             {"train", "resume", "plan", "audit", "evaluate", "predict"},
+                             " and convert"},
+                         Use{line.measure, "--measure", {"plan"}}, Use{has_ranks, "--ranks", {"plan"}},
                          Use{line.json, "--json", {"plan", "evaluate", "audit"}, ", account, calibrate and verify"},
                          Use{!line.data.empty(), "--data", {"evaluate", "predict"}},
                          Use{!line.output.empty(), "--output", {"predict", "report", "audit"}, " and generate"},
                          Use{line.times, "--times", {"report"}}})
-    if (use.given && line.command != "help" &&
-        std::find(use.commands.begin(), use.commands.end(), line.command) == use.commands.end())
+    if (use.given && std::find(use.commands.begin(), use.commands.end(), line.command) == use.commands.end())
       throw ConfigError(
           fmt::format("{} is an option of dpmpi {}{}", use.option, fmt::join(use.commands, ", "), use.others));
 }
@@ -108,12 +114,45 @@ void check_arguments(const CommandLine& line) {
   }
   if (line.arguments.size() < least)
     throw ConfigError(fmt::format("dpmpi {} needs one run directory{}", line.command, most > 1 ? " or more" : ""));
-  if (line.on_trained_model() && line.config)
+  if ((line.on_trained_model() || line.command == "resume") && line.config)
     throw ConfigError(fmt::format("dpmpi {} takes a run's own config: leave --config out", line.command));
   if (line.command == "predict" && (line.data.empty() || line.output.empty()))
     throw ConfigError("dpmpi predict needs --data FILE and --output FILE (.csv or .npy)");
   if (line.command == "predict" && !line.output.ends_with(".csv") && !line.output.ends_with(".npy"))
     throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", line.output));
+}
+
+// The words behind a command that does not parse itself. Simple options go to the line at once.
+po::variables_map read_options(const std::vector<std::string>& words, CommandLine& line) {
+  po::options_description options;
+  options.add_options()("config,c", po::value<std::string>())(
+      "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
+      "measure", po::bool_switch(&line.measure))("ranks", po::value<std::string>())(
+      "data,d", po::value<std::string>(&line.data))("output,o", po::value<std::string>(&line.output))(
+      "times", po::bool_switch(&line.times))("help,h", "")("argument", po::value<std::vector<std::string>>());
+  po::positional_options_description positional;
+  positional.add("argument", -1);
+  po::variables_map values;
+  try {
+    po::store(po::command_line_parser(words)
+                  .options(options)
+                  .positional(positional)
+                  .style(po::command_line_style::unix_style ^ po::command_line_style::allow_guessing)
+                  .run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& e) {
+    throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
+  }
+  return values;
+}
+
+// `dpmpi help COMMAND`; the overview for no command.
+CommandLine help_on(const std::string& command) {
+  CommandLine line;
+  line.command = "help";
+  if (!command.empty()) line.arguments = {command};
+  return line;
 }
 
 }  // namespace
@@ -123,10 +162,7 @@ const std::vector<std::string>& command_names() { return commands; }
 CommandLine parse_command_line(int argc, const char* const* argv) {
   CommandLine line;
   std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty() || words[0] == "--help" || words[0] == "-h") {
-    line.command = "help";
-    return line;
-  }
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") return help_on("");
   if (words[0] == "--version") {
     line.command = "version";
     return line;
@@ -147,40 +183,19 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
   line.rest = words;
   if (parses_itself(line.command)) {
     for (const auto& word : words)
-      if (word == "--help" || word == "-h") line.arguments = {line.command}, line.command = "help";
+      if (word == "--help" || word == "-h") return help_on(line.command);
     return line;
   }
 
-  namespace po = boost::program_options;
-  po::options_description options;
-  options.add_options()("config,c", po::value<std::string>())(
-      "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
-      "measure", po::bool_switch(&line.measure))("ranks", po::value<std::string>())(
-      "data,d", po::value<std::string>(&line.data))("output,o", po::value<std::string>(&line.output))(
-      "times", po::bool_switch(&line.times))("help,h", "")("argument", po::value<std::vector<std::string>>());
-  po::positional_options_description positional;
-  positional.add("argument", -1);
-  bool has_ranks = false;
-  try {
-    po::variables_map values;
-    po::store(po::command_line_parser(words)
-                  .options(options)
-                  .positional(positional)
-                  .style(po::command_line_style::unix_style ^ po::command_line_style::allow_guessing)
-                  .run(),
-              values);
-    po::notify(values);
-    if (values.count("help")) line.arguments = {line.command}, line.command = "help";
-    if (values.count("config")) line.config = values["config"].as<std::string>();
-    if (values.count("set")) line.overrides = values["set"].as<std::vector<std::string>>();
-    has_ranks = values.count("ranks") > 0;
-    if (has_ranks) line.ranks = rank_counts(values["ranks"].as<std::string>());
-    if (values.count("argument")) line.arguments = values["argument"].as<std::vector<std::string>>();
-  } catch (const po::error& e) {
-    throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
-  }
-  check_options(line, has_ranks);
+  const po::variables_map values = read_options(words, line);
+  if (values.count("help")) return help_on(line.command);
+  if (values.count("config")) line.config = values["config"].as<std::string>();
+  if (values.count("set")) line.overrides = values["set"].as<std::vector<std::string>>();
+  const bool has_ranks = values.count("ranks") > 0;
+  if (has_ranks) line.ranks = rank_counts(values["ranks"].as<std::string>());
+  if (values.count("argument")) line.arguments = values["argument"].as<std::vector<std::string>>();
   check_arguments(line);
+  check_options(line, has_ranks);
   return line;
 }
 

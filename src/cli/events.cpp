@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,11 +19,13 @@ namespace dpmpi {
 std::string read_text(const std::string& path) {
   std::ifstream file;
   if (path != "-") {
-    if (std::filesystem::is_directory(path)) throw DataError(fmt::format("{}: is a folder, not a file", path));
+    std::error_code unseen;  // opening says why
+    if (std::filesystem::is_directory(path, unseen))
+      throw DataError(fmt::format("{}: is a folder, not a file", path));
     file.open(path, std::ios::binary);
   }
   std::istream& in = path == "-" ? std::cin : file;
-  if (!in) throw DataError(fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
+  if (!in) throw DataError(fmt::format("{}: cannot read: {}", shown_path(path), std::strerror(errno)));
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (in.bad()) throw DataError(fmt::format("{}: cannot read", shown_path(path)));
   return text;

@@ -1,7 +1,6 @@
 #include "dpmpi/cli/reference.hpp"
 
 #include <algorithm>
-#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -76,8 +75,7 @@ std::vector<Chapter> tool_chapters() {
           section_of<ConvertOptions>("convert", "dpmpi convert IN OUT --option value.")};
 }
 
-// ---- Markdown
-// -----------------------------------------------------------------------------------------------------
+// Markdown
 
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != text.npos; at += 2) text.insert(at, 1, '\\');
@@ -97,8 +95,7 @@ std::string markdown(const std::vector<Chapter>& chapters) {
   return text;
 }
 
-// ---- roff
-// -----------------------------------------------------------------------------------------------------------
+// roff
 
 std::string roff(const std::string& text) {
   std::string out;
@@ -159,14 +156,10 @@ std::string manual_page() {
 }
 
 std::string bash_completion() {
-  std::vector<std::string> settings, topics = command_names();
+  std::vector<std::string> settings;
   add_names(sections(), settings);
   add_names(method_chapters(), settings);
   add_names(objective_chapters(), settings);
-  for (const auto& entry : methods()) topics.push_back(entry.name);
-  for (const auto& entry : objectives()) topics.push_back(entry.name);
-  for (const char* section : {"run", "data", "privacy", "report", "audit", "objective", "method"})
-    topics.emplace_back(section);
   return fmt::format(R"(# bash completion for dpmpi:  source <(dpmpi help completion)
 _dpmpi() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
@@ -190,7 +183,7 @@ _dpmpi() {{
 }}
 complete -o filenames -F _dpmpi dpmpi
 )",
-                     fmt::join(settings, " "), fmt::join(topics, " "), fmt::join(command_names(), " "),
+                     fmt::join(settings, " "), fmt::join(help_topics(), " "), fmt::join(command_names(), " "),
                      fmt::join(log_level_names(), " "));
 }
 

@@ -3,7 +3,6 @@
 #include "dpmpi/cli/tools.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <iostream>
 
@@ -56,14 +55,6 @@ void read_flags(const std::vector<std::string>& words, Options& options, const s
   options.read(settings, problems);
   check_unknown(settings, {&options}, problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
-}
-
-double number(const std::string& text, const char* name) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size())
-    throw ConfigError(fmt::format("--{} {}: not a number", name, text));
-  return value;
 }
 
 }  // namespace
@@ -165,11 +156,6 @@ std::string words_help(const std::string& section, const std::string& usage) {
   return text;
 }
 
-int written(int code) {
-  if (!std::cout.flush()) throw DataError("cannot write to standard output");
-  return code;
-}
-
 }  // namespace
 
 std::string account_help() {
@@ -191,28 +177,28 @@ int run_account(const std::vector<std::string>& words) {
   AccountWords asked;
   read_words(asked, words, "file", "account");
   AccountRequest& request = asked.request;
-  if (!asked.delta.empty()) request.delta = number(asked.delta, "delta");
-  if (!asked.epsilon.empty()) request.epsilon = number(asked.epsilon, "epsilon");
-  for (const auto& order : asked.orders) request.orders.push_back(number(order, "orders"));
+  if (!asked.delta.empty()) request.delta = option_number(asked.delta, "--delta");
+  if (!asked.epsilon.empty()) request.epsilon = option_number(asked.epsilon, "--epsilon");
+  for (const auto& order : asked.orders) request.orders.push_back(option_number(order, "--orders"));
   if (!asked.adjacency.empty()) request.adjacency = parse_adjacency(asked.adjacency);
-  return written(account(request, std::cout));
+  return account(request, std::cout);
 }
 
 int run_calibrate(const std::vector<std::string>& words) {
   CalibrateWords asked;
   read_words(asked, words, "file", "calibrate");
   CalibrateRequest& request = asked.request;
-  if (!asked.delta.empty()) request.delta = number(asked.delta, "delta");
-  if (!asked.epsilon.empty()) request.epsilon = number(asked.epsilon, "epsilon");
+  if (!asked.delta.empty()) request.delta = option_number(asked.delta, "--delta");
+  if (!asked.epsilon.empty()) request.epsilon = option_number(asked.epsilon, "--epsilon");
   if (!asked.adjacency.empty()) request.adjacency = parse_adjacency(asked.adjacency);
-  return written(calibrate(request, std::cout));
+  return calibrate(request, std::cout);
 }
 
 int run_verify(const std::vector<std::string>& words) {
   VerifyWords asked;
   read_words(asked, words, "run", "verify");
   if (asked.run.empty()) throw ConfigError("dpmpi verify needs a run directory");
-  return written(print_verification(verify_run(asked.run), asked.json, std::cout));
+  return print_verification(verify_run(asked.run), asked.json, std::cout);
 }
 
 }  // namespace dpmpi

@@ -33,10 +33,6 @@ std::string section_help(const char* name, Declarer&& declarer) {
   return fmt::format("[{}]\n{}", name, option_lines(options));
 }
 
-const std::vector<std::string> sections{"run",      "data",    "objective", "method",    "privacy",  "report",
-                                        "generate", "convert", "account",   "calibrate", "verify",   "train",
-                                        "resume",   "plan",    "list",      "help",      "evaluate", "predict"};
-
 const std::map<std::string, std::string> command_help{
     {"train",
      "mpirun -n N dpmpi [train] --config FILE [--set section.key=value]... [--log-level LEVEL | --quiet]\n\n"
@@ -86,6 +82,15 @@ struct CommonMethod {
 
 }  // namespace
 
+std::vector<std::string> help_topics() {
+  std::vector<std::string> topics = command_names();
+  for (const char* section : {"run", "data", "objective", "method", "privacy"}) topics.emplace_back(section);
+  for (const char* page : {"reference", "man", "completion"}) topics.emplace_back(page);
+  for (const auto& entry : methods()) topics.push_back(entry.name);
+  for (const auto& entry : objectives()) topics.push_back(entry.name);
+  return topics;
+}
+
 std::string help_topic(const std::string& topic) {
   if (topic == "run") return section_help("run", RunOptions());
   if (topic == "data") return section_help("data", DataOptions());
@@ -111,22 +116,20 @@ std::string help_topic(const std::string& topic) {
   if (topic == "audit") return audit_help() + "\n" + section_help("audit", AuditOptions());
   if (topic == "privacy") return section_help("privacy", PrivacyOptions());
   if (topic == "report") return command_help.at("report") + "\n" + section_help("report", ReportOptions());
-  std::vector<std::string> known = sections;
   for (const auto& entry : methods()) {
-    known.push_back(entry.name);
     if (entry.name != topic) continue;
     const auto method = entry.make();
     return fmt::format("method.name = {}: {}\nSource: {}\n\n{}", entry.name, entry.summary, entry.source,
                        section_help("method", *method));
   }
   for (const auto& entry : objectives()) {
-    known.push_back(entry.name);
     if (entry.name != topic) continue;
     const auto builder = entry.builder();
     return fmt::format("objective.name = {}: {}\n\n{}", entry.name, entry.summary,
                        section_help("objective", *builder)) +
            "  and objective.name, objective.l2 (dpmpi help objective)\n";
   }
+  const auto known = help_topics();
   const auto nearest = nearest_name(topic, known);
   throw ConfigError(fmt::format("no help on '{}'{}; topics: {}", topic,
                                 nearest.empty() ? "" : " (did you mean " + nearest + "?)", fmt::join(known, ", ")));

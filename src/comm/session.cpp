@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <new>
+#include <system_error>
 #include <thread>
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ Failure describe(const std::exception_ptr& error) {
   } catch (const Error& e) {
     const bool alike = e.code() == ExitCode::config || e.code() == ExitCode::privacy || e.code() == ExitCode::data;
     return {e.code(), fmt::format("{}: {}", painted(Colour::red, e.kind()), e.what()), alike};
-  } catch (const std::filesystem::filesystem_error& e) {  // the system's refusal, not a bug: a path, a disk
+  } catch (const std::system_error& e) {  // the system's refusal, not a bug: a path, a disk, a closed pipe
     return {ExitCode::data, fmt::format("{}: {}", painted(Colour::red, "data error"), e.what()), false};
   } catch (const std::bad_alloc&) {
     return {ExitCode::bug, painted(Colour::red, "out of memory"), false};

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,8 +83,7 @@ std::string join_problems(const std::vector<std::string>& problems) {
 
 }  // namespace
 
-// --- ranges
-// --------------------------------------------------------------------------------------------------------------
+// ranges
 
 bool Range::contains(double x) const {
   if (std::isnan(x)) return false;
@@ -98,8 +98,7 @@ std::string Range::text() const {
   return fmt::format("in {}{}, {}{}", low_open ? "(" : "[", low, high, high_open ? ")" : "]");
 }
 
-// --- declarations
-// --------------------------------------------------------------------------------------------------------
+// declarations
 
 Options& Options::declare(std::string key, std::string help, std::string allowed, std::function<std::string()> text,
                           std::function<bool(const std::string&)> parse) {
@@ -200,13 +199,13 @@ bool Options::given(std::string_view key) const {
                      [&](const auto& d) { return d.name == name && d.given; });
 }
 
-// --- files and overrides
-// ---------------------------------------------------------------------------------------------------
+// files and overrides
 
 Settings read_ini(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (std::filesystem::is_directory(path))
+  std::error_code unseen;  // opening says why
+  if (std::filesystem::is_directory(path, unseen))
     throw ConfigError(fmt::format("the config file {} is a directory", path));
+  std::ifstream file(path, std::ios::binary);
   if (!file) throw ConfigError(fmt::format("cannot read the config file {}: {}", path, std::strerror(errno)));
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);

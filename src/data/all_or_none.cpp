@@ -4,6 +4,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,8 @@ std::string attempt(const std::function<void()>& work) {
     return encode(e.code(), e.what());
   } catch (const std::bad_alloc&) {
     return encode(ExitCode::data, "out of memory while loading: use more ranks on more machines");
+  } catch (const std::system_error& e) {  // the system's refusal: a path, a disk
+    return encode(ExitCode::data, e.what());
   } catch (const std::length_error& e) {
     return encode(ExitCode::data, fmt::format("impossible size while loading ({})", e.what()));
   } catch (const std::exception& e) {

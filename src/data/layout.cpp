@@ -1,8 +1,5 @@
 #include "layout.hpp"
 
-#include <algorithm>
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
@@ -107,11 +104,8 @@ Head read_head(InputFile& file, const DataOptions& options) {
 }
 
 Format detect_format(const std::string& setting, const std::string& file, std::string_view head) {
-  constexpr std::pair<std::string_view, Format> names[] = {{"libsvm", Format::libsvm}, {"csv", Format::csv},
-                                                           {"tsv", Format::tsv},       {"idx", Format::idx},
-                                                           {"npy", Format::npy},       {"native", Format::native}};
-  for (const auto& [name, format] : names)
-    if (setting == name) return format;
+  for (const Format format : {Format::libsvm, Format::csv, Format::tsv, Format::idx, Format::npy, Format::native})
+    if (setting == format_name(format)) return format;
   if (head.starts_with("DPMPIREC")) return Format::native;
   if (head.starts_with("\x93NUMPY")) return Format::npy;
   if (is_binary(head)) return Format::idx;

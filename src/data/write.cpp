@@ -39,8 +39,12 @@ class OutputFile {
     write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
   void close() {
-    if (std::fclose(std::exchange(file_, nullptr)) != 0 || std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      fail();
+    if (std::fclose(std::exchange(file_, nullptr)) == 0 && std::rename(temporary_.c_str(), path_.c_str()) == 0)
+      return;
+    const int error = errno;
+    std::remove(temporary_.c_str());
+    errno = error;
+    fail();
   }
 
  private:

@@ -96,6 +96,7 @@ TEST(Options, SyntaxErrorsNameTheLine) {
             std::string::npos);
   EXPECT_THROW(read_ini("/nonexistent/x.ini"), ConfigError);
   EXPECT_THROW(read_ini(::testing::TempDir()), ConfigError);
+  EXPECT_THROW(read_ini(std::string(300, 'x')), ConfigError) << "a name that is too long for the system";
 }
 
 TEST(Options, OverridesReplaceAndAreChecked) {

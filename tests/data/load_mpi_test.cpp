@@ -316,6 +316,8 @@ TEST(LoadErrorsOnRanks, AllOrNoneKeepsTheKindOfError) {
     EXPECT_EQ(message_of<ConfigError>(fail_on_last(ConfigError("a"))), "a");
     EXPECT_EQ(message_of<DataError>(fail_on_last(DataError("b"))), "b");
     EXPECT_MENTIONS(message_of<DataError>(fail_on_last(std::bad_alloc())), "out of memory");
+    EXPECT_MENTIONS(message_of<DataError>(fail_on_last(std::filesystem::filesystem_error("c", {}))), "c");
+    EXPECT_MENTIONS(message_of<BugError>(fail_on_last(std::runtime_error("d"))), "d");
     EXPECT_NO_THROW(all_or_none(comm, [] {}));
   });
 }

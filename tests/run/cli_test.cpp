@@ -60,6 +60,7 @@ TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
     EXPECT_TRUE(contains(asked.output, "dpmpi " + command) || command == "train") << asked.output;
     EXPECT_EQ(flag.output, asked.output);
   }
+  EXPECT_EQ(dpmpi("evaluate some/run --help").output, dpmpi("help evaluate").output);
   for (const std::string words :
        {"list --json", "train --config x --json", "resume x --ranks 2", "list --measure"}) {
     const Outcome refused = dpmpi(words);
@@ -88,6 +89,17 @@ TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
             "verify\nmethod.momentum=\nprivacy\n");
 }
 
+// Short answers and answers that are longer than the library's buffer.
+TEST_F(Cli, AnswersThatCannotBeWrittenAreErrors) {
+  std::ofstream(folder() + "/one.jsonl") << "{\"event\":\"gaussian\",\"noise_multiplier\":2,\"count\":1}\n";
+  for (const std::string& words : {std::string("--version"), std::string("help reference"), "plan " + config(),
+                                   "account " + folder() + "/one.jsonl --delta 1e-5"}) {
+    const Outcome refused = dpmpi(words + " > /dev/full");
+    EXPECT_EQ(refused.code, 3) << words << "\n" << refused.output;
+    EXPECT_TRUE(contains(refused.output, "data error: cannot write")) << words << "\n" << refused.output;
+  }
+}
+
 TEST_F(Cli, FoldersAreNoEventLists) {
   for (const std::string& words :
        {"account " + folder() + " --delta 1e-5", "calibrate " + folder() + " --epsilon 1 --delta 1e-5"}) {
@@ -108,6 +120,11 @@ TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
       {"--confg x", "unrecognised option"},
       {config() + " --set rate=1", "expected section.key=value"},
       {"help dpsgd", "did you mean dp-sgd?"},
+      {"help audits", "did you mean audit?"},
+      {"resume /nonexistent " + config(), "leave --config out"},
+      {"report /nonexistent " + config(), "--config is an option of dpmpi train"},
+      {"list --set run.seed=3", "--set is an option of dpmpi train"},
+      {"account x --delta 1e-5x", "--delta: '1e-5x' is not a finite number"},
       {"list nothing", "one of methods"},
       {"generate --rows 5", "unknown key generate.rows"},
       {"resume /nonexistent", "cannot read the config file"},

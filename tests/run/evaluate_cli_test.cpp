@@ -244,6 +244,7 @@ TEST_F(TrainedRun, Refusals) {
     const char* message;
   };
   std::ofstream(path("wide.csv")) << "y,a,b,c\n1,2,3,4\n";
+  for (const char* array : {"x.npy", "y.npy"}) std::ofstream(path(array)) << "of a pair";
   fs::copy(path("sign"), path("other"));
   std::fstream model(path("other/model.safetensors"), std::ios::in | std::ios::out | std::ios::binary);
   model.seekp(-1, std::ios::end);
@@ -269,6 +270,7 @@ TEST_F(TrainedRun, Refusals) {
            {"evaluate sign --set method.name=sgd", 2, "--set method.name"},
            {"evaluate sign --config sign.ini", 2, "leave --config out"},
            {"predict sign --data sign-eval.csv --output sign-eval.csv", 2, "is the file of --data"},
+           {"predict sign --data x.npy,y.npy --output x.npy", 2, "is the file of --data"},
            {"predict sign --data sign-eval.csv --output /dev/zero.csv/x.npy", 3, "/dev/zero.csv"},
            {"predict sign --data sign-eval.csv --output pipe.csv", 3, "pipe or device"},
            {"predict sign --data sign-eval.csv --output sign/metrics.csv.txt", 2, "must end with .csv or .npy"},

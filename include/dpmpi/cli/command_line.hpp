@@ -42,7 +42,9 @@ std::string usage();
 /// `line` is not one of them.
 std::optional<int> run_alone(const CommandLine& line);
 
-/// `dpmpi help METHOD|OBJECTIVE|SECTION`: from the options' own declarations. ConfigError if the topic is unknown.
+/// What `dpmpi help` knows: commands, sections of a config, pages, methods and objectives.
+std::vector<std::string> help_topics();
+/// `dpmpi help TOPIC`: from the options' own declarations. ConfigError if it is not one of help_topics().
 std::string help_topic(const std::string& topic);
 /// `dpmpi list [methods|objectives|formats]`.
 std::string list_text(const std::string& what);

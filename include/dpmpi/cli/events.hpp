@@ -1,7 +1,6 @@
 #pragma once
 // What `account` and `calibrate` share: reading events from a file or a pipe, and answers as text or JSON.
 
-#include <istream>
 #include <optional>
 #include <string>
 #include <utility>
