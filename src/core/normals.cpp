@@ -2,9 +2,9 @@
 // same with any instruction set: only + - * / sqrt and integer operations, never fused (this file is compiled with
 // -ffp-contract=off like all but the kernels).
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"

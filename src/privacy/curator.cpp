@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cmath>
 #include <cstring>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

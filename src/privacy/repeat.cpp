@@ -1,6 +1,5 @@
 #include "dpmpi/privacy/repeat.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>

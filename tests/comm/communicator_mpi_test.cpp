@@ -1,7 +1,6 @@
 #include "dpmpi/comm/communicator.hpp"
 
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <string>
 #include <vector>

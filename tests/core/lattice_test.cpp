@@ -1,7 +1,6 @@
 #include "dpmpi/core/lattice.hpp"
 
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <vector>
 

@@ -2,8 +2,6 @@
 #include "dpmpi/data/part_places.hpp"
 
 #include <algorithm>
-#include <map>
-#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // Poisson batches of the size of an MNIST run: mean and deviation of their sizes, and no correlation between
 // records.
 #include <cmath>
-#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 // below the plan's, on a lattice that moved along.
 #include "dpmpi/privacy/clip_selection.hpp"
 
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -3,7 +3,6 @@
 // moves by at most 2 h C under replace_one and h C under add_remove (an empty slot takes no step).
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "dpmpi/core/errors.hpp"

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
-#include <random>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // The heartbeats of all ranks of one machine, in memory that they share: a watchdog can read them without MPI.
 
 #include <span>
-#include <string>
 
 #include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/core/heartbeat.hpp"

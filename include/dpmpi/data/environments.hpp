@@ -3,7 +3,6 @@
 // square roots, and sines made of them: the same bits on every machine.
 
 #include <array>
-#include <span>
 #include <vector>
 
 namespace dpmpi {

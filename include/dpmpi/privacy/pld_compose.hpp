@@ -1,7 +1,6 @@
 #pragma once
 // The law of a sum of losses, by Fourier transforms of exponentially tilted laws.
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
 // Mechanisms known by their (epsilon, delta) only: the optimal composition theorem.
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

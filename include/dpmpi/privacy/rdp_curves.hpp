@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
