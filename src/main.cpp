@@ -1,4 +1,4 @@
-// dpmpi: the program. A recipe in five steps; each is one call.
+// dpmpi: the program. A recipe in five steps.
 
 #include <chrono>
 #include <cstdio>

@@ -17,8 +17,8 @@ struct AccountRequest {
   std::optional<double> epsilon;    ///< >= 0: asks for delta
   std::string accountant = "best";  ///< a name of make_accountant; best: the smallest of all that know every event
   std::vector<double> orders;       ///< also print the composed RDP curve at these orders
-  std::optional<Adjacency>
-      adjacency;  ///< of a file without header (default add_remove); must not contradict a header
+  /// Of a file without header (default add_remove); must not contradict a header.
+  std::optional<Adjacency> adjacency;
   bool json = false;
 };
 

@@ -26,8 +26,8 @@ struct CommandLine {
     return command == "train" || command == "resume" || command == "audit" || on_trained_model() || measure;
   }
   bool on_trained_model() const { return command == "evaluate" || command == "predict"; }
-  std::vector<std::string>
-      rest;  ///< everything after the command, untouched: for commands with options of their own
+  /// Everything after the command, untouched: for commands with options of their own.
+  std::vector<std::string> rest;
 };
 
 /// Throws ConfigError for an unknown command (with the nearest one) or option.

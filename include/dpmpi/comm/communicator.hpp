@@ -1,6 +1,5 @@
 #pragma once
-// The only door to MPI. Six collectives that the trainer needs, and no floating-point reduction at all (contract
-// N3).
+// The only door to MPI: what the trainer needs of it, and no floating-point reduction at all (contract N3).
 
 #include <cstddef>
 #include <cstdint>

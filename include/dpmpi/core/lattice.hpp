@@ -30,8 +30,8 @@ struct Lattice {
   /// noise_std) where int64 has the room, whatever int32 holds. Takes an accumulator with Width::int64. Without
   /// noise: at most 2^-40 of the bound.
   static Lattice finest(double bound, double noise_std, std::uint64_t largest_batch);
-  /// For sums that no noise joins: as fine as int64 has room for `count` vectors bounded by `bound`, at most
-  /// 2^-100. Takes an accumulator with Width::int64.
+  /// For sums that no noise joins: as fine as int64 has room for `count` vectors bounded by `bound`, with k
+  /// at most 100. Takes an accumulator with Width::int64.
   static Lattice roomiest(double bound, std::uint64_t count);
 };
 

@@ -131,7 +131,8 @@ class SecretReader {
 };
 
 /// Box-Muller on 64-bit words, pairwise: words (2i, 2i+1) give normals (2i, 2i+1). words.size() is even.
-/// Only + - * / and sqrt, never contracted: the same bits on every machine. Error below 1e-14; reaches 9.4 sigma.
+/// Only + - * / and sqrt, never contracted: the same bits on every machine. Reaches 9.4 sigma.
+/// Error below 4e-14, but for radii below 0.01, where the rounding of a uniform number near 1 shows: 1e-8 at most.
 void box_muller(std::span<const std::uint64_t> words, std::span<double> out);
 
 /// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C

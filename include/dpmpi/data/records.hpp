@@ -34,8 +34,8 @@ struct Records {
   Storage storage = Storage::dense_f32;
   std::size_t count = 0;     ///< rows
   std::size_t features = 0;  ///< columns without bias
-  std::size_t stride =
-      0;  ///< elements between rows (dense): features padded to 16 floats, or to 64 bytes; pads are 0
+  /// Elements between rows (dense): features padded to 16 floats, or to 64 bytes; pads are 0.
+  std::size_t stride = 0;
   float bias = 0;
 
   AlignedVector<float> f32;              ///< dense_f32: count x stride
@@ -65,8 +65,8 @@ struct Rows {
 
 /// What is public about a dataset.
 struct DatasetFacts {
-  std::uint64_t records =
-      0;  ///< number of slots n (declared, or the file's count, which is then treated as public)
+  /// Number of slots n: declared, or the file's count, which is then treated as public.
+  std::uint64_t records = 0;
   std::uint64_t features = 0;
   Storage storage = Storage::dense_f32;
   std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file

@@ -61,12 +61,14 @@ class RdpAccountant final : public Accountant {
   const std::vector<double>& orders() const { return orders_; }
   const std::vector<double>& curve() const;  ///< composed Renyi divergence bound, one per order
   double best_order(double delta) const;     ///< the order that gives epsilon(delta)
-  /// 1 - prod (1 - delta_i) over the uses of approx_dp, rounded up. Runs with hidden iterates count by composition
-  /// in curve(); epsilon() and delta() also know the bounds of hidden_state.hpp. curve() holds with the remaining
-  /// probability: an (epsilon, delta)-DP mechanism is, except with probability delta, a post-processing of
-  /// randomized response (Kairouz, Oh and Viswanath 2015). It is that of mechanisms near by in total variation
-  /// where a zcdp event has such a distance; distances of uses add, and (1 + e^epsilon) times their sum is added to
-  /// delta.
+  /// 1 - prod (1 - delta_i) over the uses of approx_dp, rounded up: the probability that one of them fails. An
+  /// (epsilon, delta)-DP mechanism is, except with probability delta, a post-processing of randomized response
+  /// (Kairouz, Oh and Viswanath 2015); curve() holds if none fails.
+  ///
+  /// Two things that epsilon() and delta() know and curve() does not. A run with hidden iterates counts in the
+  /// curve as if all its iterates were seen; they also try the bounds of hidden_state.hpp. Where a zcdp event has a
+  /// distance in total variation, the curve is that of the mechanism near by; they add up the distances of all uses
+  /// and add (1 + e^epsilon) times the sum to delta.
   double failure() const;
 
  private:

@@ -91,9 +91,9 @@ class Curator {
   /// release. Throws PrivacyError like relay.
   Selection repeat(const Query& query, std::uint64_t t, const RepeatProgram& program);
 
-  /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Else:
-  /// The sum plus noise of deviation noise_std per coordinate, of the law that the query declares, the same on all
-  /// ranks, valid until the query's next release. Collective.
+  /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Of any other query: the sum
+  /// plus noise of deviation noise_std per coordinate, of the law that the query declares. The same on all ranks,
+  /// valid until the query's next release. Collective.
   std::span<const float> release(Secret<LatticeSum> total);
   /// The same for an exact query, to the last bit of the lattice: 8 bytes a coordinate.
   std::span<const double> release_exact(Secret<LatticeSum> total);

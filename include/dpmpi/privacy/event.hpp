@@ -111,8 +111,8 @@ struct HiddenState {
   double noise_multiplier = 1;        ///< scales the three
   double diameter = 0;                ///< 2 R / s; > 0, finite
   double drift = 0;  ///< by how much one step can part two runs with the same noise on neighbours, over s; > 0
-  double contraction =
-      0;                 ///< c, Lipschitz constant of w - (h / retention) grad of the mean loss of any batch; >= 0
+  /// c, Lipschitz constant of w - (h / retention) grad of the mean loss of any batch; >= 0
+  double contraction = 0;
   double retention = 1;  ///< zeta in (0, 1]: 1 - omega with the analytic regulariser
   double error = 0;      ///< c2 / s: what finite differences and rounding add to the distance in one step; >= 0
   std::uint64_t directions = 0;  ///< K, 1..dimension
