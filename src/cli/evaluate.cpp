@@ -1,17 +1,14 @@
 #include "dpmpi/cli/evaluate.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
-#include "dpmpi/data/file.hpp"
 #include "dpmpi/data/labels.hpp"
-#include "dpmpi/data/text.hpp"
+#include "dpmpi/data/write.hpp"
 #include "dpmpi/run/assessment.hpp"
 #include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/scores.hpp"
@@ -79,18 +76,6 @@ Json json_of(const Objective& objective, const Assessment& a, const std::string&
   return out;
 }
 
-/// Throws ConfigError if the output is a file of the records, under whatever name.
-void keep_records(const DataOptions& data, const std::string& output) {
-  for (std::size_t at = 0; at <= data.eval.size();) {  // a pair is written images,labels
-    const std::size_t comma = std::min(data.eval.find(',', at), data.eval.size());
-    const std::string file = find_file(data, std::string(trim(std::string_view(data.eval).substr(at, comma - at))));
-    std::error_code absent;
-    if (std::filesystem::equivalent(output, file, absent))
-      throw ConfigError(fmt::format("--output {} is the file of --data", output));
-    at = comma + 1;
-  }
-}
-
 }  // namespace
 
 int show_evaluation(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
@@ -115,7 +100,7 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
 int run_predict(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
   const std::string& run = line.arguments[0];
   refuse_part_of_run(line.output);
-  if (comm.is_root()) keep_records(config.data, line.output);
+  if (comm.is_root()) keep_files(config.data, config.data.eval, line.output);
   TrainedModel model = read_trained_model(comm, run, config);
   const std::uint64_t written = write_predictions(comm, model, line.output);
   if (comm.is_root()) say_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, line.output);

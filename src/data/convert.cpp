@@ -1,38 +1,14 @@
 #include "dpmpi/data/convert.hpp"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/episodes.hpp"
-#include "dpmpi/data/file.hpp"
 #include "dpmpi/data/load.hpp"
-#include "dpmpi/data/text.hpp"
 #include "dpmpi/data/write.hpp"
 
 namespace dpmpi {
-namespace {
-
-/// Neither the output nor the temporary file beside it may be a part of the input.
-void keep_input(const ConvertOptions& options, const DataOptions& data) {
-  const std::string target = output_target(options.output);
-  const std::size_t comma = options.input.find(',');
-  std::vector<std::string> parts{options.input.substr(0, comma)};
-  if (comma != std::string::npos) parts.push_back(options.input.substr(comma + 1));
-  for (const auto& part : parts) {
-    const std::string source = find_file(data, std::string(trim(part)));
-    for (const std::string& written : {target, target + ".part"}) {
-      std::error_code not_there;
-      if (std::filesystem::equivalent(source, written, not_there))
-        throw ConfigError(
-            fmt::format("convert would replace its input {}: give another output than {}", source, options.output));
-    }
-  }
-}
-
-}  // namespace
 
 void ConvertOptions::declare(Options& options) {
   options.add("input", input, "File to convert; an IDX or NumPy pair is written images,labels");
@@ -57,7 +33,7 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   std::vector<std::string> problems;
   data.validate(problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
-  keep_input(options, data);
+  keep_files(data, options.input, options.output);
   const Communicator alone = Communicator::alone();
   const LabelKind kind = data.positive.empty() ? LabelKind::real : LabelKind::sign;
   const BlockLayout layout{inspect(alone, data, DataRole::training).records, 1};

@@ -15,6 +15,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/options.hpp"
+#include "dpmpi/data/text.hpp"
 #include "gzip.hpp"
 
 namespace dpmpi {
@@ -66,6 +67,13 @@ std::string find_file(const DataOptions& options, const std::string& name) {
       fmt::format("{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config "
                   "file's folder):{}",
                   name, environment == nullptr ? ", which is unset," : "", tried));
+}
+
+std::vector<std::string> find_files(const DataOptions& options, std::string_view names) {
+  const std::size_t comma = names.find(',');
+  std::vector<std::string> found{find_file(options, std::string(trim(names.substr(0, comma))))};
+  if (comma != names.npos) found.push_back(find_file(options, std::string(trim(names.substr(comma + 1)))));
+  return found;
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/file.hpp"
 
 namespace dpmpi {
 namespace {
@@ -123,6 +124,16 @@ std::string output_target(const std::string& path) {
     throw DataError(
         fmt::format("{}: is a link to a file that is not there: give a new name or a regular file", path));
   return path;
+}
+
+void keep_files(const DataOptions& options, std::string_view names, const std::string& output) {
+  const std::string target = output_target(output);
+  for (const std::string& file : find_files(options, names))
+    for (const std::string& written : {target, target + ".part"}) {
+      std::error_code absent;
+      if (std::filesystem::equivalent(file, written, absent))
+        throw ConfigError(fmt::format("writing {} would replace its input {}: give another output", output, file));
+    }
 }
 
 void write_records(const std::string& path, Format format, const Records& records) {

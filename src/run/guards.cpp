@@ -1,6 +1,5 @@
 #include "dpmpi/run/guards.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -23,19 +22,9 @@ namespace dpmpi {
 
 namespace {
 
-std::vector<std::string> paths_of(const DataOptions& data, const std::string& list) {
-  std::vector<std::string> paths;
-  for (std::size_t from = 0; from <= list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
-    paths.push_back(find_file(data, list.substr(from, comma - from)));
-    from = comma + 1;
-  }
-  return paths;
-}
-
 // The training files that this rank can see.
 std::vector<std::string> training_files(const DataOptions& data) {
-  if (data.shards.empty()) return paths_of(data, data.train);
+  if (data.shards.empty()) return find_files(data, data.train);
   std::vector<std::string> paths;
   for (const auto& shard : data.shards) {
     try {
@@ -50,7 +39,7 @@ std::vector<std::string> training_files(const DataOptions& data) {
 void refuse_private_file(const DataOptions& data, const std::string& key, const std::string& list,
                          const char* reason) {
   const auto training = training_files(data);
-  for (const auto& file : paths_of(data, list))
+  for (const auto& file : find_files(data, list))
     for (const auto& train : training) {
       std::error_code absent;
       if (std::filesystem::equivalent(file, train, absent))
@@ -126,7 +115,7 @@ ProgramIdentity program_identity(const std::string& plugin, const std::vector<st
 }
 
 std::vector<std::string> files_of_models(const DataOptions& data, const std::string& list) {
-  return list.empty() ? std::vector<std::string>() : paths_of(data, list);
+  return list.empty() ? std::vector<std::string>() : find_files(data, list);
 }
 
 FileStamps::Stamp FileStamps::stamp(const std::string& path) {
@@ -141,7 +130,7 @@ FileStamps::FileStamps(const DataOptions& data) {
   try {
     for (const auto& path : training_files(data)) stamps_.push_back(stamp(path));
     if (!data.eval.empty())
-      for (const auto& path : paths_of(data, data.eval)) stamps_.push_back(stamp(path));
+      for (const auto& path : find_files(data, data.eval)) stamps_.push_back(stamp(path));
   } catch (const DataError&) {  // loading says better what is wrong with a file, and where it was looked for
   }
 }

@@ -64,7 +64,7 @@ TEST(PublicFiles, AreNoPrivateOnes) {
   DataOptions data;
   data.train = mine;
   EXPECT_NO_THROW(refuse_private_models(data, other));
-  for (const std::string& file : {mine, link, other + "," + mine}) {
+  for (const std::string& file : {mine, link, other + "," + mine, other + ", " + mine}) {
     EXPECT_THROW(refuse_private_models(data, file), PrivacyError) << file;
     data.eval = file;
     EXPECT_THROW(refuse_private_evaluation(data), PrivacyError) << file;

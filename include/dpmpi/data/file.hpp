@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace dpmpi {
 
@@ -17,6 +18,8 @@ class GzipReader;
 /// file's folder (the working directory if there is none) joined with it. Throws DataError listing all places
 /// tried.
 std::string find_file(const DataOptions& options, const std::string& name);
+/// The same of each file of a data.train, data.eval and their like: one, or a pair `images,labels`.
+std::vector<std::string> find_files(const DataOptions& options, std::string_view names);
 
 /// A regular, readable, non-empty file. Offsets count uncompressed bytes.
 class InputFile {
