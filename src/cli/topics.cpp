@@ -33,9 +33,10 @@ std::string section_help(const char* name, Declarer&& declarer) {
   return fmt::format("[{}]\n{}", name, option_lines(options));
 }
 
-const std::vector<std::string> sections{"run",      "data",    "objective", "method",    "privacy",  "report",
-                                        "generate", "convert", "account",   "calibrate", "verify",   "train",
-                                        "resume",   "plan",    "list",      "help",      "evaluate", "predict"};
+const std::vector<std::string> sections{"run",      "data",      "objective", "method",    "privacy",  "report",
+                                        "generate", "convert",   "account",   "calibrate", "verify",   "train",
+                                        "resume",   "plan",      "list",      "help",      "evaluate", "predict",
+                                        "audit",    "reference", "man",       "completion"};
 
 const std::map<std::string, std::string> command_help{
     {"train",

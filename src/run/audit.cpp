@@ -55,7 +55,8 @@ AuditReport audit(const Communicator& world, const std::string& path, const std:
                      ground.seed(),
                      {}};
   Records candidates;
-  const RecordPair pair = choose_pair(ground, candidates);
+  RecordPair pair;
+  if (plays("distinguish") || plays("canary") || !ground.worst_objective()) pair = choose_pair(ground, candidates);
   if (plays("worst_case")) report.games.push_back(worst_case(ground, error));
   if (plays("distinguish")) report.games.push_back(distinguish(ground, {.name = "distinguish"}, pair, error));
   if (plays("canary"))

@@ -40,6 +40,7 @@ std::vector<double> distances_between(const AuditGround& ground, const Records& 
     ground.run_briefly(ground.dataset(ground.place, std::span(&row, 1), false), ground.common_key(), observer);
     if (progress.reached(std::min<std::uint64_t>(count + 1, i + ground.groups.count))) progress.show();
     std::vector<double> result;
+    if (!ground.groups.own.is_root()) return result;
     for (std::size_t j = 0; j <= count; ++j) result.push_back(i < count ? observer.distance(i, j) : 0);
     result.insert(result.end(), observer.effect().begin(), observer.effect().end());
     return result;
