@@ -19,14 +19,16 @@ std::vector<double> attacker_curve(const std::vector<Event>& events, Adjacency a
     if (std::isinf(bound)) continue;
     const auto accountant = make_accountant(name, adjacency);
     accountant->compose(events);
-    if (name == "gdp") {  // knows the exact curve
-      tighten([&](double rate) { return attacker_power(*accountant, rate); });
+    if (name == "pld") {  // every point is a convolution
+      const auto at = [&](const Guarantee& point) {
+        tighten([&](double rate) { return attacker_power(point, rate); });
+      };
+      for (const double delta : {1e-4, 1e-3, 1e-2, 1e-1})
+        at({.epsilon = accountant->epsilon(delta), .delta = delta});
+      for (const double epsilon : {0.01, 0.5}) at({.epsilon = epsilon, .delta = accountant->delta(epsilon)});
       continue;
     }
-    for (double epsilon = 1.0 / 64; epsilon < 64; epsilon *= std::pow(2, 0.25)) {
-      const Guarantee point{.epsilon = epsilon, .delta = accountant->delta(epsilon)};
-      tighten([&](double rate) { return attacker_power(point, rate); });
-    }
+    tighten([&](double rate) { return attacker_power(*accountant, rate); });
   }
   return found;
 }

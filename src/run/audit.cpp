@@ -2,35 +2,17 @@
 
 #include "dpmpi/run/audit.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "audit_games.hpp"
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/accountant.hpp"
-#include "dpmpi/privacy/attack.hpp"
+#include "dpmpi/privacy/attacker_curve.hpp"
 #include "dpmpi/run/settings_table.hpp"
 
 namespace dpmpi {
-namespace {
-
-/// The most that an attacker may find at this rate of false alarms, by all accountants.
-double allowed(const AuditGround& ground, double false_alarms) {
-  const Guarantee& promise = ground.plan.promise.guarantee;
-  double most = attacker_power(promise, false_alarms);
-  for (const auto& [name, bound] : promise.by) {
-    if (std::isinf(bound)) continue;
-    const auto accountant = make_accountant(name, ground.plan.adjacency);
-    accountant->compose(ground.plan.events());
-    most = std::min(most, attacker_power(*accountant, false_alarms));
-  }
-  return most;
-}
-
-}  // namespace
-
 void judge(const AuditGround& ground, GameResult& result) {
-  if (result.false_alarms) result.allowed = allowed(ground, *result.false_alarms);
+  if (result.false_alarms)
+    result.allowed = attacker_curve(ground.plan.events(), ground.plan.adjacency, ground.plan.promise.guarantee,
+                                    {*result.false_alarms})
+                         .front();
   result.holds = result.bound <= ground.plan.epsilon() && (!result.found || *result.found <= *result.allowed);
 }
 
