@@ -1,5 +1,7 @@
 #include "dpmpi/cli/audit.hpp"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
@@ -18,9 +20,16 @@ std::string line_of(const GameResult& game) {
   if (game.found)
     text += fmt::format("  finds {:.1f} % at {:.1f} % false alarms (promised: at most {:.1f} %)", 100 * *game.found,
                         100 * *game.false_alarms, 100 * *game.allowed);
-  text += game.canaries > 0 ? fmt::format("  {} canaries in one run", game.canaries)
+  text += game.canaries > 0 ? fmt::format("  {} canaries in each of {} runs", game.canaries, game.runs)
                             : fmt::format("  {} runs; {}", game.runs, game.test);
   return text + (game.holds ? "" : "  ABOVE THE PROMISE");
+}
+
+/// A run keeps every result, because its certificate may speak of the first: audit.json, audit-2.json, ...
+std::string next_result(const std::string& run) {
+  std::string path = run + "/audit.json";
+  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}/audit-{}.json", run, i);
+  return path;
 }
 
 }  // namespace
@@ -42,12 +51,12 @@ int print_audit(const AuditReport& report, bool json) {
 int run_audit(const Communicator& comm, const CommandLine& line) {
   const std::string run = line.arguments.empty() ? "" : line.arguments[0];
   const std::string path = run.empty() ? *line.config : run + "/config.ini";
-  const std::string output = !line.output.empty() ? line.output : (run.empty() ? "" : run + "/") + "audit.json";
   if (!line.output.empty()) refuse_part_of_run(line.output);
   set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says
   const AuditReport report = audit(comm, path, line.overrides, line.quiet() || line.json);
   int code = 0;
   if (comm.is_root()) {
+    const std::string output = !line.output.empty() ? line.output : run.empty() ? "audit.json" : next_result(run);
     write_file(output_target(output), report.json());
     code = print_audit(report, line.json);
     if (!line.json) fmt::print("{}\n", output);
@@ -65,7 +74,8 @@ std::string audit_help() {
          "right.\n"
          "Training records are not read: other slots are empty, or hold the public records of data.eval. The "
          "result\n"
-         "goes to audit.json (of a run: RUN/audit.json). Exit code 4 if a bound lies above the promise.\n"
+         "goes to audit.json (of a run: RUN/audit.json, or RUN/audit-2.json and so on: no result is overwritten). "
+         "Exit code 4 if a bound lies above the promise.\n"
          "docs/auditing.md says what the games show and what they do not.\n\n"
          "  --output         another file\n"
          "  --json           print the result as JSON\n";

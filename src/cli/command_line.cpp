@@ -217,6 +217,7 @@ std::string usage() {
   dpmpi convert IN OUT                    a text file to the native binary format
   dpmpi list [methods|objectives|formats]
   dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
+  dpmpi help reference|man|completion     all of them on one page; a manual page; completion for bash
 
 Options: --config FILE (-c), --set section.key=value (-s, repeatable), --log-level error|warning|info|debug,
 --quiet (-q: --log-level warning), --json (plan, account, calibrate, verify, evaluate, audit), --help, --version

@@ -10,6 +10,7 @@
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
+#include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/run/guards.hpp"
 
 namespace dpmpi {
@@ -70,6 +71,32 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
   place = worst_place(plan.queries, layout);
   if (!groups.idle()) start_ = start_point(mechanism);
   read_public_records();
+  try_worst_case();
+}
+
+// By one run of its own on every rank, all alike: the kernels of a group run where its records are.
+void AuditGround::try_worst_case() {
+  const auto hides = [](const Query& q) { return q.relay || q.repeated || q.hidden; };
+  if (!objective->has_gradients() || dynamic_cast<SaddleObjective*>(objective.get()) ||
+      std::ranges::any_of(plan.queries, hides))
+    return;
+  worst_ = std::make_unique<WorstCase>(*objective);
+  run_at_worst_ = mechanism;
+  run_at_worst_.objective = worst_.get();
+  const Communicator alone = Communicator::alone();
+  const Records canary = worst_case_canaries(shape, 1, false);
+  const RowSource row{&canary, 0};
+  Observer observer(*worst_, canary, {place}, layout);
+  try {
+    play(
+        alone, run_at_worst_,
+        shard_of(alone, shape, facts.data, layout, [&](std::uint64_t i) { return i == place ? row : RowSource{}; }),
+        common_key(), start_point(run_at_worst_), observer);
+  } catch (const WorstCase::NoSuchFunction&) {
+    worst_.reset();
+  } catch (const ConfigError&) {  // the method asks more of an objective
+    worst_.reset();
+  }
 }
 
 // Public, so every rank reads all of them.
@@ -99,8 +126,16 @@ Shard AuditGround::dataset(std::uint64_t at, std::span<const RowSource> rows, bo
   });
 }
 
-void AuditGround::run(const Shard& shard, std::uint64_t key, Observer& observer) const {
-  play(groups.own, mechanism, shard, key, start_, observer);
+void AuditGround::run(const Shard& shard, std::uint64_t key, Observer& observer, bool at_worst) const {
+  play(groups.own, at_worst ? run_at_worst_ : mechanism, shard, key, start_, observer);
+}
+
+void AuditGround::run_briefly(const Shard& shard, std::uint64_t key, Observer& observer) const {
+  constexpr std::uint64_t enough = 65;  // steps 0, 1, 2, 4, ... 64 are measured
+  AuditedRun brief = mechanism;
+  if (std::ranges::none_of(plan.queries, [](const Query& q) { return q.hidden.has_value(); }))
+    brief.played = enough;
+  play(groups.own, brief, shard, key, start_, observer);
 }
 
 }  // namespace dpmpi

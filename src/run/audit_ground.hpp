@@ -10,6 +10,7 @@
 
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/audit_records.hpp"
+#include "worst_case.hpp"
 
 namespace dpmpi {
 
@@ -31,6 +32,7 @@ class AuditGround {
   AuditedRun mechanism;
   std::vector<RowSource> public_rows;  ///< of data.eval, on every rank
   std::uint64_t place = 0;             ///< of the differing record
+  bool announces = false;              ///< says how long games take
 
   std::uint64_t seed() const { return static_cast<std::uint64_t>(config.audit.seed); }
   bool replaces() const { return plan.adjacency == Adjacency::replace_one; }
@@ -40,15 +42,22 @@ class AuditGround {
   /// This rank's part of a dataset with these rows from slot `at` on; in the other slots is nothing, or public
   /// records. Empty on a rank that waits.
   Shard dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const;
-  /// A run on it. Collective over the group.
-  void run(const Shard& shard, std::uint64_t key, Observer& observer) const;
+  /// A run of the mechanism on it, or of the same with WorstCase for its objective. Collective over the group.
+  void run(const Shard& shard, std::uint64_t key, Observer& observer, bool at_worst = false) const;
+  /// Its first steps, as many as tell which records are far apart; where all iterates are hidden, the whole run.
+  void run_briefly(const Shard& shard, std::uint64_t key, Observer& observer) const;
+  /// What a run at worst adds up. Null: the method does more than add up clipped gradients.
+  Objective* worst_objective() const { return worst_.get(); }
 
  private:
   void read_public_records();
+  void try_worst_case();
   std::string path_;
   std::vector<std::string> overrides_;
   Shard public_;
   std::vector<float> start_;
+  std::unique_ptr<WorstCase> worst_;
+  AuditedRun run_at_worst_;
 };
 
 /// The differing record in the two datasets; without a record its slot is empty.

@@ -150,7 +150,7 @@ Proof prove(std::span<const Transcript> first, std::span<const Transcript> secon
 
 double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,
                          double error) {
-  constexpr std::size_t shares[] = {1, 2, 4, 8};
+  constexpr std::size_t shares[] = {1, 2, 4, 8, 16, 32};
   const std::size_t count = evidence.size();
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,13 +1,13 @@
 // Which record two datasets should differ in: of a few dozen candidates those that a run tells apart best.
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "audit_ground.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 
 namespace dpmpi {
 namespace {
@@ -32,34 +32,21 @@ std::vector<double> distances_of(const std::vector<std::vector<double>>& results
 // all have the same noise.
 std::vector<double> distances_between(const AuditGround& ground, const Records& candidates) {
   const std::size_t count = candidates.count;
-  std::string own;
   Observer observer(*ground.objective, candidates, std::vector(count, ground.place), ground.layout);
   observer.measure_distances();
-  for (std::size_t i = ground.groups.number; !ground.groups.idle() && i <= count; i += ground.groups.count) {
+  Progress progress("looking for the worst record", count + 1, "runs", 0, !ground.plan.hides_times());
+  const auto results = deal_numbers(ground.groups, count + 1, [&](std::uint64_t i) {
     const RowSource row = i < count ? RowSource{&candidates, static_cast<std::uint32_t>(i)} : RowSource{};
-    ground.run(ground.dataset(ground.place, std::span(&row, 1), false), ground.common_key(), observer);
-    if (!ground.groups.own.is_root()) continue;
+    ground.run_briefly(ground.dataset(ground.place, std::span(&row, 1), false), ground.common_key(), observer);
+    if (progress.reached(std::min<std::uint64_t>(count + 1, i + ground.groups.count))) progress.show();
     std::vector<double> result;
+    if (!ground.groups.own.is_root()) return result;
     for (std::size_t j = 0; j <= count; ++j) result.push_back(i < count ? observer.distance(i, j) : 0);
     result.insert(result.end(), observer.effect().begin(), observer.effect().end());
-    own.append(reinterpret_cast<const char*>(result.data()), result.size() * sizeof(double));
-  }
-  std::vector<std::string> by_group;
-  for (auto& part : ground.world.gather(own))
-    if (!part.empty()) by_group.push_back(std::move(part));
+    return result;
+  });
   std::vector<double> all(count * (count + 1));
-  if (ground.world.is_root()) {
-    std::vector<std::vector<double>> results(count + 1);
-    for (std::size_t i = 0; i <= count; ++i) {
-      const std::string& part = by_group[i % ground.groups.count];
-      const std::size_t runs =
-          (count + 1 - i % ground.groups.count + ground.groups.count - 1) / ground.groups.count;
-      results[i].resize(part.size() / runs / sizeof(double));
-      std::memcpy(results[i].data(), part.data() + i / ground.groups.count * (part.size() / runs),
-                  part.size() / runs);
-    }
-    all = distances_of(results);
-  }
+  if (ground.world.is_root()) all = distances_of(results);
   ground.world.broadcast(std::span(all));
   return all;
 }

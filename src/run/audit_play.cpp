@@ -1,6 +1,8 @@
 // Runs of a mechanism on records that nobody owns, shared among groups of ranks.
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -23,9 +25,7 @@ std::unique_ptr<Method> started(const AuditedRun& mechanism) {
 
 static_assert(std::is_trivially_copyable_v<Transcript>);
 
-std::string packed(const std::vector<Transcript>& transcripts) {
-  return {reinterpret_cast<const char*>(transcripts.data()), transcripts.size() * sizeof(Transcript)};
-}
+std::uint64_t run_key(std::uint64_t seed, std::uint64_t run) { return PublicStream(seed, "audit key").word(run); }
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void play(const Communicator& comm, const AuditedRun& mechanism, const Shard& sh
     curator.record_in(ledger->get());
     curator.watched_by(&observer);
   }
-  for (std::uint64_t t = 0; t < mechanism.steps; ++t) method->step(curator, t);
+  for (std::uint64_t t = 0; t < std::min(mechanism.steps, mechanism.played); ++t) method->step(curator, t);
   if (comm.is_root()) observer.end(method->iterate());
 }
 
@@ -74,24 +74,54 @@ Groups::Groups(const Communicator& all, std::int64_t ranks_each)
                                   ranks_each, all.size()));
 }
 
-Transcripts play_rounds(const Groups& groups, const Turn& turn, const Rounds& rounds) {
-  std::vector<Transcript> own;
-  for (std::uint64_t i = groups.number; !groups.idle() && i < rounds.runs; i += groups.count) {
-    const std::uint64_t key = PublicStream(rounds.seed, "audit key").word(i);
-    own.push_back(turn(groups.own, i % 2 == 1, key));
-    if (groups.world.is_root() && rounds.done) rounds.done(std::min(rounds.runs, i + groups.count));
+std::vector<std::string> deal(const Groups& groups, std::uint64_t count,
+                              const std::function<std::string(std::uint64_t)>& make) {
+  std::string own;
+  for (std::uint64_t i = groups.number; !groups.idle() && i < count; i += groups.count) {
+    const std::string piece = make(i);
+    const std::uint64_t size = piece.size();
+    if (groups.own.is_root()) own.append(reinterpret_cast<const char*>(&size), sizeof size).append(piece);
   }
-  if (groups.idle() || !groups.own.is_root()) own.clear();
-  const auto parts = groups.world.gather(packed(own));
-  Transcripts all;
-  if (!groups.world.is_root()) return all;
-  std::vector<const std::string*> by_group;
+  const auto parts = groups.world.gather(own);
+  if (!groups.world.is_root()) return {};
+  std::vector<std::string_view> by_group;
   for (const auto& part : parts)
-    if (!part.empty()) by_group.push_back(&part);
-  for (std::uint64_t i = 0; i < rounds.runs; ++i) {
+    if (!part.empty()) by_group.emplace_back(part);
+  std::vector<std::string> pieces;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::string_view& rest = by_group[i % groups.count];
+    std::uint64_t size = 0;
+    std::memcpy(&size, rest.data(), sizeof size);
+    pieces.emplace_back(rest.substr(sizeof size, size));
+    rest.remove_prefix(sizeof size + size);
+  }
+  return pieces;
+}
+
+std::vector<std::vector<double>> deal_numbers(const Groups& groups, std::uint64_t count,
+                                              const std::function<std::vector<double>(std::uint64_t)>& make) {
+  const auto pieces = deal(groups, count, [&](std::uint64_t i) {
+    const std::vector<double> numbers = make(i);
+    return std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+  });
+  std::vector<std::vector<double>> all;
+  for (const std::string& piece : pieces) {
+    all.emplace_back(piece.size() / sizeof(double));
+    std::memcpy(all.back().data(), piece.data(), piece.size());
+  }
+  return all;
+}
+
+Transcripts play_rounds(const Groups& groups, const Turn& turn, const Rounds& rounds) {
+  const auto pieces = deal(groups, rounds.runs, [&](std::uint64_t i) {
+    const Transcript transcript = turn(groups.own, i % 2 == 1, run_key(rounds.seed, i));
+    if (groups.world.is_root() && rounds.done) rounds.done(std::min(rounds.runs, i + groups.count));
+    return std::string(reinterpret_cast<const char*>(&transcript), sizeof transcript);
+  });
+  Transcripts all;
+  for (std::uint64_t i = 0; i < pieces.size(); ++i) {
     Transcript transcript;
-    std::memcpy(&transcript, by_group[i % groups.count]->data() + i / groups.count * sizeof transcript,
-                sizeof transcript);
+    std::memcpy(&transcript, pieces[i].data(), sizeof transcript);
     (i % 2 == 1 ? all.second : all.first).push_back(transcript);
   }
   return all;

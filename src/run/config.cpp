@@ -97,13 +97,20 @@ void ReportOptions::declare(Options& options) {
 
 void AuditOptions::declare(Options& options) {
   options
-      .add("game", game,
-           "what dpmpi audit plays: two datasets told apart by all releases, the same with data.eval as the other "
-           "records, many canaries in one run, or all three",
-           {"all", "distinguish", "canary", "one_run"})
+      .add(
+          "game", game,
+          "what dpmpi audit plays: two datasets told apart by all releases, the same with contributions as long as "
+          "the clip in every release, the same with data.eval as the other records, many canaries in one run, or "
+          "all of them",
+          {"all", "distinguish", "worst_case", "canary", "one_run"})
       .add("runs", runs, "runs of a distinguishing game, on both datasets together", Range::closed(32, 1e7))
       .add("confidence", confidence, "probability that all bounds hold", Range::open(0, 1))
-      .add("canaries", canaries, "canaries of the one-run game at most", Range::closed(16, 1e6))
+      .add("canaries", canaries,
+           "canaries of the one-run game at most; no more than a release has coordinates, but 16",
+           Range::closed(16, 1e6))
+      .add("repeats", repeats,
+           "runs of the one-run game, each with coins of its own (0: until 1000 coins were tossed)",
+           Range::closed(0, 1e6))
       .add("canary", canary,
            "take this row of data.eval (from 1) as the canary; 0: the worst of many made-up records",
            Range::at_least(0))

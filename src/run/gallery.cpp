@@ -12,8 +12,8 @@ namespace dpmpi {
 Gallery::Gallery(std::string id) : id_(std::move(id)) {}
 
 void Gallery::add(const Plot& plot) {
-  if (std::all_of(plot.lines.begin(), plot.lines.end(), [](const auto& line) { return line.points.empty(); }))
-    return;
+  const auto nothing = [](const Plot::Line& line) { return line.points.size() < (line.dots ? 1 : 2); };
+  if (std::all_of(plot.lines.begin(), plot.lines.end(), nothing)) return;
   markup_ += svg(plot, fmt::format("{}{}_", id_, ++wanted_));
 }
 

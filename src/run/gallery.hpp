@@ -12,7 +12,7 @@ class Gallery {
   /// `id`: begins the ids of its plots, which must be unique in a page.
   explicit Gallery(std::string id);
 
-  /// Nothing for a plot without points.
+  /// Nothing for a plot without a line: of a single point a table says more.
   void add(const Plot& plot);
   /// A sentence where gnuplot could draw none of them.
   std::string markup() const;

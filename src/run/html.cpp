@@ -27,8 +27,8 @@ constexpr std::string_view style = R"(
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 64em; margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.6em; } h2 { font-size: 1.2em; margin-top: 2em; border-bottom: 1px solid #ccc; }
 table { border-collapse: collapse; margin: 0.8em 0; } td, th { padding: 0.15em 0.9em 0.15em 0; text-align: left; vertical-align: top; }
-th { border-bottom: 1px solid #888; } td.n { text-align: right; font-variant-numeric: tabular-nums; }
-td { overflow-wrap: anywhere; } td:first-child { overflow-wrap: normal; }
+th { border-bottom: 1px solid #888; } td { overflow-wrap: anywhere; } td:first-child { overflow-wrap: normal; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: normal; white-space: nowrap; }
 .big { font-size: 1.5em; } .alarm { background: #fde8e8; border-left: 5px solid #c00; padding: 0.6em 1em; }
 .plots { display: flex; flex-wrap: wrap; gap: 1em; } .plots svg { width: 30em; max-width: 100%; height: auto; }
 img { image-rendering: pixelated; max-width: 100%; }

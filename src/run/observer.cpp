@@ -63,7 +63,7 @@ void Observer::begin(std::span<const float> start) {
   pending_.assign(suspects(), {});
   gradients_.assign(suspects(), {});
   running_.clear();
-  last_direction_.clear(), effect_.clear();
+  last_direction_.clear(), effect_.clear(), weighed_.clear();
   noted_ = 0, saw_coordinates_ = seen_ = unseen_ = false;
   if (!objective_.has_gradients() || start.size() != objective_.dim()) return;
   constexpr L2Bound unit{1};
@@ -156,7 +156,15 @@ void Observer::released(const Query& query, std::uint64_t t, std::span<const dou
 void Observer::add_evidence(std::size_t suspect, double along, double square, double variance, double probability) {
   constexpr double largest = 30;  // from here on log(1 + p (e^x - 1)) is x + log p
   if (!(variance > 0) || probability == 0) return;
-  const double x = (along - square / 2) / variance;
+  const double length = std::sqrt(square);
+  double seen = length > 0 ? along / length : 0;
+  const std::size_t k = weighed_.size();
+  weighed_.push_back(seen);
+  if (k < background_.size()) {
+    seen -= background_[k];
+    variance = std::max(variance, background_deviation_[k] * background_deviation_[k]);
+  }
+  const double x = length * (seen - length / 2) / variance;
   evidence_[suspect] += x > largest ? x + std::log(probability) : std::log1p(probability * std::expm1(x));
 }
 

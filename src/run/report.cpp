@@ -10,7 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/privacy/guarantee.hpp"
+#include "dpmpi/privacy/attacker_curve.hpp"
+#include "dpmpi/privacy/event.hpp"
 #include "dpmpi/run/plot.hpp"
 #include "gallery.hpp"
 #include "html.hpp"
@@ -60,28 +61,40 @@ std::string privacy(const RunRecord& run) {
   return out + html::table({}, rows);
 }
 
+/// What attackers find at these rates at most, by the plan's events.
+std::vector<double> curve_of(const RunRecord& run, const std::vector<double>& rates) {
+  const std::string plan = "plan.json: events";
+  std::vector<Event> events;
+  for (const Json& event : run.plan.at("events"))
+    events.push_back(std::get<Event>(parse_event_line(event.dump(), plan).content));
+  Guarantee guarantee{run.epsilon().get<double>(), run.plan.at("delta").get<double>()};
+  for (const auto& [accountant, bound] : run.plan.at("by").items())
+    if (bound.is_number()) guarantee.by.emplace_back(accountant, bound.get<double>());
+  const auto adjacency = parse_adjacency(run.plan.at("adjacency").get<std::string>());
+  return attacker_curve(events, adjacency.value_or(Adjacency::add_remove), guarantee, rates);
+}
+
 std::string attack(const RunRecord& run) {
   if (!run.is_private()) return "";
   Rows rows;
-  std::vector<std::pair<double, double>> table;
-  for (const auto& [rate, power] : run.plan.at("attacker").items()) {
-    table.emplace_back(std::stod(rate), power.get<double>());
-    rows.push_back({fmt::format("{:g} %", 100 * table.back().first), rounded_up(100 * table.back().second) + " %"});
-  }
+  for (const auto& [rate, power] : run.plan.at("attacker").items())
+    rows.push_back({fmt::format("{:g} %", 100 * std::stod(rate)), rounded_up(100 * power.get<double>()) + " %"});
   Plot plot{"false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}}}, true};
-  const Guarantee guarantee{run.epsilon().get<double>(), run.plan.at("delta").get<double>()};
-  for (int i = 0; i <= 60; ++i) {
-    const double rate = std::pow(10.0, -4 + i / 15.0);
-    plot.lines[0].points.emplace_back(rate, found_at_most(table, guarantee, rate));
-    plot.lines[1].points.emplace_back(rate, rate);
+  std::vector<double> rates;
+  for (int i = 0; i < 60; ++i) rates.push_back(std::pow(10.0, -4 + i / 15.0));
+  const std::vector<double> found = curve_of(run, rates);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    plot.lines[0].points.emplace_back(rates[i], found[i]);
+    plot.lines[1].points.emplace_back(rates[i], rates[i]);
   }
+  for (Plot::Line& line : plot.lines) line.points.emplace_back(1, 1);
   Gallery gallery("attacker");
   gallery.add(plot);
   return html::heading("What an attacker can find out") +
          html::paragraph(
              "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
-             "that one took part, finds at most this share of the members for this share of false alarms. The "
-             "table uses all accountants; the curve is what it and (epsilon, delta) say of all other shares.") +
+             "that one took part, finds at most this share of the members for this share of false alarms, by all "
+             "accountants.") +
          html::table({"false alarms", "members found"}, rows) + gallery.markup();
 }
 
@@ -141,7 +154,8 @@ std::string metrics(const std::vector<RunRecord>& runs) {
     if (std::any_of(runs.begin(), runs.end(), spends_on_the_way))
       gallery.add({"epsilon spent", name, lines_of(runs, "epsilon", name)});
   }
-  gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
+  if (std::any_of(runs.begin(), runs.end(), spends_on_the_way))
+    gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
   return html::heading("Public metrics") + html::paragraph("On data.eval, which is treated as public.") +
          html::table(head, rows) + gallery.markup();
 }
@@ -274,12 +288,6 @@ std::string comparison(const std::vector<RunRecord>& runs) {
 }
 
 }  // namespace
-
-double found_at_most(const std::vector<std::pair<double, double>>& table, const Guarantee& guarantee, double rate) {
-  double found = attacker_power(guarantee, rate);
-  for (const auto& [known, power] : table) found = std::min(found, power * std::max(1.0, rate / known));
-  return found;
-}
 
 std::vector<std::string> distinct_runs(const std::vector<std::string>& directories) {
   std::vector<std::string> kept;

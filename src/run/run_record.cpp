@@ -100,7 +100,7 @@ RunRecord read_run(const std::string& directory, bool times) {
   run.settings = parse_settings(read_file(directory + "/config.ini"));
   if (fs::exists(directory + "/samples.png")) run.picture = read_file(directory + "/samples.png");
   run.roc = parse_roc(directory + "/roc.json");
-  for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval"})
+  for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval", "events", "by"})
     if (!run.plan.contains(key)) throw DataError(fmt::format("{}/plan.json has no {}", directory, key));
   return run;
 }

@@ -75,8 +75,7 @@ void check_overrides(const std::vector<std::string>& overrides) {
 
 void refuse_part_of_run(const std::string& output) {
   const fs::path path = output, folder = path.has_parent_path() ? path.parent_path() : ".";
-  const bool made_later = path.filename() == "report.html" || path.filename() == "audit.json";
-  if (fs::exists(folder / "ledger.jsonl") && fs::exists(path) && !made_later)
+  if (fs::exists(folder / "ledger.jsonl") && fs::exists(path) && path.filename() != "report.html")
     throw ConfigError(fmt::format("{} belongs to a run: give another name for the output", output));
 }
 

@@ -16,6 +16,7 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
 #include "dpmpi/run/config.hpp"
@@ -59,6 +60,7 @@ class Verification {
       checkpoint();
       certificate();
       metrics();
+      audit();
       model();
     } catch (const Wrong& wrong) {
       items_.push_back({VerifiedItem::State::bad, wrong.place, wrong.problem});
@@ -260,6 +262,15 @@ class Verification {
     if (file_digest(path(place_)) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     good(place_, "SHA-256 as in certificate.json");
+  }
+
+  void audit() {
+    place_ = "audit.json";
+    if (!certificate_.contains("audit")) return;
+    if (!exists(place_)) return absent(place_, "not here: certificate.json quotes it");
+    if (json::parse(certified_audit(path(place_), config_->digest())) != certificate_["audit"])
+      throw Wrong{place_, "is not the audit that certificate.json quotes"};
+    good(place_, "the bounds on epsilon in certificate.json");
   }
 
   std::string run_, place_;

@@ -1,4 +1,5 @@
 // `dpmpi audit` as users meet it.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -52,26 +53,32 @@ TEST_F(AuditCommand, SaysTheSameOnAnyNumberOfRanks) {
 TEST_F(AuditCommand, PrintsAndWritesWhatItFound) {
   const Outcome outcome = dpmpi("audit --config a.ini");
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  for (const char* word : {"| promise ", "distinguish  epsilon >= ", "canary       epsilon >= ",
-                           "one_run      epsilon >= ", "claimed      epsilon ", "audit.json"})
+  for (const char* word :
+       {"| promise ", "worst_case   epsilon >= ", "distinguish  epsilon >= ", "canary       epsilon >= ",
+        "one_run      epsilon >= ", "claimed      epsilon ", "audit.json"})
     EXPECT_NE(outcome.output.find(word), std::string::npos) << word << "\n" << outcome.output;
   const json result = read("audit.json");
   EXPECT_EQ(result["method"], "dp-sgd");
   EXPECT_NEAR(result["epsilon"].get<double>(), 8, 1e-3);
   EXPECT_EQ(result["delta"], 0.005);
   EXPECT_EQ(result["confidence"], 0.95);
-  EXPECT_EQ(result["games"].size(), 3);
+  EXPECT_EQ(result["games"].size(), 4);
+  double most = 0;
   for (const json& game : result["games"]) {
     EXPECT_TRUE(game["holds"].get<bool>());
     EXPECT_LE(game["bound"].get<double>(), 8);
+    most = std::max(most, game["bound"].get<double>());
     if (game["game"] == "one_run") {
-      EXPECT_EQ(game["canaries"], 20);
+      EXPECT_EQ(game["canaries"], 16) << "of 5 coordinates";
+      EXPECT_EQ(game["runs"], 63) << "1000 coins";
     } else {
       EXPECT_LE(game["found"], game["allowed"]);
     }
   }
   EXPECT_GT(result["games"][0]["bound"], 0.5) << "an attacker who sees all releases finds out something";
-  EXPECT_EQ(result["bound"], result["games"][0]["bound"]);
+  EXPECT_GT(result["games"][0]["bound"], result["games"][1]["bound"])
+      << "gradients vanish, the worst case does not";
+  EXPECT_EQ(result["bound"], most);
   const Outcome printed = dpmpi("audit --config a.ini --json --set audit.game=one_run");
   EXPECT_EQ(json::parse(printed.output)["games"].size(), 1);
 }
@@ -103,11 +110,34 @@ TEST_F(AuditCommand, GoesIntoTheCertificate) {
   const std::string page = read_file(path("trained/report.html"));
   EXPECT_NE(page.find("What attackers did find out"), std::string::npos);
   EXPECT_NE(page.find("<td>one_run"), std::string::npos) << page;
-  // And a finished run can be audited.
-  const Outcome again = dpmpi("audit trained --quiet");
+  // A finished run can be audited again; what its certificate quotes stays as it is.
+  const std::string quoted = read_file(path("trained/audit.json"));
+  const Outcome again = dpmpi("audit trained --quiet --set audit.game=one_run --set audit.seed=2");
   ASSERT_EQ(again.code, 0) << again.output;
-  EXPECT_EQ(read("trained/audit.json")["games"], read("bound.json")["games"]);
+  EXPECT_NE(again.output.find("trained/audit-2.json"), std::string::npos) << again.output;
+  EXPECT_EQ(read("trained/audit-2.json")["games"].size(), 1);
+  EXPECT_EQ(read_file(path("trained/audit.json")), quoted);
+  const Outcome refused = dpmpi("audit trained --quiet --output trained/audit.json");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.output.find("trained/audit.json belongs to a run"), std::string::npos) << refused.output;
   EXPECT_EQ(dpmpi("verify trained").code, 0);
+  fs::rename(path("trained/audit-2.json"), path("trained/audit.json"));
+  const Outcome exchanged = dpmpi("verify trained");
+  EXPECT_EQ(exchanged.code, 4);
+  EXPECT_NE(exchanged.output.find("is not the audit that certificate.json quotes"), std::string::npos);
+  fs::remove(path("trained/audit.json"));
+  EXPECT_NE(dpmpi("verify trained").output.find("audit.json"), std::string::npos);
+}
+
+TEST_F(AuditCommand, OfARunWithoutOneInItsCertificate) {
+  ASSERT_EQ(dpmpi("--config a.ini --quiet --set run.dir=plain").code, 0);
+  for (const char* name : {"plain/audit.json", "plain/audit-2.json", "plain/audit-3.json"}) {
+    const Outcome outcome = dpmpi("audit plain --quiet --set audit.game=one_run");
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_NE(outcome.output.find(name), std::string::npos) << outcome.output;
+    EXPECT_TRUE(fs::exists(path(name)));
+  }
+  EXPECT_EQ(dpmpi("verify plain").code, 0);
 }
 
 TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {

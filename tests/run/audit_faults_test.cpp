@@ -1,40 +1,30 @@
-// The games of an audit against mechanisms with one fault each, and against the same mechanisms without it. What is
-// claimed is the sound one's epsilon. Deltas are large, so that few runs can tell.
+// Audits of mechanisms with one fault each, and of the same mechanisms without it: the first must end with exit
+// code 4, the second with 0. Deltas are large, so that few runs can tell.
 #include <cmath>
-#include <functional>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <memory>
-#include <numeric>
-#include <random>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "dpmpi/core/random.hpp"
-#include "dpmpi/data/builder.hpp"
+#include "dpmpi/cli/audit.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/run/audit.hpp"
-#include "dpmpi/run/scratch_ledger.hpp"
 #include "method/saddle_toys.hpp"
 #include "method/trial.hpp"
 #include "support/halting_layer.hpp"
+#include "support/injected_fault.hpp"
 
 namespace dpmpi {
 namespace {
 
 using Vector = std::vector<double>;
-
-struct Claim {
-  std::vector<Event> events;
-  Adjacency adjacency = Adjacency::add_remove;
-  double delta = 0.05;
-  double epsilon() const { return epsilon_guarantee(events, adjacency, delta, "best").epsilon; }
-  double allowed(double false_alarms) const {
-    const Guarantee promise = epsilon_guarantee(events, adjacency, delta, "best");
-    return attacker_table(events, adjacency, promise, {false_alarms}).front().second;
-  }
-};
+using testing::Fault;
+using testing::Injected;
 
 Proof proof(const Turn& turn, double delta, std::uint64_t runs = 2000) {
   const Communicator alone = Communicator::alone();
@@ -43,226 +33,196 @@ Proof proof(const Turn& turn, double delta, std::uint64_t runs = 2000) {
   return prove(all.first, all.second, delta, 0.02);
 }
 
-void expect_caught(const Claim& claim, const Turn& sound, const Turn& faulty) {
-  const Proof kept = proof(sound, claim.delta), broken = proof(faulty, claim.delta);
-  EXPECT_LE(kept.epsilon, claim.epsilon()) << kept.test;
-  EXPECT_LE(kept.found, claim.allowed(kept.false_alarms)) << kept.test;
-  EXPECT_GT(broken.epsilon, claim.epsilon()) << broken.test;
-  EXPECT_GT(broken.found, claim.allowed(broken.false_alarms)) << broken.test;
-}
-
-/// Sums of the records' own vectors, of which there is one: e_1 in the second dataset, and in the first nothing or
-/// -e_1.
-class Sums {
+/// dp-sgd without optimisers, which goes on at once if a batch is empty.
+class SkipsEmptyBatches final : public Method {
  public:
-  Sums(SamplingRule rule, double multiplier, std::uint64_t steps, std::size_t dim = 4,
-       Adjacency adjacency = Adjacency::add_remove, std::uint64_t records = 4)
-      : facts_{records, dim, Storage::dense_f32},
-        layout_(BlockLayout::of(facts_, 1)),
-        query_(Query::declare({.name = "sum",
-                               .dim = dim,
-                               .sampling = rule,
-                               .bound = {1},
-                               .noise_multiplier = multiplier,
-                               .steps = steps},
-                              0, adjacency, records)),
-        objective_(testing::make_objective("mean", {dim, Storage::dense_f32, 0})),
-        suspects_(adjacency == Adjacency::add_remove ? rows({1}) : rows({-1, 1})),
-        observer_(*objective_, suspects_, std::vector<std::uint64_t>(suspects_.count, 0), layout_),
-        shards_{shard(adjacency == Adjacency::add_remove ? 0.0F : -1.0F), shard(1)} {}
-
-  const Query& query() const { return query_; }
-  Claim claim(double delta = 0.05) const { return {query_.events(0, query_.steps), query_.adjacency, delta}; }
-
-  /// As the product releases.
-  Turn sound() {
-    return [this](const Communicator& comm, bool second, std::uint64_t key) {
-      ScratchLedger ledger({query_.adjacency, facts_.records, true});
-      Curator curator(comm, shards_[second], {query_}, 128, SecretKey::from_seed(key));
-      curator.record_in(ledger.get());
-      curator.watched_by(&observer_);
-      observer_.begin({});
-      for (std::uint64_t t = 0; t < query_.steps; ++t)
-        curator.release(curator.sum(query_, curator.draw(query_, t), vectors()));
-      observer_.end({});
-      return observer_.transcript();
-    };
+  void declare(Options& options) override {
+    options.add("batch", batch_, "", Range::at_least(1))
+        .add("steps", steps_, "", Range::at_least(1))
+        .add("rate", rate_, "", Range::positive());
   }
-
-  /// A step of a mechanism of its own: whether the record takes part is given; values are to be left in `release`,
-  /// which holds the exact sum, or false to release nothing.
-  struct Step {
-    std::uint64_t t, key;
-    bool second, member;  // member: in the batch
-    std::mt19937_64& random;
-  };
-  using Release = std::function<bool(const Step&, Vector& release)>;
-  using Membership = std::function<bool(std::uint64_t t, std::uint64_t key, std::mt19937_64&)>;
-  Turn by_hand(const Membership& takes_part, const Release& release) {
-    return [this, takes_part, release](const Communicator&, bool second, std::uint64_t key) {
-      std::mt19937_64 random(key);
-      observer_.begin({});
-      for (std::uint64_t t = 0; t < query_.steps; ++t) {
-        const bool member = takes_part(t, key, random);
-        Vector sum(query_.dim, 0.0);
-        if (member) sum[0] = second ? 1 : query_.adjacency == Adjacency::add_remove ? 0 : -1;
-        if (!release({t, key, second, member, random}, sum)) continue;
-        observer_.summed(query_, t, {1}, 1, vectors());
-        observer_.released(query_, t, sum);
-      }
-      observer_.end({});
-      return observer_.transcript();
-    };
+  void validate(std::vector<std::string>&) const override {}
+  std::uint64_t steps(const PublicFacts&) const override { return static_cast<std::uint64_t>(steps_); }
+  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
+    return {{.name = "gradient",
+             .dim = facts.objective->dim(),
+             .sampling = Poisson{static_cast<double>(batch_) / static_cast<double>(facts.data.records)},
+             .bound = {1},
+             .slack = facts.objective->gradient_slack(),
+             .noise_multiplier = noise_multiplier,
+             .steps = steps(facts)}};
   }
-
-  static Kernel vectors() {
-    return [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
-      for (const std::uint32_t i : rows.index) {
-        if (std::isnan(rows.records.label[i])) continue;
-        sum.begin(1);
-        sum.add(0, std::span(rows.records.row_f32(i), rows.records.features));
-      }
-    };
+  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
+    objective_ = &objective, gradient_ = queries.at(0);
+    x_.assign(objective.dim(), 0.0F);
   }
+  void step(Curator& curator, std::uint64_t t) override {
+    int readings = 0, seen = 0;  // by the curator, not by the attacker who reads later
+    Kernel kernel;
+    kernel.begin = [&](std::size_t) { ++readings; };
+    kernel.add = [&, gradients = clipped_gradients(*objective_, x_)](const Rows& rows, const L2Bound& bound,
+                                                                     LatticeAccumulator& sum) {
+      for (const std::uint32_t i : rows.index) seen += readings == 1 && !std::isnan(rows.records.label[i]);
+      gradients(rows, bound, sum);
+    };
+    auto total = curator.sum(gradient_, curator.draw(gradient_, t), kernel);
+    if (seen == 0) return;
+    const auto noisy = curator.release(std::move(total));
+    for (std::size_t j = 0; j < x_.size(); ++j)
+      x_[j] -= static_cast<float>(rate_) * noisy[j] / static_cast<float>(batch_);
+  }
+  std::span<const float> iterate() const override { return x_; }
+  void archive(Archive& archive) override { archive.field("x", x_); }
 
  private:
-  Records rows(const std::vector<float>& first_coordinates, std::size_t slots = 0) const {
-    RecordsBuilder builder(Storage::dense_f32, facts_.features, std::max(slots, first_coordinates.size()),
-                           {.bias = 0});
-    for (const float x : first_coordinates) builder.dense_row()[0] = x, builder.finish_row(0);
-    return builder.take();
+  std::int64_t batch_ = 1, steps_ = 1;
+  double rate_ = 1;
+  Objective* objective_ = nullptr;
+  Query gradient_;
+  AlignedVector<float> x_;
+};
+const MethodRegistration skips_empty_batches{{"skips-empty-batches", "", "", []() -> std::unique_ptr<Method> {
+                                                return std::make_unique<SkipsEmptyBatches>();
+                                              }}};
+
+constexpr const char* zeroth_order = R"(
+[method]
+name = zo-hidden
+accounting = composition
+release = all
+directions = 4
+direction_seed = 1
+steps = 2
+rate = 0.01
+radius = 0.01
+clip = 1
+[privacy]
+noise_multiplier = 4
+delta = 0.1
+adjacency = replace_one
+[audit]
+game = distinguish
+)";
+
+/// Audits of configs, by the same program that users run, of a product with one fault and of the product.
+class AuditFaults : public ::testing::Test {
+ protected:
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_AuditFaults/"; }
+  static void SetUpTestSuite() {
+    std::filesystem::remove_all(folder());
+    std::filesystem::create_directories(folder());
+    write("four.csv", 4, 3);
+    write("many.csv", 100, 50);
   }
-  Shard shard(float x) const {
-    Shard s{facts_, layout_, {}};
-    s.blocks.push_back({0, 0, x == 0 ? rows({}, facts_.records) : rows({x}, facts_.records)});
-    return s;
+  static void write(const std::string& name, int records, int features) {
+    std::ofstream file(folder() + name);
+    for (int i = 0; i <= records; ++i) {
+      file << (i == 0 ? "y" : "1");
+      for (int j = 0; j < features; ++j) file << ',' << (i == 0 ? fmt::format("x{}", j) : "0");
+      file << '\n';
+    }
   }
 
-  DatasetFacts facts_;
-  BlockLayout layout_;
-  Query query_;
-  std::unique_ptr<Objective> objective_;
-  Records suspects_;
-  Observer observer_;
-  Shard shards_[2];
+  static AuditReport audited(Fault fault, const std::string& settings, const std::string& data = "four.csv") {
+    const std::string path = folder() + "config.ini";
+    std::ofstream(path) << "[data]\ntrain = " << data << "\nblocks = 1\n" << settings;
+    const Injected injected(fault);
+    const Communicator alone = Communicator::alone();
+    return audit(alone, path, {}, true);
+  }
+  static void expect_caught(Fault fault, const std::string& settings, const std::string& data = "four.csv") {
+    EXPECT_EQ(print_audit(audited(Fault::none, settings, data), false), 0);
+    EXPECT_EQ(print_audit(audited(fault, settings, data), false), 4);
+  }
 };
 
-bool always(std::uint64_t, std::uint64_t, std::mt19937_64&) { return true; }
-
-void add_normals(Vector& v, double deviation, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  for (double& x : v) x += deviation * normal(random);
-}
-
 // The difference of two releases has none of it.
-TEST(AuditFaults, NoiseReusedBetweenSteps) {
-  Sums sums(Cyclic{2}, 4, 8);
-  const double sigma = sums.query().noise_std;
-  expect_caught(sums.claim(), sums.sound(),
-                sums.by_hand([](std::uint64_t t, auto, auto&) { return t % 2 == 0; },
-                             [=](const Sums::Step& step, Vector& v) {
-                               std::mt19937_64 same(step.key + 1);
-                               add_normals(v, sigma, same);
-                               return true;
-                             }));
+TEST_F(AuditFaults, NoiseReusedBetweenSteps) {
+  expect_caught(Fault::noise_reused, R"(
+[method]
+sampling = cyclic
+batch = 2
+steps = 8
+rate = 0.01
+[privacy]
+noise_multiplier = 4
+delta = 0.2
+[audit]
+game = distinguish
+)");
 }
 
 // Public numbers are the same in every run.
-TEST(AuditFaults, NoiseFromTheSeedOfDirections) {
-  Sums sums(FullBatch{}, 4, 3);
-  const double sigma = sums.query().noise_std;
-  expect_caught(sums.claim(), sums.sound(), sums.by_hand(always, [=](const Sums::Step& step, Vector& v) {
-    Vector noise(v.size());
-    PublicStream(1, "directions", step.t).normals(0, noise);
-    for (std::size_t j = 0; j < v.size(); ++j) v[j] += sigma * noise[j];
-    return true;
-  }));
-}
+TEST_F(AuditFaults, NoiseFromTheSeedOfDirections) { expect_caught(Fault::noise_of_directions, zeroth_order); }
 
 // The difference of two coordinates has none of it.
-TEST(AuditFaults, CopiesOfOneNoise) {
-  Sums sums(FullBatch{}, 4, 2);
-  const double sigma = sums.query().noise_std;
-  expect_caught(sums.claim(), sums.sound(), sums.by_hand(always, [=](const Sums::Step& step, Vector& v) {
-    Vector one(1, 0.0);
-    add_normals(one, sigma, step.random);
-    for (double& x : v) x += one[0];
-    return true;
-  }));
-}
+TEST_F(AuditFaults, CopiesOfOneNoise) { expect_caught(Fault::noise_copied, zeroth_order); }
 
 // Replacing a record moves a sum by twice its clip.
-TEST(AuditFaults, NoiseForTheClipAndNotForTwiceTheClip) {
-  Sums sums(FullBatch{}, 1.5, 1, 4, Adjacency::replace_one);
-  const double sigma = sums.query().noise_std / 2;
-  expect_caught(sums.claim(), sums.sound(), sums.by_hand(always, [=](const Sums::Step& step, Vector& v) {
-    add_normals(v, sigma, step.random);
-    return true;
-  }));
-}
-
-// Nothing is released for a batch without records: then there is none.
-TEST(AuditFaults, EmptyBatchSkipped) {
-  Sums sums(Poisson{0.3}, 2, 4);
-  const double sigma = sums.query().noise_std;
-  const auto poisson = [](std::uint64_t, auto, std::mt19937_64& random) {
-    return std::bernoulli_distribution(0.3)(random);
-  };
-  expect_caught(sums.claim(), sums.sound(), sums.by_hand(poisson, [=](const Sums::Step& step, Vector& v) {
-    if (!step.second || !step.member) return false;
-    add_normals(v, sigma, step.random);
-    return true;
-  }));
+TEST_F(AuditFaults, NoiseForTheClipAndNotForTwiceTheClip) {
+  expect_caught(Fault::clip_for_twice_clip, R"(
+[method]
+sampling = full
+batch = 4
+steps = 1
+[privacy]
+noise_multiplier = 1.5
+delta = 0.1
+adjacency = replace_one
+[audit]
+game = distinguish
+)");
 }
 
 // A Poisson sample misses a record in all of four steps with probability 0.32; a shuffle never does.
-TEST(AuditFaults, PoissonAccountedButShuffled) {
-  Sums sums(Poisson{0.25}, 0.3, 4);
-  const double sigma = sums.query().noise_std;
-  const auto shuffled = [](std::uint64_t t, std::uint64_t key, auto&) { return t == key % 4; };
-  const Turn faulty = sums.by_hand(shuffled, [=](const Sums::Step& step, Vector& v) {
-    add_normals(v, sigma, step.random);
-    return true;
-  });
-  const Claim claim = sums.claim(0.7);
-  EXPECT_LT(claim.epsilon(), 1e-3);
-  expect_caught(claim, sums.sound(), faulty);
+TEST_F(AuditFaults, PoissonAccountedButShuffled) {
+  expect_caught(Fault::shuffled, R"(
+[method]
+batch = 1
+steps = 4
+rate = 0.01
+[privacy]
+noise_multiplier = 0.3
+delta = 0.2
+[audit]
+game = distinguish
+)");
 }
 
-// Many records in one run, each with a direction of its own.
-TEST(AuditFaults, OneRunSeesTooLittleNoise) {
-  constexpr std::size_t count = 200;
-  constexpr double delta = 1e-4;
-  const DatasetFacts facts{count, count, Storage::dense_f32};
-  RecordsBuilder builder(Storage::dense_f32, count, count, {.bias = 0});
-  for (std::size_t i = 0; i < count; ++i) builder.dense_row()[i] = 1, builder.finish_row(0);
-  const Records canaries = builder.take();
-  const auto objective = testing::make_objective("mean", {count, Storage::dense_f32, 0});
-  const Query query = Query::declare(
-      {.name = "sum", .dim = count, .sampling = FullBatch{}, .bound = {1}, .noise_multiplier = 4, .steps = 1}, 0,
-      Adjacency::add_remove, count);
-  std::vector<std::uint64_t> places(count);
-  std::iota(places.begin(), places.end(), std::uint64_t{0});
-  Observer observer(*objective, canaries, places, BlockLayout::of(facts, 1));
-  std::mt19937_64 random(3);
-  std::vector<char> in(count);
-  for (char& coin : in) coin = static_cast<char>(random() % 2);
-  const auto bound = [&](double deviation) {
-    Vector sum(in.begin(), in.end());
-    add_normals(sum, deviation, random);
-    observer.begin({});
-    observer.summed(query, 0, {1}, 1, Sums::vectors());
-    observer.released(query, 0, sum);
-    observer.end({});
-    return prove_by_guessing(observer.evidence(), in, delta, 0.02);
-  };
-  const double claimed = Claim{query.events(0, 1), Adjacency::add_remove, delta}.epsilon();
-  EXPECT_LE(bound(query.noise_std), claimed);
-  EXPECT_GT(bound(query.noise_std / 8), claimed);
+// Nothing is released for a batch without records: then there is none.
+TEST_F(AuditFaults, EmptyBatchSkipped) {
+  const std::string settings = R"(
+batch = 1
+steps = 4
+rate = 0.01
+[privacy]
+noise_multiplier = 2
+delta = 0.1
+[audit]
+game = distinguish
+)";
+  EXPECT_EQ(print_audit(audited(Fault::none, "[method]\n" + settings), false), 0);
+  EXPECT_EQ(print_audit(audited(Fault::none, "[method]\nname = skips-empty-batches\n" + settings), false), 4);
+}
+
+// Many records in one run.
+TEST_F(AuditFaults, OneRunSeesTooLittleNoise) {
+  expect_caught(Fault::noise_faint, R"(
+[method]
+sampling = full
+batch = 100
+steps = 1
+[privacy]
+noise_multiplier = 4
+delta = 1e-5
+[audit]
+game = one_run
+)",
+                "many.csv");
 }
 
 // The primal gradient is y for every record, so whoever sees its sum sees a dual that was not noised.
-TEST(AuditFaults, RawDualInThePrimalQuery) {
+TEST_F(AuditFaults, RawDualInThePrimalQuery) {
   const auto dataset = [](float last) {
     Vector z(100, 0.0);
     std::vector<float> values(z.begin(), z.end());
@@ -309,7 +269,7 @@ TEST(AuditFaults, RawDualInThePrimalQuery) {
 
 // One threshold for many tests of records: whether the method halts tells of a record. Its observer is the one that
 // sees the end of a phase; what an audit of a config sees of such a layer are sums and models only.
-TEST(AuditFaults, SharedThreshold) {
+TEST_F(AuditFaults, SharedThreshold) {
   const auto layer = [](bool fresh, testing::HaltingCase c) -> Turn {
     return [fresh, c](const Communicator&, bool second, std::uint64_t key) {
       testing::HaltingLayer halting(fresh, key);

@@ -126,28 +126,6 @@ TEST_F(Report, RocCurveOfTheFinalModel) {
   }
 }
 
-// Against the Gaussian mechanism, whose best tests are known: never below them, and tight where the table is.
-TEST(TradeOff, OfTheTableBoundsAllOtherRates) {
-  const double mu = 1, delta = 1e-5;
-  const auto tail = [](double x) { return std::erfc(x / std::sqrt(2.0)) / 2; };
-  const auto quantile = [&](double rate) {
-    double low = -10, high = 10;
-    while (high - low > 1e-13) (tail((low + high) / 2) > rate ? low : high) = (low + high) / 2;
-    return low;
-  };
-  const auto power = [&](double rate) { return tail(quantile(rate) - mu); };
-  double epsilon = 0;
-  for (; tail(epsilon / mu - mu / 2) - std::exp(epsilon) * tail(epsilon / mu + mu / 2) > delta;) epsilon += 1e-3;
-  const Guarantee guarantee{epsilon, delta};
-  const std::vector<std::pair<double, double>> table{{0.001, power(0.001)}, {0.01, power(0.01)}, {0.1, power(0.1)}};
-  for (double rate = 1e-5; rate < 1; rate *= 1.1) {
-    EXPECT_GE(found_at_most(table, guarantee, rate), power(rate)) << rate;
-    EXPECT_LE(found_at_most(table, guarantee, rate), attacker_power(guarantee, rate)) << rate;
-  }
-  for (const auto& [rate, found] : table) EXPECT_EQ(found_at_most(table, guarantee, rate), found);
-  EXPECT_LT(found_at_most(table, guarantee, 0.2), attacker_power(guarantee, 0.2) / 1.2);
-}
-
 TEST(RocCurve, StepsAreTiesAndCornersAreThinned) {
   const auto curve = [](std::vector<float> score, std::vector<float> label) { return roc_curve(score, label); };
   EXPECT_EQ(curve({3, 2, 1}, {1, 1, -1}), (RocCurve{{0, 0}, {0, 0.5}, {0, 1}, {1, 1}}));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +28,7 @@ struct AuditedRun {
   std::vector<Query> queries;  ///< as planned with it
   std::uint64_t steps = 0;
   bool mask_sums = true;
+  std::uint64_t played = std::numeric_limits<std::uint64_t>::max();  ///< a run is left after so many steps
 };
 
 /// One run on a shard, through a curator, to its last step. `start`: where the method starts, as the observer knows
@@ -45,6 +47,14 @@ struct Groups {
   Groups(const Communicator& all, std::int64_t ranks_each);
   bool idle() const { return own.size() == 0; }
 };
+
+/// Work in `count` pieces that the groups share: piece i is made by group i mod groups.count, and what the root of
+/// that group makes of it counts. All pieces in order, on the root of the world, else nothing. Collective over the
+/// world; `make` is over a group.
+std::vector<std::string> deal(const Groups& groups, std::uint64_t count,
+                              const std::function<std::string(std::uint64_t)>& make);
+std::vector<std::vector<double>> deal_numbers(const Groups& groups, std::uint64_t count,
+                                              const std::function<std::vector<double>(std::uint64_t)>& make);
 
 /// A distinguishing game: one run on the first or the second of two neighbouring datasets, with this key.
 /// Collective over a group; what the attacker keeps of it counts on the group's root.

@@ -21,8 +21,9 @@ struct Proof {
 Proof prove(std::span<const Transcript> first, std::span<const Transcript> second, double delta, double error);
 
 /// Lower bound on epsilon from one run in which record i was in its second form if second[i] says so, by fair
-/// coins; `evidence` of the attacker for that. It guesses the coins of an eighth, a quarter, half and all of the
-/// records, of which it is surest; each number has a part of the error.
+/// coins; `evidence` of the attacker for that. It guesses the coins of all records, and of the half, the quarter
+/// ... the 32nd part of them of which it is surest; each number has a part of the error. Several runs, with coins
+/// of their own, count like one run of a mechanism that is all of them.
 double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,
                          double error);
 

@@ -46,6 +46,15 @@ class Observer final : public Witness {
   /// That difference, of the second dataset over the first, for the runs to come. The attacker knows both datasets.
   void expect(std::vector<double> difference) { expected_ = std::move(difference); }
 
+  /// Every number that the last run's likelihood ratios were made of, in order: a release along a suspect's own
+  /// contribution, of which it is so many unit lengths.
+  std::span<const double> weighed() const { return weighed_; }
+  /// Their mean and deviation in runs where other records contribute, too. From then on what is weighed is how far
+  /// they are off; without it they are compared with a world without other records.
+  void expect_background(std::vector<double> mean, std::vector<double> deviation) {
+    background_ = std::move(mean), background_deviation_ = std::move(deviation);
+  }
+
   const Transcript& transcript() const { return transcript_; }
   /// For each suspect, the log-likelihood ratio of its presence over its absence, in a world where no other record
   /// contributes; where it cannot be computed, a number that grows with the evidence.
@@ -95,7 +104,7 @@ class Observer final : public Witness {
   std::vector<Running> running_;  // by site
   std::vector<std::uint32_t> slots_;
   std::optional<std::pair<std::uint32_t, std::uint64_t>> slots_of_;  // site and pass
-  Vector last_direction_, effect_, expected_;
+  Vector last_direction_, effect_, expected_, weighed_, background_, background_deviation_;
   std::size_t noted_ = 0;
   bool saw_coordinates_ = false;
   bool seen_ = false, unseen_ = false;  // whether the sum that is due, or was released, was seen

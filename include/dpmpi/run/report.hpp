@@ -2,17 +2,9 @@
 // report.html: one page on a run, or beside each other on several, for people who look before they read.
 
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "dpmpi/privacy/guarantee.hpp"
-
 namespace dpmpi {
-
-/// An attacker's true-positive rate at this false-positive rate is at most this, where it is at most power at each
-/// (rate, power) of `table`, and the guarantee holds. (The best tests' power is a concave function of the rate that
-/// starts at 0 or above: it rises, and power / rate falls. So each bound of the table bounds all other rates, too.)
-double found_at_most(const std::vector<std::pair<double, double>>& table, const Guarantee& guarantee, double rate);
 
 /// `runs` without those that name a folder again. Local.
 std::vector<std::string> distinct_runs(const std::vector<std::string>& runs);
