@@ -148,9 +148,7 @@ void ReleasedPrior::start(const SaddleOptions& options, const Query& query) {
 void ReleasedPrior::release(Curator& curator, SaddleObjective& objective, std::uint64_t round) {
   if (!query_ || round > 0) return;
   const Batch everyone = curator.draw(*query_, 0);
-  Kernel counts = positives(objective);
-  counts.one_hot = true;  // a record adds 1 or nothing
-  const auto count = curator.release_exact(curator.sum(*query_, everyone, counts));
+  const auto count = curator.release_exact(curator.sum(*query_, everyone, positives()));
   share_ = std::clamp(count[0] / static_cast<double>(query_->records), least_, 1 - least_);
   objective.set_prior(share_);
 }
