@@ -82,13 +82,7 @@ std::string SaddleOptions::remarks() const {
 }
 
 SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
-  if (sampling == "full") return FullBatch{};
-  const auto m = static_cast<std::uint64_t>(batch);
-  if (m > data.records)
-    throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", m, data.records));
-  if (m == data.records) return FullBatch{};
-  if (sampling == "wor") return WithoutReplacement{m};
-  return Poisson{static_cast<double>(m) / static_cast<double>(data.records)};
+  return sampling_rule(sampling, batch, data.records);
 }
 
 std::uint64_t SaddleOptions::rounds(const DatasetFacts& data) const {
