@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/run/plot.hpp"
 #include "gallery.hpp"
@@ -65,7 +67,10 @@ std::string attack(const RunRecord& run) {
   Rows rows;
   std::vector<std::pair<double, double>> table;
   for (const auto& [rate, power] : run.plan.at("attacker").items()) {
-    table.emplace_back(std::stod(rate), power.get<double>());
+    const double known = std::strtod(rate.c_str(), nullptr);
+    if (!(known > 0 && known <= 1))
+      throw DataError(fmt::format("{}/plan.json: {} is no rate of false alarms", run.directory, rate));
+    table.emplace_back(known, power.get<double>());
     rows.push_back({fmt::format("{:g} %", 100 * table.back().first), rounded_up(100 * table.back().second) + " %"});
   }
   Plot plot{"false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}}}, true};
@@ -123,18 +128,8 @@ bool spends_on_the_way(const RunRecord& run) {
 }
 
 std::string metrics(const std::vector<RunRecord>& runs) {
-  std::vector<std::string> names;
-  for (const RunRecord& run : runs)
-    for (const auto& name : run.metric_names("eval."))
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const std::vector<std::string> names = metric_names(runs, "eval.");
   if (names.empty()) return html::heading("Public metrics") + html::paragraph("None: data.eval is not set.");
-  Rows rows;
-  for (const auto& name : names) {
-    rows.push_back({name});
-    for (const RunRecord& run : runs) rows.back().push_back(run.last(name));
-  }
-  std::vector<std::string> head{"at the end"};
-  for (const RunRecord& run : runs) head.push_back(runs.size() > 1 ? run.name : "");
   Gallery gallery("metric");
   for (const auto& name : names) {
     gallery.add({"step", name, lines_of(runs, "step", name)});
@@ -143,7 +138,7 @@ std::string metrics(const std::vector<RunRecord>& runs) {
   }
   gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
   return html::heading("Public metrics") + html::paragraph("On data.eval, which is treated as public.") +
-         html::table(head, rows) + gallery.markup();
+         last_values(runs, names) + gallery.markup();
 }
 
 /// "seconds", then its parts; what is left of them is the method's own work, evaluations, checkpoints.
@@ -192,9 +187,8 @@ std::string times(const RunRecord& run) {
   constexpr std::size_t shown = 16;
   return out +
          html::paragraph(
-             "Seconds since the run was last started. A rank that has much under broadcast waits for the root, "
-             "a root that has much under reduce waits for the others; else is the method's own work, evaluations "
-             "and "
+             "Seconds since the run was last started. A rank that has much under broadcast waits for the root, a "
+             "root that has much under reduce waits for the others; else is the method's own work, evaluations and "
              "checkpoints.") +
          (ranks.size() > shown ? html::details(fmt::format("{} ranks", ranks.size()), table) : table);
 }
@@ -296,11 +290,16 @@ std::vector<std::string> distinct_runs(const std::vector<std::string>& directori
 std::string report_html(const std::vector<std::string>& directories, bool with_times) {
   std::vector<RunRecord> runs;
   for (const auto& directory : distinct_runs(directories)) runs.push_back(read_run(directory, with_times));
-  if (runs.size() == 1)
-    return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(runs[0].plan.value("objective", Json("?"))),
-                                  text_of(runs[0].plan.value("method", Json::object()).value("name", Json("?")))),
+  try {
+    if (runs.size() > 1) return html::page(fmt::format("{} runs", runs.size()), comparison(runs));
+    const Json& plan = runs[0].plan;
+    return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(plan.value("objective", Json("?"))),
+                                  text_of(plan.value("method", Json::object()).value("name", Json("?")))),
                       page_of(runs[0]));
-  return html::page(fmt::format("{} runs", runs.size()), comparison(runs));
+  } catch (const nlohmann::json::exception& e) {  // a value of another type than dpmpi writes
+    throw DataError(fmt::format("{}: the files of the run{} are not understood ({})", fmt::join(directories, ", "),
+                                runs.size() > 1 ? "s" : "", e.what()));
+  }
 }
 
 }  // namespace dpmpi
