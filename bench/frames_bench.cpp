@@ -177,8 +177,6 @@ class Sum final : public Objective {
   void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
   void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
-  void directional_differences(double, std::span<const float>, std::size_t, const Rows&,
-                               std::span<double>) override {}
   NumericSlack gradient_slack() const override { return {}; }
   NumericSlack difference_slack() const override { return {}; }
 

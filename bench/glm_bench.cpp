@@ -121,18 +121,17 @@ void measure(benchmark::State& state, const Records& r, std::size_t rows, OnePas
   if (in_memory) state.counters["share"] = bandwidth / std::max(limit, read_bandwidth(r));
 }
 
-enum class Pass { gradients, differences, losses, directions };
+enum class Pass { gradients, differences, losses };
 
 void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count, std::size_t features,
-          std::uint32_t step, std::size_t K = 0) {
+          std::uint32_t step) {
   const Records r = make_records(storage, count, features);
   const auto index = row_list(r, step);
   Glm objective({features, storage, 1}, logistic_loss());
   std::vector<float> w(objective.dim(), 0.01F), v(objective.dim(), 0.011F);
-  AlignedVector<float> directions(K * objective.dim(), 0.05F);
   const Lattice lattice = Lattice::choose(objective.dim(), 1.0, 0.0, count);
   LatticeAccumulator sum(objective.dim(), lattice, 1.01);
-  std::vector<double> out(objective.micro_batch_rows() * std::max<std::size_t>(K, 1));
+  std::vector<double> out(objective.micro_batch_rows());
   measure(state, r, index.size(), [&] {
     sum.clear();
     objective.prepare_pair(w, v);
@@ -147,9 +146,6 @@ void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count
           break;
         case Pass::losses:
           objective.losses(rows, std::span(out).first(rows.size()));
-          break;
-        case Pass::directions:
-          objective.directional_differences(1e-2, directions, K, rows, std::span(out).first(K * rows.size()));
           break;
       }
     }
@@ -215,14 +211,10 @@ BENCHMARK_CAPTURE(pass, dense_f32_784_gradients, Pass::gradients, floats, 60000,
 BENCHMARK_CAPTURE(pass, dense_f32_784_gradients_every_7th, Pass::gradients, floats, 60000, 784, 7)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_784_differences, Pass::differences, floats, 60000, 784, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_784_losses, Pass::losses, floats, 60000, 784, 1)->Unit(unit);
-BENCHMARK_CAPTURE(pass, dense_f32_784_K1, Pass::directions, floats, 60000, 784, 1, 1)->Unit(unit);
-BENCHMARK_CAPTURE(pass, dense_f32_784_K16, Pass::directions, floats, 60000, 784, 1, 16)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_123_gradients, Pass::gradients, floats, 32561, 123, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_u8_784_gradients, Pass::gradients, bytes, 60000, 784, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_u8_784_differences, Pass::differences, bytes, 60000, 784, 1)->Unit(unit);
-BENCHMARK_CAPTURE(pass, dense_u8_784_K16, Pass::directions, bytes, 60000, 784, 1, 16)->Unit(unit);
 BENCHMARK_CAPTURE(pass, sparse_123_gradients, Pass::gradients, sparse, 32561, 123, 1)->Unit(unit);
-BENCHMARK_CAPTURE(pass, sparse_123_K16, Pass::directions, sparse, 32561, 123, 1, 16)->Unit(unit);
 BENCHMARK_CAPTURE(clamped, f32_1000_explicit, StepMode::explicit_, logistic_loss, floats, 60000, 1000)->Unit(unit);
 BENCHMARK_CAPTURE(clamped, f32_1000_proximal, StepMode::proximal, logistic_loss, floats, 60000, 1000)->Unit(unit);
 BENCHMARK_CAPTURE(clamped, f32_100_million_explicit, StepMode::explicit_, logistic_loss, floats, 1000000, 100)

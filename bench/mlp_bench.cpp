@@ -115,7 +115,7 @@ void clipped_gradients(benchmark::State& state, Storage storage) {
 BENCHMARK_CAPTURE(clipped_gradients, f32, Storage::dense_f32)->Arg(16)->Arg(64)->Arg(128);
 BENCHMARK_CAPTURE(clipped_gradients, u8, Storage::dense_u8)->Arg(64)->Arg(128);
 
-/// The products inside clipped_gradients alone, without and with the rounding to the lattice (argument 2).
+/// The products inside clipped_gradients alone: a forward and a backward pass.
 void products(benchmark::State& state) {
   const auto rows = static_cast<std::size_t>(state.range(0));
   const MlpShape shape{.units = {features, hidden, classes}};
@@ -154,26 +154,7 @@ void weight_gradients(benchmark::State& state) {
 }
 BENCHMARK(weight_gradients)->Arg(64)->Arg(128);
 
-/// K directional differences per record.
-void directional_differences(benchmark::State& state) {
-  const auto rows = static_cast<std::size_t>(128), K = static_cast<std::size_t>(state.range(0));
-  const Records records = random_images(Storage::dense_f32);
-  const auto objective = make_mlp({.units = {features, hidden, classes}});
-  std::vector<float> w(objective->dim());
-  objective->initialise(PublicStream(1, "initialise"), w);
-  objective->prepare(w);
-  AlignedVector<float> directions(K * objective->dim());
-  for (std::size_t k = 0; k < K; ++k)
-    PublicStream(1, "directions", k).normals(0, std::span(directions).subspan(k * w.size(), w.size()));
-  std::vector<std::uint32_t> index(rows);
-  std::iota(index.begin(), index.end(), 0U);
-  std::vector<double> out(rows * K);
-  for (auto _ : state) objective->directional_differences(1e-2, directions, K, {records, index}, out);
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
-}
-BENCHMARK(directional_differences)->Arg(1)->Arg(16);
-
-/// Differences in double at two points.
+/// Differences of gradients at two points.
 void clipped_differences(benchmark::State& state) {
   const auto rows = static_cast<std::size_t>(128);
   const Records records = random_images(Storage::dense_f32);

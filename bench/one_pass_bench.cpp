@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <limits>
 
 #include "dpmpi/comm/session.hpp"
@@ -18,14 +17,6 @@ namespace {
 
 using namespace dpmpi;
 using namespace dpmpi::bench;
-
-double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-double most_of_ranks(const Communicator& comm, double mine) {
-  double most = mine;
-  for (const std::string& text : comm.gather(std::to_string(mine))) most = std::max(most, std::stod(text));
-  return most;
-}
 
 struct PassCase {
   std::uint64_t records, features, batch;

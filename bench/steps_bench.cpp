@@ -1,18 +1,17 @@
 // Whole steps beside the kernels inside them, on one rank or several:
 //
-//   mpirun -n 2 steps_bench CASE BATCH [BLOCKS]      CASE: logistic, softmax, mlp (dp-sgd); zo-block, zo-glm
-//   (zo-o2nc)
+//   mpirun -n 2 steps_bench CASE BATCH [BLOCKS]
+//
+// CASE: logistic, softmax, mlp (dp-sgd); zo-block, zo-glm (zo-o2nc).
 //
 // The data are random 60,000 x 784 records in memory. zo-block: d = 512, 512 directions in orthonormal groups of
 // 32, losses one by one; zo-glm: d = 1024, the closed form. One line of JSON: samples per second of the whole step
 // (sampling, kernels, lattice, reduce, noise, broadcast, ledger, update), the same of kernels only, their ratio,
-// the CPU time of a step on the rank that needs most,
-// and the limits measured in the same process just before: FMA peak, Eigen's product rate and read bandwidth of all
-// ranks together.
+// the processor time of a step on the rank that needs most, and the limits measured in the same process just
+// before: FMA peak, Eigen's product rate and read bandwidth of all ranks together.
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 
 #include <benchmark/benchmark.h>
 #include <Eigen/Core>
@@ -105,16 +104,6 @@ double total(const Communicator& comm, double rate) {
   return 1e-3 * static_cast<double>(value);
 }
 
-// The largest of a number that every rank has. Root only.
-double largest(const Communicator& comm, double value) {
-  double most = value;
-  for (const std::string& other : comm.gather(fmt::format("{}", value))) most = std::max(most, std::stod(other));
-  return most;
-}
-
-/// Of this process. Waiting for a message spins, and counts.
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
 int measure(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks) {
   const StepCase chosen = find_case(name);
   const std::uint64_t features = chosen.features;
@@ -131,7 +120,7 @@ int measure(const Communicator& comm, const std::string& name, std::uint64_t bat
   std::vector<double> rates;
   Curator::Timing before = subject.timing();
   const auto all = Clock::now();
-  const double cpu_before = cpu_seconds();
+  const double cpu_before = processor_seconds();
   const std::uint64_t first = subject.steps_done();
   std::int64_t more = 1;
   while (more > 0 && subject.steps_done() + chunk < Subject::most_steps) {
@@ -142,7 +131,7 @@ int measure(const Communicator& comm, const std::string& name, std::uint64_t bat
     comm.sum(std::span(&more, 1));
   }
   const double steps = static_cast<double>(subject.steps_done() - first);
-  const double cpu = largest(comm, 1e6 * (cpu_seconds() - cpu_before) / steps);
+  const double cpu = most_of_ranks(comm, 1e6 * (processor_seconds() - cpu_before) / steps);
   const Curator::Timing& after = subject.timing();
   // Kernels alone, perfectly balanced: the sum over ranks, divided by the ranks.
   const double kernels = total(comm, (after.kernels - before.kernels) / steps * 1e6) / comm.size();
@@ -167,7 +156,7 @@ int measure(const Communicator& comm, const std::string& name, std::uint64_t bat
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: mpirun -n N steps_bench logistic|softmax|mlp BATCH [BLOCKS]\n");
+    fmt::print(stderr, "usage: mpirun -n N steps_bench logistic|softmax|mlp|zo-block|zo-glm BATCH [BLOCKS]\n");
     return 2;
   }
   dpmpi::Session session(argc, argv);

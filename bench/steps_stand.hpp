@@ -1,9 +1,11 @@
 #pragma once
 // What the benchmarks of whole steps share: random records in memory, and a method on its objective, ready to step.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -26,6 +28,15 @@ namespace dpmpi::bench {
 using Clock = std::chrono::steady_clock;
 inline double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Of this process. Waiting for a message spins, and counts.
+inline double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+/// The largest of a number that every rank has. Collective; valid on the root.
+inline double most_of_ranks(const Communicator& comm, double mine) {
+  double most = mine;
+  for (const std::string& text : comm.gather(fmt::format("{}", mine))) most = std::max(most, std::stod(text));
+  return most;
 }
 
 /// A method and its objective. `options` are the objective's.

@@ -20,8 +20,8 @@ void ClipRule::declare(Options& options) {
   options
       .add("clip_rule", rule_,
            "the bound C on the norm of one record's gradient: such that about clip_records sqrt(d / rho) records "
-           "are "
-           "clipped, or half of them, both by a private choice before the first step; or the constant method.clip",
+           "are clipped, or half of them, both by a private choice before the first step; or the constant "
+           "method.clip",
            {"count", "median", "fixed"})
       .add("clip", clip_, "the constant of clip_rule = fixed, which must not come from the data",
            Range::non_negative())

@@ -9,6 +9,7 @@
 #include "dpmpi/method/heavy_tail_advice.hpp"
 #include "dpmpi/method/method.hpp"
 #include "dpmpi/method/proximal_descent.hpp"
+#include "dpmpi/method/steps.hpp"
 #include "dpmpi/objective/saddle.hpp"
 #include "heavy_tail_range.hpp"
 
@@ -115,10 +116,7 @@ class ClippedGd final : public Method {
     refuse(problems);
   }
 
-  SamplingRule rule(const DatasetFacts& data) const {
-    if (sampling_ == "full") return FullBatch{};
-    return Poisson{static_cast<double>(batch_) / static_cast<double>(data.records)};
-  }
+  SamplingRule rule(const DatasetFacts& data) const { return sampling_rule(sampling_, batch_, data.records); }
 
   ClipRule::Training training(const DatasetFacts& data, double noise_multiplier) const {
     const double share = expected_batch(rule(data), data.records) / static_cast<double>(data.records);
@@ -137,7 +135,7 @@ class ClippedGd final : public Method {
 
 const MethodRegistration clipped_gd{{"clipped-gd", "full-batch descent on clipped gradients, for heavy-tailed data",
                                      "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithm 1",
-                                     [] { return std::unique_ptr<Method>(std::make_unique<ClippedGd>()); }}};
+                                     make_method<ClippedGd>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -131,10 +131,8 @@ class DpFtrl : public Method {
   AlignedVector<float> x_, mean_, prefix_;
 };
 
-std::unique_ptr<Method> make() { return std::make_unique<DpFtrl>(); }
-
 const MethodRegistration dp_ftrl{{"dp-ftrl", "gradient descent with tree noise on prefix sums, no secret sampling",
-                                  "Kairouz et al. 2021 (arXiv:2103.00039), Algorithm 1", make}};
+                                  "Kairouz et al. 2021 (arXiv:2103.00039), Algorithm 1", make_method<DpFtrl>}};
 
 }  // namespace
 }  // namespace dpmpi

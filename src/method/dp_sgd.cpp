@@ -96,15 +96,7 @@ class DpSgd : public Method {
   double clip_ = 1;
 
  private:
-  SamplingRule rule(const DatasetFacts& data) const {
-    const auto batch = static_cast<std::uint64_t>(batch_);
-    if (batch > data.records)
-      throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", batch, data.records));
-    if (sampling_ == "full" || batch == data.records) return FullBatch{};
-    if (sampling_ == "wor") return WithoutReplacement{batch};
-    if (sampling_ == "cyclic") return Cyclic{(data.records + batch - 1) / batch};
-    return Poisson{static_cast<double>(batch) / static_cast<double>(data.records)};
-  }
+  SamplingRule rule(const DatasetFacts& data) const { return sampling_rule(sampling_, batch_, data.records); }
 
   std::int64_t batch_ = 256, steps_ = 0, seed_ = 1;
   double epochs_ = 10;
@@ -129,15 +121,10 @@ class Sgd final : public DpSgd {
   }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",
-                                 "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make<DpSgd>}};
+                                 "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make_method<DpSgd>}};
 const MethodRegistration sgd{
-    {"sgd", "dp-sgd without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make<Sgd>}};
+    {"sgd", "dp-sgd without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make_method<Sgd>}};
 
 }  // namespace
 }  // namespace dpmpi

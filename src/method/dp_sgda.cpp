@@ -174,17 +174,13 @@ class Dptd final : public DpSgda {
   std::vector<double> average_;
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration dp_sgda{{"dp-sgda", "min-max: descent ascent on clipped, noised gradients of both sides",
-                                  "Yang et al. 2022 (arXiv:2201.09046), one joint query a step", make<DpSgda>}};
+                                  "Yang et al. 2022 (arXiv:2201.09046), one joint query a step",
+                                  make_method<DpSgda>}};
 const MethodRegistration sgda{
-    {"sgda", "dp-sgda without noise: NOT PRIVATE, a baseline", "Lin et al. 2020", make<Sgda>}};
+    {"sgda", "dp-sgda without noise: NOT PRIVATE, a baseline", "Lin et al. 2020", make_method<Sgda>}};
 const MethodRegistration dptd{{"dptd", "min-max: dp-sgda with momentum on both sides",
-                               "Zhao et al. 2023, accounted like dp-sgda", make<Dptd>}};
+                               "Zhao et al. 2023, accounted like dp-sgda", make_method<Dptd>}};
 
 }  // namespace
 }  // namespace dpmpi

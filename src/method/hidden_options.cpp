@@ -1,11 +1,10 @@
 #include "dpmpi/method/hidden_options.hpp"
 
-#include <cmath>
-#include <cstdlib>
-
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/steps.hpp"
+#include "dpmpi/method/zo_options.hpp"
 
 namespace dpmpi {
 
@@ -73,25 +72,35 @@ void HiddenOptions::declare(Options& options) {
 }
 
 void HiddenOptions::validate(std::vector<std::string>& problems) const {
-  if (share != automatic && share < 0) problems.emplace_back("method.share is -1 or in [0, 1]");
+  if (share != automatic && share < 0)
+    problems.push_back(fmt::format("method.share = {}: it must be -1 or in [0, 1]", share));
   // Squares of lengths stay far from overflow and underflow, and the ball is resolved by float32.
-  if (ball > 0 && (ball < 1e-30 || ball > 1e30)) problems.emplace_back("method.ball is 0 or in [1e-30, 1e30]");
-  if (rate > 1e30) problems.emplace_back("method.rate is at most 1e30");
+  if (ball > 0 && (ball < 1e-30 || ball > 1e30))
+    problems.push_back(fmt::format("method.ball = {}: it must be 0 or in [1e-30, 1e30]", ball));
+  if (rate > 1e30) problems.push_back(fmt::format("method.rate = {}: it must be at most 1e30", rate));
   if ((release == "ledger") != (release_every > 0))
-    problems.emplace_back("method.release = ledger and method.release_every belong together");
-  if (window > steps) problems.emplace_back("method.window is longer than the run (method.steps)");
-  if (share != automatic && share < 1 && law != "stiefel" && directions > 1)
-    problems.emplace_back("noise across the directions (method.share < 1) needs law = stiefel or one direction");
-  if (share != automatic && share < 1 && law == "gauss")
-    problems.emplace_back("noise across the directions (method.share < 1) needs directions of a fixed length");
+    problems.push_back(
+        fmt::format("method.release = {} with method.release_every = {}: ledger, and no other, needs "
+                    "a number of steps between releases",
+                    release, release_every));
+  if (window > steps)
+    problems.push_back(
+        fmt::format("method.window = {}: it must be at most method.steps = {}, the whole run", window, steps));
+  const bool across = share != automatic && share < 1;
+  if (across && law != "stiefel" && directions > 1)
+    problems.push_back(
+        fmt::format("method.share = {} is noise across the directions, which method.law = {} has for one direction "
+                    "only: it must be stiefel, or method.directions 1",
+                    share, law));
+  if (across && law == "gauss")
+    problems.push_back(fmt::format(
+        "method.share = {} is noise across the directions, which must have a fixed length: method.law = gauss has "
+        "none",
+        share));
   if (clip > 0 && clip_failure > 0 && !hidden())
-    problems.emplace_back("method.clip_failure belongs to accounting = hidden");
-  for (const auto& text : start) {
-    char* end = nullptr;
-    const double value = std::strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(value))
-      problems.push_back(fmt::format("method.start: {} is not a number", text));
-  }
+    problems.push_back(
+        fmt::format("method.clip_failure = {} belongs to method.accounting = hidden: it must be 0", clip_failure));
+  validate_start(start, problems);
 }
 
 DirectionLaw HiddenOptions::direction_law() const {
@@ -102,14 +111,11 @@ DirectionLaw HiddenOptions::direction_law() const {
 }
 
 SamplingRule HiddenOptions::rule(std::uint64_t records) const {
+  const bool partition = sampling == "shuffle_once" || sampling == "reshuffle";
   const auto b = static_cast<std::uint64_t>(batch);
-  if (sampling == "full") return FullBatch{};
-  if (b > records)
-    throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", b, records));
-  if (b == records) return FullBatch{};
-  if (sampling == "wor") return WithoutReplacement{b};
-  if (sampling == "cyclic") return Cyclic{(records + b - 1) / b};
-  if (sampling == "poisson") return Poisson{static_cast<double>(b) / static_cast<double>(records)};
+  // One part, which is the full batch, or a batch that is refused.
+  if (partition && b >= records) return sampling_rule("wor", batch, records);
+  if (!partition) return sampling_rule(sampling, batch, records);
   return Shuffled{.seed = static_cast<std::uint64_t>(seed),
                   .first = b,
                   .batch = b,

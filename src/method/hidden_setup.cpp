@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/method/zo_options.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
@@ -143,8 +144,7 @@ void contraction(HiddenSetup& s, double most, double least) {
 }
 
 bool regularises_all(const Objective& objective) {
-  return std::ranges::none_of(
-      objective.groups(), [](const ParameterGroup& g) { return g.name == "bias" || g.name.ends_with(".bias"); });
+  return std::ranges::all_of(objective.groups(), &ParameterGroup::regularised);
 }
 
 // What rounding of a step's state may add to the distance of two coupled runs, over s: terms that do not depend on
@@ -254,6 +254,7 @@ HiddenSetup set_up(const HiddenOptions& options, const PublicFacts& facts) {
             : cyclic ? (s.records + cyclic->parts - 1) / cyclic->parts  // the largest part
                      : static_cast<std::uint64_t>(options.batch);
   s.d = real(facts.objective->dim()), s.K = real(options.K());
+  check_start(options.start, *facts.objective);
   if (options.law == "stiefel" && s.K > s.d)
     throw ConfigError(
         fmt::format("method.directions = {} orthonormal directions do not fit {} parameters", s.K, s.d));

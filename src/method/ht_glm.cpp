@@ -237,10 +237,9 @@ class HtGlm final : public Method {
   std::vector<double> state_;  ///< within a phase: its point and the sum of its points, which stay there
 };
 
-const MethodRegistration ht_glm{{"ht-glm",
-                                 "one pass of clamped steps in phases, for linear models on heavy-tailed data",
-                                 "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 5 and 8, corrected",
-                                 [] { return std::unique_ptr<Method>(std::make_unique<HtGlm>()); }}};
+const MethodRegistration ht_glm{
+    {"ht-glm", "one pass of clamped steps in phases, for linear models on heavy-tailed data",
+     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 5 and 8, corrected", make_method<HtGlm>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -242,7 +242,7 @@ class HtKnownLipschitz final : public Method {
 const MethodRegistration ht_known_lipschitz{
     {"ht-known-lipschitz", "phases of certified risk minimisation with noise on their results, for linear models",
      "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithm 4 and Theorem 2, corrected",
-     [] { return std::unique_ptr<Method>(std::make_unique<HtKnownLipschitz>()); }}};
+     make_method<HtKnownLipschitz>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -241,10 +241,9 @@ class HtLocalize final : public Method {
   AlignedVector<float> x_;
 };
 
-const MethodRegistration ht_localize{{"ht-localize",
-                                      "phases of clipped descent on fresh records, for heavy-tailed data",
-                                      "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 1 to 3, corrected",
-                                      [] { return std::unique_ptr<Method>(std::make_unique<HtLocalize>()); }}};
+const MethodRegistration ht_localize{
+    {"ht-localize", "phases of clipped descent on fresh records, for heavy-tailed data",
+     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 1 to 3, corrected", make_method<HtLocalize>}};
 
 }  // namespace
 }  // namespace dpmpi

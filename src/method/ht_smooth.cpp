@@ -208,8 +208,7 @@ class HtSmooth final : public Method {
 
 const MethodRegistration ht_smooth{
     {"ht-smooth", "one pass of clipped and guarded steps in phases, for smooth losses on heavy tails",
-     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 6 and 7, corrected",
-     [] { return std::unique_ptr<Method>(std::make_unique<HtSmooth>()); }}};
+     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 6 and 7, corrected", make_method<HtSmooth>}};
 
 }  // namespace
 }  // namespace dpmpi

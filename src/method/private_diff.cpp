@@ -165,17 +165,12 @@ class Noiseless final : public PrivateDiff {
   double clip_scale(std::span<const float>, std::span<const float>) const override { return 1; }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const char* const source = "Zhang et al. 2025, PrivateDiff Minimax, corrected";
 const MethodRegistration private_diff{{"private-diff",
                                        "min-max: noisy gradients at restarts, noisy gradient differences between",
-                                       source, make<PrivateDiff>}};
-const MethodRegistration noiseless{
-    {"private-diff-noiseless", "private-diff without noise: NOT PRIVATE, a baseline", source, make<Noiseless>}};
+                                       source, make_method<PrivateDiff>}};
+const MethodRegistration noiseless{{"private-diff-noiseless", "private-diff without noise: NOT PRIVATE, a baseline",
+                                    source, make_method<Noiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -47,8 +47,7 @@ class PrivateDiffLiteral final : public Method {
     if (!f.primal_is_private())
       throw ConfigError(
           "private-diff-literal shows a leak of the primal query, and this objective's primal touches no record: "
-          "use "
-          "private-diff");
+          "use private-diff");
     options_.require_dual_rate(f);
     const std::uint64_t R = steps(facts), n = facts.data.records;
     const SamplingRule everyone = Shuffled{.seed = whole(options_.seed), .first = n, .batch = n};
@@ -179,11 +178,10 @@ class PrivateDiffLiteral final : public Method {
   AlignedVector<float> before_;  ///< (x_{r-1}, y~_r)
 };
 
-std::unique_ptr<Method> make() { return std::make_unique<PrivateDiffLiteral>(); }
-
 const MethodRegistration literal{
     {"private-diff-literal", "private-diff as printed, with simulated noise: NOT PRIVATE, to show the difference",
-     "Zhang et al. 2025, Algorithm 3 as printed: its privacy proof does not hold", make}};
+     "Zhang et al. 2025, Algorithm 3 as printed: its privacy proof does not hold",
+     make_method<PrivateDiffLiteral>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -93,16 +93,11 @@ class RandomSearchNoiseless final : public RandomSearch {
   bool is_private() const override { return false; }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration random_search{{"random-search", "noisy mean losses at random points: a black-box baseline",
-                                        "Gaussian mechanism on all means at once", make<RandomSearch>}};
+                                        "Gaussian mechanism on all means at once", make_method<RandomSearch>}};
 const MethodRegistration random_search_noiseless{{"random-search-noiseless",
                                                   "random-search without noise: NOT PRIVATE, a baseline",
-                                                  "uniform random search", make<RandomSearchNoiseless>}};
+                                                  "uniform random search", make_method<RandomSearchNoiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -84,7 +84,7 @@ class RandomStopping final : public Method {
 const MethodRegistration random_stopping{
     {"random-stopping", "the best of a secret number of random points",
      "Papernot and Steinke 2022 (arXiv:2110.03620), Theorems 2 and 6, with K = 0 counted",
-     [] { return std::unique_ptr<Method>(std::make_unique<RandomStopping>()); }}};
+     make_method<RandomStopping>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/method.hpp"
 
 namespace dpmpi {
@@ -19,6 +20,7 @@ MethodRegistration::MethodRegistration(MethodEntry entry) {
   auto& list = entries();
   const auto at = std::lower_bound(list.begin(), list.end(), entry,
                                    [](const auto& a, const auto& b) { return a.name < b.name; });
+  verify(at == list.end() || at->name != entry.name, "two methods of the same name");
   list.insert(at, std::move(entry));
 }
 

@@ -82,13 +82,7 @@ std::string SaddleOptions::remarks() const {
 }
 
 SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
-  if (sampling == "full") return FullBatch{};
-  const auto m = static_cast<std::uint64_t>(batch);
-  if (m > data.records)
-    throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", m, data.records));
-  if (m == data.records) return FullBatch{};
-  if (sampling == "wor") return WithoutReplacement{m};
-  return Poisson{static_cast<double>(m) / static_cast<double>(data.records)};
+  return sampling_rule(sampling, batch, data.records);
 }
 
 std::uint64_t SaddleOptions::rounds(const DatasetFacts& data) const {
@@ -148,9 +142,7 @@ void ReleasedPrior::start(const SaddleOptions& options, const Query& query) {
 void ReleasedPrior::release(Curator& curator, SaddleObjective& objective, std::uint64_t round) {
   if (!query_ || round > 0) return;
   const Batch everyone = curator.draw(*query_, 0);
-  Kernel counts = positives(objective);
-  counts.one_hot = true;  // a record adds 1 or nothing
-  const auto count = curator.release_exact(curator.sum(*query_, everyone, counts));
+  const auto count = curator.release_exact(curator.sum(*query_, everyone, positives()));
   share_ = std::clamp(count[0] / static_cast<double>(query_->records), least_, 1 - least_);
   objective.set_prior(share_);
 }

@@ -18,4 +18,16 @@ std::uint64_t steps_of_epochs(double epochs, std::uint64_t records, double batch
   return static_cast<std::uint64_t>(steps);
 }
 
+SamplingRule sampling_rule(std::string_view sampling, std::int64_t batch, std::uint64_t records) {
+  if (sampling == "full") return FullBatch{};
+  const auto b = static_cast<std::uint64_t>(batch);
+  if (b > records)
+    throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", b, records));
+  if (b == records) return FullBatch{};
+  if (sampling == "wor") return WithoutReplacement{b};
+  if (sampling == "cyclic") return Cyclic{(records + b - 1) / b};
+  verify(sampling == "poisson", "a rule that options allow");
+  return Poisson{static_cast<double>(b) / static_cast<double>(records)};
+}
+
 }  // namespace dpmpi

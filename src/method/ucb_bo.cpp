@@ -125,15 +125,10 @@ class UcbBoNoiseless final : public UcbBo {
   bool is_private() const override { return false; }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration ucb_bo{{"ucb-bo", "Bayesian optimisation on noisy mean losses, in few dimensions",
-                                 "Srinivas et al. 2010 (GP-UCB), Gaussian mechanism", make<UcbBo>}};
+                                 "Srinivas et al. 2010 (GP-UCB), Gaussian mechanism", make_method<UcbBo>}};
 const MethodRegistration ucb_bo_noiseless{{"ucb-bo-noiseless", "ucb-bo without noise: NOT PRIVATE, a baseline",
-                                           "Srinivas et al. 2010 (GP-UCB)", make<UcbBoNoiseless>}};
+                                           "Srinivas et al. 2010 (GP-UCB)", make_method<UcbBoNoiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

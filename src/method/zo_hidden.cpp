@@ -72,8 +72,6 @@ class ZoHidden : public Method {
     w_.resize(objective.dim());
     objective.initialise(PublicStream(static_cast<std::uint64_t>(options_.seed), "start point"), w_.floats());
     std::vector<double>& w = w_.doubles();
-    if (options_.start.size() > w.size())
-      throw ConfigError("method.start has more numbers than there are parameters");
     for (std::size_t j = 0; j < options_.start.size(); ++j) w[j] = std::strtod(options_.start[j].c_str(), nullptr);
     project(setup_.R);
     velocity_.assign(options_.momentum > 0 ? w.size() : 0, 0.0);
@@ -132,9 +130,8 @@ class ZoHidden : public Method {
   void shrink() {
     if (setup_.omega == 0) return;
     for (const auto& group : objective_->groups()) {
-      if (group.name == "bias" || group.name.ends_with(".bias")) continue;
-      for (double& x : std::span(w_.doubles()).subspan(group.offset, group.rows * group.cols))
-        x *= 1 - setup_.omega;
+      if (!group.regularised()) continue;
+      for (double& x : std::span(w_.doubles()).subspan(group.offset, group.size())) x *= 1 - setup_.omega;
     }
   }
 
@@ -230,16 +227,12 @@ class Mezo final : public ZoHidden {
   bool is_private() const override { return false; }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration zo_hidden{
     {"zo-hidden", "descent on K clipped differences a step; iterates may stay hidden",
-     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/privacy.md, Hidden iterates", make<ZoHidden>}};
+     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/privacy.md, Hidden iterates",
+     make_method<ZoHidden>}};
 const MethodRegistration mezo{{"mezo", "zeroth-order SGD along one normal direction: NOT PRIVATE, a baseline",
-                               "Malladi et al. 2023 (arXiv:2305.17333), Algorithm 1", make<Mezo>}};
+                               "Malladi et al. 2023 (arXiv:2305.17333), Algorithm 1", make_method<Mezo>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -133,15 +133,11 @@ class KornowskiShamir final : public ZoNaive {
   bool is_private() const override { return false; }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration zo_naive{{"zo-naive", "one random direction a record, fresh noise a step: a baseline",
-                                   "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithm 6, corrected", make<ZoNaive>}};
+                                   "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithm 6, corrected",
+                                   make_method<ZoNaive>}};
 const MethodRegistration zo_ks{{"zo-ks", "zo-naive without noise: NOT PRIVATE, a baseline",
-                                "Kornowski and Shamir 2023 (arXiv:2307.04504)", make<KornowskiShamir>}};
+                                "Kornowski and Shamir 2023 (arXiv:2307.04504)", make_method<KornowskiShamir>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -129,15 +129,11 @@ class Noiseless final : public ZoO2nc {
   bool is_private() const override { return false; }
 };
 
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration zo_o2nc{{"zo-o2nc", "nonsmooth nonconvex optimisation from losses alone, with tree noise",
-                                  "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithms 1-5, corrected", make<ZoO2nc>}};
+                                  "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithms 1-5, corrected",
+                                  make_method<ZoO2nc>}};
 const MethodRegistration noiseless{{"zo-o2nc-noiseless", "zo-o2nc without noise: NOT PRIVATE, a baseline",
-                                    "Zhang, Tran and Cutkosky 2024 (ICLR), sigma = 0", make<Noiseless>}};
+                                    "Zhang, Tran and Cutkosky 2024 (ICLR), sigma = 0", make_method<Noiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -12,15 +12,21 @@
 #include "dpmpi/objective/saddle.hpp"
 
 namespace dpmpi {
-namespace {
 
-bool is_number(const std::string& text, double& value) {
-  char* end = nullptr;
-  value = std::strtod(text.c_str(), &end);
-  return !text.empty() && *end == '\0' && std::abs(value) <= std::numeric_limits<float>::max();
+void validate_start(const std::vector<std::string>& start, std::vector<std::string>& problems) {
+  for (const auto& text : start) {
+    char* end = nullptr;
+    const double value = std::strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !(std::abs(value) <= std::numeric_limits<float>::max()))
+      problems.push_back(fmt::format("method.start: '{}' is not a number that float32 holds", text));
+  }
 }
 
-}  // namespace
+void check_start(const std::vector<std::string>& start, const Objective& objective) {
+  if (start.size() > objective.dim())
+    throw ConfigError(
+        fmt::format("method.start has {} numbers, the objective {} parameters", start.size(), objective.dim()));
+}
 
 void ZoOptions::declare(Options& options) {
   options.add("inner", inner, "steps T of an epoch", Range::closed(1, 0x1p31))
@@ -46,10 +52,7 @@ void ZoOptions::declare(Options& options) {
 }
 
 void ZoOptions::validate(std::vector<std::string>& problems) const {
-  double value = 0;
-  for (const auto& text : start)
-    if (!is_number(text, value))
-      problems.push_back(fmt::format("method.start: '{}' is not a number that float32 holds", text));
+  validate_start(start, problems);
   if (step == "adaptive" && rate > 0) problems.emplace_back("method.rate belongs to step = fixed");
 }
 
@@ -57,9 +60,7 @@ void ZoOptions::check(const Objective& objective, std::uint64_t T, std::uint64_t
   if (dynamic_cast<const SaddleObjective*>(&objective))
     throw ConfigError(
         "this objective is a min-max problem, which this method does not solve; use dp-sgda or private-diff");
-  if (start.size() > objective.dim())
-    throw ConfigError(
-        fmt::format("method.start has {} numbers, the objective {} parameters", start.size(), objective.dim()));
+  check_start(start, objective);
   const auto real = [](auto n) { return static_cast<double>(n); };
   if (const double steps = real(T) * real(K) * real(passes); steps >= 0x1p32)
     throw ConfigError(
@@ -93,8 +94,8 @@ OnlineToNonconvex::Settings ZoOptions::loop(std::uint64_t T, std::uint64_t K, do
 void add_regularizer(const Objective& objective, std::span<const double> x, std::span<double> g) {
   if (objective.l2 == 0) return;
   for (const auto& group : objective.groups()) {
-    if (group.name == "bias" || group.name.ends_with(".bias")) continue;
-    for (std::size_t j = group.offset; j < group.offset + group.rows * group.cols; ++j) g[j] += objective.l2 * x[j];
+    if (!group.regularised()) continue;
+    for (std::size_t j = group.offset; j < group.offset + group.size(); ++j) g[j] += objective.l2 * x[j];
   }
 }
 

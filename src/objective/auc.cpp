@@ -31,7 +31,6 @@ class Auc final : public NetworkSaddle {
 
   bool has_prior() const override { return true; }
   void set_prior(double p) override;
-  void add_positives(const Rows& rows, LatticeAccumulator& sum) override;
 
  private:
   const AucSurrogate& surrogate() const { return loss_.surrogate(); }
@@ -84,16 +83,6 @@ void Auc::set_prior(double p) {
   loss_.set_prior(p);
 }
 
-void Auc::add_positives(const Rows& rows, LatticeAccumulator& sum) {
-  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()), [&](const Rows& part, std::size_t) {
-    sum.begin(part.size());
-    for (std::size_t r = 0; r < part.size(); ++r) {
-      const double positive = label(part, r) > 0 ? 1 : 0;
-      sum.add(0, std::span(&positive, 1));
-    }
-  });
-}
-
 // The dual is a float, and its square is summed.
 const Range dual_range = Range::closed(-1e9, 1e9);
 
@@ -113,18 +102,15 @@ class AucBuilder final : public ObjectiveEntry::Builder {
                 Range::non_negative());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    AucSettings settings{.scorer = {.units = {facts.features},
-                                    .input_bias = facts.bias,
-                                    .activation = activation_named(activation_)},
-                         .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
-                         .prior = prior_,
-                         .feature_bound = feature_bound_,
-                         .alpha_min = alpha_min_,
-                         .alpha_max = alpha_max_};
-    if (scorer_ == "mlp")
-      for (const std::int64_t units : hidden_) settings.scorer.units.push_back(static_cast<std::size_t>(units));
-    settings.scorer.units.push_back(1);
-    return make_auc(std::move(settings));
+    const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
+    return make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
+                                .input_bias = facts.bias,
+                                .activation = activation_named(activation_)},
+                     .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
+                     .prior = prior_,
+                     .feature_bound = feature_bound_,
+                     .alpha_min = alpha_min_,
+                     .alpha_max = alpha_max_});
   }
   LabelKind label_kind() const override { return LabelKind::sign; }
 
@@ -135,8 +121,7 @@ class AucBuilder final : public ObjectiveEntry::Builder {
 };
 
 const ObjectiveRegistration auc{
-    {"auc", "square surrogate of the area under the ROC curve, min-max form",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<AucBuilder>(); }}};
+    {"auc", "square surrogate of the area under the ROC curve, min-max form", make_builder<AucBuilder>}};
 
 }  // namespace
 

@@ -18,7 +18,6 @@ Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
       kernel_(make_glm_kernel(facts.storage, facts.features)),
       at_{Points(storage_, features_), {}},
       pair_{Points(storage_, features_), {}},
-      probes_{Points(storage_, features_), {}},
       probe_(dim()) {
   if (features_ == 0) throw DataError("records without features");
 }
@@ -188,35 +187,6 @@ void Glm::add_scaled(const Records& records, const Tile& tile, const double* mar
     sum.begin(1);
     kernel_->accumulate(one, sum.hot());
   }
-}
-
-void Glm::directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                                  std::span<double> out) {
-  verify(directions.size() == K * dim() && out.size() == K * rows.size(), "directions: K x dim, results: rows x K");
-  probes_.resize(K);
-  for (std::size_t k = 0; k < K; ++k) set(probes_, k, directions.subspan(k * dim(), dim()));
-  along_.resize(std::max(along_.size(), K * tile_rows));
-  TileOf margin, moved, up, down;
-  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
-    margins(at_, margin);
-    margins(probes_, along_.data());
-    bool finite[tile_rows];
-    std::fill_n(finite, tile_rows, true);
-    for (std::size_t k = 0; k < K; ++k) {
-      const double* along = along_.data() + k * tile_rows;
-      for (std::size_t r = 0; r < tile_rows; ++r) moved[r] = margin[r] + xi * along[r];
-      loss_->values(moved, label, up);
-      for (std::size_t r = 0; r < tile_rows; ++r) moved[r] = margin[r] - xi * along[r];
-      loss_->values(moved, label, down);
-      for (std::size_t r = 0; r < tile.count; ++r) {
-        const double difference = (up[r] - down[r]) / (2 * xi);
-        out[(first + r) * K + k] = difference;
-        finite[r] = finite[r] && std::isfinite(difference);
-      }
-    }
-    for (std::size_t r = 0; r < tile.count; ++r)
-      if (!finite[r]) std::fill_n(out.begin() + static_cast<std::ptrdiff_t>((first + r) * K), K, 0.0);
-  });
 }
 
 // f(x + radius u) = phi(<x, z> + radius <u, z>): one product with the record serves both points.

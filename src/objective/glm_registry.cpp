@@ -48,14 +48,9 @@ struct PinballGlm final : Builder {
   LabelKind label_kind() const override { return LabelKind::real; }
 };
 
-template <class T>
-std::unique_ptr<Builder> builder() {
-  return std::make_unique<T>();
-}
-
 template <std::unique_ptr<ScalarLoss> (*loss)(), LabelKind kind>
 ObjectiveEntry plain(const char* name, const char* summary) {
-  return {name, summary, builder<PlainGlm<loss, kind>>};
+  return {name, summary, make_builder<PlainGlm<loss, kind>>};
 }
 
 constexpr LabelKind real = LabelKind::real, binary = LabelKind::sign;
@@ -64,13 +59,14 @@ const ObjectiveRegistration squared{plain<squared_loss, real>("squared", "(m - y
 const ObjectiveRegistration absolute{plain<absolute_loss, real>("absolute", "|m - y|, m = <w, x>")};
 const ObjectiveRegistration phase{
     plain<phase_retrieval_loss, real>("phase_retrieval", "||m| - y|, m = <w, x> (amplitude; not convex)")};
-const ObjectiveRegistration huber{{"huber", "squared up to |m - y| = delta, linear beyond", builder<HuberGlm>}};
+const ObjectiveRegistration huber{
+    {"huber", "squared up to |m - y| = delta, linear beyond", make_builder<HuberGlm>}};
 const ObjectiveRegistration pinball{
-    {"pinball", "(1 - q) (m - y) for m >= y, q (y - m) below: quantile regression", builder<PinballGlm>}};
+    {"pinball", "(1 - q) (m - y) for m >= y, q (y - m) below: quantile regression", make_builder<PinballGlm>}};
 const ObjectiveRegistration poisson{
     plain<poisson_loss, LabelKind::count>("poisson", "exp(m) - y m: Poisson regression of counts y")};
 const ObjectiveRegistration capped{
-    {"capped_l1", "min(|m - y|, cap), m = <w, x> (not convex)", builder<CappedL1Glm>}};
+    {"capped_l1", "min(|m - y|, cap), m = <w, x> (not convex)", make_builder<CappedL1Glm>}};
 const ObjectiveRegistration logistic{plain<logistic_loss, binary>("logistic", "log(1 + exp(-y m)), m = <w, x>")};
 const ObjectiveRegistration hinge{plain<hinge_loss, binary>("hinge", "max(0, 1 - y m), m = <w, x>")};
 const ObjectiveRegistration smoothed_hinge{

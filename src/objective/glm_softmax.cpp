@@ -21,37 +21,33 @@ struct SparseSoftmax::Row {
         norm(r.norm[i]) {}
 };
 
-/// `count` weight matrices side by side, transposed, so that a feature meets all its weights in one run of memory.
+/// A weight matrix, transposed, so that a feature meets all its weights in one run of memory.
 class SparseSoftmax::Layer {
  public:
   Layer(std::size_t features, std::size_t classes) : features_(features), classes_(classes) {}
 
-  void resize(std::size_t count) {
-    width_ = count * classes_;
-    weight_.resize(std::max(weight_.size(), features_ * width_));
-    bias_.resize(std::max(bias_.size(), width_));
-  }
-  std::size_t width() const { return width_; }
-
-  void set(std::size_t place, std::span<const float> w, bool biased) {
+  /// Makes room at the first call only: most runs need one matrix of three.
+  void set(std::span<const float> w, bool biased) {
+    weight_.resize(features_ * classes_);
+    bias_.resize(classes_);
     for (std::size_t c = 0; c < classes_; ++c) {
-      for (std::size_t j = 0; j < features_; ++j) weight_[j * width_ + place * classes_ + c] = w[c * features_ + j];
-      bias_[place * classes_ + c] = biased ? w[classes_ * features_ + c] : 0.0F;
+      for (std::size_t j = 0; j < features_; ++j) weight_[j * classes_ + c] = w[c * features_ + j];
+      bias_[c] = biased ? w[classes_ * features_ + c] : 0.0F;
     }
   }
 
-  /// out: width() logits.
-  void apply(const Row& row, double* out) const {
-    for (std::size_t q = 0; q < width_; ++q) out[q] = static_cast<double>(row.bias) * bias_[q];
+  /// The logits of all classes.
+  void apply(const Row& row, std::span<double> out) const {
+    for (std::size_t c = 0; c < classes_; ++c) out[c] = static_cast<double>(row.bias) * bias_[c];
     for (std::size_t e = 0; e < row.column.size(); ++e) {
-      const float* weight = weight_.data() + row.column[e] * width_;
+      const float* weight = weight_.data() + row.column[e] * classes_;
       const double value = row.value[e];
-      for (std::size_t q = 0; q < width_; ++q) out[q] += value * weight[q];
+      for (std::size_t c = 0; c < classes_; ++c) out[c] += value * weight[c];
     }
   }
 
  private:
-  std::size_t features_, classes_, width_ = 0;
+  std::size_t features_, classes_;
   std::vector<float> weight_, bias_;
 };
 
@@ -83,13 +79,13 @@ SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes)
       classes_(classes),
       bias_(facts.bias),
       logits_(classes),
+      along_(classes),
+      moved_(classes),
       delta_(classes),
       delta_v_(classes) {
   verify(facts.storage == Storage::sparse_f32, "this softmax is for sparse records");
   if (features_ == 0 || classes_ < 2) throw DataError("softmax needs features and at least two classes");
-  for (auto* layer : {&at_, &at_v_, &step_, &probes_}) *layer = std::make_unique<Layer>(features_, classes_);
-  moved_.resize(classes_);
-  along_.resize(classes_);
+  for (auto* layer : {&at_, &at_v_, &step_}) *layer = std::make_unique<Layer>(features_, classes_);
 }
 
 SparseSoftmax::~SparseSoftmax() = default;
@@ -106,18 +102,16 @@ void SparseSoftmax::initialise(const PublicStream&, std::span<float> w) const {
 
 void SparseSoftmax::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point of another dimension");
-  at_->resize(1);  // room is made when points first come
-  at_->set(0, w, bias_ != 0);
+  at_->set(w, bias_ != 0);
 }
 
 void SparseSoftmax::prepare_pair(std::span<const float> w, std::span<const float> v) {
   prepare(w);
   verify(v.size() == dim(), "a point of another dimension");
-  for (auto* layer : {&at_v_, &step_}) (*layer)->resize(1);
   difference_.resize(dim());
-  at_v_->set(0, v, bias_ != 0);
+  at_v_->set(v, bias_ != 0);
   std::transform(w.begin(), w.end(), v.begin(), difference_.begin(), std::minus<>());
-  step_->set(0, difference_, bias_ != 0);
+  step_->set(difference_, bias_ != 0);
 }
 
 void SparseSoftmax::check(const Records& records) const {
@@ -129,7 +123,7 @@ void SparseSoftmax::losses(const Rows& rows, std::span<double> out) {
   check(rows.records);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row row(rows.records, rows.index[i]);
-    at_->apply(row, logits_.data());
+    at_->apply(row, logits_);
     out[i] = cross_entropy(logits_, row.label);
   }
 }
@@ -137,7 +131,7 @@ void SparseSoftmax::losses(const Rows& rows, std::span<double> out) {
 void SparseSoftmax::scores(const Rows& rows, std::span<float> out) {
   check(rows.records);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    at_->apply(Row(rows.records, rows.index[i]), logits_.data());
+    at_->apply(Row(rows.records, rows.index[i]), logits_);
     for (std::size_t c = 0; c < classes_; ++c) out[i * classes_ + c] = static_cast<float>(logits_[c]);
   }
 }
@@ -153,7 +147,7 @@ void SparseSoftmax::add_clipped_gradients(const Rows& rows, const L2Bound& bound
 /// delta_ = softmax(logits) - e_y; false if the label is no class.
 bool SparseSoftmax::output_delta(const Row& row) {
   if (!is_class(row.label, classes_)) return false;
-  at_->apply(row, logits_.data());
+  at_->apply(row, logits_);
   softmax(logits_, delta_);
   delta_[static_cast<std::size_t>(row.label)] -= 1;
   return true;
@@ -178,9 +172,9 @@ void SparseSoftmax::add_clipped_differences(const Rows& rows, const L2Bound& bou
     const Row row(rows.records, i);
     if (!is_class(row.label, classes_)) continue;
     // The logits at w as those at v plus <w - v, x>, so that their difference keeps its digits where w is near v.
-    at_v_->apply(row, logits_.data());
+    at_v_->apply(row, logits_);
     softmax(logits_, delta_v_);
-    step_->apply(row, along_.data());
+    step_->apply(row, along_);
     for (std::size_t c = 0; c < classes_; ++c) logits_[c] += along_[c];
     softmax(logits_, delta_);
     for (std::size_t c = 0; c < classes_; ++c) delta_[c] -= delta_v_[c];
@@ -203,30 +197,6 @@ void SparseSoftmax::add_outer(const Row& row, std::span<const double> delta, con
     for (std::size_t e = 0; e < row.column.size(); ++e)
       hot[c * features_ + row.column[e]] += static_cast<std::int32_t>(std::lrint(scale * row.value[e]));
     if (bias_ != 0) hot[classes_ * features_ + c] += static_cast<std::int32_t>(std::lrint(scale * row.bias));
-  }
-}
-
-void SparseSoftmax::directional_differences(double xi, std::span<const float> directions, std::size_t K,
-                                            const Rows& rows, std::span<double> out) {
-  check(rows.records);
-  verify(directions.size() == K * dim() && out.size() == K * rows.size(), "directions: K x dim, results: rows x K");
-  probes_->resize(K);
-  for (std::size_t k = 0; k < K; ++k) probes_->set(k, directions.subspan(k * dim(), dim()), bias_ != 0);
-  along_.resize(std::max(along_.size(), probes_->width()));
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Row row(rows.records, rows.index[i]);
-    at_->apply(row, logits_.data());
-    probes_->apply(row, along_.data());
-    const std::span<double> result = out.subspan(i * K, K);
-    for (std::size_t k = 0; k < K; ++k) {
-      const double* along = along_.data() + k * classes_;
-      for (std::size_t c = 0; c < classes_; ++c) moved_[c] = logits_[c] + xi * along[c];
-      const double up = cross_entropy(moved_, row.label);
-      for (std::size_t c = 0; c < classes_; ++c) moved_[c] = logits_[c] - xi * along[c];
-      result[k] = (up - cross_entropy(moved_, row.label)) / (2 * xi);
-    }
-    if (!std::all_of(result.begin(), result.end(), [](double x) { return std::isfinite(x); }))
-      std::fill(result.begin(), result.end(), 0.0);
   }
 }
 

@@ -69,8 +69,6 @@ class Mallows final : public Objective {
     for (const std::uint32_t i : rows.index)
       if (load(rows.records, i)) add(weight_ * rise(along(at_.data()) - label_, along(step_.data())), bound, sum);
   }
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
 
   NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
   NumericSlack difference_slack() const override { return joint_clip_slack(dim()); }
@@ -106,9 +104,7 @@ class Mallows final : public Objective {
   void add(double factor, const L2Bound& bound, LatticeAccumulator& sum) {
     verify(bound.clipping == Clipping::flat, "a linear model has one layer");
     for (std::size_t j = 0; j < dim(); ++j) vector_[j] = factor * record_[j];
-    if (!clip_jointly(vector_, bound.clip, vector_)) return;
-    sum.begin(1);
-    sum.add(0, std::span<const double>(vector_));
+    add_clipped_jointly(vector_, bound.clip, sum);
   }
 
   std::size_t features_;
@@ -119,28 +115,7 @@ class Mallows final : public Objective {
   double label_ = 0, weight_ = 1;
 };
 
-void Mallows::directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                                      std::span<double> out) {
-  verify(directions.size() == K * dim() && out.size() == K * rows.size(), "directions: K x dim, results: rows x K");
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const bool counted = load(rows.records, rows.index[r]);
-    const double residual = counted ? along(at_.data()) - label_ : 0;
-    bool finite = counted;
-    for (std::size_t k = 0; k < K; ++k) {
-      double step = 0;
-      for (std::size_t j = 0; j < dim(); ++j) step += record_[j] * static_cast<double>(directions[k * dim() + j]);
-      step *= xi;
-      // On the parabola the difference is exact: 2 residual step.
-      const bool inside = std::abs(residual) + std::abs(step) <= delta_;
-      const double difference = inside ? 2 * residual * step : value(residual + step) - value(residual - step);
-      out[r * K + k] = weight_ * difference / (2 * xi);
-      finite = finite && std::isfinite(out[r * K + k]);
-    }
-    if (!finite) std::fill_n(out.begin() + static_cast<std::ptrdiff_t>(r * K), K, 0.0);
-  }
-}
-
-class Builder final : public ObjectiveEntry::Builder {
+class MallowsBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     options.add("delta", delta_, "residual beyond which the Huber loss is linear", Range::positive());
@@ -156,9 +131,9 @@ class Builder final : public ObjectiveEntry::Builder {
   double delta_ = 1, leverage_ = 2;
 };
 
-const ObjectiveRegistration mallows{
-    {"mallows", "Huber's loss of <w, x> - y times min(1, leverage / |x|^2): bounded gradients",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<Builder>(); }}};
+const ObjectiveRegistration mallows{{"mallows",
+                                     "Huber's loss of <w, x> - y times min(1, leverage / |x|^2): bounded gradients",
+                                     make_builder<MallowsBuilder>}};
 
 }  // namespace
 }  // namespace dpmpi

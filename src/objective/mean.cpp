@@ -5,8 +5,9 @@
 #include <limits>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/gather.hpp"
+#include "dpmpi/objective/joint_clip.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -49,7 +50,7 @@ void Mean::prepare_pair(std::span<const float> w, std::span<const float> v) {
 
 bool Mean::load(const Records& records, std::uint32_t i) {
   verify(records.features == features_ && records.bias == bias_, "records of another shape");
-  if (std::isnan(records.label[i]) || !std::isfinite(records.norm[i])) return false;
+  if (!usable(records, i)) return false;
   gather_rows(Rows{records, std::span(&i, 1)}, record_.size(), record_.data());
   return true;
 }
@@ -66,21 +67,12 @@ void Mean::scores(const Rows& rows, std::span<float> out) {
     out[r] = static_cast<float>(load(rows.records, rows.index[r]) ? std::sqrt(2 * half_square(at_)) : not_a_number);
 }
 
-void Mean::add_clipped(std::span<double> vector, const L2Bound& bound, LatticeAccumulator& sum) const {
-  const double norm = std::sqrt(squared_norm(vector.data(), vector.size()));
-  if (!std::isfinite(norm)) return;
-  const double factor = std::min(1.0, bound.clip / norm);
-  for (double& v : vector) v *= factor;
-  sum.begin(1);
-  sum.add(0, std::span<const double>(vector));
-}
-
 void Mean::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   verify(bound.clipping == Clipping::flat, "a mean is one vector: it has no layers to clip by themselves");
   for (const std::uint32_t i : rows.index) {
     if (!load(rows.records, i)) continue;
     for (std::size_t j = 0; j < dim(); ++j) vector_[j] = at_[j] - record_[j];
-    add_clipped(vector_, bound, sum);
+    add_clipped_jointly(vector_, bound.clip, sum);
   }
 }
 
@@ -95,24 +87,7 @@ void Mean::add_clipped_differences(const Rows& rows, const L2Bound& bound, Latti
   for (const std::uint32_t i : rows.index) {
     if (!load(rows.records, i)) continue;
     vector_ = step_;
-    add_clipped(vector_, bound, sum);
-  }
-}
-
-// (f(w + xi u) - f(w - xi u)) / (2 xi) = <w - s, u>.
-void Mean::directional_differences(double, std::span<const float> directions, std::size_t K, const Rows& rows,
-                                   std::span<double> out) {
-  verify(directions.size() == K * dim() && out.size() == K * rows.size(), "directions: K x dim, results: rows x K");
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::span<double> own = out.subspan(r * K, K);
-    const bool counts = load(rows.records, rows.index[r]);
-    for (std::size_t j = 0; j < dim(); ++j) vector_[j] = counts ? at_[j] - record_[j] : 0;
-    for (std::size_t k = 0; k < K; ++k) {
-      own[k] = 0;
-      for (std::size_t j = 0; j < dim(); ++j) own[k] += vector_[j] * static_cast<double>(directions[k * dim() + j]);
-    }
-    if (!std::all_of(own.begin(), own.end(), [](double v) { return std::isfinite(v); }))
-      std::fill(own.begin(), own.end(), 0.0);
+    add_clipped_jointly(vector_, bound.clip, sum);
   }
 }
 
@@ -142,10 +117,7 @@ void Mean::probe(const Rows& row, double radius, const DirectionTile& tile, std:
   }
 }
 
-// As for estimates of zeroth order (ZerothOrder::slack): one vector in double, clipped by its computed norm.
-NumericSlack Mean::gradient_slack() const {
-  return {.clip = (static_cast<double>(dim()) + 8) * 0x1p-53, .summed_rows = 1};
-}
+NumericSlack Mean::gradient_slack() const { return joint_clip_slack(dim()); }
 
 namespace {
 
@@ -158,8 +130,7 @@ struct MeanBuilder final : ObjectiveEntry::Builder {
 };
 
 const ObjectiveRegistration mean{
-    {"mean", "|w - x|^2 / 2: mean estimation; labels do not count",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<MeanBuilder>(); }}};
+    {"mean", "|w - x|^2 / 2: mean estimation; labels do not count", make_builder<MeanBuilder>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -25,7 +25,7 @@ class Mlp final : public Objective {
         gradient_(shape_, pass_, head_) {}
 
   std::size_t dim() const override { return shape_.dim(); }
-  LabelKind label_kind() const override;
+  LabelKind label_kind() const override { return labels_of(shape_.head); }
   std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
   std::size_t outputs() const override { return shape_.units.back(); }
   bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
@@ -44,8 +44,6 @@ class Mlp final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
   bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
@@ -55,34 +53,15 @@ class Mlp final : public Objective {
   NumericSlack difference_slack() const override { return MlpDifference::slack(); }
 
  private:
-  /// What directional differences work on. Large: made when they are first asked for.
-  struct Line {
-    explicit Line(const MlpShape& shape)
-        : direction(packed_layer<float>(shape, 0)),
-          base(micro_rows, shape.width(1)),
-          slope(micro_rows, shape.width(1)),
-          point(shape.dim()) {}
-    PackedMatrix<float> direction;  ///< first layer of a direction
-    Scratch<float> base, slope;     ///< sums of the first layer at w, and along a direction
-    std::vector<float> point;       ///< deeper layers of w + step * direction
-  };
-  void move_to(float step, std::span<const float> direction, std::size_t rows);
-
   MlpShape shape_;
   MlpHead head_;
   MlpPass pass_;
   MlpNetwork<float>& network_;
   MlpClippedGradient gradient_;
-  std::unique_ptr<Line> line_;
   std::unique_ptr<MlpDifference> difference_;
   std::unique_ptr<MlpProbe> probe_;
   std::span<const float> w_;
 };
-
-LabelKind Mlp::label_kind() const {
-  if (shape_.head == Head::softmax) return LabelKind::class_;
-  return shape_.head == Head::logistic || shape_.head == Head::ramp ? LabelKind::sign : LabelKind::real;
-}
 
 void Mlp::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point has dim() coordinates");
@@ -126,47 +105,6 @@ void Mlp::add_clipped_differences(const Rows& rows, const L2Bound& bound, Lattic
   verify(difference_ != nullptr, "prepare_pair comes before differences");
   for_each_part(rows, std::min(micro_rows, sum.rows_at_once()),
                 [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
-}
-
-// X (W + xi U)^T = X W^T + xi X U^T: the first layer costs one product for w and one per direction, for both signs.
-void Mlp::directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                                  std::span<double> out) {
-  verify(directions.size() == K * dim() && out.size() == rows.size() * K, "K directions, K differences per record");
-  if (!line_) line_ = std::make_unique<Line>(shape_);
-  const auto step = static_cast<float>(xi);
-  const double inverse = 1 / (2 * static_cast<double>(step));
-  for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
-    const std::size_t padded = pass_.gather(part);
-    network_.first_sums(pass_.level(0), padded, line_->base);
-    for (std::size_t k = 0; k < K; ++k) {
-      const auto direction = directions.subspan(k * dim(), dim());
-      double* difference = out.data() + first * K + k;
-      pack_layer(shape_, 0, direction, line_->direction);
-      Scratch<float>& slope = line_->slope;
-      line_->direction.multiply(pass_.level(0).row(0), pass_.level(0).width, padded, slope.row(0), slope.width);
-      move_to(step, direction, padded);
-      for (std::size_t r = 0; r < part.size(); ++r)
-        difference[r * K] = head_.loss(pass_.outputs(r), label(part, r));
-      move_to(-step, direction, padded);
-      for (std::size_t r = 0; r < part.size(); ++r) {
-        const double q = (difference[r * K] - head_.loss(pass_.outputs(r), label(part, r))) * inverse;
-        difference[r * K] = std::isfinite(q) ? q : 0.0;
-      }
-    }
-  });
-  network_.load(w_, 1);
-}
-
-/// Evaluates the network at w + step * direction from the sums of the first layer.
-void Mlp::move_to(float step, std::span<const float> direction, std::size_t rows) {
-  for (std::size_t j = shape_.weight_offset(1); j < dim(); ++j) line_->point[j] = w_[j] + step * direction[j];
-  network_.load(line_->point, 1);
-  float* sums = network_.level(1).row(0);
-  const float* base = line_->base.row(0);
-  const float* slope = line_->slope.row(0);
-  for (std::size_t j = 0; j < rows * line_->base.width; ++j) sums[j] = base[j] + step * slope[j];
-  network_.activate(1, rows);
-  network_.forward_from(1, rows);
 }
 
 void Mlp::prepare_probes(std::span<const double> x, std::span<const double> y) {

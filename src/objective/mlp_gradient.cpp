@@ -6,6 +6,8 @@
 
 namespace dpmpi {
 
+using namespace microkernel;
+
 template <class T>
 LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
     : shape_(shape), levels_(rows * panel_columns<T>), tile_(tile_rows * panel_columns<T>), term_(tile_.size()) {

@@ -11,7 +11,8 @@
 #endif
 #include <Eigen/Core>
 
-namespace dpmpi {
+// A namespace of its own: the kernels of linear models have tile_rows and lanes of other values.
+namespace dpmpi::microkernel {
 
 /// The register tile: tile_rows x 3 vectors of sums, 3 vectors of B and one of A fill the vector registers.
 #ifdef EIGEN_VECTORIZE_AVX512
@@ -65,4 +66,4 @@ inline void multiply_tile(std::size_t columns, const T* a, std::size_t row, std:
   multiply_tile<1>(a, row, step, b, inner, c, stride, more);
 }
 
-}  // namespace dpmpi
+}  // namespace dpmpi::microkernel

@@ -67,8 +67,8 @@ MlpNetwork<T>::MlpNetwork(const MlpShape& shape, std::size_t rows) : shape_(shap
 }
 
 template <class T>
-void MlpNetwork<T>::load(std::span<const float> w, std::size_t first_layer) {
-  for (std::size_t l = first_layer; l < shape_.layers(); ++l) pack_layer(shape_, l, w, forward_[l]);
+void MlpNetwork<T>::load(std::span<const float> w) {
+  for (std::size_t l = 0; l < shape_.layers(); ++l) pack_layer(shape_, l, w, forward_[l]);
   at_ = w;
   backward_packed_ = false;
 }
@@ -106,17 +106,13 @@ void MlpNetwork<T>::pack_backward() {
 }
 
 template <class T>
-void MlpNetwork<T>::first_sums(const Scratch<T>& input, std::size_t rows, Scratch<T>& to) const {
-  forward_[0].multiply(input.row(0), input.width, rows, to.row(0), to.width);
-}
-
-template <class T>
 void MlpNetwork<T>::transform(std::size_t layer, const Scratch<T>& from, std::size_t rows) {
   Scratch<T>& to = levels_[layer + 1];
   forward_[layer].multiply(from.row(0), from.width, rows, to.row(0), to.width);
   activate(layer + 1, rows);
 }
 
+/// Turns sums s in level(l) into the level itself: activation, constant, zero padding.
 template <class T>
 void MlpNetwork<T>::activate(std::size_t l, std::size_t rows) {
   if (l == shape_.layers()) return;
@@ -132,13 +128,7 @@ void MlpNetwork<T>::activate(std::size_t l, std::size_t rows) {
 
 template <class T>
 void MlpNetwork<T>::forward(const Scratch<T>& input, std::size_t rows) {
-  transform(0, input, rows);
-  forward_from(1, rows);
-}
-
-template <class T>
-void MlpNetwork<T>::forward_from(std::size_t l, std::size_t rows) {
-  for (; l < shape_.layers(); ++l) transform(l, levels_[l], rows);
+  for (std::size_t l = 0; l < shape_.layers(); ++l) transform(l, l == 0 ? input : levels_[l], rows);
 }
 
 template <class T>

@@ -6,6 +6,9 @@
 #include "mlp_microkernel.hpp"
 
 namespace dpmpi {
+
+using namespace microkernel;
+
 namespace {
 
 /// Calls visit(first column, columns, offset of the panel's values) for every panel of an inner x cols matrix.

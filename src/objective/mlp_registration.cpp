@@ -1,5 +1,7 @@
 // The objectives `mlp` and `softmax` (the same without hidden layers) and their options.
 
+#include <algorithm>
+
 #include "dpmpi/objective/glm_softmax.hpp"
 #include "dpmpi/objective/mlp.hpp"
 
@@ -34,41 +36,25 @@ class MlpBuilder : public ObjectiveEntry::Builder {
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    MlpShape shape{.units = {facts.features},
-                   .input_bias = facts.bias,
-                   .activation = activation_named(activation_),
-                   .head = head()};
-    for (const std::int64_t units : hidden_) shape.units.push_back(static_cast<std::size_t>(units));
-    shape.units.push_back(head() == Head::softmax ? static_cast<std::size_t>(classes_) : 1);
-    return make_mlp(std::move(shape));
+    return make_mlp({.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
+                     .input_bias = facts.bias,
+                     .activation = activation_named(activation_),
+                     .head = head_named(head_)});
   }
-  LabelKind label_kind() const override {
-    if (head() == Head::softmax) return LabelKind::class_;
-    return head() == Head::logistic || head() == Head::ramp ? LabelKind::sign : LabelKind::real;
-  }
-  std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
+  LabelKind label_kind() const override { return labels_of(head_named(head_)); }
+  std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
-  Head head() const {
-    if (head_ == "logistic") return Head::logistic;
-    if (head_ == "absolute") return Head::absolute;
-    if (head_ == "ramp") return Head::ramp;
-    return head_ == "squared" ? Head::squared : Head::softmax;
-  }
-
   std::vector<std::int64_t> hidden_ = {256, 128};
   std::string activation_ = "relu", head_ = "softmax";
   std::int64_t classes_ = 10;
 };
 
-template <class Builder>
-std::unique_ptr<ObjectiveEntry::Builder> build() {
-  return std::make_unique<Builder>();
-}
-
-const ObjectiveRegistration mlp{
-    {"mlp", "multilayer perceptron with a softmax, logistic, squared, absolute or ramp loss", build<MlpBuilder>}};
-const ObjectiveRegistration softmax{{"softmax", "log sum_k exp(<w_k, x>) - <w_label, x>", build<SoftmaxBuilder>}};
+const ObjectiveRegistration mlp{{"mlp",
+                                 "multilayer perceptron with a softmax, logistic, squared, absolute or ramp loss",
+                                 make_builder<MlpBuilder>}};
+const ObjectiveRegistration softmax{
+    {"softmax", "log sum_k exp(<w_k, x>) - <w_label, x>", make_builder<SoftmaxBuilder>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -5,11 +5,6 @@
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
-namespace {
-
-bool is_bias(const ParameterGroup& group) { return group.name == "bias" || group.name.ends_with(".bias"); }
-
-}  // namespace
 
 void Objective::prepare_part(std::size_t first, std::span<const float> part) {
   verify(first + part.size() <= dim(), "a point has dim() coordinates");
@@ -58,8 +53,8 @@ void Objective::probe(const Rows& row, double radius, const DirectionTile& tile,
 void Objective::add_regularizer_gradient(std::span<const float> w, std::span<float> gradient) const {
   if (l2 == 0) return;
   for (const ParameterGroup& group : groups()) {
-    if (is_bias(group)) continue;
-    for (std::size_t j = group.offset; j < group.offset + group.rows * group.cols; ++j)
+    if (!group.regularised()) continue;
+    for (std::size_t j = group.offset; j < group.offset + group.size(); ++j)
       gradient[j] = static_cast<float>(gradient[j] + l2 * w[j]);
   }
 }
@@ -68,8 +63,8 @@ double Objective::regularizer(std::span<const float> w) const {
   if (l2 == 0) return 0;
   double square = 0;
   for (const ParameterGroup& group : groups()) {
-    if (is_bias(group)) continue;
-    for (std::size_t j = group.offset; j < group.offset + group.rows * group.cols; ++j)
+    if (!group.regularised()) continue;
+    for (std::size_t j = group.offset; j < group.offset + group.size(); ++j)
       square += static_cast<double>(w[j]) * w[j];
   }
   return l2 / 2 * square;

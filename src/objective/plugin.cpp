@@ -15,6 +15,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/objective.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 namespace {
@@ -92,8 +93,6 @@ class Plugin final : public Objective {
   void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse_gradients(); }
   void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse_gradients(); }
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
   NumericSlack gradient_slack() const override { return {}; }
   NumericSlack difference_slack() const override { return {}; }
 
@@ -104,8 +103,6 @@ class Plugin final : public Objective {
                     "needs no gradients in `dpmpi list methods`)",
                     library_->path()));
   }
-  void load(const Rows& rows);
-  void evaluate(const float* w, std::span<double> out);
 
   std::shared_ptr<const PluginLibrary> library_;
   std::size_t stride_;
@@ -114,8 +111,6 @@ class Plugin final : public Objective {
   std::span<const float> w_;
   AlignedVector<float> records_;
   std::vector<float> labels_;  ///< NaN: a slot or record that does not count
-  AlignedVector<float> point_;
-  std::vector<double> above_, below_;
 };
 
 Plugin::Plugin(std::shared_ptr<const PluginLibrary> library, const std::string& parameters,
@@ -125,9 +120,7 @@ Plugin::Plugin(std::shared_ptr<const PluginLibrary> library, const std::string& 
       handle_(nullptr),
       classes_(library_->classes(parameters)),
       records_(micro_batch_rows() * stride_),
-      labels_(micro_batch_rows()),
-      above_(micro_batch_rows()),
-      below_(micro_batch_rows()) {
+      labels_(micro_batch_rows()) {
   std::array<char, 512> error{};
   const std::uint64_t columns = facts.features + (facts.bias != 0 ? 1 : 0);
   handle_ = (*library_)->create(parameters.c_str(), columns, error.data(), error.size());
@@ -138,52 +131,22 @@ Plugin::Plugin(std::shared_ptr<const PluginLibrary> library, const std::string& 
     (*library_)->destroy(handle_);
     throw ConfigError(fmt::format("plugin {}: a model without parameters", library_->path()));
   }
-  point_.resize(dim_);
 }
 
-/// Copies the rows for the plugin. What must not count gets a NaN label here, whatever the plugin makes of it.
-void Plugin::load(const Rows& rows) {
-  verify(rows.size() <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
-  gather_rows(rows, stride_, records_.data());
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::uint32_t i = rows.index[r];
-    labels_[r] =
-        std::isfinite(rows.records.norm[i]) ? rows.records.label[i] : std::numeric_limits<float>::quiet_NaN();
-  }
-}
-
-void Plugin::evaluate(const float* w, std::span<double> out) {
-  const std::size_t at_once = (*library_)->row_invariant == 1 ? out.size() : 1;
-  for (std::size_t r = 0; r < out.size(); r += at_once)
-    (*library_)->loss(handle_, w, records_.data() + r * stride_, stride_, at_once, labels_.data() + r,
-                      out.data() + r);
-  for (std::size_t r = 0; r < out.size(); ++r)
-    if (!std::isfinite(labels_[r])) out[r] = std::numeric_limits<double>::quiet_NaN();
-}
-
+// What must not count gets a NaN label, and a NaN loss whatever the plugin makes of it.
 void Plugin::losses(const Rows& rows, std::span<double> out) {
-  load(rows);
-  evaluate(w_.data(), out.first(rows.size()));
-}
-
-void Plugin::directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                                     std::span<double> out) {
-  verify(directions.size() == K * dim_ && out.size() == rows.size() * K, "K directions, K differences per record");
-  load(rows);
-  const auto step = static_cast<float>(xi);
-  const std::span<double> above = std::span(above_).first(rows.size()),
-                          below = std::span(below_).first(rows.size());
-  for (std::size_t k = 0; k < K; ++k) {
-    const float* u = directions.data() + k * dim_;
-    for (std::size_t j = 0; j < dim_; ++j) point_[j] = w_[j] + step * u[j];
-    evaluate(point_.data(), above);
-    for (std::size_t j = 0; j < dim_; ++j) point_[j] = w_[j] - step * u[j];
-    evaluate(point_.data(), below);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      const double slope = (above[r] - below[r]) / (2 * static_cast<double>(step));
-      out[r * K + k] = std::isfinite(slope) ? slope : 0.0;
-    }
+  const std::size_t count = rows.size(), at_once = (*library_)->row_invariant == 1 ? count : 1;
+  verify(count <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
+  gather_rows(rows, stride_, records_.data());
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::uint32_t i = rows.index[r];
+    labels_[r] = usable(rows.records, i) ? rows.records.label[i] : std::numeric_limits<float>::quiet_NaN();
   }
+  for (std::size_t r = 0; r < count; r += at_once)
+    (*library_)->loss(handle_, w_.data(), records_.data() + r * stride_, stride_, at_once, labels_.data() + r,
+                      out.data() + r);
+  for (std::size_t r = 0; r < count; ++r)
+    if (!std::isfinite(labels_[r])) out[r] = std::numeric_limits<double>::quiet_NaN();
 }
 
 class PluginBuilder : public ObjectiveEntry::Builder {
@@ -211,8 +174,7 @@ class PluginBuilder : public ObjectiveEntry::Builder {
 };
 
 const ObjectiveRegistration plugin{
-    {"plugin", "a black-box loss from a shared object, for zeroth-order methods",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<PluginBuilder>(); }}};
+    {"plugin", "a black-box loss from a shared object, for zeroth-order methods", make_builder<PluginBuilder>}};
 
 }  // namespace
 }  // namespace dpmpi

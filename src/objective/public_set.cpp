@@ -10,6 +10,7 @@
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/objective/gather.hpp"
+#include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
 
@@ -20,7 +21,7 @@ double PublicSet::bytes(std::size_t count, std::size_t features) {
 PublicSet::PublicSet(const Records& records) : features(records.features) {
   std::vector<std::uint32_t> kept;
   for (std::uint32_t i = 0; i < records.count; ++i)
-    if (!std::isnan(records.label[i]) && std::isfinite(records.norm[i])) kept.push_back(i);
+    if (usable(records, i)) kept.push_back(i);
   count = kept.size();
   stride = round_up(count, 8);
   x.resize(features * stride);

@@ -6,6 +6,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mean.hpp"
+#include "dpmpi/objective/usable.hpp"
 #include "loss_functions.hpp"
 
 namespace dpmpi {
@@ -22,7 +23,7 @@ class OfMean final : public RecordGradients {
   void gradient(const Rows& row, std::span<const double> x, std::span<double> out) override {
     verify(row.size() == 1 && x.size() == dim_ && out.size() == dim_, "one record and points of its dimension");
     const std::uint32_t i = row.index[0];
-    if (std::isnan(row.records.label[i]) || !std::isfinite(row.records.norm[i])) {
+    if (!usable(row.records, i)) {
       std::fill(out.begin(), out.end(), 0.0);
       return;
     }
@@ -112,8 +113,7 @@ std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, co
   if (!has_record_gradients(objective))
     throw ConfigError(
         "the smoothness of this objective is not a property of its code for every record that could exist: use "
-        "mean "
-        "or softmax without hidden layers, or, for a loss of one margin, a method of clamped steps");
+        "mean or softmax without hidden layers, or, for a loss of one margin, a method of clamped steps");
   if (!(feature_bound > 0 && std::isfinite(feature_bound)))
     throw ConfigError("softmax is smooth only for records of bounded norm: set a public bound on it, > 0");
   return std::make_unique<OfSoftmax>(facts, objective.classes(), feature_bound);

@@ -68,6 +68,7 @@ std::optional<std::size_t> RecordGroups::of(const Records& records, std::uint32_
 }
 
 void RecordGroups::check(const Shard& shard) const {
+  if (feature_ == 0) return;  // labels were checked when they were read
   for (const Block& block : shard.blocks)
     for (std::uint32_t i = 0; i < block.records.count; ++i) {
       if (std::isnan(block.records.label[i]) || of(block.records, i)) continue;

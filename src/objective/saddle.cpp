@@ -13,10 +13,6 @@ namespace {
 
 void SaddleObjective::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse(); }
 void SaddleObjective::add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse(); }
-void SaddleObjective::directional_differences(double, std::span<const float>, std::size_t, const Rows&,
-                                              std::span<double>) {
-  refuse();
-}
 NumericSlack SaddleObjective::gradient_slack() const { refuse(); }
 NumericSlack SaddleObjective::difference_slack() const { refuse(); }
 

@@ -174,8 +174,5 @@ void Tuning::scores(const Rows& rows, std::span<float> out) {
 void Tuning::prepare_pair(std::span<const float>, std::span<const float>) { refuse_gradients(); }
 void Tuning::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse_gradients(); }
 void Tuning::add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse_gradients(); }
-void Tuning::directional_differences(double, std::span<const float>, std::size_t, const Rows&, std::span<double>) {
-  refuse_gradients();
-}
 
 }  // namespace dpmpi

@@ -163,10 +163,7 @@ void Wgan::project_dual(std::span<float> y) const {
 }
 
 MlpShape network(std::size_t inputs, float bias, const std::vector<std::int64_t>& hidden, std::size_t outputs) {
-  MlpShape shape{.units = {inputs}, .input_bias = bias, .activation = Activation::leaky_relu};
-  for (const std::int64_t units : hidden) shape.units.push_back(static_cast<std::size_t>(units));
-  shape.units.push_back(outputs);
-  return shape;
+  return {.units = units_of(inputs, hidden, outputs), .input_bias = bias, .activation = Activation::leaky_relu};
 }
 
 class WganBuilder final : public ObjectiveEntry::Builder {
@@ -210,8 +207,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
 };
 
 const ObjectiveRegistration wgan{
-    {"wgan", "generator of images and critic: Wasserstein GAN, min-max form",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<WganBuilder>(); }}};
+    {"wgan", "generator of images and critic: Wasserstein GAN, min-max form", make_builder<WganBuilder>}};
 
 }  // namespace
 

@@ -50,7 +50,7 @@ class WorstGroup final : public NetworkSaddle {
         loss_(static_cast<GroupLoss&>(loss())),
         projected_(settings.group_sizes.size()) {}
 
-  LabelKind label_kind() const override;
+  LabelKind label_kind() const override { return labels_of(shape().head); }
   std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
   std::vector<ParameterGroup> groups() const override;
   void prepare(std::span<const float> w) override;
@@ -74,11 +74,6 @@ class WorstGroup final : public NetworkSaddle {
   double half_square_ = 0;  ///< |y|^2 / 2
   mutable std::vector<double> projected_;
 };
-
-LabelKind WorstGroup::label_kind() const {
-  if (shape().head == Head::softmax) return LabelKind::class_;
-  return shape().head == Head::logistic || shape().head == Head::ramp ? LabelKind::sign : LabelKind::real;
-}
 
 std::vector<ParameterGroup> WorstGroup::groups() const {
   std::vector<ParameterGroup> all = network_groups(shape());
@@ -139,36 +134,26 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
     options.add("activation", activation_, "activation of hidden units", activation_names());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    WorstGroupSettings settings{.model = {.units = {facts.features},
-                                          .input_bias = facts.bias,
-                                          .activation = activation_named(activation_),
-                                          .head = head()},
-                                .group_sizes = {sizes_.begin(), sizes_.end()},
-                                .group_feature = static_cast<std::size_t>(feature_)};
-    for (const std::int64_t units : hidden_) settings.model.units.push_back(static_cast<std::size_t>(units));
-    settings.model.units.push_back(head() == Head::softmax ? static_cast<std::size_t>(classes_) : 1);
-    return make_worst_group(std::move(settings));
+    return make_worst_group(
+        {.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
+                   .input_bias = facts.bias,
+                   .activation = activation_named(activation_),
+                   .head = head_named(head_)},
+         .group_sizes = {sizes_.begin(), sizes_.end()},
+         .group_feature = static_cast<std::size_t>(feature_)});
   }
-  LabelKind label_kind() const override {
-    if (head() == Head::softmax) return LabelKind::class_;
-    return head() == Head::logistic ? LabelKind::sign : LabelKind::real;
-  }
-  std::size_t classes() const override { return head() == Head::softmax ? static_cast<std::size_t>(classes_) : 0; }
+  LabelKind label_kind() const override { return labels_of(head_named(head_)); }
+  std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
-  Head head() const {
-    if (head_ == "logistic") return Head::logistic;
-    return head_ == "squared" ? Head::squared : Head::softmax;
-  }
-
   std::vector<std::int64_t> sizes_, hidden_;
   std::int64_t feature_ = 0, classes_ = 10;
   std::string head_ = "softmax", activation_ = "tanh";
 };
 
-const ObjectiveRegistration worst_group{
-    {"worst_group", "largest mean loss of several groups of records, min-max form",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<WorstGroupBuilder>(); }}};
+const ObjectiveRegistration worst_group{{"worst_group",
+                                         "largest mean loss of several groups of records, min-max form",
+                                         make_builder<WorstGroupBuilder>}};
 
 }  // namespace
 

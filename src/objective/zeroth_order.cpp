@@ -6,6 +6,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/dot.hpp"
+#include "dpmpi/objective/joint_clip.hpp"
 #include "dpmpi/objective/usable.hpp"
 
 namespace dpmpi {
@@ -163,13 +164,9 @@ bool ZerothOrder::slopes(std::size_t count) {
   return true;
 }
 
-// With u = 2^-53 and d terms, the computed norm is at least (1 - (d / 2 + 3) u) |v|, the factor min(weight, C /
-// norm) at most (1 + u) times the exact one, and each product is rounded once: together below 1 + (d + 8) u.
-// Squares that underflow are below 2^-1022 and weigh nothing against any clip >= 2^-100 (the lattice takes no
-// smaller one).
-NumericSlack ZerothOrder::slack(std::size_t dim) {
-  return {.clip = (static_cast<double>(dim) + 8) * 0x1p-53, .summed_rows = 1};
-}
+// The factor is min(weight, C / norm) with a weight of at most 1. Squares that underflow are below 2^-1022 and
+// weigh nothing against any clip >= 2^-100 (the lattice takes no smaller one).
+NumericSlack ZerothOrder::slack(std::size_t dim) { return joint_clip_slack(dim); }
 
 // |GRAD1| <= (d / m) |U| |a| with |U| <= sqrt(m / b) for groups of b orthonormal directions and |a_j| <= L. The
 // fast estimator has |a_j| <= L |p_j| and |p| = 1.

@@ -54,7 +54,7 @@ void create(const fs::path& folder) {
 }  // namespace
 
 RunDirectory make_run_directory(const std::string& wanted, const std::string& stem) {
-  if (fs::exists(fs::path(wanted) / "certificate.json") && !wanted.empty())
+  if (!wanted.empty() && fs::exists(fs::path(wanted) / "certificate.json"))
     throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
   const fs::path folder = wanted.empty() ? first_free(stem) : fs::path(wanted);
   create(folder);
@@ -90,15 +90,14 @@ void refuse_finished(const std::string& path, bool keep_key) {
     if (!keep_key) wipe_key(path);
     remove_checkpoints(path);
   }
-  throw ConfigError(
-      fmt::format("{} is finished: its model and certificate are there, nothing is left to do", path));
+  throw finished(path);
 }
 
 void level_times(const std::string& directory) {
-  namespace fs = std::filesystem;
   std::error_code refused;
   const auto begun = fs::last_write_time(directory + "/plan.json", refused);
-  for (const auto& entry : fs::recursive_directory_iterator(directory, refused))
+  for (const auto& entry :
+       fs::recursive_directory_iterator(directory, fs::directory_options::skip_permission_denied, refused))
     fs::last_write_time(entry.path(), begun, refused);
   fs::last_write_time(directory, begun, refused);
 }

@@ -22,12 +22,40 @@ bool right(LabelKind kind, std::span<const float> scores, float threshold, float
   return static_cast<float>(best) == label;
 }
 
+// The numbers of all ranks, in the order of the ranks. Collective; valid on the root.
+std::vector<float> gathered(const Communicator& comm, const std::vector<float>& mine) {
+  std::vector<float> all;
+  for (const std::string& part :
+       comm.gather({reinterpret_cast<const char*>(mine.data()), sizeof(float) * mine.size()})) {
+    const std::size_t old = all.size();
+    all.resize(old + part.size() / sizeof(float));
+    if (!part.empty()) std::memcpy(all.data() + old, part.data(), part.size());
+  }
+  return all;
+}
+
 }  // namespace
 
 std::uint64_t slots_of(const Shard& shard) {
   std::uint64_t slots = 0;
   for (const Block& block : shard.blocks) slots += block.records.count;
   return slots;
+}
+
+void for_each_micro_batch(const Objective& objective, const Shard& shard, const std::string& doing,
+                          const std::function<void(const Block& block, const Rows& rows)>& visit) {
+  const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.largest(), 1.0);
+  std::vector<std::uint32_t> filled;
+  Progress progress(doing, slots_of(shard), "records");
+  for (const Block& block : shard.blocks) {
+    filled.clear();
+    for (std::uint32_t i = 0; i < block.records.count; ++i)
+      if (!std::isnan(block.records.label[i])) filled.push_back(i);
+    batching.for_each(block.records, filled, [&](const Rows& rows) {
+      visit(block, rows);
+      progress.add(rows.size());
+    });
+  }
 }
 
 double exact_unit(double largest, std::uint64_t records) {
@@ -78,65 +106,40 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
                     bool with_roc) {
   const LabelKind kind = objective.label_kind();
   const std::size_t outputs = objective.outputs();
-  const bool rank_scores = kind == LabelKind::sign && outputs == 1;
+  const bool says_labels = !is_quantity(kind) && outputs > 0, ranks = kind == LabelKind::sign && outputs == 1;
   objective.prepare(w);
-
   // Sums of whole units: their order does not matter.
   const double unit = exact_unit(loss_cap, shard.layout.records);
-  std::array<std::int64_t, 3> totals{};  // records, loss, right
-  std::vector<float> score, label;       // for the ROC curve
-  std::vector<double> loss;
-  std::vector<float> scores;
-  const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.largest(), 1.0);
-  Progress progress("evaluating", slots_of(shard), "records");
-  for (const auto& block : shard.blocks) {
-    std::vector<std::uint32_t> all;
-    for (std::uint32_t i = 0; i < block.records.count; ++i)
-      if (!std::isnan(block.records.label[i])) all.push_back(i);
-    batching.for_each(block.records, all, [&](const Rows& rows) {
-      loss.resize(rows.size()), scores.resize(rows.size() * outputs);
-      objective.losses(rows, loss);
-      objective.scores(rows, scores);
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        const float truth = block.records.label[rows.index[i]];
-        const std::span<const float> own(scores.data() + i * outputs, outputs);
-        totals[0] += 1;
-        totals[1] +=
-            std::llrint((std::isfinite(loss[i]) ? std::clamp(loss[i], -loss_cap, loss_cap) : loss_cap) / unit);
-        totals[2] += !is_quantity(kind) && right(kind, own, objective.decision_threshold(), truth);
-        if (rank_scores) score.push_back(std::isnan(own[0]) ? 0.0f : own[0]), label.push_back(truth);
-      }
-      progress.add(rows.size());
-    });
-  }
+  std::array<std::int64_t, 3> totals{};              // records, loss, right
+  std::vector<float> scores, ranked_scores, labels;  // of a micro-batch; for the ROC curve
+  std::vector<double> losses;
+  for_each_micro_batch(objective, shard, "evaluating", [&](const Block& block, const Rows& rows) {
+    losses.resize(rows.size()), scores.resize(rows.size() * outputs);
+    objective.losses(rows, losses);
+    objective.scores(rows, scores);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const float truth = block.records.label[rows.index[i]];
+      const std::span<const float> own(scores.data() + i * outputs, outputs);
+      totals[0] += 1;
+      totals[1] +=
+          std::llrint((std::isfinite(losses[i]) ? std::clamp(losses[i], -loss_cap, loss_cap) : loss_cap) / unit);
+      totals[2] += says_labels && right(kind, own, objective.decision_threshold(), truth);
+      if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);
+    }
+  });
   comm.sum_to_root(totals);
-  std::vector<Measure> measures = objective.measures(comm, shard);
 
   Evaluation result;
-  if (rank_scores) {
-    const auto pack = [](const std::vector<float>& v) {
-      return std::string(reinterpret_cast<const char*>(v.data()), 4 * v.size());
-    };
-    const auto all_scores = comm.gather(pack(score)), all_labels = comm.gather(pack(label));
-    if (comm.is_root()) {
-      const auto unpack = [](const std::vector<std::string>& parts, std::vector<float>& out) {
-        out.clear();
-        for (const auto& part : parts) {
-          const std::size_t old = out.size();
-          out.resize(old + part.size() / 4);
-          if (!part.empty()) std::memcpy(out.data() + old, part.data(), part.size());
-        }
-      };
-      unpack(all_scores, score), unpack(all_labels, label);
-      result.auc = area_under_curve(score, label);
-      if (with_roc) result.roc = roc_curve(score, label);
-    }
+  result.measures = objective.measures(comm, shard);
+  if (ranks) {
+    const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
+    if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);
+    if (comm.is_root() && with_roc) result.roc = roc_curve(all_scores, all_labels);
   }
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
   result.records = static_cast<std::uint64_t>(totals[0]);
   result.loss = static_cast<double>(totals[1]) * unit / n;
-  result.measures = std::move(measures);
-  if (!is_quantity(kind)) result.accuracy = static_cast<double>(totals[2]) / n;
+  if (says_labels) result.accuracy = static_cast<double>(totals[2]) / n;
   return result;
 }
 

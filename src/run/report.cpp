@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <system_error>
@@ -10,8 +11,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/attacker_curve.hpp"
 #include "dpmpi/privacy/event.hpp"
+#include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/run/plot.hpp"
 #include "gallery.hpp"
 #include "html.hpp"
@@ -77,8 +80,12 @@ std::vector<double> curve_of(const RunRecord& run, const std::vector<double>& ra
 std::string attack(const RunRecord& run) {
   if (!run.is_private()) return "";
   Rows rows;
-  for (const auto& [rate, power] : run.plan.at("attacker").items())
-    rows.push_back({fmt::format("{:g} %", 100 * std::stod(rate)), rounded_up(100 * power.get<double>()) + " %"});
+  for (const auto& [rate, power] : run.plan.at("attacker").items()) {
+    const double known = std::strtod(rate.c_str(), nullptr);
+    if (!(known > 0 && known <= 1))
+      throw DataError(fmt::format("{}/plan.json: {} is no rate of false alarms", run.directory, rate));
+    rows.push_back({fmt::format("{:g} %", 100 * known), rounded_up(100 * power.get<double>()) + " %"});
+  }
   Plot plot{"false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}}}, true};
   std::vector<double> rates;
   for (int i = 0; i < 60; ++i) rates.push_back(std::pow(10.0, -4 + i / 15.0));
@@ -136,18 +143,8 @@ bool spends_on_the_way(const RunRecord& run) {
 }
 
 std::string metrics(const std::vector<RunRecord>& runs) {
-  std::vector<std::string> names;
-  for (const RunRecord& run : runs)
-    for (const auto& name : run.metric_names("eval."))
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const std::vector<std::string> names = metric_names(runs, "eval.");
   if (names.empty()) return html::heading("Public metrics") + html::paragraph("None: data.eval is not set.");
-  Rows rows;
-  for (const auto& name : names) {
-    rows.push_back({name});
-    for (const RunRecord& run : runs) rows.back().push_back(run.last(name));
-  }
-  std::vector<std::string> head{"at the end"};
-  for (const RunRecord& run : runs) head.push_back(runs.size() > 1 ? run.name : "");
   Gallery gallery("metric");
   for (const auto& name : names) {
     gallery.add({"step", name, lines_of(runs, "step", name)});
@@ -157,7 +154,7 @@ std::string metrics(const std::vector<RunRecord>& runs) {
   if (std::any_of(runs.begin(), runs.end(), spends_on_the_way))
     gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
   return html::heading("Public metrics") + html::paragraph("On data.eval, which is treated as public.") +
-         html::table(head, rows) + gallery.markup();
+         last_values(runs, names) + gallery.markup();
 }
 
 /// "seconds", then its parts; what is left of them is the method's own work, evaluations, checkpoints.
@@ -206,9 +203,8 @@ std::string times(const RunRecord& run) {
   constexpr std::size_t shown = 16;
   return out +
          html::paragraph(
-             "Seconds since the run was last started. A rank that has much under broadcast waits for the root, "
-             "a root that has much under reduce waits for the others; else is the method's own work, evaluations "
-             "and "
+             "Seconds since the run was last started. A rank that has much under broadcast waits for the root, a "
+             "root that has much under reduce waits for the others; else is the method's own work, evaluations and "
              "checkpoints.") +
          (ranks.size() > shown ? html::details(fmt::format("{} ranks", ranks.size()), table) : table);
 }
@@ -304,11 +300,16 @@ std::vector<std::string> distinct_runs(const std::vector<std::string>& directori
 std::string report_html(const std::vector<std::string>& directories, bool with_times) {
   std::vector<RunRecord> runs;
   for (const auto& directory : distinct_runs(directories)) runs.push_back(read_run(directory, with_times));
-  if (runs.size() == 1)
-    return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(runs[0].plan.value("objective", Json("?"))),
-                                  text_of(runs[0].plan.value("method", Json::object()).value("name", Json("?")))),
+  try {
+    if (runs.size() > 1) return html::page(fmt::format("{} runs", runs.size()), comparison(runs));
+    const Json& plan = runs[0].plan;
+    return html::page(fmt::format("{}: {} by {}", runs[0].name, text_of(plan.value("objective", Json("?"))),
+                                  text_of(plan.value("method", Json::object()).value("name", Json("?")))),
                       page_of(runs[0]));
-  return html::page(fmt::format("{} runs", runs.size()), comparison(runs));
+  } catch (const nlohmann::json::exception& e) {  // a value of another type than dpmpi writes
+    throw DataError(fmt::format("{}: the files of the run{} are not understood ({})", fmt::join(directories, ", "),
+                                runs.size() > 1 ? "s" : "", e.what()));
+  }
 }
 
 }  // namespace dpmpi

@@ -105,6 +105,25 @@ std::vector<Plot::Line> lines_of(const std::vector<RunRecord>& runs, const std::
   return lines;
 }
 
+std::vector<std::string> metric_names(const std::vector<RunRecord>& runs, const std::string& prefix) {
+  std::vector<std::string> names;
+  for (const RunRecord& run : runs)
+    for (const auto& name : run.metric_names(prefix))
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  return names;
+}
+
+std::string last_values(const std::vector<RunRecord>& runs, const std::vector<std::string>& names) {
+  std::vector<std::string> head{"at the end"};
+  for (const RunRecord& run : runs) head.push_back(runs.size() > 1 ? run.name : "");
+  Rows rows;
+  for (const auto& name : names) {
+    rows.push_back({name});
+    for (const RunRecord& run : runs) rows.back().push_back(run.last(name));
+  }
+  return html::table(head, rows);
+}
+
 std::string roc_section(const std::vector<RunRecord>& runs) {
   Plot plot{"false positives", "true positives", {}};
   Rows rows;
@@ -126,29 +145,18 @@ std::string roc_section(const std::vector<RunRecord>& runs) {
   return html::heading("ROC curve") +
          html::paragraph(
              "Of the final model on data.eval: the share of the records labelled +1 that a threshold finds, for "
-             "the "
-             "share of the others that it takes for such. The area under it is eval.auc.") +
+             "the share of the others that it takes for such. The area under it is eval.auc.") +
          html::table({"true positives, at false positives of", "1 %", "5 %", "10 %", "20 %"}, rows) +
          gallery.markup();
 }
 
 std::string method_section(const std::vector<RunRecord>& runs) {
-  std::vector<std::string> names;
-  for (const RunRecord& run : runs)
-    for (const auto& name : run.metric_names("method."))
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  const std::vector<std::string> names = metric_names(runs, "method.");
   if (names.empty()) return "";
   Gallery gallery("method");
-  Rows rows;
-  std::vector<std::string> head{"at the end"};
-  for (const RunRecord& run : runs) head.push_back(runs.size() > 1 ? run.name : "");
-  for (const auto& name : names) {
-    gallery.add({"step", name, lines_of(runs, "step", name)});
-    rows.push_back({name});
-    for (const RunRecord& run : runs) rows.back().push_back(run.last(name));
-  }
+  for (const auto& name : names) gallery.add({"step", name, lines_of(runs, "step", name)});
   return html::heading("The method's state") +
-         html::paragraph("Public numbers that the method follows by itself.") + html::table(head, rows) +
+         html::paragraph("Public numbers that the method follows by itself.") + last_values(runs, names) +
          gallery.markup();
 }
 
@@ -172,8 +180,7 @@ std::string running_sum_section(const RunRecord& run) {
          html::paragraph(
              "After every leaf the sum of all leaves so far is released. Deviation of its noise per coordinate, in "
              "units of the noise of one node of the strategy; beside it, that of sums of leaves that are released "
-             "one "
-             "by one under the same guarantee, which grows like the square root of their number.") +
+             "one by one under the same guarantee, which grows like the square root of their number.") +
          html::table({"strategy", "leaves", "at the last leaf", "one by one", "on average (root mean square)"},
                      rows) +
          gallery.markup();
@@ -212,10 +219,8 @@ std::string slope_section(const std::vector<RunRecord>& runs) {
   return html::heading("Slopes") +
          html::paragraph(
              "Final metrics against what the runs differ in, on logarithmic axes, with the line of least squares. "
-             "They "
-             "are the values as they are: where a metric tends to a floor above 0 (most losses do), its slope is "
-             "not "
-             "the rate of the excess.") +
+             "They are the values as they are: where a metric tends to a floor above 0 (most losses do), its slope "
+             "is not the rate of the excess.") +
          html::table({"metric", "over", "slope", "standard error", "runs"}, rows) + gallery.markup();
 }
 

@@ -13,6 +13,10 @@ namespace dpmpi {
 /// One line a run, named where there are several.
 std::vector<Plot::Line> lines_of(const std::vector<RunRecord>& runs, const std::string& x, const std::string& y);
 
+/// Names of metrics of any of the runs that begin with `prefix`, in the order in which they are met.
+std::vector<std::string> metric_names(const std::vector<RunRecord>& runs, const std::string& prefix);
+/// A table of their last values: a row for each metric, a column for each run.
+std::string last_values(const std::vector<RunRecord>& runs, const std::vector<std::string>& names);
 /// ROC curves of the final models on the evaluation set.
 std::string roc_section(const std::vector<RunRecord>& runs);
 /// What a method says about its own state, over steps.

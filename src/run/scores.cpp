@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/progress.hpp"
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/arrays.hpp"
-#include "dpmpi/data/sampling.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/run/evaluate.hpp"
@@ -87,23 +86,14 @@ void for_each_score(
     TrainedModel& model,
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take) {
   const std::size_t outputs = model.objective->outputs();
-  const MicroBatching batching =
-      MicroBatching::plan(model.objective->micro_batch_rows(), model.records.layout.largest(), 1.0);
+  if (outputs == 0) return;
   std::vector<float> scores;
-  std::vector<std::uint32_t> all;
-  Progress progress("scoring", slots_of(model.records), "records");
-  for (const Block& block : model.records.blocks) {
-    all.clear();
-    for (std::uint32_t i = 0; i < block.records.count; ++i)
-      if (!std::isnan(block.records.label[i])) all.push_back(i);
-    batching.for_each(block.records, all, [&](const Rows& rows) {
-      scores.resize(rows.size() * outputs);
-      model.objective->scores(rows, scores);
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        take(block, rows.index[i], {scores.data() + i * outputs, outputs});
-      progress.add(rows.size());
-    });
-  }
+  for_each_micro_batch(*model.objective, model.records, "scoring", [&](const Block& block, const Rows& rows) {
+    scores.resize(rows.size() * outputs);
+    model.objective->scores(rows, scores);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      take(block, rows.index[i], {scores.data() + i * outputs, outputs});
+  });
 }
 
 bool predicts_labels(const Objective& objective) {
@@ -129,6 +119,8 @@ double probability(std::span<const float> logits, std::size_t k) {
 
 std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, const std::string& path) {
   const std::size_t outputs = model.objective->outputs();
+  if (outputs == 0)
+    throw ConfigError("the objective of this run has losses alone, no scores: there is nothing to predict");
   const std::vector<float> mine = all_scores(model);
   const auto parts = comm.gather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(float)});
   const std::uint64_t records = model.records.layout.records;

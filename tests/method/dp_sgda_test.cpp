@@ -17,10 +17,11 @@ namespace dpmpi {
 namespace {
 
 using testing::Trial;
+using testing::with;
 using Given = std::map<std::string, std::string>;
 
-// f = -x^2 / 2 + 2 x y - y^2 / 2 + z (x + y). The z below add up to 0 and lie evenly over one quantum of the
-// lattice, so that its rounding averages out and the released means are those of real numbers.
+// f = -x^2 / 2 + 2 x y - y^2 / 2 + z (x + y), for the z of test::dithered(): released means are those of real
+// numbers.
 std::unique_ptr<test::ToySaddle> quadratic() {
   auto f = std::make_unique<test::ToySaddle>(1, 1, [](double z, auto x, auto y, auto gx, auto gy) {
     gx[0] = -x[0] + 2.0 * y[0] + z;
@@ -29,23 +30,12 @@ std::unique_ptr<test::ToySaddle> quadratic() {
   f->start = {1, 0};
   return f;
 }
-Shard dithered(double quantum) {
-  constexpr std::size_t n = 1 << 14;
-  std::vector<float> z(n);
-  for (std::size_t i = 0; i < n; ++i)
-    z[i] = static_cast<float>(quantum * ((static_cast<double>(i) + 0.5) / static_cast<double>(n) - 0.5));
-  return test::numbers(z, 4);
-}
 const Given full{{"sampling", "full"}, {"steps", "10"}, {"clip", "4"}, {"dual_clip", "4"}, {"dual_share", "0.5"}};
-Given with(Given a, const Given& b) {
-  for (const auto& [key, value] : b) a[key] = value;
-  return a;
-}
 
 // A14 of min-max methods.
 TEST(DpSgda, BothSidesMoveFromTheSamePoint) {
   Trial trial("sgda", with(full, {{"rate", "0.1"}, {"dual_rate", "0.5"}}), 0, quadratic(),
-              dithered(Lattice::choose(2, 4 * std::sqrt(2.0) * 1.01, 0, 1 << 14).quantum()));
+              test::dithered(Lattice::choose(2, 4 * std::sqrt(2.0) * 1.01, 0, 1 << 14).quantum()));
   trial.run();
   EXPECT_NEAR(trial.iterate()[0], -0.319528957900, 5e-7);
   EXPECT_NEAR(trial.iterate()[1], -0.507506864000, 5e-7);
@@ -55,7 +45,7 @@ TEST(Dptd, StepsGoAlongMomentumAverages) {
   Trial trial(
       "dptd",
       with(full, {{"rate", "0.1"}, {"dual_rate", "0.5"}, {"mixing", "0.3"}, {"clip", "8"}, {"dual_clip", "8"}}),
-      1e-7, quadratic(), dithered(Lattice::choose(2, 8 * std::sqrt(2.0) * 1.01, 0, 1 << 14).quantum()));
+      1e-7, quadratic(), test::dithered(Lattice::choose(2, 8 * std::sqrt(2.0) * 1.01, 0, 1 << 14).quantum()));
   double x = 1, y = 0, mx = 0, my = 0;
   for (int t = 0; t < 10; ++t) {
     mx = 0.7 * mx + 0.3 * (-x + 2 * y), my = 0.7 * my + 0.3 * (2 * x - y);

@@ -36,10 +36,7 @@ TEST(HeavyTailAdvice, EveryMethodGivesIt) {
       if (std::string(name) == "ht-known-lipschitz") options["certificate"] = "0.1";
       const auto method = testing::make_method(name, options);
       const PublicFacts facts{{n, 4, Storage::dense_f32}, f.get(), Adjacency::replace_one, 0.5};
-      std::vector<Query> queries;
-      for (const auto& spec : method->queries(facts, 2))
-        queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, n));
-      const std::string text = method->remarks(facts, queries);
+      const std::string text = method->remarks(facts, testing::queries_of(*method, facts, 2));
       EXPECT_TRUE(says(text, "n mu / sqrt(d) = ")) << name;
       const bool passes = std::string(name) != "clipped-gd";
       EXPECT_EQ(says(text, "clipped-gd has the smaller error"), passes && n < 1'000'000) << name;

@@ -113,9 +113,7 @@ std::string refusal(const std::string& name, const Choices& settings, const Case
   facts.noise_multiplier = facts.calibrated ? 0 : c.multiplier;
   try {
     method->steps(facts);
-    std::vector<Query> queries;
-    for (const auto& spec : method->queries(facts, c.multiplier))
-      queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), c.adjacency, c.records));
+    const auto queries = testing::queries_of(*method, facts, c.multiplier);
     method->derived(facts, queries);
     method->remarks(facts, queries);
   } catch (const ConfigError& e) {

@@ -23,6 +23,7 @@
 namespace dpmpi {
 namespace {
 
+using testing::distance;
 using testing::make_objective;
 using testing::released;
 using testing::set_record;
@@ -33,17 +34,10 @@ constexpr std::size_t features = 5;
 
 /// Features of t(1.5) length, in 8 blocks.
 Shard heavy_shard(unsigned seed = 1, LabelKind labels = LabelKind::sign) {
-  Shard shard = testing::random_shard({Storage::dense_f32, n, features, 0, labels}, 8, 0, 1, seed);
   std::mt19937 bits(seed);
   std::student_t_distribution<double> tails(1.5);
-  for (auto& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) {
-      const double scale = tails(bits);
-      for (std::size_t j = 0; j < features; ++j)
-        block.records.f32[i * block.records.stride + j] *= static_cast<float>(scale);
-      test::update_norm(block.records, i);
-    }
-  return shard;
+  return testing::scaled(testing::random_shard({Storage::dense_f32, n, features, 0, labels}, 8, 0, 1, seed),
+                         [&] { return tails(bits); });
 }
 
 Trial trial(const Options& options, Shard shard, const std::string& loss = "logistic", double z = 2,
@@ -52,25 +46,17 @@ Trial trial(const Options& options, Shard shard, const std::string& loss = "logi
                adjacency, key);
 }
 
-/// A run from its beginning to its end: what each phase released. (Trials of one method share a ledger's name, so
-/// neighbours run one after the other.)
+/// A run from its beginning to its end.
 struct Outcome {
   Query query;
   double eta, clip;
   std::vector<std::vector<double>> x;
 
-  explicit Outcome(Trial t) : query(t.queries[0]), eta(t.derived("eta")), clip(t.derived("C")) {
-    for (std::uint64_t i = 0; i < t.steps; ++i) t.run(1), x.push_back(released(t));
-  }
+  explicit Outcome(Trial t)
+      : query(t.queries[0]), eta(t.derived("eta")), clip(t.derived("C")), x(testing::outcome(t)) {}
   const std::vector<double>& end() const { return x.back(); }
   double sensitivity(std::uint64_t i) const { return query.at(i).sensitivity; }
 };
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double square = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) square += (a[j] - b[j]) * (a[j] - b[j]);
-  return std::sqrt(square);
-}
 
 // A9: neighbours under the same noise, through the whole method. Before the record's phase nothing differs; the end
 // of that phase moves by at most its sensitivity (projection and noise that are the same move nothing apart); what

@@ -18,6 +18,7 @@
 namespace dpmpi {
 namespace {
 
+using testing::distance;
 using testing::released;
 using testing::Trial;
 using Options = std::map<std::string, std::string>;
@@ -48,12 +49,6 @@ Data heavy(std::uint64_t key, std::size_t n, std::size_t d, bool signs) {
   return data;
 }
 
-double apart(const std::vector<double>& x, const std::vector<double>& y) {
-  double square = 0;
-  for (std::size_t j = 0; j < x.size(); ++j) square += (x[j] - y[j]) * (x[j] - y[j]);
-  return std::sqrt(square);
-}
-
 const Options one_phase{
     {"phases", "1"}, {"clip", "1"}, {"radius", "10"}, {"lambda_scale", "3"}, {"smoothing", "1e-5"}};
 
@@ -80,7 +75,7 @@ TEST(HtKnownLipschitz, NeighboursStayWithinTheSensitivity) {
       const Data other = heavy(1000 + 20 * set + pair, 1, 2, signs);
       for (std::size_t j = 0; j < 2; ++j) changed.rows[i][j] = 30 * other.rows[0][j];
       changed.labels[i] = signs ? -data.labels[i] : -30 * data.labels[i];
-      const double change = apart(before, minimiser(changed));
+      const double change = distance(before, minimiser(changed));
       EXPECT_LE(change, bound) << name << " " << pair;
       largest = std::max(largest, change / bound);
     }
@@ -107,7 +102,7 @@ TEST(HtKnownLipschitz, AnAdversarialPairReachesTheSensitivity) {
       data.labels[7] = -1e9f;
     else
       data.rows[7] = {0};
-    const double change = apart(before, minimiser());
+    const double change = distance(before, minimiser());
     EXPECT_GE(change, 0.99 * whole);
     EXPECT_LE(change, bound);
     EXPECT_LE(bound, 1.01 * whole);

@@ -22,31 +22,25 @@
 namespace dpmpi {
 namespace {
 
+using testing::distance;
 using testing::make_objective;
+using testing::outcome;
 using testing::released;
 using testing::set_record;
 using testing::Trial;
+using testing::with;
 using Options = std::map<std::string, std::string>;
 constexpr std::uint64_t n = 400;
 constexpr std::size_t features = 5;
 constexpr std::uint32_t blocks = 8;
 
-Options with(Options options, const Options& more) {
-  for (const auto& [key, value] : more) options[key] = value;
-  return options;
-}
 /// Steps so short that tests with little noise are paid for: C = 1, halts after about 20 clipped records.
 const Options guarded{{"mode", "guarded"}, {"rate", "1e-4"}, {"clip", "1"}, {"hits", "20"}, {"phases", "2"}};
 
 Shard mean_shard(double size = 0.3, unsigned seed = 1) {
-  Shard shard = testing::random_shard({Storage::dense_f32, n, features, 0, LabelKind::real}, blocks, 0, 1, seed);
-  for (auto& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) {
-      for (std::size_t j = 0; j < features; ++j)
-        block.records.f32[i * block.records.stride + j] *= static_cast<float>(size / std::sqrt(features));
-      test::update_norm(block.records, i);
-    }
-  return shard;
+  return testing::scaled(
+      testing::random_shard({Storage::dense_f32, n, features, 0, LabelKind::real}, blocks, 0, 1, seed),
+      [size] { return size / std::sqrt(features); });
 }
 
 Trial mean_trial(const Options& options, Shard shard, double z = 0.5, Adjacency adjacency = Adjacency::replace_one,
@@ -62,19 +56,6 @@ Trial softmax_trial(const Options& options, Shard shard, double z = 0.5,
 }
 Shard class_shard(unsigned seed = 1) {
   return testing::random_shard({Storage::dense_f32, n, features, 1, LabelKind::class_, 3}, blocks, 0, 1, seed);
-}
-
-/// What each phase released. (Trials of one method share a ledger's name, so neighbours run one after the other.)
-std::vector<std::vector<double>> outcome(Trial t) {
-  std::vector<std::vector<double>> all;
-  for (std::uint64_t i = 0; i < t.steps; ++i) t.run(1), all.push_back(released(t));
-  return all;
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double square = 0;
-  for (std::size_t j = 0; j < a.size(); ++j) square += (a[j] - b[j]) * (a[j] - b[j]);
-  return std::sqrt(square);
 }
 
 /// Rows of the part of phase p in the order in which a walk meets them, as global indices.

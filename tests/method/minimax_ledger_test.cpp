@@ -19,12 +19,8 @@
 namespace dpmpi {
 namespace {
 
+using testing::with;
 using Given = std::map<std::string, std::string>;
-
-Given with(Given a, const Given& b) {
-  for (const auto& [key, value] : b) a[key] = value;
-  return a;
-}
 
 struct Problem {
   std::uint64_t n = 60000;
@@ -56,13 +52,7 @@ struct Planned {
     facts.adjacency = p.adjacency;
     facts.delta = p.delta();
   }
-  std::vector<Query> queries(double multiplier) const {
-    std::vector<Query> all;
-    for (const auto& spec : method->queries(facts, multiplier))
-      all.push_back(
-          Query::declare(spec, static_cast<std::uint32_t>(all.size()), facts.adjacency, facts.data.records));
-    return all;
-  }
+  std::vector<Query> queries(double multiplier) const { return testing::queries_of(*method, facts, multiplier); }
   /// Of the queries whose names are not in `without`.
   std::vector<Event> events(double multiplier, const std::string& without = "") const {
     std::vector<Event> all;

@@ -3,6 +3,7 @@
 // that are repeated with other noise.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -22,6 +23,32 @@ inline std::vector<double> released(const Trial& t) {
   std::vector<double> x(bytes.size() / sizeof(double));
   std::memcpy(x.data(), bytes.data(), bytes.size());
   return x;
+}
+
+inline double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double square = 0;
+  for (std::size_t j = 0; j < a.size(); ++j) square += (a[j] - b[j]) * (a[j] - b[j]);
+  return std::sqrt(square);
+}
+
+/// What each phase releases until the end of the run. (Trials of one method share a ledger's name, so neighbours
+/// run one after the other.)
+inline std::vector<std::vector<double>> outcome(Trial& t) {
+  std::vector<std::vector<double>> x;
+  for (std::uint64_t i = 0; i < t.steps; ++i) t.run(1), x.push_back(released(t));
+  return x;
+}
+inline std::vector<std::vector<double>> outcome(Trial&& t) { return outcome(t); }
+
+/// Multiplies the features of each dense record by the next of `scale`.
+inline Shard scaled(Shard shard, const std::function<double()>& scale) {
+  for (auto& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i) {
+      const auto s = static_cast<float>(scale());
+      for (std::size_t j = 0; j < block.records.stride; ++j) block.records.f32[i * block.records.stride + j] *= s;
+      test::update_norm(block.records, i);
+    }
+  return shard;
 }
 
 /// Record `index` of all: its features, and its label if there is one.

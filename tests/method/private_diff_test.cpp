@@ -22,17 +22,13 @@ namespace {
 
 using test::ToySaddle;
 using testing::Trial;
+using testing::with;
 using Given = std::map<std::string, std::string>;
 
-Given with(Given a, const Given& b) {
-  for (const auto& [key, value] : b) a[key] = value;
-  return a;
-}
 const Given full{{"sampling", "full"}, {"rate", "0.1"}, {"dual_rate", "1"}, {"steps", "10"}};
 
 // f with the gradients -x + 2 y + z k(x) and 2 x - y + z k(x), where k is another integer at each point of the
-// path. The z of dithered() add up to 0 and lie evenly over one quantum of the lattice, so that its rounding
-// averages out in gradients and in differences.
+// path: for the z of test::dithered() both gradients and differences are those of real numbers.
 std::unique_ptr<ToySaddle> quadratic() {
   auto f = std::make_unique<ToySaddle>(1, 1, [](double z, auto x, auto y, auto gx, auto gy) {
     const double k = std::floor(64 * x[0] + 2);
@@ -42,20 +38,13 @@ std::unique_ptr<ToySaddle> quadratic() {
   f->start = {1, 0};
   return f;
 }
-Shard dithered(double quantum) {
-  constexpr std::size_t n = 1 << 14;
-  std::vector<float> z(n);
-  for (std::size_t i = 0; i < n; ++i)
-    z[i] = static_cast<float>(quantum * ((static_cast<double>(i) + 0.5) / static_cast<double>(n) - 0.5));
-  return test::numbers(z, 4);
-}
 
 // Without noise and clip, with eta_y = 1 in one step, y_{r+1} = 2 x_r and x_{r+1} = x_r - 0.1 (-x_r + 4 x_r).
 // A14 of min-max methods.
 TEST(PrivateDiff, FollowsTheExactPathForEveryRestart) {
   for (const char* T : {"1", "2", "3", "5", "10", "99"}) {
     Trial trial("private-diff-noiseless", with(full, {{"clip", "4"}, {"dual_clip", "4"}, {"restart", T}}), 0,
-                quadratic(), dithered(0x1p-9));
+                quadratic(), test::dithered(0x1p-9));
     trial.run();
     EXPECT_NEAR(trial.iterate()[0], std::pow(0.7, 10), 2e-7) << T;
     EXPECT_NEAR(std::pow(0.7, 10), 0.028247524900, 1e-12);
@@ -206,7 +195,7 @@ TEST(PrivateDiff, RadiusIsAFunctionOfReleasedPointsWithinItsBounds) {
 
 TEST(PrivateDiff, ARunThatDivergesEnds) {
   Trial trial("private-diff", with(full, {{"rate", "1e38"}, {"clip", "8"}, {"dual_clip", "8"}}), 1, quadratic(),
-              dithered(1));
+              test::dithered(1));
   EXPECT_NO_THROW(trial.run());
 }
 // T12: it is given two points of which every rank has a copy, and nothing that could hold a sum or a record.

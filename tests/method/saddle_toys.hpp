@@ -92,13 +92,6 @@ class ToySaddle final : public SaddleObjective {
 
   bool has_prior() const override { return true; }
   void set_prior(double p) override { prior = p; }
-  void add_positives(const Rows& rows, LatticeAccumulator& sum) override {
-    sum.begin(rows.size());
-    for (const auto i : rows.index) {
-      const double positive = rows.records.label[i] > 0 ? 1 : 0;
-      sum.add(0, std::span(&positive, 1));
-    }
-  }
   double prior = 0;
 
   NumericSlack primal_gradient_slack() const override { return {.clip = 0x1p-40}; }
@@ -148,6 +141,16 @@ inline Shard numbers(const std::vector<float>& z, std::uint32_t blocks = 1) {
     shard.blocks.push_back({b, shard.layout.begin(b), std::move(r)});
   }
   return shard;
+}
+
+/// Numbers that add up to 0 and lie evenly over one quantum of a lattice, so that its rounding averages out in
+/// sums.
+inline Shard dithered(double quantum) {
+  std::vector<float> z(1 << 14);
+  const auto n = static_cast<double>(z.size());
+  for (std::size_t i = 0; i < z.size(); ++i)
+    z[i] = static_cast<float>(quantum * ((static_cast<double>(i) + 0.5) / n - 0.5));
+  return numbers(z, 4);
 }
 
 }  // namespace dpmpi::test

@@ -35,6 +35,22 @@ inline std::unique_ptr<Method> make_method(const std::string& name,
   return method;
 }
 
+/// `options` with some of them changed or added.
+inline std::map<std::string, std::string> with(std::map<std::string, std::string> options,
+                                               const std::map<std::string, std::string>& changes) {
+  for (const auto& [key, value] : changes) options[key] = value;
+  return options;
+}
+
+/// What a plan makes of a method's releases.
+inline std::vector<Query> queries_of(const Method& method, const PublicFacts& facts, double noise_multiplier) {
+  std::vector<Query> all;
+  for (const auto& spec : method.queries(facts, noise_multiplier))
+    all.push_back(
+        Query::declare(spec, static_cast<std::uint32_t>(all.size()), facts.adjacency, facts.data.records));
+  return all;
+}
+
 /// `count` records that only their numbers tell apart, in `blocks` blocks.
 inline Shard numbered_shard(std::size_t count, std::uint32_t blocks = 2) {
   Shard shard;
@@ -80,10 +96,7 @@ struct Trial {
   /// A method that has not started yet, and its queries.
   void plan() {
     method = make_method(name, options);
-    queries.clear();
-    for (const auto& spec : method->queries(facts, multiplier))
-      queries.push_back(
-          Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, shard.facts.records));
+    queries = queries_of(*method, facts, multiplier);
     steps = method->steps(facts);
   }
   /// Goes on where another trial of the same settings stands, with a method that knows of it what its archive says.

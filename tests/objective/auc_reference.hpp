@@ -86,10 +86,6 @@ class PrimalView final : public Objective {
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     saddle_.add_clipped_primal_differences(rows, bound, sum);
   }
-  void directional_differences(double, std::span<const float>, std::size_t, const Rows&,
-                               std::span<double> out) override {
-    std::fill(out.begin(), out.end(), 0.0);
-  }
   NumericSlack gradient_slack() const override { return saddle_.primal_gradient_slack(); }
   NumericSlack difference_slack() const override { return saddle_.primal_difference_slack(); }
 

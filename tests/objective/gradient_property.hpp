@@ -1,5 +1,5 @@
 #pragma once
-// Losses, gradients, differences of gradients and directional differences are right.
+// Losses, gradients and differences of gradients are right.
 
 #include "objective/property_case.hpp"
 
@@ -113,33 +113,6 @@ inline void check_difference_symmetry(const PropertyCase& c) {
       size = std::max(size, std::abs(static_cast<double>(there[j])));
     }
     EXPECT_TRUE(!c.smooth || error <= 2 + c.tolerance * size) << "record " << i << ": " << error << " of " << size;
-  }
-}
-
-inline void check_directional_differences(const PropertyCase& c) {
-  const std::size_t K = 5, dim = c.w.size();
-  const auto u = random_directions(K, dim);
-  std::vector<double> up(dim), down(dim);
-  c.objective.prepare(c.w);
-  for (double xi : {1e-1, 1e-3}) {
-    for (std::size_t i = 0; i < std::min<std::size_t>(c.records.count, 12); ++i) {
-      if (std::isnan(c.records.label[i])) continue;
-      const std::uint32_t one[] = {static_cast<std::uint32_t>(i)};
-      std::vector<double> out(K);
-      c.objective.directional_differences(xi, u, K, {c.records, one}, out);
-      for (std::size_t k = 0; k < K; ++k) {
-        for (std::size_t j = 0; j < dim; ++j) {
-          up[j] = c.w[j] + xi * u[k * dim + j];
-          down[j] = c.w[j] - xi * u[k * dim + j];
-        }
-        const double expected = (c.reference.loss(i, up) - c.reference.loss(i, down)) / (2 * xi);
-        const double here = c.reference.loss(i, widened(c.w));
-        const double bend = c.reference.loss(i, up) + c.reference.loss(i, down) - 2 * here;
-        if (!c.smooth && std::abs(bend) > 1e-3 * xi) continue;  // a kink between the points
-        EXPECT_NEAR(out[k], expected, c.tolerance * std::max(1.0, std::abs(expected)))
-            << "record " << i << ", " << k;
-      }
-    }
   }
 }
 

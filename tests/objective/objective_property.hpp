@@ -44,14 +44,12 @@ inline void check_parts(const PropertyCase& c) {
 
 /// After a first round no kernel allocates memory.
 inline void check_no_allocation(const PropertyCase& c) {
-  const std::size_t K = 3;
   const auto index = all_rows(c.records);
   const Rows rows{c.records, std::span(index).first(std::min(index.size(), c.objective.micro_batch_rows()))};
-  const auto directions = random_directions(K, c.objective.dim());
   const std::vector<float> v = moved(c.w, 0.1);
   const L2Bound bound{.clip = 0.5};
   LatticeAccumulator sum(c.objective.dim(), test_lattice(bound.clip), bound.clip * 1.01);
-  std::vector<double> losses(rows.size()), differences(rows.size() * K);
+  std::vector<double> losses(rows.size());
   std::vector<float> scores(rows.size() * c.objective.outputs());
   const auto round = [&] {
     for (Clipping clipping : c.clippings) {
@@ -59,7 +57,6 @@ inline void check_no_allocation(const PropertyCase& c) {
       c.objective.losses(rows, losses);
       c.objective.scores(rows, scores);
       c.objective.add_clipped_gradients(rows, {bound.clip, clipping}, sum);
-      c.objective.directional_differences(1e-2, directions, K, rows, differences);
       c.objective.prepare_pair(c.w, v);
       c.objective.add_clipped_differences(rows, {bound.clip, clipping}, sum);
     }
@@ -100,7 +97,6 @@ inline void check_contract(const PropertyCase& c) {
   ASSERT_EQ(c.w.size(), c.objective.dim());
   ASSERT_EQ(c.objective.micro_batch_rows() % 16, 0U);
   if (c.reference.loss) check_reference(c);
-  if (c.reference.loss) check_directional_differences(c);
   check_finite_differences(c);
   check_norm_bounds(c);
   check_row_invariance(c);

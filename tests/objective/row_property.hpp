@@ -7,20 +7,17 @@ namespace dpmpi::test {
 
 /// Everything that is computed for one record, as bits.
 struct RecordBits {
-  std::vector<double> loss, directional;
+  std::vector<double> loss;
   std::vector<float> scores;
 };
 
-inline RecordBits bits_of(const PropertyCase& c, const Records& records, std::span<const std::uint32_t> index,
-                          std::span<const float> directions, std::size_t K) {
-  RecordBits b{std::vector<double>(index.size()), std::vector<double>(index.size() * K),
-               std::vector<float>(index.size() * c.objective.outputs())};
+inline RecordBits bits_of(const PropertyCase& c, const Records& records, std::span<const std::uint32_t> index) {
+  RecordBits b{std::vector<double>(index.size()), std::vector<float>(index.size() * c.objective.outputs())};
   for (std::size_t i = 0; i < index.size(); i += c.objective.micro_batch_rows()) {
     const std::size_t n = std::min(c.objective.micro_batch_rows(), index.size() - i), out = c.objective.outputs();
     const Rows rows{records, index.subspan(i, n)};
     c.objective.losses(rows, std::span(b.loss).subspan(i, n));
     c.objective.scores(rows, std::span(b.scores).subspan(i * out, n * out));
-    c.objective.directional_differences(1e-2, directions, K, rows, std::span(b.directional).subspan(i * K, n * K));
   }
   return b;
 }
@@ -33,17 +30,14 @@ inline void expect_record_bits(const RecordBits& one, const RecordBits& many, st
   EXPECT_TRUE(same_bits(one.loss, part(many.loss, place, 1))) << what << ": loss at place " << place;
   EXPECT_TRUE(same_bits(one.scores, part(many.scores, place, one.scores.size())))
       << what << ": scores at " << place;
-  EXPECT_TRUE(same_bits(one.directional, part(many.directional, place, one.directional.size())))
-      << what << ": directional differences at place " << place;
 }
 
-/// Losses, scores, directional differences and single contributions have the same bits alone, in any subset, in any
-/// order; totals are the exact sums of single contributions where each goes to the lattice by itself.
+/// Losses, scores and single contributions have the same bits alone, in any subset, in any order; totals are the
+/// exact sums of single contributions where each goes to the lattice by itself.
 inline void check_row_invariance(const PropertyCase& c) {
   std::mt19937 bits(11);
   const Records& records = c.records;
-  const std::size_t K = 3, dim = c.objective.dim();
-  const auto directions = random_directions(K, dim);
+  const std::size_t dim = c.objective.dim();
   const L2Bound bound{.clip = 0.5};
   const Lattice lattice = test_lattice(bound.clip);
   const std::vector<float> v = moved(c.w, 0.1);
@@ -54,13 +48,12 @@ inline void check_row_invariance(const PropertyCase& c) {
 
   c.objective.prepare(c.w);
   std::vector<RecordBits> alone;
-  for (std::uint32_t i = 0; i < records.count; ++i)
-    alone.push_back(bits_of(c, records, std::span(&i, 1), directions, K));
+  for (std::uint32_t i = 0; i < records.count; ++i) alone.push_back(bits_of(c, records, std::span(&i, 1)));
 
   std::vector<std::uint32_t> order = all_rows(records);
   std::shuffle(order.begin(), order.end(), bits);
   const Records shuffled = permuted(records, order);
-  const RecordBits whole = bits_of(c, shuffled, all_rows(records), directions, K);
+  const RecordBits whole = bits_of(c, shuffled, all_rows(records));
   for (std::size_t i = 0; i < order.size(); ++i)
     expect_record_bits(alone[order[i]], whole, i, "all rows, permuted");
 
@@ -68,7 +61,7 @@ inline void check_row_invariance(const PropertyCase& c) {
     std::vector<std::uint32_t> subset;
     for (std::uint32_t i : all_rows(records))
       if (bits() % 3 != 0) subset.push_back(i);
-    const RecordBits some = bits_of(c, records, subset, directions, K);
+    const RecordBits some = bits_of(c, records, subset);
     for (std::size_t i = 0; i < subset.size(); ++i) expect_record_bits(alone[subset[i]], some, i, "a subset");
   }
 
@@ -114,7 +107,6 @@ inline void check_bad_records(const PropertyCase& c) {
   const L2Bound bound{.clip = 0.5};
   const Lattice lattice = test_lattice(bound.clip);
   const std::vector<float> v = moved(c.w, 0.1);
-  const auto directions = random_directions(2, c.objective.dim());
   Records bad = c.records, without = c.records;
   std::vector<std::size_t> spoiled;
   for (std::size_t i = 0; i < bad.count; i += 3) {
@@ -147,13 +139,6 @@ inline void check_bad_records(const PropertyCase& c) {
       EXPECT_TRUE(all_zero(contribution(c.objective, bad, i, bound, lattice, kernel))) << "record " << i;
     EXPECT_EQ(contributions(c.objective, bad, all_rows(bad), bound, lattice, kernel),
               contributions(c.objective, without, all_rows(bad), bound, lattice, kernel));
-  }
-  c.objective.prepare(c.w);
-  for (std::size_t i : spoiled) {
-    const std::uint32_t one[] = {static_cast<std::uint32_t>(i)};
-    std::vector<double> out(2, 7.0);
-    c.objective.directional_differences(1e-2, directions, 2, {bad, one}, out);
-    EXPECT_EQ(out, std::vector<double>(2, 0.0)) << "directional differences of record " << i;
   }
   std::vector<float> broken = c.w;
   broken[broken.size() / 2] = nan;

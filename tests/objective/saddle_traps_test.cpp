@@ -224,12 +224,11 @@ TEST(AucOptions, PriorIsRequired) {
 }
 
 TEST(AucOptions, CountsPositives) {
-  const auto objective = one_weight();
   const Records records = records_of({1, 1, 1, 1, 1}, {1, -1, 1, std::nanf(""), 1});
   LatticeAccumulator sum(1, test_lattice(1), 1.01);
   sum.clear();
   const auto index = all_rows(records);
-  objective->add_positives({records, index}, sum);
+  positives()({records, index}, {1}, sum);
   EXPECT_EQ(static_cast<double>(sum.totals()[0]) * test_lattice(1).quantum(), 3);
 }
 

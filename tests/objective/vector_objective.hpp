@@ -44,8 +44,6 @@ class VectorObjective final : public Objective {
     for (std::size_t i = 0; i < rows.size(); ++i) out[i] = gradient(rows.records, rows.index[i]);
   }
   void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
-  void directional_differences(double, std::span<const float>, std::size_t, const Rows&,
-                               std::span<double>) override {}
   NumericSlack gradient_slack() const override { return {.clip = 0x1p-45, .summed_rows = 1}; }
   NumericSlack difference_slack() const override { return {}; }
 

@@ -1,6 +1,7 @@
 // The area under the ROC curve of records that are spread over ranks: exact, with ties, whoever holds which record.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -8,7 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/run/evaluate.hpp"
+#include "dpmpi/run/scores.hpp"
+#include "objective/black_box.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
 
@@ -70,6 +74,37 @@ TEST(Evaluate, AucIsExactOnAnyNumberOfRanks) {
         EXPECT_EQ(*result.auc == 0.5, slope == 0);
       });
     }
+}
+
+/// Losses and no scores, whatever labels are.
+class Unscored final : public test::BlackBox {
+ public:
+  explicit Unscored(LabelKind kind)
+      : BlackBox(1, [](std::size_t, std::span<const double>) { return 2.0; }), kind_(kind) {}
+  LabelKind label_kind() const override { return kind_; }
+  std::size_t classes() const override { return 2; }
+
+ private:
+  LabelKind kind_;
+};
+
+TEST(Evaluate, ObjectivesWithoutScoresHaveLossesAlone) {
+  testing::for_each_size({1, 2}, [&](const Communicator& comm) {
+    for (const LabelKind kind : {LabelKind::class_, LabelKind::sign}) {
+      const Shard shard =
+          testing::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, comm.rank(), comm.size());
+      TrainedModel model{std::make_unique<Unscored>(kind), {0.0F}, shard};
+      const Evaluation result = evaluate(comm, *model.objective, model.parameters, shard, true);
+      if (comm.is_root()) {
+        EXPECT_EQ(result.records, 400u);
+        EXPECT_EQ(result.loss, 2);
+        EXPECT_FALSE(result.accuracy || result.auc);
+        EXPECT_TRUE(result.roc.empty());
+      }
+      for_each_score(model, [](const Block&, std::uint32_t, std::span<const float>) { FAIL() << "no scores"; });
+      EXPECT_THROW(write_predictions(comm, model, ::testing::TempDir() + "no_scores.csv"), ConfigError);
+    }
+  });
 }
 
 TEST(Evaluate, MeasuresHaveTheSameBitsOnAnyNumberOfRanks) {

@@ -95,16 +95,7 @@ TEST_F(HiddenRun, EndsWithTheSameBytes) {
   for (const char* method :
        {"release = ledger\nrelease_every = 25\nsampling = reshuffle\nbatch = 60", "sampling = wor\nbatch = 60"}) {
     configure(method, "seed = 9");
-    fs::remove_all(folder_ + "/whole");
-    ASSERT_EQ(launch(2, "none", fmt::format("{} run.dir={}/whole", config_, folder_)).code, 0);
-    testing::Outcome outcome = launch(3, "step@2#18=usr1", config_);  // stops with a checkpoint
-    EXPECT_EQ(outcome.code, 6) << outcome.output;
-    outcome = launch(4, "reduce@1#9=kill", run_);  // loses what came after the last checkpoint
-    EXPECT_NE(outcome.code, 0) << outcome.output;
-    outcome = launch(1, "none", run_);
-    EXPECT_EQ(outcome.code, 0) << outcome.output;
-    for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
-      EXPECT_EQ(read_file(folder_ + "/whole/" + name), read_file(run_ + "/" + name)) << name << " " << method;
+    expect_interruptions_change_nothing(method);
   }
 }
 

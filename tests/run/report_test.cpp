@@ -225,6 +225,20 @@ TEST_F(Report, Refusals) {
   EXPECT_EQ(dpmpi("report one --output no/folder/x.html").code, 3);
 }
 
+TEST_F(Report, DamagedFilesAreDataErrors) {
+  for (const auto& [key, value] : std::vector<std::pair<std::string, std::string>>{{"attacker", R"({"x": 0.5})"},
+                                                                                   {"attacker", R"({"0.1": "x"})"},
+                                                                                   {"attacker", "[true]"},
+                                                                                   {"noise", "3"},
+                                                                                   {"delta", R"("x")"}}) {
+    copy("one", "damaged");
+    auto plan = nlohmann::ordered_json::parse(read_file(path("damaged/plan.json")));
+    plan[key] = nlohmann::ordered_json::parse(value);
+    std::ofstream(path("damaged/plan.json")) << plan.dump();
+    EXPECT_THROW(report_html({path("damaged")}, false), DataError) << key << " = " << value;
+  }
+}
+
 // On machines without gnuplot the numbers stand in tables.
 TEST_F(Report, IsWrittenWithoutPlots) {
   const Outcome outcome = testing::run_command(

@@ -23,25 +23,13 @@ namespace fs = std::filesystem;
 
 class RunningSumResume : public testing::RunFolder {
  protected:
-  void expect_same_bytes(const std::string& method) {
+  void check(const std::string& method) {
     std::ofstream(config_) << fmt::format(
         "[run]\ndir = {0}/run\ncheckpoint_every = 7\n[data]\nblocks = 4\ntrain = {0}/train.csv\neval = "
         "{0}/train-eval.csv\n[method]\n{1}\n[privacy]\nnoise_multiplier = 1\nseed = 9\ndelta = 1e-4\n[report]\n"
         "eval_every = 5\n",
         folder_, method);
-    fs::remove_all(run_);
-    fs::remove_all(folder_ + "/whole");
-    ASSERT_EQ(launch(2, "none", fmt::format("{} run.dir={}/whole", config_, folder_)).code, 0);
-    testing::Outcome outcome = launch(3, "step@2#18=usr1", config_);  // stops with a checkpoint
-    EXPECT_EQ(outcome.code, 6) << outcome.output;
-    for (const auto& file : fs::directory_iterator(run_ + "/checkpoint"))
-      EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write) << file.path();
-    outcome = launch(4, "reduce@1#9=kill", run_);  // loses what came after the last checkpoint
-    EXPECT_NE(outcome.code, 0) << outcome.output;
-    outcome = launch(1, "none", run_);
-    EXPECT_EQ(outcome.code, 0) << outcome.output;
-    for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
-      EXPECT_EQ(read_file(folder_ + "/whole/" + name), read_file(run_ + "/" + name)) << name << " " << method;
+    expect_interruptions_change_nothing(method);
   }
 };
 
@@ -85,10 +73,10 @@ TEST_F(RunningSumResume, LeavesNothingButWhatIsAllowed) {
 }
 
 TEST_F(RunningSumResume, EndsWithTheSameBytes) {
-  expect_same_bytes("name = zo-o2nc\ninner = 16\nbatch = 4\nstrategy = sqrt_toeplitz\nadaptive_clip = true");
-  expect_same_bytes("name = zo-o2nc\ninner = 16\nbatch = 4\nrestart = 8\npasses = 3\ndirections = iid");
-  expect_same_bytes("name = dp-ftrl\nbatch = 13\npasses = 2\nmomentum = 0.9");
-  expect_same_bytes("name = zo-naive\ninner = 10\nbatch = 8\npasses = 2\noutput = stationarity");
+  check("name = zo-o2nc\ninner = 16\nbatch = 4\nstrategy = sqrt_toeplitz\nadaptive_clip = true");
+  check("name = zo-o2nc\ninner = 16\nbatch = 4\nrestart = 8\npasses = 3\ndirections = iid");
+  check("name = dp-ftrl\nbatch = 13\npasses = 2\nmomentum = 0.9");
+  check("name = zo-naive\ninner = 10\nbatch = 8\npasses = 2\noutput = stationarity");
 }
 
 }  // namespace

@@ -18,6 +18,21 @@
 namespace dpmpi {
 namespace {
 
+/// A curator and its ledger on the root.
+struct Recorded {
+  std::optional<Ledger> ledger;
+  Curator curator;
+
+  Recorded(const Communicator& comm, const Shard& shard, const std::vector<Query>& queries)
+      : curator(comm, shard, queries, 64, comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt) {
+    if (!comm.is_root()) return;
+    const std::string path = ::testing::TempDir() + "traffic.jsonl";
+    std::filesystem::remove(path);
+    ledger.emplace(Ledger::create(path, {queries[0].adjacency, queries[0].records}));
+    curator.record_in(*ledger);
+  }
+};
+
 TEST(Traffic, AStepSendsOneSumAndOneRelease) {
   constexpr std::size_t dim = 512;
   testing::for_each_size({2, 3, 5}, [](const Communicator& comm) {
@@ -31,15 +46,8 @@ TEST(Traffic, AStepSendsOneSumAndOneRelease) {
                                               .steps = 64,
                                               .running = RunningSum{.leaves = 64}},
                                              0, Adjacency::add_remove, 800)};
-    const std::string path = ::testing::TempDir() + "traffic.jsonl";
-    std::optional<Ledger> ledger;
-    if (comm.is_root()) {
-      std::filesystem::remove(path);
-      ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 800}));
-    }
-    Curator curator(comm, shard, queries, 64,
-                    comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
-    if (comm.is_root()) curator.record_in(*ledger);
+    Recorded recorded(comm, shard, queries);
+    Curator& curator = recorded.curator;
     const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
     const auto step = [&](std::uint64_t t) {
       const Batch batch = curator.draw(queries[0], t);
@@ -69,31 +77,16 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
       const Shard shard = testing::random_shard({Storage::dense_f32, 40, features, 0, LabelKind::sign}, 4,
                                                 comm.rank(), comm.size());
       const auto objective = testing::make_objective("logistic", {features, Storage::dense_f32, 0});
-      std::unique_ptr<Method> method;
-      for (const auto& entry : methods())
-        if (entry.name == "zo-hidden") method = entry.make();
-      Options options("method");
-      method->declare(options);
-      std::vector<std::string> problems;
-      options.read({{"method.directions", {"8", ""}},
-                    {"method.steps", {"6", ""}},
-                    {"method.window", {"4", ""}},
-                    {"method.share", {"0.5", ""}},
-                    {"method.ball", {"0.1", ""}},
-                    {"method.feature_bound", {"1", ""}}},
-                   problems);
-      ASSERT_TRUE(problems.empty()) << problems.front();
+      const auto method = testing::make_method("zo-hidden", {{"directions", "8"},
+                                                             {"steps", "6"},
+                                                             {"window", "4"},
+                                                             {"share", "0.5"},
+                                                             {"ball", "0.1"},
+                                                             {"feature_bound", "1"}});
       const PublicFacts facts{{40, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
       const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, 40)};
-      const std::string path = ::testing::TempDir() + "scalars.jsonl";
-      std::optional<Ledger> ledger;
-      if (comm.is_root()) {
-        std::filesystem::remove(path);
-        ledger.emplace(Ledger::create(path, {Adjacency::replace_one, 40}));
-      }
-      Curator curator(comm, shard, queries, 64,
-                      comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
-      if (comm.is_root()) curator.record_in(*ledger);
+      Recorded recorded(comm, shard, queries);
+      Curator& curator = recorded.curator;
       method->start(*objective, queries, 6);
       for (std::uint64_t t = 0; t < 6; ++t) {
         testing::traffic = {};
@@ -120,15 +113,8 @@ TEST(Traffic, AGiboStepSendsItsDesign) {
     const auto method = testing::make_method("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
     const PublicFacts facts{{n, d, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, n)};
-    const std::string path = ::testing::TempDir() + "design.jsonl";
-    std::optional<Ledger> ledger;
-    if (comm.is_root()) {
-      std::filesystem::remove(path);
-      ledger.emplace(Ledger::create(path, {Adjacency::replace_one, n}));
-    }
-    Curator curator(comm, shard, queries, 64,
-                    comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
-    if (comm.is_root()) curator.record_in(*ledger);
+    Recorded recorded(comm, shard, queries);
+    Curator& curator = recorded.curator;
     method->start(*objective, queries, 6);
     for (std::uint64_t t = 0; t < 6; ++t) {
       testing::traffic = {};
@@ -157,17 +143,9 @@ void expect_round(const Communicator& comm, const std::string& name, const Objec
                                                             {"dual_clip", "1"},
                                                             {"dual_rate", "0.1"}});
   const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
-  std::vector<Query> queries;
-  for (const auto& spec : method->queries(facts, 1))
-    queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove, 24));
-  const std::string path = ::testing::TempDir() + "round.jsonl";
-  std::optional<Ledger> ledger;
-  if (comm.is_root()) {
-    std::filesystem::remove(path);
-    ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 24}));
-  }
-  Curator curator(comm, shard, queries, 64, comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
-  if (comm.is_root()) curator.record_in(*ledger);
+  const auto queries = testing::queries_of(*method, facts, 1);
+  Recorded recorded(comm, shard, queries);
+  Curator& curator = recorded.curator;
   method->start(*objective, queries, 4);
   for (std::uint64_t r = 0; r < 4; ++r) {
     testing::traffic = {};

@@ -101,6 +101,11 @@ struct MethodEntry {
   std::string source;   ///< paper, theorem or algorithm
   std::unique_ptr<Method> (*make)();
 };
+/// MethodEntry::make for methods of type M.
+template <class M>
+std::unique_ptr<Method> make_method() {
+  return std::make_unique<M>();
+}
 const std::vector<MethodEntry>& methods();  ///< sorted by name
 struct MethodRegistration {
   explicit MethodRegistration(MethodEntry entry);

@@ -34,6 +34,11 @@ struct ZoOptions {
   }
 };
 
+/// Appends a problem for each text of method.start that is not a number which float32 holds.
+void validate_start(const std::vector<std::string>& start, std::vector<std::string>& problems);
+/// Throws ConfigError if method.start has more numbers than the objective has parameters.
+void check_start(const std::vector<std::string>& start, const Objective& objective);
+
 /// g <- g + l2 x on the regularised coordinates: the public part of the objective joins after the release.
 void add_regularizer(const Objective& objective, std::span<const double> x, std::span<double> g);
 

@@ -26,7 +26,7 @@ class Glm final : public Objective {
   /// "weight" (1 x features) and "bias" (1 x 1); one layer, so that per-layer clipping is flat clipping.
   std::vector<ParameterGroup> groups() const override;
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
-  /// Large: nothing but the copy of the directions depends on it.
+  /// Large: no scratch grows with it.
   std::size_t micro_batch_rows() const override { return 512; }
 
   /// All zero.
@@ -38,8 +38,6 @@ class Glm final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
 
   bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
@@ -79,9 +77,8 @@ class Glm final : public Objective {
   std::unique_ptr<GlmKernel> kernel_;
   BiasedPoints at_;            // w
   BiasedPoints pair_;          // v, w - v
-  BiasedPoints probes_;        // directions
   std::vector<float> step_;    // w - v
-  std::vector<double> along_;  // margins of the directions
+  std::vector<double> along_;  // products of a tile of directions with a record
   LinearProbe probe_;
 };
 

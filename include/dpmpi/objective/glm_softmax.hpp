@@ -36,8 +36,6 @@ class SparseSoftmax final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
 
   bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
@@ -51,7 +49,7 @@ class SparseSoftmax final : public Objective {
 
  private:
   struct Row;
-  class Layer;  // some weight matrices, feature-major
+  class Layer;  // a weight matrix, feature-major
   void check(const Records& records) const;
   void add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const;
   bool output_delta(const Row& row);
@@ -60,7 +58,7 @@ class SparseSoftmax final : public Objective {
 
   std::size_t features_, classes_;
   float bias_;
-  std::unique_ptr<Layer> at_, at_v_, step_, probes_;
+  std::unique_ptr<Layer> at_, at_v_, step_;
   std::vector<float> difference_;
   std::vector<double> logits_, along_, moved_, delta_, delta_v_;
   std::span<const double> probe_x_, probe_y_;

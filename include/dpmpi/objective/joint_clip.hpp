@@ -19,6 +19,13 @@ inline bool clip_jointly(std::span<const double> q, double clip, std::span<doubl
   return true;
 }
 
+/// Adds clip(q), clipped in place, to the sum as one record's contribution; nothing if it is not finite.
+inline void add_clipped_jointly(std::span<double> q, double clip, LatticeAccumulator& sum) {
+  if (!clip_jointly(q, clip, q)) return;
+  sum.begin(1);
+  sum.add(0, std::span<const double>(q));
+}
+
 /// What the arithmetic of clip_jointly adds to the norm of `count` numbers, relative to the clip. With u = 2^-53
 /// the computed norm is at least (1 - (count / 2 + 3) u) |q|, the factor at most (1 + u) C / norm, and each product
 /// is rounded once.

@@ -30,8 +30,6 @@ class Mean final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
 
   bool has_gradient_norms() const override { return true; }
   /// At w: nothing bounds them for all points.
@@ -47,7 +45,6 @@ class Mean final : public Objective {
  private:
   /// record_ = record i. False if it does not count.
   bool load(const Records& records, std::uint32_t i);
-  void add_clipped(std::span<double> vector, const L2Bound& bound, LatticeAccumulator& sum) const;
   double half_square(std::span<const double> x) const;
 
   std::size_t features_;

@@ -23,20 +23,13 @@ class MlpNetwork {
  public:
   MlpNetwork(const MlpShape& shape, std::size_t rows);
 
-  /// Moves to w (dim() values at least, unchanged until the next call or the end of the passes), in the layers from
-  /// `first_layer` on.
-  void load(std::span<const float> w, std::size_t first_layer = 0);
+  /// Moves to w (dim() values at least, unchanged until the next call or the end of the passes).
+  void load(std::span<const float> w);
   /// Moves coordinates first, first + 1, ... to the values of `part`. For forward passes only.
   void load_part(std::size_t first, std::span<const float> part);
 
   /// Levels 1 .. layers() from level 0 = `input`. `rows`: a multiple of 16.
   void forward(const Scratch<T>& input, std::size_t rows);
-  /// to = input [W_0 b_0]^T, the sums of level 1.
-  void first_sums(const Scratch<T>& input, std::size_t rows, Scratch<T>& to) const;
-  /// Turns sums s in level(l) into the level itself: activation, constant, zero padding.
-  void activate(std::size_t l, std::size_t rows);
-  /// Levels l+1 .. layers() from level l.
-  void forward_from(std::size_t l, std::size_t rows);
   /// delta(l) = gradient of the loss by the sums of level l, for l < layers(), from delta(layers()).
   void backward(std::size_t rows);
 
@@ -47,6 +40,7 @@ class MlpNetwork {
 
  private:
   void transform(std::size_t layer, const Scratch<T>& from, std::size_t rows);
+  void activate(std::size_t l, std::size_t rows);
   void pack_backward();
 
   const MlpShape& shape_;

@@ -46,10 +46,9 @@ class MlpPass {
   explicit MlpPass(const MlpShape& shape)
       : shape_(shape), input_(rows_at_once, shape.width(0)), network_(shape, rows_at_once) {}
 
-  std::size_t gather(const Rows& rows) { return gather_input(shape_, rows, input_); }
   /// Levels 0 .. layers(); returns the padded number of rows.
   std::size_t forward(const Rows& rows) {
-    const std::size_t padded = gather(rows);
+    const std::size_t padded = gather_input(shape_, rows, input_);
     network_.forward(input_, padded);
     return padded;
   }

@@ -2,11 +2,13 @@
 // Where the parameters of a multilayer perceptron stand, in the flat vector and in padded scratch.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dpmpi/core/aligned.hpp"
+#include "dpmpi/data/records.hpp"
 
 namespace dpmpi {
 
@@ -40,6 +42,10 @@ enum class Head {
   ramp       ///< min(1, max(0, 1 - label s)), one output, label -1 or +1
 };
 
+Head head_named(std::string_view name);  ///< by its enumerator
+/// What labels a loss takes.
+LabelKind labels_of(Head head);
+
 /// Layer l (0 .. layers()-1) maps the level a_l (units[l] values and a constant) to s = W_l a_l + b_l * bias(l),
 /// and a_{l+1} = activation(s), except for the last one. Parameters: per layer W_l (units[l+1] x units[l],
 /// row-major), b_l. In scratch, level l is a row (a_l, bias(l), zeros) of width(l) values, and [W_l b_l] is
@@ -63,5 +69,9 @@ struct MlpShape {
   std::size_t bias_offset(std::size_t l) const { return weight_offset(l) + outputs(l) * inputs(l); }
   std::size_t dim() const { return weight_offset(layers()); }
 };
+
+/// MlpShape::units with the hidden layers of an option.
+std::vector<std::size_t> units_of(std::size_t features, const std::vector<std::int64_t>& hidden,
+                                  std::size_t outputs);
 
 }  // namespace dpmpi

@@ -3,10 +3,9 @@
 // to bound.
 //
 // Contract for every kernel (numerics contract N2, N4, N7):
-//  - row-invariant: a record's loss, difference or contribution has the same bits whatever rows share its
-//  micro-batch;
+//  - row-invariant: a record's loss or contribution has the same bits whatever rows share its micro-batch;
 //  - a contribution's norm is at most clip * (1 + slack().clip) before it is rounded to the lattice;
-//  - a non-finite per-record result contributes the zero vector (directional differences of a record: all K are 0);
+//  - a non-finite per-record result contributes the zero vector;
 //  - a kernel announces its rows to the accumulator (begin) before it adds them;
 //  - nothing is allocated per call after the first one; an objective serves one thread.
 
@@ -55,11 +54,13 @@ struct ObjectiveFacts {
   float bias = 1;
 };
 
-/// One parameter group (a layer's matrix, a bias) for per-layer clipping, initialisation and export. Groups named
-/// "bias" or "*.bias" are not regularised.
+/// One parameter group (a layer's matrix, a bias) for per-layer clipping, initialisation and export.
 struct ParameterGroup {
   std::string name;
   std::size_t offset = 0, rows = 0, cols = 0;  ///< rows x cols, row-major at offset
+  std::size_t size() const { return rows * cols; }
+  /// False for groups named "bias" or "*.bias", which the public regulariser leaves alone.
+  bool regularised() const { return name != "bias" && !name.ends_with(".bias"); }
 };
 
 /// What a record set says of a point, beyond losses and scores.
@@ -134,10 +135,6 @@ class Objective {
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
   virtual void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// out[i * K + k] = (loss_i(w + xi u_k) - loss_i(w - xi u_k)) / (2 xi); directions: K x dim(), row-major,
-  /// 64-byte-aligned.
-  virtual void directional_differences(double xi, std::span<const float> directions, std::size_t K,
-                                       const Rows& rows, std::span<double> out) = 0;
 
   /// Whether there is gradient_norms().
   virtual bool has_gradient_norms() const { return false; }
@@ -177,7 +174,7 @@ class Objective {
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:
-///   static const ObjectiveRegistration logistic{{"logistic", "log(1 + exp(-y <w, x>))", declare, make}};
+///   const ObjectiveRegistration mean{{"mean", "|w - x|^2 / 2: mean estimation", make_builder<MeanBuilder>}};
 struct ObjectiveEntry {
   std::string name;     ///< objective.name
   std::string summary;  ///< one line for `dpmpi list objectives`
@@ -193,6 +190,11 @@ struct ObjectiveEntry {
   };
   std::unique_ptr<Builder> (*builder)();
 };
+/// ObjectiveEntry::builder for builders of type B.
+template <class B>
+std::unique_ptr<ObjectiveEntry::Builder> make_builder() {
+  return std::make_unique<B>();
+}
 const std::vector<ObjectiveEntry>& objectives();  ///< sorted by name
 struct ObjectiveRegistration {
   explicit ObjectiveRegistration(ObjectiveEntry entry);

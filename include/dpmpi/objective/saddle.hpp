@@ -76,8 +76,6 @@ class SaddleObjective : public Objective {
   /// True: the loss of every record depends on a public prior p; set_prior() changes it.
   virtual bool has_prior() const { return false; }
   virtual void set_prior(double /*p*/) {}
-  /// Adds 1 for each positive record: one coordinate.
-  virtual void add_positives(const Rows& /*rows*/, LatticeAccumulator& /*sum*/) {}
 
   // ---- numerical slack of the kernels, relative to the bound of the whole contribution ----
 
@@ -91,7 +89,6 @@ class SaddleObjective : public Objective {
   bool has_gradients() const final { return false; }
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) final;
   void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) final;
-  void directional_differences(double, std::span<const float>, std::size_t, const Rows&, std::span<double>) final;
   NumericSlack gradient_slack() const final;
   NumericSlack difference_slack() const final;
 };
@@ -128,11 +125,11 @@ inline Kernel clipped_primal_differences(SaddleObjective& objective, std::span<c
   };
 }
 
-/// The number of positive records.
-inline Kernel positives(SaddleObjective& objective) {
-  return [&objective](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
-    objective.add_positives(rows, sum);
-  };
+/// The number of records with a label above 0: one coordinate.
+inline Kernel positives() {
+  return one_hot_counts([](const Rows& rows, std::span<std::size_t> place) {
+    for (std::size_t i = 0; i < rows.size(); ++i) place[i] = rows.records.label[rows.index[i]] > 0 ? 0 : 1;
+  });
 }
 
 /// For methods that follow gradients and only minimise. Throws ConfigError, with the methods to use instead, if the

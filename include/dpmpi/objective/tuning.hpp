@@ -52,8 +52,6 @@ class Tuning final : public Objective {
 
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void directional_differences(double xi, std::span<const float> directions, std::size_t K, const Rows& rows,
-                               std::span<double> out) override;
   NumericSlack gradient_slack() const override { return {}; }
   NumericSlack difference_slack() const override { return {}; }
 

@@ -1,8 +1,10 @@
 #pragma once
 // Metrics on a public evaluation set: exact, and the same on any number of ranks.
 
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,7 +20,7 @@ using RocCurve = std::vector<std::pair<double, double>>;
 struct Evaluation {
   std::uint64_t records = 0;
   double loss = 0;                 ///< mean per-record loss without regulariser, to exact_unit()
-  std::optional<double> accuracy;  ///< sign and class labels
+  std::optional<double> accuracy;  ///< sign and class labels, of objectives that have scores
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
   std::vector<Measure> measures;   ///< the objective's own
   RocCurve roc;                    ///< where there is an auc, on request
@@ -26,6 +28,11 @@ struct Evaluation {
 
 /// Slots of this rank's blocks, with or without a record. Local.
 std::uint64_t slots_of(const Shard& shard);
+
+/// Calls visit(block, rows) for this rank's records in their order, some rows of a block at a time, empty slots
+/// left out. `doing` is what progress calls it. Local.
+void for_each_micro_batch(const Objective& objective, const Shard& shard, const std::string& doing,
+                          const std::function<void(const Block& block, const Rows& rows)>& visit);
 
 /// `with_roc`: also the ROC curve. Collective; the result is valid on the root only.
 Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
@@ -35,12 +42,12 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
 /// The same on any number of ranks. Local.
 double exact_unit(double largest, std::uint64_t records);
 
-/// Area under the ROC curve: the share of (positive, negative) pairs that `score` orders rightly, ties one half.
-/// Empty if one class is missing. Local.
+/// Area under the ROC curve (no score is NaN): the share of (positive, negative) pairs that `score` orders rightly,
+/// ties one half. Empty if one class is missing. Local.
 std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label);
 
-/// The ROC curve by falling thresholds, ties as one step; of its corners those that are at least 1/200 apart in one
-/// of the shares. Empty if one class is missing. Local.
+/// The ROC curve (no score is NaN) by falling thresholds, ties as one step; of its corners those that are at least
+/// 1/200 apart in one of the shares. Empty if one class is missing. Local.
 RocCurve roc_curve(std::span<const float> score, std::span<const float> label);
 
 }  // namespace dpmpi

@@ -10,8 +10,8 @@
 
 namespace dpmpi {
 
-/// Calls take(block, row, scores) for every record of this rank, in the file's order (empty slots left out). Local;
-/// objective.outputs() scores.
+/// Calls take(block, row, scores) for every record of this rank, in the file's order (empty slots left out), with
+/// objective.outputs() scores; never where there are none. Local.
 void for_each_score(
     TrainedModel& model,
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take);
@@ -27,7 +27,8 @@ double probability(std::span<const float> logits, std::size_t k);
 /// (of +1, or one column a class) where scores are logits, else `score` where that is not the prediction itself.
 /// NumPy
 /// (`path` ends with .npy): float32, records x outputs, the scores. Records that data.only_labels leaves out have
-/// nan. Returns their number (all slots). Collective. Throws DataError on all ranks if it cannot be written.
+/// nan. Returns their number (all slots). Collective. Throws on all ranks: ConfigError if the objective has no
+/// scores, DataError if the file cannot be written.
 std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, const std::string& path);
 
 }  // namespace dpmpi

@@ -1,6 +1,6 @@
 #pragma once
-// Stop requests from outside: SIGUSR1, SIGTERM and SIGINT ask for a checkpoint at the next step; a second one ends
-// at once.
+// Stop requests from outside: SIGUSR1, SIGTERM and SIGINT ask for a checkpoint at the next step; one that comes
+// more than two seconds after the first ends the process at once.
 
 namespace dpmpi {
 
