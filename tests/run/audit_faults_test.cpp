@@ -15,7 +15,6 @@
 #include "dpmpi/data/builder.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/run/audit.hpp"
-#include "dpmpi/run/scratch_ledger.hpp"
 #include "method/saddle_toys.hpp"
 #include "method/trial.hpp"
 #include "support/halting_layer.hpp"
@@ -77,9 +76,9 @@ class Sums {
   /// As the product releases.
   Turn sound() {
     return [this](const Communicator& comm, bool second, std::uint64_t key) {
-      ScratchLedger ledger({query_.adjacency, facts_.records, true});
+      Ledger ledger = Ledger::in_memory({query_.adjacency, facts_.records, true});
       Curator curator(comm, shards_[second], {query_}, 128, SecretKey::from_seed(key));
-      curator.record_in(ledger.get());
+      curator.record_in(ledger);
       curator.watched_by(&observer_);
       observer_.begin({});
       for (std::uint64_t t = 0; t < query_.steps; ++t)

@@ -18,7 +18,9 @@ struct AccountRequest {
   std::string accountant = "best";  ///< a name of make_accountant; best: the smallest of all that know every event
   std::vector<double> orders;       ///< also print the composed RDP curve at these orders
   std::optional<Adjacency>
-      adjacency;  ///< of a file without header (default add_remove); must not contradict a header
+      adjacency;        ///< of a file without header (default add_remove); must not contradict a header
+  std::string plan;     ///< of a run that was stopped: its plan.json
+  std::string stopped;  ///< why: outside or results (see StopReason); with a plan
   bool json = false;
 };
 
