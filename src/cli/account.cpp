@@ -56,7 +56,8 @@ std::vector<Event> to_cover(const AccountRequest& request, const std::vector<Eve
   if (request.plan.empty()) return spent;
   std::vector<Event> planned;
   try {
-    for (const auto& event : nlohmann::json::parse(read_text(request.plan)).at("events"))
+    const auto plan = nlohmann::json::parse(read_text(request.plan));
+    for (const auto& event : plan.at("events"))
       planned.push_back(std::get<Event>(parse_event_line(event.dump(), request.plan).content));
   } catch (const nlohmann::json::exception&) {
     throw DataError(fmt::format("{}: not the plan.json of a run", request.plan));
