@@ -270,7 +270,7 @@ TEST_F(LedgerFile, LinesLikeEarlierOnesAreReadAsIfParsed) {
       R"({"event":"gaussian","noise_multiplier":2,"count":100,"x":{"steps":[0,99]},"steps":[5,6],"s":",\"steps\":[1,2]")"};
   const std::string bytes = R"(0123456789-.,:"[]{}eE\ abfsteprv)";
   std::uint64_t errors = 0, read = 0;
-  for (std::uint64_t trial = 0; trial < 4000; ++trial) {
+  for (std::uint64_t trial = 0; trial < 6000; ++trial) {
     const PublicStream stream(trial, "changed lines");
     std::string text = first + "\n", head = sha256(first);
     const auto add = [&](const std::string& body, const std::string& link) {
