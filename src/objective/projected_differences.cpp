@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include "difference_probe.hpp"
 
+#include "difference_probe.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
 #include "dpmpi/objective/usable.hpp"
