@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dpmpi/cli/events.hpp"
 #include "dpmpi/core/errors.hpp"
@@ -48,6 +49,22 @@ std::vector<std::pair<std::string, double>> curve_of(const std::vector<Event>& e
   return curve;
 }
 
+// What counts of a run that was stopped.
+std::vector<Event> to_cover(const AccountRequest& request, const std::vector<Event>& spent) {
+  if (request.plan.empty() != request.stopped.empty())
+    throw ConfigError("account: --stopped (why the run ended before its plan) and --plan PLAN.json go together");
+  if (request.plan.empty()) return spent;
+  std::vector<Event> planned;
+  try {
+    const auto plan = nlohmann::json::parse(read_text(request.plan));
+    for (const auto& event : plan.at("events"))
+      planned.push_back(std::get<Event>(parse_event_line(event.dump(), request.plan).content));
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(fmt::format("{}: not the plan.json of a run", request.plan));
+  }
+  return to_cover(request.stopped == "results" ? StopReason::results : StopReason::outside, planned, spent);
+}
+
 }  // namespace
 
 int account(const AccountRequest& request, std::ostream& out) {
@@ -59,7 +76,7 @@ int account(const AccountRequest& request, std::ostream& out) {
     throw PrivacyError(fmt::format("{} holds no events: there is nothing to account for (is it a ledger?)",
                                    shown_path(request.path)));
   const bool seeded = list.header && list.header->seeded;
-  std::vector<Event> events = list.events;
+  std::vector<Event> events = to_cover(request, list.events);
   if (seeded) events.push_back({NonPrivate{}, 1});
 
   const Guarantee g = request.delta ? epsilon_guarantee(events, adjacency, *request.delta, request.accountant)
@@ -76,6 +93,8 @@ int account(const AccountRequest& request, std::ostream& out) {
   }
   out << fmt::format("({}, {})-differential privacy under {} (accountant {})\n", g.epsilon, g.delta,
                      name(adjacency), g.winner());
+  if (request.stopped == "results")
+    out << "of the whole plan: a run that was stopped on account of its results spends all of it\n";
   if (seeded) out << "the noise came from privacy.seed: NOT PRIVATE\n";
   out << (request.delta ? "epsilon by accountant\n" : "delta by accountant\n") << evidence(g);
   for (const auto& [order, value] : curve) out << fmt::format("  Renyi order {:>6}: {}\n", order, value);

@@ -6,8 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
+#include <sstream>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,9 +27,10 @@ std::string read_text(const std::string& path) {
   }
   std::istream& in = path == "-" ? std::cin : file;
   if (!in) throw DataError(fmt::format("{}: cannot read: {}", shown_path(path), std::strerror(errno)));
-  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::ostringstream text;
+  text << in.rdbuf();
   if (in.bad()) throw DataError(fmt::format("{}: cannot read", shown_path(path)));
-  return text;
+  return std::move(text).str();
 }
 
 std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }

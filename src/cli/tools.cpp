@@ -106,6 +106,11 @@ struct AccountWords {
         .add("accountant", request.accountant, "which bound; best is the smallest that applies", accountant_names())
         .add("orders", orders, "also print the composed Renyi curve at these orders")
         .add("adjacency", adjacency, "of a file without header", {"", "add_remove", "replace_one"})
+        .add("plan", request.plan, "plan.json of a run that was stopped; with --stopped")
+        .add("stopped", request.stopped,
+             "why it was: outside, by what nothing released had a part in; results, because somebody looked at "
+             "iterates, metrics or data: then all of the plan counts",
+             {"", "outside", "results"})
         .add("json", request.json, "print JSON");
   }
 };

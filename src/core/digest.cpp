@@ -2,16 +2,16 @@
 
 #include <array>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <openssl/evp.h>
 
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
 
+// The algorithm is looked up once: that takes as long as the digest of a short line.
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  verify(context_ && EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), EVP_sha256(), nullptr) == 1,
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  verify(context_ && algorithm && EVP_DigestInit_ex(static_cast<EVP_MD_CTX*>(context_), algorithm, nullptr) == 1,
          "SHA-256 is not available");
 }
 
@@ -26,7 +26,9 @@ std::string Sha256::hex() {
   unsigned length = 0;
   verify(EVP_DigestFinal_ex(static_cast<EVP_MD_CTX*>(context_), digest.data(), &length) == 1 && length == 32,
          "SHA-256 failed");
-  return fmt::format("{:02x}", fmt::join(digest, ""));
+  std::string hex;
+  for (const unsigned char byte : digest) hex += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  return hex;
 }
 
 std::string sha256(std::string_view bytes) {

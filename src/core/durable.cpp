@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +73,15 @@ DurableFile::DurableFile(std::string path, int flags, int permissions, const cha
     : path_(std::move(path)), what_(what) {
   file_ = attempt("open", path_, [&] { return ::open(path_.c_str(), flags | O_CLOEXEC, permissions); });
   if (file_ < 0) fail("open", errno);
+}
+
+DurableFile DurableFile::in_memory(const char* what) {
+  DurableFile file;
+  file.what_ = what;
+  file.file_ = attempt("open", what, [&] { return ::memfd_create("dpmpi", MFD_CLOEXEC); });
+  if (file.file_ < 0) file.fail("open in memory", errno);
+  file.path_ = fmt::format("/proc/self/fd/{}", file.file_);
+  return file;
 }
 
 DurableFile::~DurableFile() {

@@ -175,6 +175,7 @@ void RecordsBuilder::finish_row(float label) {
   else
     finish_float_row();
   ++rows_;
+  if (progress_) progress_->add();
   if (storage() == Storage::sparse_f32) records_.row_begin[rows_] = records_.column.size();
 }
 

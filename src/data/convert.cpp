@@ -44,7 +44,7 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
     return layout.records;
   }
   const Records episodes = group_episodes(records, static_cast<std::size_t>(options.episode_column),
-                                          static_cast<std::size_t>(options.episode_steps));
+                                          static_cast<std::size_t>(options.episode_steps), options.input);
   write_records(options.output, Format::native, episodes);
   return episodes.count;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/builder.hpp"
 #include "dpmpi/data/heavy_tails.hpp"
@@ -181,6 +182,8 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
                                : steps > 0  ? steps * (transition_features(options.kind) + 1)
                                             : transition_features(options.kind);
   RecordsBuilder out(Storage::dense_f32, features, count, {.bias = 0});
+  Progress progress("generating " + options.kind, count, "records");
+  out.report_to(progress);
   if (options.kind == "heavy-tailed")
     heavy_tailed(options, first, count, out);
   else if (options.kind == "blobs")

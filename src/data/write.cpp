@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/file.hpp"
 
 namespace dpmpi {
@@ -67,12 +68,12 @@ void for_each_feature(const Records& r, std::size_t i, Visit&& visit) {
     visit(j, r.storage == Storage::dense_f32 ? r.row_f32(i)[j] : static_cast<float>(r.row_u8(i)[j]));
 }
 
-void write_csv(OutputFile& out, const Records& r) {
+void write_csv(OutputFile& out, const Records& r, Progress& progress) {
   std::string line = "label";
   for (std::size_t j = 1; j <= r.features; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j);
   out.write(line + "\n");
   std::vector<float> row(r.features);
-  for (std::size_t i = 0; i < r.count; ++i) {
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
     row.assign(r.features, 0);
     for_each_feature(r, i, [&](std::size_t j, float x) { row[j] = x; });
     line = fmt::format("{}", r.label[i]);
@@ -81,9 +82,9 @@ void write_csv(OutputFile& out, const Records& r) {
   }
 }
 
-void write_libsvm(OutputFile& out, const Records& r) {
+void write_libsvm(OutputFile& out, const Records& r, Progress& progress) {
   std::string line;
-  for (std::size_t i = 0; i < r.count; ++i) {
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
     line = fmt::format("{}", r.label[i]);
     for_each_feature(r, i, [&](std::size_t j, float x) {
       if (x != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + 1, x);
@@ -92,7 +93,7 @@ void write_libsvm(OutputFile& out, const Records& r) {
   }
 }
 
-void write_native(OutputFile& out, const Records& r) {
+void write_native(OutputFile& out, const Records& r, Progress& progress) {
   const NativeHeader header{r.storage, r.count, r.features, r.column.size()};
   out.write(header.encode());
   out.write_array(std::span(r.label));
@@ -102,7 +103,7 @@ void write_native(OutputFile& out, const Records& r) {
     out.write_array(std::span(r.value));
     return;
   }
-  for (std::size_t i = 0; i < r.count; ++i) {
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
     if (r.storage == Storage::dense_f32)
       out.write_array(std::span(r.row_f32(i), r.features));
     else
@@ -139,15 +140,16 @@ void keep_files(const DataOptions& options, std::string_view names, const std::s
 void write_records(const std::string& path, Format format, const Records& records) {
   for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
   OutputFile out(path);
+  Progress progress("writing " + std::filesystem::path(path).filename().string(), records.count, "records");
   switch (format) {
     case Format::csv:
-      write_csv(out, records);
+      write_csv(out, records, progress);
       break;
     case Format::libsvm:
-      write_libsvm(out, records);
+      write_libsvm(out, records, progress);
       break;
     case Format::native:
-      write_native(out, records);
+      write_native(out, records, progress);
       break;
     default:
       throw ConfigError(fmt::format("records cannot be written as {}: csv, libsvm or native", format_name(format)));

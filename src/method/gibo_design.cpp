@@ -50,9 +50,7 @@ void GiboDesign::weigh(Curator& curator) {
 
 void GiboDesign::find_map(std::vector<double>& found) {
   const auto d = static_cast<Index>(dim_);
-  const VectorXd theta = posterior_->theta();
   posterior_->append(Eigen::Map<const MatrixXd>(fresh_.data(), d, static_cast<Index>(fresh_.size()) / d));
-  posterior_->move_to(theta);
   MatrixXd map = posterior_->weights();
   if (map.cols() < map.rows()) {
     const Eigen::HouseholderQR<MatrixXd> qr(map);

@@ -24,29 +24,40 @@ GradientPosterior::Extension GradientPosterior::extend(const Covariance::Points&
   Extension e{covariance_.between(points_, Z), covariance_.between(Z, Z)};
   e.corner.diagonal().array() += noise_;
   if (count() > 0) {
-    L_.triangularView<Eigen::Lower>().solveInPlace(e.across);
+    factor().solveInPlace(e.across);
     e.corner.noalias() -= e.across.transpose() * e.across;
   }
-  const Eigen::LLT<MatrixXd> factor(e.corner);
-  if (factor.info() != Eigen::Success)
+  const Eigen::LLT<MatrixXd> corner(e.corner);
+  if (corner.info() != Eigen::Success)
     throw ConfigError(
         "the design points are too close together for double precision: make method.obs_noise_std larger");
-  e.corner = factor.matrixL();
+  e.corner = corner.matrixL();
   return e;
 }
 
 void GradientPosterior::append(const Covariance::Points& points) {
   const Extension e = extend(points);
-  const Index N = count(), b = points.cols();
-  MatrixXd L = MatrixXd::Zero(N + b, N + b);
-  L.topLeftCorner(N, N) = L_;
-  L.bottomLeftCorner(b, N) = e.across.transpose();
-  L.bottomRightCorner(b, b) = e.corner;
-  L_.swap(L);
-  MatrixXd all(covariance_.dim(), N + b);
-  all << points_, points;
-  points_.swap(all);
-  batches_.push_back(static_cast<std::uint64_t>(b));
+  if (theta_.size() > 0) {
+    const MatrixXd rows = more_rows(e, points);
+    U_.conservativeResize(count() + points.cols(), Eigen::NoChange);
+    U_.bottomRows(points.cols()) = rows;
+    C_.noalias() -= rows.transpose() * rows;
+  }
+  grow(e);
+  points_.conservativeResize(Eigen::NoChange, count() + points.cols());
+  points_.rightCols(points.cols()) = points;
+  batches_.push_back(static_cast<std::uint64_t>(points.cols()));
+}
+
+// Room grows in proportion: a copy of all of L at every step would take as long as solving with it.
+void GradientPosterior::grow(const Extension& e) {
+  const Index N = count(), b = e.corner.cols();
+  if (N + b > L_.cols()) {
+    const Index room = std::max(N + b, L_.cols() + L_.cols() / 4);
+    L_.conservativeResize(room, room);
+  }
+  L_.block(N, 0, b, N) = e.across.transpose();
+  L_.block(N, N, b, b) = e.corner;
 }
 
 void GradientPosterior::forget_first(Index forgotten) {
@@ -61,6 +72,7 @@ void GradientPosterior::restore(const MatrixXd& points, const std::vector<std::u
   points_.resize(covariance_.dim(), 0);
   L_.resize(0, 0);
   batches_.clear();
+  theta_.resize(0);
   for (const std::uint64_t batch : batches) append(points.middleCols(count(), static_cast<Index>(batch)));
   verify(count() == points.cols(), "the batches make up the points");
 }
@@ -70,17 +82,17 @@ void GradientPosterior::move_to(const Covariance::Point& theta) {
   C_ = covariance_.mixed(theta_, theta_);
   U_ = covariance_.gradients(theta_, points_).transpose();
   if (count() == 0) return;
-  L_.triangularView<Eigen::Lower>().solveInPlace(U_);
+  factor().solveInPlace(U_);
   C_.noalias() -= U_.transpose() * U_;
 }
 
 MatrixXd GradientPosterior::weights() const {
   verify(U_.rows() == count() && count() > 0, "weights of the points at which the posterior stands");
-  MatrixXd transposed = L_.triangularView<Eigen::Lower>().transpose().solve(U_);
+  MatrixXd transposed = transposed_factor().solve(U_);
   if (centre_) {
     VectorXd ones = VectorXd::Ones(count());
-    L_.triangularView<Eigen::Lower>().solveInPlace(ones);
-    L_.triangularView<Eigen::Lower>().transpose().solveInPlace(ones);
+    factor().solveInPlace(ones);
+    transposed_factor().solveInPlace(ones);
     const Eigen::RowVectorXd sums = transposed.colwise().sum();
     transposed -= ones * (sums / ones.sum());
   }
@@ -107,7 +119,7 @@ GradientPosterior::TraceSlope GradientPosterior::trace_slope(const Covariance::P
   e.corner.triangularView<Eigen::Lower>().transpose().solveInPlace(fresh);
   MatrixXd old = U_;
   old.noalias() -= e.across * fresh;
-  L_.triangularView<Eigen::Lower>().transpose().solveInPlace(old);
+  transposed_factor().solveInPlace(old);
   const MatrixXd across = old * fresh.transpose(), within = fresh * fresh.transpose();
   for (Index q = 0; q < more.cols(); ++q) {
     const auto z = more.col(q);

@@ -46,7 +46,7 @@ void SaddleOptions::declare_budget(Options& options) {
            "the share of positive records: a public constant of the objective, or released once with noise",
            {"public", "private"})
       .add("prior_noise", prior_noise, "deviation of the noise on the number of positive records (prior = private)",
-           Range::positive())
+           Range{.low = 0, .high = 1e10})
       .add("prior_least", prior_least, "the released share is moved into [this, 1 - this] (prior = private)",
            Range::closed(1e-9, 0.5))
       .add("calibration", calibration,

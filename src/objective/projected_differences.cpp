@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "difference_probe.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
@@ -15,9 +17,12 @@ bool is_bound(double v) { return v >= 0 && std::isfinite(v); }
 
 void check(const Objective& objective, const Frames& frames, const DifferenceRule& rule) {
   verify(frames.dim() == objective.dim(), "a frame of the model's dimension");
-  if (!(rule.radius > 0 && std::isfinite(rule.radius))) throw ConfigError("the probe radius is a positive number");
+  if (!(rule.radius > 0 && std::isfinite(rule.radius)))
+    throw ConfigError(fmt::format("the probe radius is {}, allowed: a finite number > 0", rule.radius));
   if (!is_bound(rule.feature_bound) || !is_bound(rule.label_bound) || !is_bound(rule.l2))
-    throw ConfigError("bounds of features and labels and the ridge are positive numbers, or 0 for none");
+    throw ConfigError(fmt::format(
+        "bounds of features and labels and the ridge are {}, {} and {}, allowed: finite numbers > 0, or 0 for none",
+        rule.feature_bound, rule.label_bound, rule.l2));
 }
 
 std::unique_ptr<ProjectedDifferences::Probe> make_probe(Objective& objective, Frames& frames,

@@ -60,16 +60,23 @@ std::optional<Smoothness> smoothness(const Objective& objective, double feature_
                                      double radius, double l2) {
   const ScalarLoss* phi = objective.scalar_loss();
   if (phi == nullptr && !objective.linear_softmax()) return std::nullopt;
-  if (!is_positive(feature_bound)) throw ConfigError("certified smoothness needs a bound on the norm of features");
-  if (!is_positive(radius)) throw ConfigError("certified smoothness needs a finite radius of the parameters");
-  if (!(l2 >= 0 && std::isfinite(l2))) throw ConfigError("the ridge is a positive number, or 0 for none");
+  if (!is_positive(feature_bound))
+    throw ConfigError(
+        fmt::format("certified smoothness needs a bound on the norm of features, above 0, not {}", feature_bound));
+  if (!is_positive(radius))
+    throw ConfigError(
+        fmt::format("certified smoothness needs a finite radius of the parameters, above 0, not {}", radius));
+  if (!(l2 >= 0 && std::isfinite(l2)))
+    throw ConfigError(fmt::format("the ridge is {}, allowed: a finite number >= 0", l2));
 
   Smoothness s;
   if (phi != nullptr) {
     const bool real = is_quantity(phi->label_kind());
     const auto bounds = phi->bounds(feature_bound * radius, real ? label_bound : 1);
     if (!bounds) return std::nullopt;
-    if (real && !is_positive(label_bound)) throw ConfigError("certified smoothness needs a bound on the labels");
+    if (real && !is_positive(label_bound))
+      throw ConfigError(
+          fmt::format("certified smoothness needs a bound on the labels, above 0, not {}", label_bound));
     s = of_margin(*bounds, feature_bound);
   } else {
     s = of_softmax(feature_bound);

@@ -67,8 +67,9 @@ const ObjectiveRegistration td{
 std::unique_ptr<SaddleObjective> make_td(const TdSettings& settings) {
   if (settings.state == 0) throw ConfigError("objective td: a state has no features");
   if (!(settings.discount >= 0 && settings.discount <= 1))
-    throw ConfigError("objective.discount must lie in [0, 1]");
-  if (!(settings.dual_radius > 0)) throw ConfigError("objective.dual_radius must be positive");
+    throw ConfigError(fmt::format("objective.discount = {}, allowed: a number in [0, 1]", settings.discount));
+  if (!(settings.dual_radius > 0))
+    throw ConfigError(fmt::format("objective.dual_radius = {}, allowed: a number > 0", settings.dual_radius));
   if (settings.grid_world && settings.state != GridWorld::cells)
     throw ConfigError(fmt::format("objective.known_values = gridworld: a state has {} features, not {}",
                                   settings.state, GridWorld::cells));

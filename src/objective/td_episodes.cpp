@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/gather.hpp"
@@ -24,6 +26,10 @@ class TdOfEpisodes final : public TdBase {
     return 12.0 * static_cast<double>(shape_.dim()) * static_cast<double>(settings_.episode_steps);
   }
   std::size_t micro_batch_rows() const override { return 64; }
+
+  /// Throws ConfigError where an episode has more transitions than records have room for: of such data every
+  /// record is taken apart in the wrong places, and none would contribute.
+  std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
 
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
@@ -82,6 +88,18 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
     if (shape_.has_bias(0)) state_.row(t)[n] = next_.row(t)[n] = static_cast<double>(settings_.bias);
   }
   return static_cast<std::size_t>(steps);
+}
+
+std::vector<Measure> TdOfEpisodes::measures(const Communicator& comm, const Shard& shard) {
+  for (const Block& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i)
+      if (block.records.label[i] > static_cast<float>(settings_.episode_steps))
+        throw ConfigError(
+            fmt::format("objective.episode_steps = {}: an episode has more transitions, by its label; {} features "
+                        "a record make "
+                        "states of {} then. Give the number that the file was made with",
+                        settings_.episode_steps, block.records.features, settings_.state));
+  return TdBase::measures(comm, shard);
 }
 
 Transition TdOfEpisodes::transition(std::size_t t) const {

@@ -222,7 +222,8 @@ std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
   if (settings.critic.units.back() != 1) throw ConfigError("objective wgan: a critic has one output");
   if (settings.fakes == 0) throw ConfigError("objective.fakes must be 1 or more");
   if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))
-    throw ConfigError("objective.penalty and objective.dual_radius must be 0 or more");
+    throw ConfigError(fmt::format("objective.penalty = {}, objective.dual_radius = {}, allowed: numbers >= 0",
+                                  settings.penalty, settings.dual_radius));
   return std::make_unique<Wgan>(std::move(settings));
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
@@ -16,10 +18,12 @@ namespace {
 Probes checked(Probes probes, std::size_t dim) {
   if (probes.count == 0) probes.count = dim;
   if (!(probes.radius > 0 && std::isfinite(probes.radius)))
-    throw ConfigError("the smoothing radius is a positive number");
+    throw ConfigError(fmt::format("the smoothing radius is {}, allowed: a finite number > 0", probes.radius));
   if (!(probes.scalar_clip >= 0 && std::isfinite(probes.scalar_clip)))
-    throw ConfigError("the clip of directional slopes is a positive number, or 0 for none");
-  if (probes.centre && probes.count < 2) throw ConfigError("centring takes at least two directions");
+    throw ConfigError(fmt::format(
+        "the clip of directional slopes is {}, allowed: a finite number > 0, or 0 for none", probes.scalar_clip));
+  if (probes.centre && probes.count < 2)
+    throw ConfigError(fmt::format("centring with {} direction, allowed: two or more", probes.count));
   return probes;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/attack.hpp"
+#include "dpmpi/privacy/pld.hpp"
 
 namespace dpmpi {
 namespace {
@@ -35,6 +36,18 @@ double collect(Guarantee& g, const std::vector<Event>& events, Adjacency adjacen
   return smallest;
 }
 
+// Points of the curve. Convolutions are costly: all but the first are bounds of the grid on which that one ends.
+std::vector<Guarantee> points_of(const PldAccountant& accountant, const std::vector<double>& deltas) {
+  std::vector<Guarantee> points;
+  std::size_t grid = 0;
+  for (const double delta : deltas) {
+    const double epsilon = grid > 0 ? accountant.epsilon_on(grid, delta) : accountant.epsilon(delta);
+    if (grid == 0) grid = accountant.points(delta);
+    points.push_back({.epsilon = epsilon, .delta = delta});
+  }
+  return points;
+}
+
 }  // namespace
 
 const std::string& Guarantee::winner() const {
@@ -58,6 +71,20 @@ Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency,
       g, events, adjacency, accountant, [=](const Accountant& a) { return a.delta(epsilon); },
       [=](const Accountant& a) { return a.least_delta(epsilon); });
   return g;
+}
+
+const std::vector<Event>& to_cover(StopReason reason, const std::vector<Event>& planned,
+                                   const std::vector<Event>& spent) {
+  std::map<Mechanism, std::uint64_t> left;
+  for (const Event& event : planned) left[event.mechanism] += event.count;
+  for (const Event& event : spent) {
+    std::uint64_t& count = left[event.mechanism];
+    if (event.count > count)
+      throw PrivacyError(
+          fmt::format("{} is not in the plan, or not so often: another run's plan?", to_json(event)));
+    count -= event.count;
+  }
+  return reason == StopReason::results ? planned : spent;
 }
 
 std::string rounded_up(double x) {
@@ -92,14 +119,11 @@ std::vector<std::pair<double, double>> attacker_table(const std::vector<Event>& 
     if (std::isinf(epsilon)) continue;
     const auto accountant = make_accountant(name, adjacency);
     accountant->compose(events);
-    if (name != "pld") {
+    if (const auto* pld = dynamic_cast<const PldAccountant*>(accountant.get()))
+      for (const Guarantee& point : points_of(*pld, {1e-4, 1e-3, 1e-2, 1e-1}))
+        tighten([&](double rate) { return attacker_power(point, rate); });
+    else
       tighten([&](double rate) { return attacker_power(*accountant, rate); });
-      continue;
-    }
-    for (const double delta : {1e-4, 1e-3, 1e-2, 1e-1}) {
-      const Guarantee point{.epsilon = accountant->epsilon(delta), .delta = delta};
-      tighten([&](double rate) { return attacker_power(point, rate); });
-    }
   }
   return table;
 }

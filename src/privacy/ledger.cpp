@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <istream>
+#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "event_reader.hpp"
 
 namespace dpmpi {
 
@@ -31,7 +33,7 @@ class ChainReader {
       ++lines_;
       return;
     }
-    const EventLine parsed = parse_event_line(line, where);
+    const EventLine parsed = reader_.read(line, where);
     const bool is_header = std::holds_alternative<EventHeader>(parsed.content), is_first = head.empty();
     if (is_header && !is_first) throw PrivacyError(where + ": a header may stand on the first line only");
     if (!is_header && is_first && ledger_) throw PrivacyError(where + ": a ledger begins with its header");
@@ -68,6 +70,7 @@ class ChainReader {
   }
 
   std::string file_;
+  EventReader reader_;
   bool ledger_, chained_ = false, undecided_ = false;
   std::uint64_t lines_ = 0;
 };
@@ -79,9 +82,10 @@ class ChainReader {
 std::string read_all(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) fail(path, "cannot read", errno);
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
   if (in.bad()) fail(path, "cannot read", errno);
-  return bytes;
+  return std::move(bytes).str();
 }
 
 // Calls take(line) for every line that has its newline; returns the number of bytes they fill.
@@ -91,6 +95,13 @@ std::size_t for_each_line(const std::string& bytes, Take take) {
   for (std::size_t end; (end = bytes.find('\n', begin)) != bytes.npos; begin = end + 1)
     take(std::string_view(bytes).substr(begin, end - begin));
   return begin;
+}
+
+std::string header_line(const EventHeader& header, const std::string& extra) {
+  std::string line = fmt::format("{{\"ledger\":1,\"adjacency\":\"{}\"", name(header.adjacency));
+  if (header.n) line += fmt::format(",\"n\":{}", *header.n);
+  if (header.seeded) line += ",\"seeded\":true";
+  return line + (extra.empty() ? "" : "," + extra) + "}";
 }
 
 DurableFile open_locked(const std::string& path, int flags) {
@@ -109,20 +120,27 @@ Ledger::Ledger(Ledger&& other) noexcept = default;
 Ledger::~Ledger() = default;
 
 Ledger Ledger::create(const std::string& path, const EventHeader& header, const std::string& extra) {
-  std::string line = fmt::format("{{\"ledger\":1,\"adjacency\":\"{}\"", name(header.adjacency));
-  if (header.n) line += fmt::format(",\"n\":{}", *header.n);
-  if (header.seeded) line += ",\"seeded\":true";
-  line += (extra.empty() ? "" : "," + extra) + "}";
-  ChainReader reader(path, true);
-  reader.take(line);  // what cannot be read back is not written
-
+  std::string line = header_line(header, extra);
+  ChainReader(path, true).take(line);  // what cannot be read back is not written
   Ledger ledger(path, open_locked(path, O_CREAT | O_EXCL));
-  ledger.write(line + "\n");
+  ledger.begin(header, std::move(line));
   sync_folder_of(path);
-  ledger.header_ = header;
-  ledger.lines_.push_back(std::move(line));
-  ledger.head_ = reader.head;
   return ledger;
+}
+
+Ledger Ledger::in_memory(const EventHeader& header) {
+  DurableFile file = DurableFile::in_memory("ledger ");
+  const std::string path = file.path();
+  Ledger ledger(path, std::move(file));
+  ledger.begin(header, header_line(header, {}));
+  return ledger;
+}
+
+void Ledger::begin(const EventHeader& header, std::string line) {
+  write(line + "\n");
+  header_ = header;
+  head_ = sha256(line);
+  lines_.push_back(std::move(line));
 }
 
 Ledger Ledger::open(const std::string& path) {

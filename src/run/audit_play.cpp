@@ -11,7 +11,6 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/run/audit.hpp"
-#include "dpmpi/run/scratch_ledger.hpp"
 
 namespace dpmpi {
 namespace {
@@ -40,15 +39,15 @@ void play(const Communicator& comm, const AuditedRun& mechanism, const Shard& sh
   if (comm.is_root()) observer.begin(start);
   const auto method = started(mechanism);
   std::optional<SecretKey> secret;
-  std::optional<ScratchLedger> ledger;
+  std::optional<Ledger> ledger;
   if (comm.is_root()) {
     secret = SecretKey::from_seed(key);
-    ledger.emplace(EventHeader{mechanism.facts.adjacency, mechanism.facts.data.records, true});
+    ledger.emplace(Ledger::in_memory({mechanism.facts.adjacency, mechanism.facts.data.records, true}));
   }
   Curator curator(comm, shard, mechanism.queries, mechanism.objective->micro_batch_rows(), secret,
                   mechanism.mask_sums);
   if (comm.is_root()) {
-    curator.record_in(ledger->get());
+    curator.record_in(*ledger);
     curator.watched_by(&observer);
   }
   for (std::uint64_t t = 0; t < std::min(mechanism.steps, mechanism.played); ++t) method->step(curator, t);

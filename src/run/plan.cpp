@@ -109,6 +109,15 @@ double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
   return delta;
 }
 
+// `mu`: of a whole hidden run.
+void refuse_short_noise(const std::vector<Query>& queries, double delta, double mu) {
+  if (const double lost = sampler_delta(queries, mu); lost > 0.01 * delta)
+    throw PrivacyError(fmt::format(
+        "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
+        "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
+        delta, largest_normal, std::min(1.0, lost)));
+}
+
 }  // namespace
 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
@@ -180,6 +189,7 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts) {
     promise.noise_multiplier =
         calibrate_noise(events_for, {config.privacy.epsilon, delta, facts.adjacency}, config.privacy.accountant);
   const auto queries = declare_queries(config, facts, promise.noise_multiplier);
+  refuse_short_noise(queries, delta, 0);  // accounting for nearly no noise takes long
   const auto events = events_of(queries, 0, steps);
   promise.guarantee = epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant);
   promise.attacker = attacker_table(events, facts.adjacency, promise.guarantee);
@@ -193,12 +203,7 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
   plan.promise = std::move(promise);
   plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
   if (!config.method->is_private()) return plan;
-  if (const double lost = sampler_delta(plan.queries, gdp_mu(plan.epsilon(), plan.delta()));
-      lost > 0.01 * plan.delta())
-    throw PrivacyError(fmt::format(
-        "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
-        "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
-        plan.delta(), largest_normal, std::min(1.0, lost)));
+  refuse_short_noise(plan.queries, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
   if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
                                    config.privacy.epsilon));

@@ -134,15 +134,26 @@ TEST(Transitions, ALogWithEpisodesBecomesTheirRows) {
     }
   Records named = log.take();
   named.count = rows;
-  const Records grouped = group_episodes(named, column, 120);
+  const Records grouped = group_episodes(named, column, 120, "log.csv");
   ASSERT_EQ(grouped.count, whole.count);
   for (std::size_t e = 0; e < whole.count; ++e) EXPECT_EQ(record_bytes(grouped, e), record_bytes(whole, e));
 
-  EXPECT_THROW(group_episodes(named, column, 8), DataError) << "an episode is longer";
-  EXPECT_THROW(group_episodes(named, 11, 120), ConfigError);
-  EXPECT_THROW(group_episodes(named, 0, 120), ConfigError);
+  const auto message = [&](std::size_t c, std::size_t steps) -> std::string {
+    try {
+      group_episodes(named, c, steps, "log.csv");
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "none";
+  };
+  EXPECT_THROW(group_episodes(named, column, 8, "log.csv"), DataError) << "an episode is longer";
+  EXPECT_THROW(group_episodes(named, 11, 120, "log.csv"), ConfigError);
+  EXPECT_THROW(group_episodes(named, 0, 120, "log.csv"), ConfigError);
+  EXPECT_TRUE(message(column, 8).starts_with("log.csv: row ")) << message(column, 8);
+  for (const char* part : {"log.csv: ", "episode_column = 11", "from 1 to 10"})
+    EXPECT_NE(message(11, 120).find(part), std::string::npos) << message(11, 120);
   named.f32[(rows - 1) * named.stride + column - 1] = 100;
-  EXPECT_THROW(group_episodes(named, column, 120), DataError) << "the first one goes on";
+  EXPECT_THROW(group_episodes(named, column, 120, "log.csv"), DataError) << "the first one goes on";
 }
 
 TEST(Transitions, AreTheSameInEveryPart) {

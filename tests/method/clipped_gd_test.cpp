@@ -40,6 +40,24 @@ TEST(ClippedGd, ClipsEveryRecordByItself) {
   EXPECT_NEAR(trial.iterate()[1], -1.0 / 4, 1e-3);
 }
 
+// T21 of gibo: robust regression has gradients up to sqrt(2), whatever its source says of 1. Noise for a clip of 1
+// belongs to a method that clips: replacing the one record by its opposite moves the sum by 2, not by 2 sqrt(2),
+// and a clip of 2 shows that it would have been that.
+TEST(ClippedGd, ClipsRobustRegressionToo) {
+  const auto step = [](const char* clip, float label) {
+    const float root2 = std::sqrt(2.0F);
+    Trial trial("clipped-gd",
+                {{"steps", "1"}, {"clip_rule", "fixed"}, {"clip", clip}, {"rate", "1"}, {"average", "none"}}, 0.0,
+                testing::make_objective("mallows", {4, Storage::dense_f32, 0}),
+                test::dense_shard({{root2, 0, 0, 0}, {0, 0.5F, 0, 0}}, {label, 0}));
+    trial.run();
+    return static_cast<double>(trial.iterate()[0]);
+  };
+  constexpr double n = 2, slack = 1e-3;
+  EXPECT_NEAR(n * (step("2", 5) - step("2", -5)), 2 * std::sqrt(2.0), slack);
+  EXPECT_NEAR(n * (step("1", 5) - step("1", -5)), 2, slack);
+}
+
 // T4: an expected batch of q n divides the sum, whatever the batch is: here it has 0, 1 or 2 records of norm 1.
 TEST(ClippedGd, DividesByTheExpectedBatch) {
   const Options options{{"steps", "40"}, {"clip_rule", "fixed"},  {"clip", "1"},      {"rate", "1"},

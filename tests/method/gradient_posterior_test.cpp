@@ -230,8 +230,12 @@ TEST(GradientPosterior, ForetellsTheTrace) {
       EXPECT_NEAR(p.trace() - foretold, c.squaredNorm() / (v + 0.02), 1e-10);
     }
     p.append(Z);
+    EXPECT_NEAR(p.trace(), foretold, 1e-10);
+    const MatrixXd weights = p.weights(), covariance = p.covariance();  // where it stands, new points and all
     p.move_to(theta);
     EXPECT_NEAR(p.trace(), foretold, 1e-10);
+    expect_near(weights, p.weights(), 1e-9, "weights");
+    expect_near(covariance, p.covariance(), 1e-10, "covariance");
   }
 }
 

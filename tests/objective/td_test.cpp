@@ -417,6 +417,33 @@ TEST(Td, OmegaStaysInItsBall) {
   }
 }
 
+// Episodes of 6 transitions of 10 numbers are also 3 of 20; the evaluation, which is on public records, sees it by
+// their labels.
+TEST(Td, EpisodesThatAreTakenApartWronglyAreRefused) {
+  Shard shard;
+  shard.blocks.push_back({0, 0, random_records({Storage::dense_f32, 3, 60, 1, LabelKind::real})});
+  auto& labels = shard.blocks[0].records.label;
+  for (const auto& [steps, longest, fits] :
+       {std::tuple{"6", 6.0F, true}, {"3", 3.0F, true}, {"3", 4.0F, false}, {"3", 6.0F, false}}) {
+    labels = {1, longest, 2};
+    const auto td = testing::make_objective(
+        "td", {60, Storage::dense_f32, 1},
+        {{"objective.unit", "episode"}, {"objective.episode_steps", steps}, {"objective.value", "linear"}});
+    td->prepare(Point(td->dim()));
+    std::string message;
+    try {
+      td->measures(Communicator::alone(), shard);
+    } catch (const ConfigError& e) {
+      message = e.what();
+    }
+    EXPECT_EQ(message.empty(), fits) << steps << " " << longest << " " << message;
+    if (!fits) {
+      EXPECT_NE(message.find("objective.episode_steps = 3"), message.npos) << message;
+      EXPECT_NE(message.find("60 features"), message.npos) << message;
+    }
+  }
+}
+
 TEST(Td, OptionsAndShape) {
   const ObjectiveFacts cart_pole{9, Storage::dense_f32, 1};
   const auto td = testing::make_objective("td", cart_pole);

@@ -14,6 +14,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/random.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,6 +48,12 @@ class LedgerFile : public testing::Test {
 
   fs::path directory_, path_;
 };
+
+/// SHA-256 of the last line but one.
+std::string head_of(const std::string& text) {
+  const std::size_t last = text.rfind('\n', text.size() - 2), before = text.rfind('\n', last - 1);
+  return sha256(std::string_view(text).substr(before + 1, last - before - 1));
+}
 
 template <class F>
 std::string message_of(F f) {
@@ -251,6 +258,75 @@ TEST(ReadEvents, ChecksChainsThatAreThere) {
   EXPECT_EQ(read(header + "\n" + second + "\n" + second + "\n").find("list:3: hash chain broken"), 0u);
   EXPECT_EQ(read(header + "\n" + second + "\n" + line("") + "\n").find("list:3: hash chain broken"), 0u);
   EXPECT_EQ(read(header + "\n" + line("") + "\n" + second + "\n").find("list:3: hash chain broken"), 0u);
+}
+
+// Lines that differ from earlier ones in steps and link only are read without being parsed: with the same result,
+// and the same error, as if they were. Bytes of lines are changed at random, and the chain is made to fit.
+TEST_F(LedgerFile, LinesLikeEarlierOnesAreReadAsIfParsed) {
+  const std::string first = R"({"ledger":1,"adjacency":"replace_one"})";
+  const std::vector<std::string> bodies = {
+      R"({"event":"gaussian","noise_multiplier":2,"count":100,"steps":[0,99],"site":"gradient","clip":0.5)",
+      R"({"event":"wor_gaussian","population":60000,"batch":600,"noise_multiplier":4,"count":7,"steps":[100,1099])",
+      R"({"event":"gaussian","noise_multiplier":2,"count":100,"x":{"steps":[0,99]},"steps":[5,6],"s":",\"steps\":[1,2]")"};
+  const std::string bytes = R"(0123456789-.,:"[]{}eE\ abfsteprv)";
+  std::uint64_t errors = 0, read = 0;
+  for (std::uint64_t trial = 0; trial < 6000; ++trial) {
+    const PublicStream stream(trial, "changed lines");
+    std::string text = first + "\n", head = sha256(first);
+    const auto add = [&](const std::string& body, const std::string& link) {
+      const std::string line = body + ",\"prev\":\"" + link + "\"}";
+      text += line + "\n", head = sha256(line);
+      return line;
+    };
+    for (const std::string& body : bodies) add(body, head);
+    std::string body = bodies[trial % bodies.size()], link = head;
+    for (std::uint64_t change = 0; change <= trial % 3; ++change) {
+      const char to = bytes[stream.below(10 * change, bytes.size())];
+      std::string& changed = trial % 11 == 0 ? link : body;
+      const std::size_t at = stream.below(10 * change + 1, changed.size());
+      trial % 2 == 0 ? changed.replace(at, 1, 1, to) : changed.insert(at, 1, to);
+    }
+    const std::string line = add(body, link);
+    const auto all = [&] {
+      std::istringstream in(text);
+      return read_events(in, "list").events;
+    };
+    const auto parsed = [&] { return parse_event_line(line, "list:5"); };
+    const std::string expected = message_of(parsed), found = message_of(all);
+    if (!expected.empty()) {
+      EXPECT_EQ(found, expected) << line;
+      ++errors;
+    } else if (parsed().prev != head_of(text)) {
+      EXPECT_NE(found.find("hash chain broken"), std::string::npos) << line;
+    } else {
+      EXPECT_EQ(found, "") << line;
+      EXPECT_TRUE(all().back() == std::get<Event>(parsed().content)) << line;
+      ++read;
+    }
+  }
+  EXPECT_GT(errors, 500u);
+  EXPECT_GT(read, 500u);
+}
+
+// For audits: a ledger like any other, which nothing is left of however the process ends.
+TEST_F(LedgerFile, InMemoryHasNoFile) {
+  const auto files = [] {
+    std::size_t count = 0;
+    for (const char* folder : {"/dev/shm", "/tmp"})
+      for (const auto& entry : fs::directory_iterator(folder))
+        count += entry.path().filename().string().starts_with("dpmpi-audit");
+    return count;
+  };
+  const std::size_t before = files();
+  Ledger ledger = Ledger::in_memory({Adjacency::replace_one, 100, true});
+  ledger.append(std::vector<LedgerEntry>{{{Gaussian{2}, 1}, R"("step":0)"}});
+  ledger.append(std::vector<LedgerEntry>{{{Gaussian{2}, 3}, R"("step":1)"}});
+  EXPECT_EQ(ledger.lines().size(), 3u);
+  EXPECT_EQ(ledger.head(), sha256(ledger.lines().back()));
+  EXPECT_EQ(ledger.events().back().count, 3u);
+  EXPECT_EQ(files(), before);
+  Ledger other = Ledger::in_memory({Adjacency::add_remove, 5});
+  EXPECT_EQ(other.lines().size(), 1u);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "dpmpi/data/builder.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/audit_records.hpp"
-#include "dpmpi/run/scratch_ledger.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi {
@@ -42,9 +41,9 @@ class Watched {
 
   const Query& query() const { return query_; }
   double likelihood(bool second, std::uint64_t key) {
-    ScratchLedger ledger({Adjacency::add_remove, records, true});
+    Ledger ledger = Ledger::in_memory({Adjacency::add_remove, records, true});
     Curator curator(comm_, shards_[second], {query_}, 128, SecretKey::from_seed(key));
-    curator.record_in(ledger.get());
+    curator.record_in(ledger);
     curator.watched_by(observer_.get());
     observer_->begin({});
     const Kernel vectors = [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {

@@ -125,6 +125,9 @@ TEST(Traffic, AGiboStepSendsItsDesign) {
       EXPECT_LE(testing::traffic.down, 8 * (b * d + N * d + d + words + d));
       EXPECT_LE(testing::traffic.up, 8 * d + 8 + 8);
       EXPECT_EQ(testing::traffic.other, 0u);
+      constexpr std::uint64_t flag_and_width = 2;
+      EXPECT_LE(testing::traffic.up + testing::traffic.down,
+                8 * (d + N * d + b * d + d) + 8 * (words + flag_and_width + (N < d ? d + 1 : 0)));
     }
   });
 }

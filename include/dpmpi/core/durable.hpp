@@ -15,6 +15,8 @@ class DurableFile {
   DurableFile() = default;
   /// open(2) with O_CLOEXEC. `what` is put before the path in messages, e.g. "ledger ".
   DurableFile(std::string path, int flags, int permissions, const char* what = "");
+  /// A file that has no name and is gone when it is closed, also by a kill. Its path is that of the descriptor.
+  static DurableFile in_memory(const char* what);
   ~DurableFile();
   DurableFile(DurableFile&& other) noexcept;
   DurableFile& operator=(DurableFile&& other) noexcept;
@@ -36,6 +38,7 @@ class DurableFile {
   /// sed -i or rsync, say), and what is written from then on would be lost when it is closed.
   void check_in_place() const;
   bool is_open() const { return file_ >= 0; }
+  const std::string& path() const { return path_; }
   void close();  ///< reports an error that only close(2) sees
 
  private:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/options.hpp"
 #include "dpmpi/data/records.hpp"
 
@@ -60,6 +61,9 @@ class RecordsBuilder {
   /// Ends the row: l2 normalisation and norm bound. A NaN label makes it an empty slot.
   void finish_row(float label);
 
+  /// Counts the rows that are finished from now on; must outlive the last of them.
+  void report_to(Progress& progress) { progress_ = &progress; }
+
   /// The records. The builder is spent.
   Records take();
 
@@ -74,6 +78,7 @@ class RecordsBuilder {
   Records records_;
   RowRule rule_;
   std::size_t rows_ = 0;
+  Progress* progress_ = nullptr;
 };
 
 /// An upper bound in float32 of the Euclidean norm of (values, bias).

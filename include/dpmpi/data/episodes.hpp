@@ -1,6 +1,8 @@
 #pragma once
 // Logged transitions with a column that names their episode, as one record for each episode.
 
+#include <string>
+
 #include "dpmpi/data/records.hpp"
 
 namespace dpmpi {
@@ -10,6 +12,7 @@ namespace dpmpi {
 /// dense_f32 only. Local. Throws ConfigError where the column or the storage does not fit, DataError with the row's
 /// number where an episode has more than `steps` transitions or is not in one piece: half of it would be a record
 /// of its own, which the guarantee counts apart.
-Records group_episodes(const Records& transitions, std::size_t column, std::size_t steps);
+/// `file`: what messages call the transitions.
+Records group_episodes(const Records& transitions, std::size_t column, std::size_t steps, const std::string& file);
 
 }  // namespace dpmpi

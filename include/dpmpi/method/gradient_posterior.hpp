@@ -26,7 +26,8 @@ class GradientPosterior {
   const Eigen::MatrixXd& points() const { return points_; }  ///< d x N
   Eigen::Index count() const { return points_.cols(); }
 
-  /// Adds b design points (d x b): O(N^2 b). Throws ConfigError if A has no Cholesky factor in double precision.
+  /// Adds b design points (d x b), where the posterior stands as well: O(N^2 b + N d b). Throws ConfigError if A
+  /// has no Cholesky factor in double precision.
   void append(const Covariance::Points& points);
   /// Forgets the first `count` points and factors what remains: O(N^3).
   void forget_first(Eigen::Index count);
@@ -38,7 +39,7 @@ class GradientPosterior {
   /// already.
   void restore(const Eigen::MatrixXd& points, const std::vector<std::uint64_t>& batches);
 
-  /// Moves to theta: what follows is about the gradient there. append() and forget_first() end that.
+  /// Moves to theta: what follows is about the gradient there: O(N^2 d). forget_first() and restore() end that.
   void move_to(const Covariance::Point& theta);
   const Eigen::VectorXd& theta() const { return theta_; }
   /// W, or with `centre` W - (W 1)(1^T A^-1) / (1^T A^-1 1), whose rows add up to 0.
@@ -61,13 +62,19 @@ class GradientPosterior {
     Eigen::MatrixXd across, corner;
   };
   Extension extend(const Covariance::Points& Z) const;
+  /// L and its transpose, to solve with.
+  auto factor() const { return L_.topLeftCorner(count(), count()).triangularView<Eigen::Lower>(); }
+  auto transposed_factor() const {
+    return L_.topLeftCorner(count(), count()).transpose().triangularView<Eigen::Upper>();
+  }
+  void grow(const Extension& e);
   /// The rows of U that Z adds.
   Eigen::MatrixXd more_rows(const Extension& e, const Covariance::Points& Z) const;
 
   Covariance covariance_;
   double noise_;
   bool centre_;
-  Eigen::MatrixXd points_, L_;
+  Eigen::MatrixXd points_, L_;  // L_: L in its upper left corner, with room to grow; nothing above the diagonal
   std::vector<std::uint64_t> batches_;
   Eigen::VectorXd theta_;
   Eigen::MatrixXd U_, C_;  // U = L^-1 J^T

@@ -31,6 +31,17 @@ Guarantee epsilon_guarantee(const std::vector<Event>& events, Adjacency adjacenc
 Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency, double epsilon,
                           std::string_view accountant);
 
+/// Why a run ended before its plan did.
+enum class StopReason {
+  outside,  ///< a number of steps fixed in advance, or whatever nothing that was released had a part in
+  results,  ///< somebody, or a rule, looked at iterates, metrics or data
+};
+/// The events that a claim about a stopped run has to cover. How many releases there were is then an outcome itself
+/// if results decided it: no bound for a fixed number of them applies, only the plan's. Throws PrivacyError if what
+/// was spent is not part of the plan.
+const std::vector<Event>& to_cover(StopReason reason, const std::vector<Event>& planned,
+                                   const std::vector<Event>& spent);
+
 /// Six digits, rounded up: a promise in words must not be smaller than the number. `x` >= 0.
 std::string rounded_up(double x);
 

@@ -34,6 +34,10 @@ class Ledger {
   /// header. Throws DataError if the file exists or cannot be written.
   static Ledger create(const std::string& path, const EventHeader& header, const std::string& extra = {});
 
+  /// A ledger without a file, which pays for nothing: for runs on records that nobody owns, because curators want
+  /// one.
+  static Ledger in_memory(const EventHeader& header);
+
   /// Opens an existing ledger to go on. Bytes after the last newline are a write that was interrupted before
   /// append() returned, so nothing was released under them: they do not count,
   /// and cut() or the next append() removes them (not before the caller has seen that the file is the right one).
@@ -67,6 +71,7 @@ class Ledger {
 
  private:
   Ledger(std::string path, DurableFile file);
+  void begin(const EventHeader& header, std::string line);
   void write(const std::string& text);
 
   std::string path_;
