@@ -3,6 +3,7 @@
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/tune_private.hpp"
 
 #include <fmt/format.h>
 
@@ -41,14 +42,18 @@ void refuse_what_does_not_fit(const Communicator& comm, const RunConfig& config,
 
 }  // namespace
 
-Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+namespace {
+
+// The root makes it for all; its refusals are met by all ranks alike.
+template <class T, class Make>
+T made_by_root(const Communicator& comm, Make&& make) {
   std::string text;
   std::int32_t refusal = 0;
-  Promise promise;
+  T made;
   if (comm.is_root()) try {
-      promise = make_promise(config, facts);
+      made = make();
       Archive archive;
-      promise.archive(archive);
+      made.archive(archive);
       text = archive.bytes();
     } catch (const Error& e) {
       refusal = static_cast<std::int32_t>(e.code());
@@ -61,10 +66,32 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
   if (refusal != 0) throw BugError(text);
   if (!comm.is_root()) {
     Archive archive(text);
-    promise.archive(archive);
+    made.archive(archive);
     archive.finish();
   }
-  Plan plan = make_plan(config, facts, std::move(promise));
+  return made;
+}
+
+void refuse_untrusted_trainers(const PrivateTuning& tuning, int ranks) {
+  const RunConfig& trainer = tuning.search().base();
+  if (ranks > 1 && trainer.privacy.trust != "cluster")
+    throw PrivacyError(fmt::format(
+        "objective.trainer = {}: models are trained by all {} ranks, and each of them reads all of the "
+        "trainer's data. Set privacy.trust = cluster there, which says so in the certificate, or run on "
+        "one rank",
+        trainer.path(), ranks));
+}
+
+}  // namespace
+
+Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  Plan plan = make_plan(config, facts, made_by_root<Promise>(comm, [&] { return make_promise(config, facts); }));
+  if (const auto* const tuning = private_tuning(facts)) {
+    refuse_untrusted_trainers(*tuning, comm.size());
+    const auto promise =
+        made_by_root<TrainingPromise>(comm, [&] { return make_training_promise(config, facts, plan); });
+    plan.training = make_training_plan(config, facts, promise);
+  }
   refuse_what_does_not_fit(comm, config, facts);
   if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
   return plan;

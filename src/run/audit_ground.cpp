@@ -11,6 +11,7 @@
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/run/guards.hpp"
+#include "dpmpi/run/searched_config.hpp"
 
 namespace dpmpi {
 namespace {
@@ -46,6 +47,11 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
   if (!config.method->is_private())
     throw ConfigError(
         fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
+  if (config.search())
+    throw ConfigError(
+        fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "
+                    "nobody's: audit {}, and this config's method with another objective",
+                    config.objective_name, config.search()->base().path()));
   if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
   {
     const HideFields hide(!config.data.show_values);

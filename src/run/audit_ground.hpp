@@ -28,7 +28,7 @@ class AuditGround {
   Plan plan;
   RecordShape shape;
   BlockLayout layout;
-  AuditedRun mechanism;
+  RunParts mechanism;
   std::vector<RowSource> public_rows;  ///< of data.eval, on every rank
   std::uint64_t place = 0;             ///< of the differing record
 

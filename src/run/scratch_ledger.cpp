@@ -16,7 +16,7 @@ std::string new_path() {
   static std::atomic<std::uint64_t> count{0};
   constexpr const char* memory = "/dev/shm";
   const fs::path folder = ::access(memory, W_OK) == 0 ? fs::path(memory) : fs::temp_directory_path();
-  return (folder / fmt::format("dpmpi-audit-{}-{}.jsonl", ::getpid(), count++)).string();
+  return (folder / fmt::format("dpmpi-scratch-{}-{}.jsonl", ::getpid(), count++)).string();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
-// A ledger that pays for nothing, for runs on records that nobody owns; curators want one.
+// A ledger that pays for nothing, for runs on records that nobody owns and for models that another ledger pays for;
+// curators want one.
 
 #include <string>
 
