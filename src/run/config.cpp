@@ -134,9 +134,9 @@ void declare_method(Options& options, std::string& name) {
 }
 
 RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides)
-    : RunConfig(path, settings_of(path, overrides)) {}
+    : RunConfig(settings_of(path, overrides), path) {}
 
-RunConfig::RunConfig(const std::string& path, const Settings& settings) : path_(path) {
+RunConfig::RunConfig(const Settings& settings, const std::string& path) : path_(path) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
 
   std::vector<std::string> problems;

@@ -38,7 +38,7 @@ SearchedConfig::SearchedConfig(const std::string& path, const std::vector<std::s
         fmt::format("{}: objective.name = {} trains models itself; a trainer's objective is the loss "
                     "that its model minimises",
                     path, objective->second.value));
-  base_ = std::make_unique<const RunConfig>(path, text_);
+  base_ = std::make_unique<const RunConfig>(text_, path);
   for (const std::string& text : searched) {
     const Entry entry = parse(text);
     if (base_->value(entry.key).empty())
@@ -66,7 +66,7 @@ std::unique_ptr<RunConfig> SearchedConfig::with(const std::vector<std::string>& 
   Settings text = text_;
   for (const std::string& setting : settings) apply_override(text, setting);
   try {
-    return std::make_unique<RunConfig>(path_, text);
+    return std::make_unique<RunConfig>(text, path_);
   } catch (const ConfigError& e) {
     throw ConfigError(fmt::format("objective.search: {} with {}: {}", path_, fmt::join(settings, " "), e.what()));
   }

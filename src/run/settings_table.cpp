@@ -81,7 +81,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   if (plan.training) {
     const RunConfig& trainer = config.search()->base();
     const Plan& trainings = plan.training->plan;
-    row("models", fmt::format("{} at most, by {} with {} on {} records", trainings.runs, trainer.path(),
+    row("trainer", trainer.path());
+    row("models", fmt::format("{} at most, by {} on {} records of other people", trainings.runs,
                               trainer.method_name, trainings.queries.front().records));
     row("promise to these",
         fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(trainings.epsilon()),

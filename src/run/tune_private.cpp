@@ -172,7 +172,10 @@ void PrivateTuning::prepare_points(std::span<const double> points) {
 }
 
 void PrivateTuning::train(const Order& order, std::span<float> model) const {
-  if (order.number == untrained) return std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN());
+  if (order.number == untrained) {
+    std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
   PlannedTraining training = plan_training(*search_, order.settings, centre_.data, *plan_);
   training.config->method->check_assumptions(*training.objective, training.facts);
   const RunParts parts{.method = [&] { return std::move(training.config->method); },

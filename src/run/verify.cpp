@@ -169,8 +169,8 @@ class Verification {
     equal_number(file + ": interval", interval[1], g.epsilon);
     const json& by = member(object, file, "by");
     if (by.size() != g.by.size()) throw Wrong{file + ": by", fmt::format("is not by {} accountants", g.by.size())};
-    for (const auto& [accountant, bound] : g.by)
-      equal_number(fmt::format("{}: by.{}", file, accountant), by.value(accountant, json()), bound);
+    for (const auto& [which, bound] : g.by)
+      equal_number(fmt::format("{}: by.{}", file, which), by.value(which, json()), bound);
   }
 
   std::vector<Event> events_in(const json& object, const std::string& file) {

@@ -56,7 +56,7 @@ class RunConfig {
   /// once.
   RunConfig(const std::string& path, const std::vector<std::string>& overrides);
   /// The same with settings that were read from `path` before.
-  RunConfig(const std::string& path, const Settings& settings);
+  RunConfig(const Settings& settings, const std::string& path);
   RunConfig(const RunConfig&) = delete;
 
   RunOptions run;
