@@ -480,8 +480,10 @@ TEST_F(TunePrivateRun, KilledRunsEndWithTheSameBytesAndPayOnce) {
   const std::string seeded = " privacy.seed=5 run.dir=";
   ASSERT_EQ(faulty("none", here_.config() + seeded + whole()).code, 0);
   const std::string killed = here_.path + "/killed";
-  EXPECT_NE(faulty("write:training_ledger@0#3=kill", here_.config() + seeded + killed).code, 0);
-  EXPECT_EQ(trainings_paid(killed), 3u);
+  EXPECT_NE(faulty("release@0#2=kill", here_.config() + seeded + killed).code, 0);
+  EXPECT_EQ(trainings_paid(killed), 3u) << "in the first training all of its step are on disk";
+  EXPECT_NE(faulty("write:training_ledger@0#1=kill", killed).code, 0);
+  EXPECT_EQ(trainings_paid(killed), 3u) << "the first step's cost nothing again";
   EXPECT_NE(faulty("release@0#9=kill", killed).code, 0);
   EXPECT_NE(faulty("step@0#4=kill", killed).code, 0);
   EXPECT_FALSE(fs::exists(killed + "/certificate.json"));
