@@ -22,15 +22,15 @@ void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
           query.name, ranks));
 }
 
-// Ranks of one machine share its memory.
-void refuse_what_does_not_fit(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
-  const auto footprint = config.method->footprint(facts);
+// Ranks of one machine share its memory. `each`: every rank runs the method by itself, on all of its records.
+void refuse_what_does_not_fit(const Communicator& comm, const Method::Footprint& footprint, bool each) {
   if (footprint.ranks + footprint.root <= 0) return;
   const Communicator node = comm.node();
   std::int64_t roots[] = {comm.is_root() ? 1 : 0};
   node.sum(roots);
   const double needed =
-      footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
+      each ? (footprint.ranks + footprint.root) * node.size()
+           : footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
   const auto available = static_cast<double>(available_memory());
   all_or_none(comm, [&] {
     if (needed > available)
@@ -91,8 +91,9 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
     const auto promise =
         made_by_root<TrainingPromise>(comm, [&] { return make_training_promise(config, facts, plan); });
     plan.training = make_training_plan(config, facts, promise);
+    refuse_what_does_not_fit(comm, tuning->search().centre().method->footprint(tuning->centre()), true);
   }
-  refuse_what_does_not_fit(comm, config, facts);
+  refuse_what_does_not_fit(comm, config.method->footprint(facts), false);
   if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
   return plan;
 }

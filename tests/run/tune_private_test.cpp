@@ -154,104 +154,6 @@ TEST_F(TunePrivateRun, AdaptiveBatchesPromiseTheWorstCase) {
   for (const auto& item : verify_run(whole())) EXPECT_EQ(item.state, State::good) << item.place << item.detail;
 }
 
-/// A ledger for `runs` trainings of two mechanisms each.
-struct TwoEvents {
-  static Plan plan(std::uint64_t runs) {
-    Plan plan;
-    plan.runs = runs, plan.steps = 3;
-    for (const double multiplier : {1.0, 2.0})
-      plan.queries.push_back(Query::declare({.name = "q",
-                                             .dim = 2,
-                                             .sampling = FullBatch{},
-                                             .bound = {1},
-                                             .slack = {},
-                                             .noise_multiplier = multiplier,
-                                             .steps = 3},
-                                            static_cast<std::uint32_t>(plan.queries.size()), Adjacency::add_remove,
-                                            100));
-    return plan;
-  }
-};
-
-class TrainingBooks : public ::testing::Test {
- protected:
-  void SetUp() override { fs::remove(path_); }
-  Ledger fresh() const { return Ledger::create(path_, {Adjacency::add_remove, 100}); }
-  Ledger again() const { return Ledger::open(path_); }
-  std::string path_ = ::testing::TempDir() + "dpmpi_training_books.jsonl";
-  const Plan plan_ = TwoEvents::plan(3);
-};
-
-// The filter: a path that takes all that were planned, and not one more.
-TEST_F(TrainingBooks, RefuseOneMoreThanPlanned) {
-  TrainingLedger books(fresh(), plan_);
-  EXPECT_EQ(books.pay({"a", "b"}), (std::vector<std::uint64_t>{0, 1}));
-  EXPECT_EQ(books.pay({"c"}), (std::vector<std::uint64_t>{2}));
-  const std::string before = read_file(path_);
-  EXPECT_EQ(uses(books.ledger().events()), uses(plan_.events()));
-  EXPECT_THROW(books.pay({"d"}), PrivacyError);
-  EXPECT_EQ(read_file(path_), before);
-  EXPECT_EQ(books.pay({"b", "a"}), (std::vector<std::uint64_t>{1, 0})) << "what was paid for costs nothing";
-  EXPECT_EQ(read_file(path_), before);
-}
-
-// A window that goes beyond the plan is refused as a whole.
-TEST_F(TrainingBooks, RefuseAWindowBeforeAnyLineOfIt) {
-  TrainingLedger books(fresh(), plan_);
-  const std::string before = read_file(path_);
-  EXPECT_THROW(books.pay({"a", "b", "c", "d"}), PrivacyError);
-  EXPECT_EQ(read_file(path_), before);
-  EXPECT_EQ(books.pay({"a", "a", "b"}), (std::vector<std::uint64_t>{0, 0, 1})) << "the same model twice";
-}
-
-// A write that was interrupted between the lines of a training is completed; what was asked for since the
-// checkpoint must be asked for again, in the same order.
-TEST_F(TrainingBooks, GoOnWhereTheyWereAndNowhereElse) {
-  {
-    TrainingLedger books(fresh(), plan_);
-    books.pay({"a"});
-    books.pay({"b", "c"});
-  }
-  const std::string whole = read_file(path_);
-  std::string cut = whole;
-  for (int i = 0; i < 3; ++i) cut.erase(cut.rfind('\n', cut.size() - 2) + 1);  // half of b, all of c
-  std::ofstream(path_) << cut;
-  {
-    TrainingLedger books(again(), plan_, 1);
-    EXPECT_EQ(books.pay({"a", "b", "c"}), (std::vector<std::uint64_t>{0, 1, 2}));
-  }
-  EXPECT_EQ(read_file(path_), whole);
-  for (const Settings& others : {Settings{"c"}, {"x"}, {"a", "c", "b"}}) {
-    TrainingLedger books(again(), plan_, 1);
-    EXPECT_THROW(books.pay(others), PrivacyError) << others.front();
-  }
-  EXPECT_EQ(read_file(path_), whole);
-  EXPECT_THROW(TrainingLedger(again(), TwoEvents::plan(2), 1), PrivacyError) << "more than planned";
-  EXPECT_THROW(TrainingLedger(again(), plan_, 4), PrivacyError) << "fewer than the checkpoint has seen";
-}
-
-TEST_F(TrainingBooks, RefuseLinesThatAreNotTheirs) {
-  const auto events = events_of_training(plan_.events(), 3);
-  ASSERT_EQ(events.size(), 2u);
-  const std::string a = sha256("a"), b = sha256("b");
-  const auto extra = [](int number, const std::string& digest) {
-    return fmt::format(R"("training":{},"settings":"{}")", number, digest);
-  };
-  for (const auto& entries : std::vector<std::vector<LedgerEntry>>{
-           {{events[0], extra(1, a)}},
-           {{events[1], extra(0, a)}},
-           {{events[0], ""}},
-           {{events[0], extra(0, "a")}},
-           {{events[0], extra(0, a)}, {events[1], extra(0, b)}},
-           {{events[0], extra(0, a)}, {events[1], extra(0, a)}, {events[0], extra(1, a)}},
-           {{{events[0].mechanism, events[0].count + 1}, extra(0, a)}}}) {
-    fs::remove(path_);
-    Ledger ledger = fresh();
-    ledger.append(entries);
-    EXPECT_THROW(TrainingLedger(std::move(ledger), plan_), PrivacyError) << entries.back().extra;
-  }
-}
-
 // ---- Trainings
 
 class Trainings : public TunePrivateRun {
@@ -417,6 +319,18 @@ TEST_F(TunePrivateRun, RefusesTrainersWithoutNoiseAndThoseOfSecretDuration) {
   EXPECT_NE(refusal({"objective.search=method.clip:0.1:1", "method.b=2"}).find("follows what is secret"),
             std::string::npos)
       << refusal({"objective.search=method.clip:0.1:1", "method.b=2"});
+}
+
+// Every rank trains by itself: what a training takes counts once a rank.
+TEST_F(TunePrivateRun, RefusesTrainersThatDoNotFitInMemory) {
+  std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nblocks = 2\n[method]\nname = gibo\n"
+                                    "batch = fixed\nsteps = 2000000000\n[privacy]\nnoise_multiplier = 10\n";
+  try {
+    run(whole(), {"objective.search=method.eta:0.1:1", "method.b=2"});
+    FAIL();
+  } catch (const ConfigError& e) {
+    EXPECT_NE(std::string(e.what()).find("losses of 240 records at up to"), std::string::npos) << e.what();
+  }
 }
 
 // The records of the one set must not be those of the other, under another name or in a copy.
