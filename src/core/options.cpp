@@ -104,7 +104,7 @@ Options& Options::declare(std::string key, std::string help, std::string allowed
                           std::function<bool(const std::string&)> parse) {
   std::string initial = text();
   declarations_.push_back({section_ + "." + key, std::move(help), std::move(allowed), std::move(initial), false,
-                           std::move(text), std::move(parse)});
+                           std::move(text), std::move(parse), false});
   return *this;
 }
 
@@ -122,7 +122,7 @@ Options& Options::add(std::string key, double& field, std::string help, Range ra
 Options& Options::add(std::string key, std::int64_t& field, std::string help, Range range) {
   const std::string allowed =
       std::isinf(range.low) && std::isinf(range.high) ? "a whole number" : "a whole number " + range.text();
-  return declare(
+  declare(
       std::move(key), std::move(help), allowed, [&field] { return fmt::format("{}", field); },
       [&field, range](const std::string& text) {
         const auto value = number<std::int64_t>(text);
@@ -130,6 +130,8 @@ Options& Options::add(std::string key, std::int64_t& field, std::string help, Ra
         field = *value;
         return true;
       });
+  declarations_.back().whole = true;
+  return *this;
 }
 
 Options& Options::add(std::string key, bool& field, std::string help) {

@@ -61,6 +61,11 @@ class Gibo : public Method {
         "the loss of a record depends on that record, the parameters and public data alone, on no other record"};
   }
 
+  // However many each step takes: that follows from what was released before.
+  std::optional<std::uint64_t> most_points(const PublicFacts& facts) const override {
+    return options_.T() * static_cast<std::uint64_t>(options_.most(facts.objective->dim()));
+  }
+
   // mu: of the whole run; s: noise std of the mean; Delta: its sensitivity; B: clip; tau: tolerance of the trace.
   Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);

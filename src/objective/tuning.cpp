@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/heartbeat.hpp"
-#include "dpmpi/core/log.hpp"
-#include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/joint_clip.hpp"
@@ -22,19 +19,13 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-[[noreturn]] void refuse_gradients() {
-  throw ConfigError(
-      "objectives that tune hyper-parameters offer losses only, no gradients: use a method that needs none");
-}
-
 }  // namespace
 
 void TuningOptions::declare(Options& options, const std::vector<std::string>& losses) {
   loss = losses.front();
   options.add("train", train, "file of the public records that models are trained on, read as data.eval is");
   options.add("loss", loss, "loss of a record, of the model's score and the label", losses);
-  options.add("start", start, "start of the search in the box: its centre, or a random point of it",
-              {"centre", "random"});
+  declare_start(options, start);
   options.add("delta", delta, "residual beyond which loss = huber is linear", Range::positive());
 }
 
@@ -48,7 +39,8 @@ std::unique_ptr<ScalarLoss> TuningOptions::make_loss() const {
 }
 
 Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model)
-    : features_(facts.features),
+    : TunedObjective(options.start),
+      features_(facts.features),
       stride_(round_up(facts.features + 1, 8)),
       options_(options),
       model_(std::move(model)),
@@ -81,11 +73,6 @@ std::vector<std::string> Tuning::assumptions() const {
                   options_.train)};
 }
 
-void Tuning::initialise(const PublicStream& stream, std::span<float> w) const {
-  for (std::size_t j = 0; j < w.size(); ++j)
-    w[j] = options_.start == "random" ? static_cast<float>(box_edge * (2 * stream.uniform(j) - 1)) : 0.0F;
-}
-
 void Tuning::train(std::span<const double> point, std::span<double> model) {
   model_->hyper_parameters().at(point, values_);
   const bool finite = std::all_of(point.begin(), point.end(), [](double x) { return std::isfinite(x); });
@@ -105,33 +92,10 @@ void Tuning::prepare(std::span<const float> w) {
 
 void Tuning::prepare_points(std::span<const double> points) {
   verify(points.size() % dim() == 0 && set_, "points have dim() coordinates, and open() comes first");
-  const std::size_t count = points.size() / dim(), size = model_->size();
-  const auto rank = static_cast<std::size_t>(comm_->rank()), ranks = static_cast<std::size_t>(comm_->size());
   prepared_.clear();
-  models_.assign(count * size, 0.0);
-  Progress progress("training models", count, "models");
-  for (std::size_t p = rank; p < count; p += ranks) {
-    train(points.subspan(p * dim(), dim()), std::span(models_).subspan(p * size, size));
-    progress.add(std::min(ranks, count - p));
-  }
-  share(count);
-}
-
-// Every number was written by one rank and is zero on the others, so the integer sum of their bits is its bits.
-void Tuning::share(std::size_t count) {
-  const std::size_t size = model_->size();
-  bits_.resize(size);
-  std::size_t failed = 0;
-  for (std::size_t p = 0; p < count; ++p) {
-    double* const model = models_.data() + p * size;
-    std::memcpy(bits_.data(), model, size * sizeof *model);
-    comm_->sum(bits_);
-    std::memcpy(model, bits_.data(), size * sizeof *model);
-    if (std::isnan(model[0])) ++failed;
-  }
-  if (failed > 0 && comm_->is_root())
-    warn("{} of {} models could not be trained (singular, or diverged): their losses are no numbers", failed,
-         count);
+  models_.assign(points.size() / dim() * model_->size(), 0.0);
+  train_by_turns(*comm_, model_->size(), std::span<double>(models_),
+                 [&](std::size_t p, std::span<double> model) { train(points.subspan(p * dim(), dim()), model); });
 }
 
 /// Calls use(first, n, score) for the rows first .. first + n - 1.
@@ -170,9 +134,5 @@ void Tuning::scores(const Rows& rows, std::span<float> out) {
                   for (std::size_t i = 0; i < n; ++i) out[first + i] = static_cast<float>(score[i]);
                 });
 }
-
-void Tuning::prepare_pair(std::span<const float>, std::span<const float>) { refuse_gradients(); }
-void Tuning::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse_gradients(); }
-void Tuning::add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse_gradients(); }
 
 }  // namespace dpmpi

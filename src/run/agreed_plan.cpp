@@ -3,6 +3,7 @@
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/tune_private.hpp"
 
 #include <fmt/format.h>
 
@@ -21,15 +22,15 @@ void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
           query.name, ranks));
 }
 
-// Ranks of one machine share its memory.
-void refuse_what_does_not_fit(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
-  const auto footprint = config.method->footprint(facts);
+// Ranks of one machine share its memory. `each`: every rank runs the method by itself, on all of its records.
+void refuse_what_does_not_fit(const Communicator& comm, const Method::Footprint& footprint, bool each) {
   if (footprint.ranks + footprint.root <= 0) return;
   const Communicator node = comm.node();
   std::int64_t roots[] = {comm.is_root() ? 1 : 0};
   node.sum(roots);
   const double needed =
-      footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
+      each ? (footprint.ranks + footprint.root) * node.size()
+           : footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
   const auto available = static_cast<double>(available_memory());
   all_or_none(comm, [&] {
     if (needed > available)
@@ -41,14 +42,18 @@ void refuse_what_does_not_fit(const Communicator& comm, const RunConfig& config,
 
 }  // namespace
 
-Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+namespace {
+
+// The root makes it for all; its refusals are met by all ranks alike.
+template <class T, class Make>
+T made_by_root(const Communicator& comm, Make&& make) {
   std::string text;
   std::int32_t refusal = 0;
-  Promise promise;
+  T made;
   if (comm.is_root()) try {
-      promise = make_promise(config, facts);
+      made = make();
       Archive archive;
-      promise.archive(archive);
+      made.archive(archive);
       text = archive.bytes();
     } catch (const Error& e) {
       refusal = static_cast<std::int32_t>(e.code());
@@ -61,11 +66,34 @@ Plan agreed_plan(const Communicator& comm, const RunConfig& config, const Public
   if (refusal != 0) throw BugError(text);
   if (!comm.is_root()) {
     Archive archive(text);
-    promise.archive(archive);
+    made.archive(archive);
     archive.finish();
   }
-  Plan plan = make_plan(config, facts, std::move(promise));
-  refuse_what_does_not_fit(comm, config, facts);
+  return made;
+}
+
+void refuse_untrusted_trainers(const PrivateTuning& tuning, int ranks) {
+  const RunConfig& trainer = tuning.search().base();
+  if (ranks > 1 && trainer.privacy.trust != "cluster")
+    throw PrivacyError(fmt::format(
+        "objective.trainer = {}: models are trained by all {} ranks, and each of them reads all of the "
+        "trainer's data. Set privacy.trust = cluster there, which says so in the certificate, or run on "
+        "one rank",
+        trainer.path(), ranks));
+}
+
+}  // namespace
+
+Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  Plan plan = make_plan(config, facts, made_by_root<Promise>(comm, [&] { return make_promise(config, facts); }));
+  if (const auto* const tuning = private_tuning(facts)) {
+    refuse_untrusted_trainers(*tuning, comm.size());
+    const auto promise =
+        made_by_root<TrainingPromise>(comm, [&] { return make_training_promise(config, facts, plan); });
+    plan.training = make_training_plan(config, facts, promise);
+    refuse_what_does_not_fit(comm, tuning->search().centre().method->footprint(tuning->centre()), true);
+  }
+  refuse_what_does_not_fit(comm, config.method->footprint(facts), false);
   if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
   return plan;
 }

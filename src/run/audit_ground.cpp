@@ -12,6 +12,7 @@
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/run/guards.hpp"
+#include "dpmpi/run/searched_config.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,6 +48,11 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
   if (!config.method->is_private())
     throw ConfigError(
         fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
+  if (config.search())
+    throw ConfigError(
+        fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "
+                    "nobody's: audit {}, and this config's method with another objective",
+                    config.objective_name, config.search()->base().path()));
   if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
   {
     const HideFields hide(!config.data.show_values);
@@ -132,7 +138,7 @@ void AuditGround::run(const Shard& shard, std::uint64_t key, Observer& observer,
 
 void AuditGround::run_briefly(const Shard& shard, std::uint64_t key, Observer& observer) const {
   constexpr std::uint64_t enough = 65;  // steps 0, 1, 2, 4, ... 64 are measured
-  AuditedRun brief = mechanism;
+  RunParts brief = mechanism;
   if (std::ranges::none_of(plan.queries, [](const Query& q) { return q.hidden.has_value(); }))
     brief.played = enough;
   play(groups.own, brief, shard, key, start_, observer);

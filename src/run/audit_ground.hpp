@@ -29,7 +29,7 @@ class AuditGround {
   Plan plan;
   RecordShape shape;
   BlockLayout layout;
-  AuditedRun mechanism;
+  RunParts mechanism;
   std::vector<RowSource> public_rows;  ///< of data.eval, on every rank
   std::uint64_t place = 0;             ///< of the differing record
   bool announces = false;              ///< says how long games take
@@ -57,7 +57,7 @@ class AuditGround {
   Shard public_;
   std::vector<float> start_;
   std::unique_ptr<WorstCase> worst_;
-  AuditedRun run_at_worst_;
+  RunParts run_at_worst_;
 };
 
 /// The differing record in the two datasets; without a record its slot is empty.

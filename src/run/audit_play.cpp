@@ -15,42 +15,24 @@
 namespace dpmpi {
 namespace {
 
-std::unique_ptr<Method> started(const AuditedRun& mechanism) {
-  auto method = mechanism.method();
-  method->queries(mechanism.facts, mechanism.noise_multiplier);  // some methods keep what follows from the plan
-  method->start(*mechanism.objective, mechanism.queries, mechanism.steps);
-  return method;
-}
-
 static_assert(std::is_trivially_copyable_v<Transcript>);
 
 std::uint64_t run_key(std::uint64_t seed, std::uint64_t run) { return PublicStream(seed, "audit key").word(run); }
 
 }  // namespace
 
-std::vector<float> start_point(const AuditedRun& mechanism) {
+std::vector<float> start_point(const RunParts& mechanism) {
   const auto method = started(mechanism);
   const auto x = method->iterate();
   return {x.begin(), x.end()};
 }
 
-void play(const Communicator& comm, const AuditedRun& mechanism, const Shard& shard, std::uint64_t key,
+void play(const Communicator& comm, const RunParts& mechanism, const Shard& shard, std::uint64_t key,
           std::span<const float> start, Observer& observer) {
   if (comm.is_root()) observer.begin(start);
-  const auto method = started(mechanism);
   std::optional<SecretKey> secret;
-  std::optional<Ledger> ledger;
-  if (comm.is_root()) {
-    secret = SecretKey::from_seed(key);
-    ledger.emplace(Ledger::in_memory({mechanism.facts.adjacency, mechanism.facts.data.records, true}));
-  }
-  Curator curator(comm, shard, mechanism.queries, mechanism.objective->micro_batch_rows(), secret,
-                  mechanism.mask_sums);
-  if (comm.is_root()) {
-    curator.record_in(*ledger);
-    curator.watched_by(&observer);
-  }
-  for (std::uint64_t t = 0; t < std::min(mechanism.steps, mechanism.played); ++t) method->step(curator, t);
+  if (comm.is_root()) secret = SecretKey::from_seed(key);
+  const auto method = run_in_memory(comm, mechanism, shard, secret, &observer);
   if (comm.is_root()) observer.end(method->iterate());
 }
 

@@ -9,6 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
+#include "dpmpi/run/tune_private.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
@@ -47,21 +48,56 @@ std::string theorem(const std::string& method) {
   return {};
 }
 
-std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
+namespace {
+
+/// Why there is no guarantee; empty: there is one.
+std::string not_private(const RunConfig& config, double epsilon) {
   if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
   if (!config.method->is_private()) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
   if (std::isinf(epsilon)) return "NOT PRIVATE: the noise is too small for any bound.";
-  const char* change = config.privacy.which() == Adjacency::add_remove ? "adding or removing one record"
-                                                                       : "replacing one record by another";
+  return {};
+}
+
+/// "... is (epsilon, delta)-differentially private: what `among` changes ...".
+std::string bounded(const RunConfig& config, const std::string& among, double epsilon, double delta) {
+  const bool replace = config.privacy.which() == Adjacency::replace_one;
+  return fmt::format(
+      "is ({}, {})-differentially private: {} {} changes the probability of any outcome by at most a factor e^{}, "
+      "except with probability {}.",
+      rounded_up(epsilon), rounded_up(delta),
+      replace ? "replacing one record by another" : "adding or removing one record", among, rounded_up(epsilon),
+      rounded_up(delta));
+}
+
+}  // namespace
+
+std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
+  if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
-      "Everything released by this run, {}, is ({}, {})-differentially private: "
-      "{} among "
-      "{} changes the probability of any outcome by at most a factor e^{}, except with probability {}. It "
-      "says "
-      "nothing about data.eval, which is treated as public, nor about how the settings were chosen.{}",
-      config.method->released(), rounded_up(epsilon), rounded_up(delta), change, n, rounded_up(epsilon),
-      rounded_up(delta), whom);
+      "Everything released by this run, {}, {} It says nothing about data.eval, which is treated as public, nor "
+      "about how the settings were chosen.{}",
+      config.method->released(), bounded(config, fmt::format("among {}", n), epsilon, delta), whom);
+}
+
+std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
+                               double delta) {
+  if (config.privacy.seeded()) return not_private(config, epsilon);
+  const RunConfig& trainer = config.search()->base();
+  if (const std::string reason = not_private(trainer, epsilon); !reason.empty()) return reason;
+  return fmt::format(
+      "For those on whose records models are trained (data.train of objective.trainer): everything released by "
+      "this "
+      "run, all models, {} at most, and what follows from them, {} It does not cover models that are trained "
+      "afterwards with the settings found.{}",
+      runs, bounded(trainer, fmt::format("among {}", n), epsilon, delta),
+      trainer.privacy.trust == "root" ? "" : " Every rank of the job is trusted with these records.");
+}
+
+std::string both_statement(const RunConfig& config, double epsilon, double delta) {
+  if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
+  return fmt::format("For who has a record in both sets: everything released by this run {}",
+                     bounded(config, "in each of them", epsilon, delta));
 }
 
 std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks) {
@@ -74,7 +110,8 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
           {"phase_noise", key.derive("phase noise").authenticate(label)},
           {"repetitions", key.derive("repetitions").authenticate(label)},
           {"repeated_runs", key.derive("repeated runs").authenticate(label)},
-          {"selection", sha256(selections)}};
+          {"selection", sha256(selections)},
+          {"trainings", key.derive("trainings").authenticate(label)}};
 }
 
 Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
@@ -83,6 +120,53 @@ Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency
   constexpr double none = std::numeric_limits<double>::infinity();
   return {.epsilon = none, .delta = delta, .least = none};
 }
+
+namespace {
+
+/// To the trainer's people. The number of trainings may follow from what was released: all that were planned count.
+OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
+                          const TrainingProvenance& provenance) {
+  const PrivateTuning& tuning = *private_tuning(facts);
+  const RunConfig& trainer = tuning.search().base();
+  const Plan& trainings = plan.training->plan;
+  const std::uint64_t n = tuning.centre().data.records;
+  const Guarantee g = certified(trainings.events(), !config.privacy.seeded(), trainings.adjacency,
+                                trainings.delta(), trainer.privacy.accountant);
+  OrderedJson out;
+  put_guarantee(out, g);
+  out["statement"] = training_statement(config, n, trainings.runs, g.epsilon, g.delta);
+  out["adjacency"] = name(trainings.adjacency);
+  out["accountant"] = trainer.privacy.accountant;
+  out["events"] = json_events(trainings.events());
+  out["runs"] = trainings.runs;
+  out["trained"] = provenance.trained;
+  out["theorem"] = theorem(trainer.method_name);
+  out["noise"] = trainer.privacy.noise;
+  out["numerical_slack"] = largest_slack(trainings);
+  out["trust"] = trainer.privacy.trust;
+  auto assumptions = trainer.method->assumptions(tuning.centre());
+  for (auto& about_loss : tuning.centre().objective->assumptions()) assumptions.push_back(std::move(about_loss));
+  if (!assumptions.empty()) out["assumptions"] = assumptions;
+  out["method"] = trainer.method_name;
+  out["objective"] = trainer.objective_name;
+  out["n"] = n;
+  out["data_commitment"] = provenance.commitment;
+  out["ledger_head"] = provenance.head;
+  return out;
+}
+
+OrderedJson json_both(const RunConfig& config, const Plan& plan, const Ledger& ledger, bool is_private) {
+  std::vector<Event> events = ledger.events();
+  for (Event& event : plan.training->plan.events()) events.push_back(std::move(event));
+  const Guarantee g =
+      certified(events, is_private, plan.adjacency, plan.training->both.guarantee.delta, config.privacy.accountant);
+  OrderedJson out;
+  put_guarantee(out, g);
+  out["statement"] = both_statement(config, g.epsilon, g.delta);
+  return out;
+}
+
+}  // namespace
 
 std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
                              const Ledger& ledger, const Provenance& provenance) {
@@ -109,6 +193,10 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   auto assumptions = config.method->assumptions(facts);
   for (auto& about_loss : facts.objective->assumptions()) assumptions.push_back(std::move(about_loss));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
+  if (provenance.training) {
+    out["training"] = json_training(config, facts, plan, *provenance.training);
+    out["both"] = json_both(config, plan, ledger, is_private);
+  }
   if (!provenance.audit.empty()) out["audit"] = OrderedJson::parse(provenance.audit);
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;

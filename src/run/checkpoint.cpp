@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 // Then a checksum (is it whole?), a MAC (is it this run's?), each of 64 digits, and the archive: the facts, the
 // state.
-constexpr std::string_view magic = "dpmpi checkpoint 4\n";
+constexpr std::string_view magic = "dpmpi checkpoint 5\n";
 constexpr std::size_t digits = 64, head = magic.size() + 2 * digits;
 
 std::string latest(const std::string& run) { return run + "/checkpoint/latest"; }
@@ -71,6 +71,9 @@ void describe(Archive& archive, Checkpoint& c) {
   archive.field("ledger_inode", c.ledger_inode);
   archive.field("metrics_bytes", c.metrics_bytes);
   archive.field("timing_bytes", c.timing_bytes);
+  archive.field("trainings", c.trainings);
+  archive.field("training_lines", c.training_lines);
+  archive.field("training_line_hash", c.training_line_hash);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,6 +10,8 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/run/searched_config.hpp"
+#include "dpmpi/run/tune_private.hpp"
 
 namespace dpmpi {
 namespace {
@@ -22,8 +25,9 @@ std::vector<std::string> names(const Entries& entries) {
 
 // The entry of that name; a problem that says the nearest one otherwise.
 template <class Entries>
-const typename Entries::value_type* find(const Entries& entries, const std::string& name, const std::string& key,
-                                         const Settings& settings, std::vector<std::string>& problems) {
+const typename Entries::value_type* entry_of(const Entries& entries, const std::string& name,
+                                             const std::string& key, const Settings& settings,
+                                             std::vector<std::string>& problems) {
   for (const auto& entry : entries)
     if (entry.name == name) return &entry;
   const auto all = names(entries);
@@ -33,6 +37,12 @@ const typename Entries::value_type* find(const Entries& entries, const std::stri
                                  at == settings.end() ? "default" : at->second.origin, key, name,
                                  nearest.empty() ? "" : " (did you mean " + nearest + "?)", fmt::join(all, ", ")));
   return nullptr;
+}
+
+Settings settings_of(const std::string& path, const std::vector<std::string>& overrides) {
+  Settings settings = read_ini(path);
+  for (const auto& assignment : overrides) apply_override(settings, assignment);
+  return settings;
 }
 
 }  // namespace
@@ -130,9 +140,10 @@ void declare_method(Options& options, std::string& name) {
   options.add("name", name, "training method (dpmpi list methods)");
 }
 
-RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides) : path_(path) {
-  Settings settings = read_ini(path);
-  for (const auto& assignment : overrides) apply_override(settings, assignment);
+RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides)
+    : RunConfig(settings_of(path, overrides), path) {}
+
+RunConfig::RunConfig(const Settings& settings, const std::string& path) : path_(path) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
 
   std::vector<std::string> problems;
@@ -156,11 +167,11 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   // The names first: they decide which further options exist.
   for (auto& options : {&objective_section, &method_section}) options->read(settings, problems);
   problems.clear();  // read again below, with all options declared
-  if (const auto* entry = find(objectives(), objective_name, "objective.name", settings, problems)) {
+  if (const auto* entry = entry_of(objectives(), objective_name, "objective.name", settings, problems)) {
     objective = entry->builder();
     objective->declare(objective_section);
   }
-  if (const auto* entry = find(methods(), method_name, "method.name", settings, problems)) {
+  if (const auto* entry = entry_of(methods(), method_name, "method.name", settings, problems)) {
     method = entry->make();
     method->declare(method_section);
   }
@@ -180,21 +191,37 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
   }
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
+  if (problems.empty()) read_search(problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
-bool RunConfig::given(const std::string& name) const {
+void RunConfig::read_search(std::vector<std::string>& problems) {
+  if (auto* const tune = dynamic_cast<TunePrivate*>(objective.get())) {
+    search_ = tune->read_trainer(data.config_folder);
+    tune->check(*this, problems);
+  }
+}
+
+const Options::Declaration* RunConfig::find(const std::string& name) const {
   for (const auto& options : sections_)
     for (const auto& declaration : options->declarations())
-      if (declaration.name == name) return declaration.given;
-  return false;
+      if (declaration.name == name) return &declaration;
+  return nullptr;
+}
+
+bool RunConfig::given(const std::string& name) const {
+  const auto* const declaration = find(name);
+  return declaration != nullptr && declaration->given;
 }
 
 std::string RunConfig::value(const std::string& name) const {
-  for (const auto& options : sections_)
-    for (const auto& declaration : options->declarations())
-      if (declaration.name == name) return declaration.text();
-  return {};
+  const auto* const declaration = find(name);
+  return declaration == nullptr ? std::string() : declaration->text();
+}
+
+bool RunConfig::whole(const std::string& name) const {
+  const auto* const declaration = find(name);
+  return declaration != nullptr && declaration->whole;
 }
 
 std::string RunConfig::resolved() const {
@@ -208,10 +235,14 @@ std::string RunConfig::resolved() const {
       if (!declaration.given && declaration.text() == declaration.initial &&
           !declaration.parse(declaration.initial))
         continue;
-      // The copy in the run directory must find the data that the original found beside itself.
+      // The copy in the run directory must find the data that the original found beside itself, and the copy of
+      // the trainer's config.
       const bool here = declaration.name == "data.root" && data.root.empty();
+      const bool copied = declaration.name == "objective.trainer" && search_;
       text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
-                          here ? data.config_folder : declaration.text());
+                          here     ? data.config_folder
+                          : copied ? trainer_file
+                                   : declaration.text());
     }
     text += "\n";
   }
@@ -224,10 +255,13 @@ std::string RunConfig::essentials() const {
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
-          name == "data.root")
+          name == "data.root" || name == "objective.trainer")
         continue;
       text += fmt::format("{} = {}\n", name, declaration.text());
     }
+  if (!search_) return text;
+  std::istringstream lines(search_->base().essentials());
+  for (std::string line; std::getline(lines, line);) text += fmt::format("trainer.{}\n", line);
   return text;
 }
 

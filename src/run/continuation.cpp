@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
@@ -48,21 +49,21 @@ void check_program(const std::string& directory, const Checkpoint& checkpoint, c
                   directory, checkpoint.program_text, program.text));
 }
 
-void check_ledger(const std::string& directory, const Checkpoint& checkpoint, const Ledger& ledger) {
+void check_ledger(const std::string& file, std::uint64_t seen_lines, const std::string& seen_hash,
+                  const Ledger& ledger) {
   const auto& lines = ledger.lines();
-  if (lines.size() < checkpoint.ledger_lines)
-    throw PrivacyError(
-        fmt::format("{0}/ledger.jsonl is not the ledger of the checkpoint: it has {1} lines, and had {2} when the "
-                    "checkpoint was "
-                    "written. It was cut or rolled back, and going on could spend budget twice. Put back the newer "
-                    "ledger; if it "
-                    "is lost, start a new run and count the {2} lines as spent",
-                    directory, lines.size(), checkpoint.ledger_lines));
-  if (sha256(lines[checkpoint.ledger_lines - 1]) != checkpoint.ledger_line_hash)
+  if (lines.size() < seen_lines)
     throw PrivacyError(fmt::format(
-        "{}/ledger.jsonl is not the ledger of the checkpoint: line {} is another one (the file was edited or "
-        "replaced). Put back the ledger of this run, or start a new run",
-        directory, checkpoint.ledger_lines));
+        "{0} is not the ledger of the checkpoint: it has {1} lines, and had {2} when the checkpoint was "
+        "written. It was cut or rolled back, and going on could spend budget twice. Put back the newer "
+        "ledger; if it is lost, start a new run and count the {2} lines as spent",
+        file, lines.size(), seen_lines));
+  if (sha256(lines[seen_lines - 1]) != seen_hash)
+    throw PrivacyError(
+        fmt::format("{} is not the ledger of the checkpoint: line {} is another one (the file was edited or "
+                    "replaced). Put back "
+                    "the ledger of this run, or start a new run",
+                    file, seen_lines));
 }
 
 void check_place(const std::string& directory, const Checkpoint& checkpoint, const RunConfig& config,
@@ -99,8 +100,20 @@ void check_continuation(const std::string& directory, const Checkpoint& checkpoi
                         const RunConfig& config, const ProgramIdentity& program, const Ledger& ledger) {
   check_config(directory, checkpoint, key, config);
   check_program(directory, checkpoint, program);
-  check_ledger(directory, checkpoint, ledger);
+  check_ledger(directory + "/ledger.jsonl", checkpoint.ledger_lines, checkpoint.ledger_line_hash, ledger);
   check_place(directory, checkpoint, config, ledger);
+}
+
+void check_training_ledger(const std::string& file, const Checkpoint& checkpoint, const Ledger& ledger) {
+  check_ledger(file, checkpoint.training_lines, checkpoint.training_line_hash, ledger);
+}
+
+void check_same_training_data(const std::string& directory, const Ledger& ledger, const std::string& commitment) {
+  if (nlohmann::json::parse(ledger.lines().front()).value("data", "") != commitment)
+    throw DataError(
+        fmt::format("the trainer's data are not those that the run in {} began with: put back the files as they "
+                    "were, or start a new run on the new data (its budget adds to what this run has spent)",
+                    directory));
 }
 
 void check_same_data(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,

@@ -7,6 +7,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/run/checkpoint.hpp"
+#include "dpmpi/run/config.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/key_file.hpp"
 
@@ -19,12 +20,15 @@ bool holds_run(const fs::path& folder) {
   return fs::exists(folder / "config.ini") || fs::exists(folder / "ledger.jsonl");
 }
 
-// Nothing was paid for: the ledger has no line after its header.
+// Nothing was paid for: no ledger has a line after its header.
 bool nothing_released(const fs::path& folder) {
   if (has_checkpoint(folder)) return false;
-  if (!fs::exists(folder / "ledger.jsonl")) return true;
-  const std::string ledger = read_file(folder / "ledger.jsonl");
-  return std::count(ledger.begin(), ledger.end(), '\n') <= 1;
+  for (const char* name : {"ledger.jsonl", "training_ledger.jsonl"}) {
+    if (!fs::exists(folder / name)) continue;
+    const std::string ledger = read_file(folder / name);
+    if (std::count(ledger.begin(), ledger.end(), '\n') > 1) return false;
+  }
+  return true;
 }
 
 ConfigError finished(const std::string& path) {
@@ -66,7 +70,8 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
                     wanted, wanted));
   wipe_key(directory.path);
   remove_checkpoints(directory.path);
-  for (const char* name : {"config.ini", "plan.json", "metrics.jsonl", "timing.jsonl", "ledger.jsonl"})
+  for (const char* name : {"config.ini", RunConfig::trainer_file, "plan.json", "metrics.jsonl", "timing.jsonl",
+                           "ledger.jsonl", "training_ledger.jsonl"})
     fs::remove(folder / name);
   return directory;
 }

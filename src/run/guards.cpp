@@ -35,31 +35,42 @@ std::vector<std::string> training_files(const DataOptions& data) {
   return paths;
 }
 
-/// Throws PrivacyError if one of the public files `list` of option `key` is also a training file.
-void refuse_private_file(const DataOptions& data, const std::string& key, const std::string& list,
-                         const char* reason) {
+// Under two names, or twice: digests are taken only where sizes are equal.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code absent;
+  if (std::filesystem::equivalent(a, b, absent)) return true;
+  const auto size = std::filesystem::file_size(a, absent);
+  return !absent && size == std::filesystem::file_size(b, absent) && !absent && file_digest(a) == file_digest(b);
+}
+
+/// Throws PrivacyError if one of the files of option `key` is also a training file.
+void refuse_training_files(const DataOptions& data, const std::string& key, const std::vector<std::string>& files,
+                           const char* reason) {
   const auto training = training_files(data);
-  for (const auto& file : find_files(data, list))
-    for (const auto& train : training) {
-      std::error_code absent;
-      if (std::filesystem::equivalent(file, train, absent))
+  for (const auto& file : files)
+    for (const auto& train : training)
+      if (same_file(file, train))
         throw PrivacyError(fmt::format("{} = {} is also a training file: {}", key, file, reason));
-    }
 }
 
 }  // namespace
 
 void refuse_private_evaluation(const DataOptions& data) {
-  refuse_private_file(
-      data, "data.eval", data.eval,
+  refuse_training_files(
+      data, "data.eval", find_files(data, data.eval),
       "metrics on private records would be un-noised releases; use a public held-out file, or none");
 }
 
 void refuse_private_models(const DataOptions& data, const std::string& file) {
-  refuse_private_file(
-      data, "objective.train", file,
+  refuse_training_files(
+      data, "objective.train", find_files(data, file),
       "a record would train the models that score the others, and the losses of all would depend on "
       "it; use a public file that holds none of them");
+}
+
+void refuse_private_trainer(const DataOptions& data, const DataOptions& trainer) {
+  refuse_training_files(data, "data.train of objective.trainer", training_files(trainer),
+                        "models would be scored on the records that trained them; cut the file in two");
 }
 
 namespace {

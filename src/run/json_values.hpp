@@ -28,6 +28,14 @@ inline OrderedJson json_interval(const Guarantee& guarantee) {
   return OrderedJson::array({json_number(guarantee.least), json_number(guarantee.epsilon)});
 }
 
+/// Members epsilon, delta, by, interval.
+inline void put_guarantee(OrderedJson& out, const Guarantee& guarantee) {
+  out["epsilon"] = json_number(guarantee.epsilon);
+  out["delta"] = guarantee.delta;
+  out["by"] = json_by(guarantee);
+  out["interval"] = json_interval(guarantee);
+}
+
 /// One object for every mechanism, with all its uses.
 inline OrderedJson json_events(const std::vector<Event>& events) {
   auto merged = OrderedJson::array();

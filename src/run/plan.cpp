@@ -14,6 +14,7 @@
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
 #include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/run/training_plan.hpp"
 
 namespace dpmpi {
 namespace {
@@ -34,6 +35,17 @@ std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t fi
     for (auto& event : query.events(query.releases_before(first), query.releases_before(last)))
       all.push_back(event);
   return all;
+}
+
+// Of so many runs, each as often as all others.
+std::vector<Event> times(std::vector<Event> events, std::uint64_t runs) {
+  for (Event& event : events) {
+    if (event.count > (std::uint64_t{1} << 62) / runs)
+      throw ConfigError(
+          fmt::format("{} runs of {} uses of one mechanism are too many to count", runs, event.count));
+    event.count *= runs;
+  }
+  return events;
 }
 
 // Box-Muller (not the exact discrete Gaussian) on 64-bit words reaches this many standard deviations, and not
@@ -110,8 +122,8 @@ double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
 }
 
 // `mu`: of a whole hidden run.
-void refuse_short_noise(const std::vector<Query>& queries, double delta, double mu) {
-  if (const double lost = sampler_delta(queries, mu); lost > 0.01 * delta)
+void refuse_short_noise(const std::vector<Query>& queries, std::uint64_t runs, double delta, double mu) {
+  if (const double lost = static_cast<double>(runs) * sampler_delta(queries, mu); lost > 0.01 * delta)
     throw PrivacyError(fmt::format(
         "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
         "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
@@ -123,6 +135,8 @@ void refuse_short_noise(const std::vector<Query>& queries, double delta, double 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
   return events_of(queries, first, last);
 }
+
+std::vector<Event> Plan::events() const { return times(events(0, steps), runs); }
 
 bool Plan::hides_times() const {
   return std::ranges::any_of(queries, [](const Query& query) { return query.hides_times(); });
@@ -166,7 +180,7 @@ void Promise::archive(Archive& archive) {
   guarantee.refusals = {refusals.begin(), refusals.end()};
 }
 
-Promise make_promise(const RunConfig& config, const PublicFacts& facts) {
+Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs) {
   Promise promise;
   const double delta = resolve_delta(config, facts);
   if (!config.method->is_private()) {
@@ -183,27 +197,28 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts) {
     auto queries = unit_queries;
     const auto specs = config.method->queries(facts, multiplier);
     for (std::size_t i = 0; i < queries.size(); ++i) queries[i].noise_multiplier = specs[i].noise_multiplier;
-    return events_of(queries, 0, steps);
+    return times(events_of(queries, 0, steps), runs);
   };
   if (promise.noise_multiplier == 0)
     promise.noise_multiplier =
         calibrate_noise(events_for, {config.privacy.epsilon, delta, facts.adjacency}, config.privacy.accountant);
   const auto queries = declare_queries(config, facts, promise.noise_multiplier);
-  refuse_short_noise(queries, delta, 0);  // accounting for nearly no noise takes long
-  const auto events = events_of(queries, 0, steps);
+  refuse_short_noise(queries, runs, delta, 0);  // accounting for nearly no noise takes long
+  const auto events = times(events_of(queries, 0, steps), runs);
   promise.guarantee = epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant);
   promise.attacker = attacker_table(events, facts.adjacency, promise.guarantee);
   return promise;
 }
 
-Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise) {
+Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise, std::uint64_t runs) {
   Plan plan;
   plan.adjacency = facts.adjacency;
+  plan.runs = runs;
   plan.steps = config.method->steps(facts);
   plan.promise = std::move(promise);
   plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
   if (!config.method->is_private()) return plan;
-  refuse_short_noise(plan.queries, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
+  refuse_short_noise(plan.queries, runs, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
   if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
                                    config.privacy.epsilon));
@@ -211,7 +226,10 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
 }
 
 Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
-  return make_plan(config, facts, make_promise(config, facts));
+  Plan plan = make_plan(config, facts, make_promise(config, facts));
+  if (private_tuning(facts))
+    plan.training = make_training_plan(config, facts, make_training_promise(config, facts, plan));
+  return plan;
 }
 
 PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {

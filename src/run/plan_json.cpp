@@ -6,6 +6,7 @@
 
 #include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/tune_private.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
@@ -27,6 +28,12 @@ OrderedJson json_queries(const Plan& plan) {
   return queries;
 }
 
+OrderedJson json_attacker(const Promise& promise) {
+  auto rates = OrderedJson::object();
+  for (const auto& [rate, power] : promise.attacker) rates[fmt::format("{}", rate)] = power;
+  return rates;
+}
+
 OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
   OrderedJson method{{"name", config.method_name}};
   for (const auto& [symbol, value] : config.method->derived(facts, plan.queries))
@@ -34,17 +41,12 @@ OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicF
   return method;
 }
 
-}  // namespace
-
-std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
   const Guarantee& guarantee = plan.promise.guarantee;
   const StepCost cost = step_cost(plan, *facts.objective);
   OrderedJson out;
   out["events"] = json_events(plan.events());
-  out["epsilon"] = json_number(guarantee.epsilon);
-  out["delta"] = guarantee.delta;
-  out["by"] = json_by(guarantee);
-  out["interval"] = json_interval(guarantee);
+  put_guarantee(out, guarantee);
   out["accountant"] = config.privacy.accountant;
   out["adjacency"] = name(plan.adjacency);
   out["steps"] = plan.steps;
@@ -52,14 +54,27 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
   out["dim"] = facts.objective->dim();
   out["noise"] = json_queries(plan);
   out["slack"] = largest_slack(plan);
-  out["attacker"] = OrderedJson::object();
-  for (const auto& [rate, power] : plan.promise.attacker) out["attacker"][fmt::format("{}", rate)] = power;
+  out["attacker"] = json_attacker(plan.promise);
   out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
   out["flops_per_step"] = cost.flops;
   if (cost.own_values > 0) out["normals_per_rank_and_step"] = cost.own_values;
   out["method"] = json_method(plan, config, facts);
   out["objective"] = config.objective_name;
   out["config_digest"] = config.digest();
+  return out;
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  OrderedJson out = json_plan(plan, config, facts);
+  if (const auto* const tuning = private_tuning(facts)) {
+    out["training"] = {{"runs", plan.training->plan.runs}};
+    out["training"].update(json_plan(plan.training->plan, tuning->search().centre(), tuning->centre()));
+    out["both"] = OrderedJson::object();
+    put_guarantee(out["both"], plan.training->both.guarantee);
+    out["both"]["attacker"] = json_attacker(plan.training->both);
+  }
   return out.dump(2) + "\n";
 }
 

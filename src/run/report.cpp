@@ -40,6 +40,21 @@ std::string bound_text(const Json& value) {
 
 // ---- One run
 
+/// Of a search whose models were trained on private records of other people.
+std::string second_set(const RunRecord& run) {
+  const Json& source = run.finished() ? run.certificate : run.plan;
+  if (!source.contains("training") || !source.contains("both")) return "";
+  std::string out = html::heading("To those on whose records models are trained");
+  Rows rows;
+  for (const auto& [part, who] : {std::pair{"training", "who is there"}, {"both", "who is in both sets"}}) {
+    const Json& promise = source.at(part);
+    rows.push_back({who, "epsilon " + bound_text(promise.value("epsilon", Json())),
+                    "delta " + text_of(promise.value("delta", Json()))});
+    if (run.finished()) out += html::paragraph(text_of(promise.value("statement", Json())));
+  }
+  return out + html::table({}, rows);
+}
+
 std::string privacy(const RunRecord& run) {
   const Json& source = run.finished() ? run.certificate : run.plan;
   if (!run.is_private())
@@ -61,7 +76,7 @@ std::string privacy(const RunRecord& run) {
             {"epsilon lies in", fmt::format("[{}, {}]", text_of(interval.at(0)), bound_text(interval.at(1)))}};
   for (const auto& [accountant, bound] : source.at("by").items())
     rows.push_back({"at most, by " + accountant, bound_text(bound)});
-  return out + html::table({}, rows);
+  return out + html::table({}, rows) + second_set(run);
 }
 
 /// What attackers find at these rates at most, by the plan's events.

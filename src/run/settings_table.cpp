@@ -8,6 +8,7 @@
 
 #include "dpmpi/core/say.hpp"
 #include "dpmpi/privacy/strategy.hpp"
+#include "dpmpi/run/training_plan.hpp"
 
 namespace dpmpi {
 namespace {
@@ -76,6 +77,20 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
   } else {
     row("promise", "none: THIS METHOD IS NOT PRIVATE");
+  }
+  if (plan.training) {
+    const RunConfig& trainer = config.search()->base();
+    const Plan& trainings = plan.training->plan;
+    row("trainer", trainer.path());
+    row("models", fmt::format("{} at most, by {} on {} records of other people", trainings.runs,
+                              trainer.method_name, trainings.queries.front().records));
+    row("promise to these",
+        fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(trainings.epsilon()),
+                    rounded_up(trainings.delta()), name(trainings.adjacency), trainer.privacy.trust));
+    const Guarantee& both = plan.training->both.guarantee;
+    row("promise, in both", std::isinf(both.epsilon) ? "none"
+                                                     : fmt::format("epsilon {}, delta {}", rounded_up(both.epsilon),
+                                                                   rounded_up(both.delta)));
   }
   if (config.privacy.seeded())
     row("WARNING", "privacy.seed is set: the noise is predictable, the run is NOT PRIVATE");

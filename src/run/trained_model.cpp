@@ -84,6 +84,12 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
   const std::string file = run + "/config.ini";
   if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
   check_overrides(overrides);
+  if (fs::exists(run + "/" + RunConfig::trainer_file))
+    throw ConfigError(
+        fmt::format("the model of {0} is a point of a search, and scores come from a model that would have to be "
+                    "trained for them, which costs its people privacy: dpmpi train {0}/{1} --set ... with the "
+                    "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
+                    run, RunConfig::trainer_file));
   std::vector<std::string> settings = overrides;
   if (!data.empty()) settings.push_back("data.eval=" + from_here(data));
   auto config = std::make_unique<RunConfig>(file, settings);

@@ -34,6 +34,7 @@
 #include "dpmpi/run/safetensors.hpp"
 #include "dpmpi/run/settings_table.hpp"
 #include "dpmpi/run/stop_requests.hpp"
+#include "dpmpi/run/tune_private.hpp"
 #include "dpmpi/run/watchdog.hpp"
 
 namespace dpmpi {
@@ -43,6 +44,16 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t compare_every = 50;  // steps
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// With a plugin of the trainer's config.
+ProgramIdentity identity_of(const RunConfig& config) {
+  ProgramIdentity program = program_identity(config.value("objective.library"),
+                                             files_of_models(config.data, config.value("objective.train")));
+  const std::string library = config.search() ? config.search()->base().value("objective.library") : "";
+  if (library.empty()) return program;
+  const ProgramIdentity trainer = program_identity(library);
+  return {sha256(program.digest + trainer.digest), program.text + "; trains by " + trainer.text};
 }
 
 std::string times_text(double seconds, const Curator::Timing& t) {
@@ -64,6 +75,7 @@ class Run {
   void open_records(Clock::time_point start);
   void open_door();
   void start_directory();
+  void open_training_ledger();
   void go_on_from_checkpoint();
   void open_logs(Clock::time_point start);
   void save_checkpoint();
@@ -73,6 +85,7 @@ class Run {
   double spent_so_far();
   void record_times();
   void write_report();
+  std::optional<TrainingProvenance> training_provenance() const;
   std::string note();
   void debug_time(std::string_view what, Clock::time_point start) const;
 
@@ -82,16 +95,19 @@ class Run {
   bool root_;
   PublicFacts facts_;
   std::unique_ptr<Objective> objective_;
+  PrivateTuning* tuning_ = nullptr;  // the objective, if it trains models on private records
   Plan plan_;
   Shard training_, evaluation_;
-  ProgramIdentity program_ = program_identity(config_.value("objective.library"),
-                                              files_of_models(config_.data, config_.value("objective.train")));
+  ProgramIdentity program_ = identity_of(config_);
   RunDirectory place_;  // root
   std::string audit_;   // root: what the certificate says of it
   std::string directory_;
   std::optional<KeyRecord> key_;  // root
   std::unique_ptr<Curator> curator_;
   std::optional<Ledger> ledger_;               // root
+  std::optional<Ledger> resumed_trainings_;    // root: of a run that goes on, until its plan is known
+  std::optional<TrainingLedger> trainings_;    // root, if tuning_
+  std::string training_commitment_;            // if tuning_
   std::optional<SavedCheckpoint> checkpoint_;  // root: what a resumed run goes on from
   std::unique_ptr<Accountant> spent_;          // root: up to step accounted_
   double spent_epsilon_ = 0;                   // root: at the last evaluation
@@ -121,6 +137,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
     facts_.data = inspect(comm, config.data, DataRole::training);
   }
   objective_ = make_objective(config, facts_.data);
+  tuning_ = dynamic_cast<PrivateTuning*>(objective_.get());
   facts_ = public_facts(config, facts_.data, *objective_);
   plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
@@ -155,6 +172,10 @@ void Run::refuse_early() {
   checkpoint_.emplace(read_checkpoint(directory_, &key_->key));
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
   check_continuation(directory_, checkpoint_->facts(), *key_, config_, program_, *ledger_);
+  if (!config_.search()) return;
+  const std::string file = directory_ + "/" + TrainingLedger::file;
+  resumed_trainings_.emplace(Ledger::open(file));
+  check_training_ledger(file, checkpoint_->facts(), *resumed_trainings_);
 }
 
 void Run::open_records(Clock::time_point start) {
@@ -206,12 +227,14 @@ void Run::open_door() {
                                      : SecretKey::from_system();
   curator_ = std::make_unique<Curator>(comm_, training_, plan_.queries, objective_->micro_batch_rows(), key,
                                        config_.privacy.trust == "root");
+  if (tuning_) training_commitment_ = tuning_->begin(plan_.training, key);
   if (!root_) return;
   if (!options_.resume) {
     key_ = KeyRecord{*key, config_.digest(), curator_->commitment()};
     start_directory();
   }
   curator_->record_in(*ledger_);
+  if (tuning_) open_training_ledger();
   for (const Query& query : plan_.queries)
     debug("release {}: {} coordinates on a lattice of quantum {:.6g}", query.name, query.dim,
           query.lattice.quantum());
@@ -222,6 +245,7 @@ void Run::start_directory() {
   directory_ = place_.path;
   const std::string plan = plan_json(plan_, config_, facts_);
   write_file(directory_ + "/config.ini", config_.resolved());
+  if (tuning_) write_file(directory_ + "/" + RunConfig::trainer_file, tuning_->search().base().resolved());
   write_file(directory_ + "/plan.json", plan);
   if (!audit_.empty()) write_file(directory_ + "/audit.json", read_file(config_.audit.result));
   ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
@@ -229,6 +253,20 @@ void Run::start_directory() {
                                  fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
                                              sha256(plan), curator_->commitment())));
   write_key(directory_, *key_);
+}
+
+// Root only.
+void Run::open_training_ledger() {
+  const Plan& plan = plan_.training->plan;
+  if (!resumed_trainings_)
+    resumed_trainings_.emplace(
+        Ledger::create(directory_ + "/" + TrainingLedger::file,
+                       {plan.adjacency, tuning_->centre().data.records, config_.privacy.seeded()},
+                       fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
+                                   sha256(plan_json(plan_, config_, facts_)), training_commitment_)));
+  check_same_training_data(directory_, *resumed_trainings_, training_commitment_);
+  trainings_.emplace(std::move(*resumed_trainings_), plan, checkpoint_ ? checkpoint_->facts().trainings : 0);
+  tuning_->pay_in(*trainings_);
 }
 
 void Run::go_on_from_checkpoint() {
@@ -274,9 +312,24 @@ void Run::save_checkpoint() {
   if (!root_) return;
   metrics_.sync();
   timing_.sync();
-  const Checkpoint facts{next_,           config_.essentials(),    curator_->commitment(), program_.digest,
-                         program_.text,   ledger_->lines().size(), ledger_->head(),        ledger_->inode(),
-                         metrics_.size(), timing_.size()};
+  Checkpoint facts{next_,
+                   config_.essentials(),
+                   curator_->commitment(),
+                   program_.digest,
+                   program_.text,
+                   ledger_->lines().size(),
+                   ledger_->head(),
+                   ledger_->inode(),
+                   metrics_.size(),
+                   timing_.size(),
+                   0,
+                   0,
+                   {}};
+  if (trainings_) {
+    facts.trainings = trainings_->begun();
+    facts.training_lines = trainings_->ledger().lines().size();
+    facts.training_line_hash = trainings_->ledger().head();
+  }
   write_checkpoint(directory_, key_->key, facts, [&](Archive& state) {
     curator_->archive(state);
     config_.method->archive(state);
@@ -328,6 +381,7 @@ void Run::evaluate_and_log() {
     for (const Measure& measure : last_.measures) line["eval." + measure.name] = measure.value;
   }
   for (const Measure& measure : config_.method->measures()) line["method." + measure.name] = measure.value;
+  if (tuning_) line["tuned"] = tuning_->settings(config_.method->iterate());
   metrics_.append(line.dump());
   if (!last_.roc.empty()) write_file(directory_ + "/roc.json", nlohmann::json(last_.roc).dump() + "\n");
   if (objective_->makes_pictures())
@@ -397,6 +451,11 @@ void Run::write_report() {
   }
 }
 
+std::optional<TrainingProvenance> Run::training_provenance() const {
+  if (!trainings_) return {};
+  return TrainingProvenance{trainings_->begun(), trainings_->ledger().head(), training_commitment_};
+}
+
 void Run::finish() {
   const InPhase phase(Phase::finish);
   fault_point("finish");
@@ -407,12 +466,14 @@ void Run::finish() {
   if (!same_events(ledger_->events(), plan_.events()))
     throw PrivacyError("the ledger does not cover the plan: no model is written");
   ledger_->check_in_place();
+  if (trainings_) trainings_->ledger().check_in_place();
   metrics_.sync();
   timing_.sync();
   const std::string certificate = certificate_json(
       config_, facts_, plan_, *ledger_,
       {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
-       safetensors_digest(objective_->groups(), iterate), file_digest(directory_ + "/metrics.jsonl"), audit_});
+       safetensors_digest(objective_->groups(), iterate), file_digest(directory_ + "/metrics.jsonl"), audit_,
+       training_provenance()});
   write_safetensors(directory_ + "/model.safetensors", objective_->groups(), iterate,
                     {{"method", config_.method_name},
                      {"objective", config_.objective_name},
@@ -427,6 +488,7 @@ void Run::finish() {
   if (options_.quiet) return;
   const std::string time = plan_.hides_times() ? "" : " in " + duration_text(seconds_since(started_));
   say("done{}: {}\n", time, note());
+  if (tuning_) say("{}\n", tuning_->advice(iterate));
   fmt::print("{}\n", directory_);
 }
 

@@ -239,12 +239,12 @@ TEST_F(AuditFaults, RawDualInThePrimalQuery) {
     const Shard shards[] = {dataset(0), dataset(1)};
     const Records suspects = test::numbers({0, 1}).blocks[0].records;
     Observer observer(*trial.objective, suspects, {99, 99}, trial.shard.layout);
-    const AuditedRun run{[&] { return testing::make_method(name, options); },
-                         trial.objective.get(),
-                         trial.facts,
-                         multiplier,
-                         trial.queries,
-                         trial.steps};
+    const RunParts run{[&] { return testing::make_method(name, options); },
+                       trial.objective.get(),
+                       trial.facts,
+                       multiplier,
+                       trial.queries,
+                       trial.steps};
     const std::vector<float> start = start_point(run);
     std::vector<Event> events;
     for (const Query& query : trial.queries)

@@ -54,18 +54,25 @@ TEST(ProgramIdentity, KnowsThePublicFilesOfLossesByTheirBytes) {
   EXPECT_THROW(files_of_models(data, "dpmpi_guards_absent.csv"), DataError);
 }
 
-// T17 of gibo: a record must not train the models that score the others, under whatever name its file goes.
+// T17 of gibo: a record must not train the models that score the others, under whatever name its file goes, nor in
+// a copy of it.
 TEST(PublicFiles, AreNoPrivateOnes) {
   const std::string mine = file_with("dpmpi_guards_private.csv", "1,2\n"),
-                    other = file_with("dpmpi_guards_public.csv", "1,2\n"),
+                    other = file_with("dpmpi_guards_public.csv", "1,3\n"),
+                    copy = file_with("dpmpi_guards_copy.csv", "1,2\n"),
                     link = testing::TempDir() + "dpmpi_guards_link.csv";
   std::filesystem::remove(link);
   std::filesystem::create_symlink(mine, link);
   DataOptions data;
   data.train = mine;
   EXPECT_NO_THROW(refuse_private_models(data, other));
-  for (const std::string& file : {mine, link, other + "," + mine, other + ", " + mine}) {
+  DataOptions trainer;
+  trainer.train = other;
+  EXPECT_NO_THROW(refuse_private_trainer(data, trainer));
+  for (const std::string& file : {mine, link, copy, other + "," + mine, other + ", " + mine}) {
     EXPECT_THROW(refuse_private_models(data, file), PrivacyError) << file;
+    trainer.train = file;
+    EXPECT_THROW(refuse_private_trainer(data, trainer), PrivacyError) << file;
     data.eval = file;
     EXPECT_THROW(refuse_private_evaluation(data), PrivacyError) << file;
   }

@@ -30,6 +30,9 @@ const std::string& folder() {
 // Losses of models that are trained at every point, and too slow for methods that ask for a point of each record.
 bool tunes(const std::string& objective) { return objective.starts_with("tune_"); }
 
+// By another config, on a private set of its own, and without an evaluation.
+bool trains_privately(const std::string& objective) { return objective == "tune_private"; }
+
 // Options without which an objective does not run. A new objective must be named here or need none.
 Settings needs(const std::string& objective, Storage storage) {
   const std::map<std::string, Settings> special{
@@ -37,6 +40,8 @@ Settings needs(const std::string& objective, Storage storage) {
       {"softmax", {"objective.classes=5"}},
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
       {"tune_mlp", {"objective.epochs=10", "objective.width=1,4"}},
+      {"tune_private",
+       {"objective.trainer=trainer.ini", "objective.search=method.rate:0.1:10,objective.l2:1e-4:1"}},
       {"auc", {"objective.prior=0.3", "objective.scorer=mlp", "objective.hidden=6"}},
       {"wgan",
        {"objective.image_rows=3", "objective.image_columns=4", "objective.latent=3", "objective.generator=5,6",
@@ -48,7 +53,8 @@ Settings needs(const std::string& objective, Storage storage) {
   const bool classes = objective == "mlp" || objective == "softmax" || objective == "poisson";  // or counts
   const bool sign = objective == "logistic" || objective == "hinge" || objective == "smoothed_hinge" ||
                     objective == "sigmoid" || objective == "ramp" || objective == "auc" ||
-                    objective == "worst_group" || objective == "tune_svm" || objective == "tune_logistic";
+                    objective == "worst_group" || objective == "tune_svm" || objective == "tune_logistic" ||
+                    trains_privately(objective);
   const bool transitions = objective == "td";
   const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
   const auto file = [&](const char* part) {
@@ -57,8 +63,8 @@ Settings needs(const std::string& objective, Storage storage) {
     return name + (storage == Storage::sparse_f32 ? ".libsvm" : ".csv");
   };
   settings.push_back("data.train=" + file(""));
-  settings.push_back("data.eval=" + file("-eval"));
-  if (tunes(objective)) settings.push_back("objective.train=" + file("-eval"));
+  if (!trains_privately(objective)) settings.push_back("data.eval=" + file("-eval"));
+  if (tunes(objective) && !trains_privately(objective)) settings.push_back("objective.train=" + file("-eval"));
   if (storage == Storage::dense_u8) settings.emplace_back("data.scale=0.004");
   if (storage != Storage::dense_u8) settings.push_back(fmt::format("data.features={}", transitions ? 9 : 12));
   return settings;
@@ -167,6 +173,9 @@ void make_data() {
   std::ofstream(folder() + "/base.ini")
       << "[data]\nblocks = 11\n[privacy]\n"
          "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
+  std::ofstream(folder() + "/trainer.ini")
+      << "[data]\ntrain = heavy-tailed-eval.csv\nfeatures = 12\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
+         "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n";
 }
 
 // Digests of everything a run leaves that must not depend on ranks.
@@ -184,7 +193,7 @@ std::map<std::string, std::string> run(const Communicator& comm, Settings settin
   std::map<std::string, std::string> digests;
   if (comm.is_root())
     for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "plan.json", "certificate.json",
-                             "samples.png", "roc.json"})
+                             "samples.png", "roc.json", "training_ledger.jsonl"})
       if (fs::exists(dir + "/" + file)) digests[file] = sha256(read_file(dir + "/" + file));
   return digests;
 }
@@ -197,7 +206,9 @@ void expect_same(std::initializer_list<int> sizes, const Settings& settings, con
     EXPECT_EQ(digests, comm.is_root() ? reference : digests) << what << " at " << comm.size() << " ranks";
   });
   if (testing::world().is_root()) {
-    EXPECT_EQ(reference.size(), 5u + reference.count("samples.png") + reference.count("roc.json")) << what;
+    EXPECT_EQ(reference.size(), 5u + reference.count("samples.png") + reference.count("roc.json") +
+                                    reference.count("training_ledger.jsonl"))
+        << what;
   }
 }
 

@@ -61,6 +61,7 @@ class Options {
     bool given = false;                             ///< set by the user
     std::function<std::string()> text;              ///< present value as text
     std::function<bool(const std::string&)> parse;  ///< false: not allowed
+    bool whole = false;                             ///< one whole number
   };
   const std::vector<Declaration>& declarations() const { return declarations_; }
   bool given(std::string_view key) const;  ///< true if the user set it

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -62,6 +63,9 @@ class Method {
   virtual std::string remarks(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
     return {};
   }
+  /// The most points that a run hands to Objective::prepare_points(), where a model may be trained at each.
+  /// Nothing: it asks for losses in other ways, or at a number of points that must not be told.
+  virtual std::optional<std::uint64_t> most_points(const PublicFacts& /*facts*/) const { return {}; }
   /// What the run releases, in words.
   virtual std::string released() const { return "the model and every iterate"; }
   /// Whether the iterate after t steps is released: evaluated, and shown with what follows from it. Iterates

@@ -16,27 +16,16 @@
 #include "dpmpi/run/audit_judge.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/plan.hpp"
+#include "dpmpi/run/run_in_memory.hpp"
 
 namespace dpmpi {
 
-/// What is run: everything that a training run is made of, but the records.
-struct AuditedRun {
-  std::function<std::unique_ptr<Method>()> method;  ///< a fresh one for every run
-  Objective* objective = nullptr;
-  PublicFacts facts;
-  double noise_multiplier = 0;
-  std::vector<Query> queries;  ///< as planned with it
-  std::uint64_t steps = 0;
-  bool mask_sums = true;
-  std::uint64_t played = std::numeric_limits<std::uint64_t>::max();  ///< a run is left after so many steps
-};
-
 /// One run on a shard, through a curator, to its last step. `start`: where the method starts, as the observer knows
 /// it. Collective over `comm`. `observer` is used on the root.
-void play(const Communicator& comm, const AuditedRun& mechanism, const Shard& shard, std::uint64_t key,
+void play(const Communicator& comm, const RunParts& mechanism, const Shard& shard, std::uint64_t key,
           std::span<const float> start, Observer& observer);
 /// Where the method starts: public. Local.
-std::vector<float> start_point(const AuditedRun& mechanism);
+std::vector<float> start_point(const RunParts& mechanism);
 
 /// Ranks in equal groups; the ranks that are left over wait.
 struct Groups {

@@ -24,6 +24,9 @@ struct Checkpoint {
   std::string ledger_line_hash;    ///< SHA-256 of the last of them
   std::uint64_t ledger_inode = 0;  ///< the ledger's own file: a copied run directory has another
   std::uint64_t metrics_bytes = 0, timing_bytes = 0;
+  std::uint64_t trainings = 0;       ///< that were asked for, of a run with a training ledger
+  std::uint64_t training_lines = 0;  ///< of that, which may be longer now; 0: none
+  std::string training_line_hash;    ///< SHA-256 of the last of them
 };
 
 /// A checkpoint that was found whole. As a source it gives what was written behind the facts: the state.

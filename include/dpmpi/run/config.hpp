@@ -48,11 +48,15 @@ struct AuditOptions {
 void declare_objective(Options& options, std::string& name, double& l2);
 void declare_method(Options& options, std::string& name);
 
+class SearchedConfig;
+
 class RunConfig {
  public:
   /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at
   /// once.
   RunConfig(const std::string& path, const std::vector<std::string>& overrides);
+  /// The same with settings that were read from `path` before.
+  RunConfig(const Settings& settings, const std::string& path);
   RunConfig(const RunConfig&) = delete;
 
   RunOptions run;
@@ -65,19 +69,30 @@ class RunConfig {
   std::unique_ptr<ObjectiveEntry::Builder> objective;
   std::unique_ptr<Method> method;
 
-  /// Every option with its value, as an INI file that gives this run again.
+  /// The config of objective.trainer, by which the objective trains models; null: there is none.
+  const std::shared_ptr<const SearchedConfig>& search() const { return search_; }
+
+  /// Every option with its value, as an INI file that gives this run again (where objective.trainer is set, beside
+  /// the resolved config of that as trainer_file).
   std::string resolved() const;
   /// Everything that the numbers depend on, as "section.key = value" lines: all options but [run], [report],
-  /// [audit] and where the data lies.
+  /// [audit] and where the data lies; those of objective.trainer's config too, as "trainer.section.key".
   std::string essentials() const;
   /// SHA-256 of essentials().
   std::string digest() const;
   const std::string& path() const { return path_; }
   bool given(const std::string& name) const;         ///< "section.key" was set by the user
   std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
+  bool whole(const std::string& name) const;         ///< "section.key" takes one whole number
+
+  static constexpr const char* trainer_file = "trainer.ini";
 
  private:
+  const Options::Declaration* find(const std::string& name) const;
+  void read_search(std::vector<std::string>& problems);
+
   std::string path_;
+  std::shared_ptr<const SearchedConfig> search_;
   std::vector<std::unique_ptr<Options>> sections_;
 };
 

@@ -21,6 +21,11 @@ void check_continuation(const std::string& directory, const Checkpoint& checkpoi
 void check_same_data(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                      const std::string& commitment);
 
+/// The same for the ledger of models that the objective trains on private records, `file`: PrivacyError unless it
+/// goes on from what the checkpoint has seen, and DataError unless its header has the commitment to the data.
+void check_training_ledger(const std::string& file, const Checkpoint& checkpoint, const Ledger& ledger);
+void check_same_training_data(const std::string& directory, const Ledger& ledger, const std::string& commitment);
+
 /// The lines in which two texts of "key = value" lines differ: "key: it was A, now B".
 std::string changed_settings(const std::string& before, const std::string& now);
 

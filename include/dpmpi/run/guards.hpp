@@ -9,12 +9,15 @@
 
 namespace dpmpi {
 
-/// Throws PrivacyError if data.eval is also a training file: metrics on private records would be releases that
-/// nobody accounts for. Local (a file that this rank cannot see is not compared).
+/// Throws PrivacyError if data.eval is also a training file, or has the same bytes as one: metrics on private
+/// records would be releases that nobody accounts for. Local (a file that this rank cannot see is not compared).
 void refuse_private_evaluation(const DataOptions& data);
 
 /// The same for `file`, the public data of objective.train that losses come from.
 void refuse_private_models(const DataOptions& data, const std::string& file);
+
+/// The same for the training files of `trainer`, the private data of objective.trainer.
+void refuse_private_trainer(const DataOptions& data, const DataOptions& trainer);
 
 /// The program that this process runs: its bytes, those of the `plugin` that computes its losses (a shared object's
 /// name, empty: none; not what that loads in turn), those of public files that the losses depend on, the C library

@@ -23,26 +23,33 @@ struct Promise {
   void archive(Archive& archive);
 };
 
+struct TrainingPlan;
+
 struct Plan {
   std::uint64_t steps = 0;
   std::vector<Query> queries;
   Promise promise;
   Adjacency adjacency = Adjacency::add_remove;
+  std::uint64_t runs = 1;  ///< the promise is for so many of them on the same records, together
+  std::shared_ptr<const TrainingPlan> training = {};  ///< of models that the objective trains on private records
   double epsilon() const { return promise.guarantee.epsilon; }
   double delta() const { return promise.guarantee.delta; }
 
-  std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;  ///< of all queries at these steps
-  std::vector<Event> events() const { return events(0, steps); }
+  /// Of one run, of all queries at these steps.
+  std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
+  std::vector<Event> events() const;  ///< of all runs
   /// Steps are phases, whose duration follows what is secret in them: no file and no message may tell it.
   bool hides_times() const;
 };
 
 /// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts
-/// for the whole run. Local, deterministic, touches no record. Throws ConfigError or PrivacyError.
-Promise make_promise(const RunConfig& config, const PublicFacts& facts);
-/// The plan that keeps a promise of make_promise. Local, cheap. Throws ConfigError or PrivacyError.
-Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise);
-/// Both.
+/// for the whole run; of several `runs` for all of them together. Local, deterministic, touches no record. Throws
+/// ConfigError or PrivacyError.
+Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs = 1);
+/// The plan that keeps a promise of make_promise, but for plan.training. Local, cheap. Throws ConfigError or
+/// PrivacyError.
+Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise, std::uint64_t runs = 1);
+/// Both, with plan.training.
 Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 
 /// The plan of a run on several ranks. Collective. Accounting can be costly (convolutions), so the root makes the

@@ -1,0 +1,104 @@
+#pragma once
+// The objective `tune_private`: L(theta, record) is the loss that the record has under a model which another
+// config, the trainer, trains with settings theta on a private set of its own. The trainer's noise protects that
+// set; the record has a part in its own losses and in nothing else. docs/privacy.md, "Training sets that are
+// private".
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dpmpi/core/aligned.hpp"
+#include "dpmpi/data/blocks.hpp"
+#include "dpmpi/objective/tuned_objective.hpp"
+#include "dpmpi/run/searched_config.hpp"
+#include "dpmpi/run/training_ledger.hpp"
+#include "dpmpi/run/training_plan.hpp"
+
+namespace dpmpi {
+
+/// Its options.
+class TunePrivate final : public ObjectiveEntry::Builder {
+ public:
+  void declare(Options& options) override;
+  /// The config of objective.trainer, a path that begins at `folder` unless it is absolute. Once, after the options
+  /// were read and before anything below. Throws ConfigError.
+  std::shared_ptr<const SearchedConfig> read_trainer(const std::string& folder);
+  /// Appends a message for everything in which `config`, whose objective this is, does not fit the trainer's.
+  void check(const RunConfig& config, std::vector<std::string>& problems) const;
+
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override;
+  LabelKind label_kind() const override { return search_->base().objective->label_kind(); }
+  std::size_t classes() const override { return search_->base().objective->classes(); }
+
+ private:
+  std::string trainer_, start_ = "centre";
+  std::vector<std::string> searched_;
+  std::shared_ptr<const SearchedConfig> search_;
+};
+
+class PrivateTuning final : public TunedObjective {
+ public:
+  /// Looks at the trainer's data, which every rank must be able to read. Local. Errors as for inspect(), and
+  /// DataError where it has not `facts.features` features.
+  PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts, std::string start);
+
+  const SearchedConfig& search() const { return *search_; }
+  const PublicFacts& centre() const { return centre_; }  ///< public facts of a training in the middle of the box
+
+  /// What a user would --set for the model of an iterate.
+  std::vector<std::string> settings(std::span<const float> iterate) const;
+  /// What to do with them, in words.
+  std::string advice(std::span<const float> iterate) const;
+
+  LabelKind label_kind() const override { return scorer_->label_kind(); }
+  std::size_t classes() const override { return scorer_->classes(); }
+  std::size_t outputs() const override { return scorer_->outputs(); }
+  std::size_t micro_batch_rows() const override { return scorer_->micro_batch_rows(); }
+  double flops_per_record() const override { return scorer_->flops_per_record(); }
+
+  /// Reads the trainer's data, on every rank all of them.
+  void open(const Communicator& comm, const DataOptions& data) override;
+  /// Before points are prepared: the plan of the trainings and the run's key (read on the root), from which every
+  /// training gets a key of its own. The keyed commitment to the trainer's data. Collective; throws CommError if
+  /// ranks read different data.
+  std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key);
+  /// Where trainings are paid for. Root only, before points are prepared; must outlive the objective's use.
+  void pay_in(TrainingLedger& ledger) { ledger_ = &ledger; }
+
+  /// Pays for the trainings at these points, then trains. Throws PrivacyError if more were asked for than planned,
+  /// ConfigError if a training would cost something else than planned.
+  void prepare_points(std::span<const double> points) override;
+  void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
+
+  // A model at any other point would be another training.
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+
+ protected:
+  const HyperParameters& hyper_parameters() const override { return search_->hyper_parameters(); }
+
+ private:
+  struct Order {
+    std::vector<std::string> settings;
+    std::uint64_t number = 0;
+  };
+  std::vector<Order> pay(std::span<const double> points);
+  void train(const Order& order, std::span<float> model) const;
+
+  std::shared_ptr<const SearchedConfig> search_;
+  std::unique_ptr<Objective> objective_;  // of the middle of the box
+  std::unique_ptr<Objective> scorer_;     // the trainer's own, for records of data.train
+  PublicFacts centre_;
+  const Communicator* comm_ = nullptr;
+  Shard shard_;
+  std::shared_ptr<const TrainingPlan> plan_;
+  std::optional<SecretKey> key_;
+  TrainingLedger* ledger_ = nullptr;
+  AlignedVector<float> models_, model_;
+  std::optional<std::size_t> scored_;  // the point whose model the scorer has
+};
+
+}  // namespace dpmpi
