@@ -11,16 +11,18 @@
 namespace dpmpi::testing {
 
 struct Outcome {
-  int code = -1;       ///< exit code; 128 + signal if killed; 124 if it hung
+  int code = -1;       ///< exit code; 128 + signal if killed; 124 or 137 if it hung
   std::string output;  ///< standard output and error
   double seconds = 0;
 };
 
-/// `command` by the shell, ended after `limit` seconds.
+/// `command` by the shell, ended after `limit` seconds. The shell survives SIGTERM, so that what does not, killed
+/// five seconds later, cannot keep the pipe open.
 inline Outcome run_command(const std::string& command, int limit = 60) {
   const auto start = std::chrono::steady_clock::now();
   Outcome outcome;
-  const std::string line = "timeout -k 5 " + std::to_string(limit) + " sh -c '" + command + "' 2>&1 </dev/null";
+  const std::string line =
+      "timeout -k 5 " + std::to_string(limit) + " sh -c 'trap : TERM; " + command + "' 2>&1 </dev/null";
   FILE* pipe = popen(line.c_str(), "r");
   if (!pipe) return outcome;
   std::array<char, 4096> buffer;
