@@ -35,7 +35,7 @@ void clipped_products(benchmark::State& state, std::size_t records) {
   LatticeAccumulator sum(dim, Lattice{40}, 1, 0, Width::int64);
   const auto step = [&] {
     sum.clear();
-    table.kernel(at, 0, map).run({1}, sum, [&](const auto& visit) {
+    table.kernel(at, 0, [&map] { return std::span<const double>(map); }).run({1}, sum, [&](const auto& visit) {
       for (std::size_t i = 0; i < records; i += 128)
         visit(Rows{shard.blocks[0].records, std::span(rows).subspan(i, std::min<std::size_t>(128, records - i))});
     });

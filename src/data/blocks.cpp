@@ -64,12 +64,13 @@ Ownership Ownership::even(std::uint32_t blocks, int ranks) {
   return o;
 }
 
-Ownership Ownership::balanced(std::uint32_t blocks, int ranks, double root_burden) {
+Ownership Ownership::balanced(std::uint32_t blocks, int ranks, double root_work, double afterwards) {
   Ownership o = even(blocks, ranks);
   if (ranks == 1) return o;
   const auto others = static_cast<std::uint32_t>(ranks - 1);
   const auto finish = [&](std::uint32_t root) {
-    return std::max(root + root_burden, static_cast<double>((blocks - root + others - 1) / others));
+    const std::uint32_t other = (blocks - root + others - 1) / others;
+    return std::max(root + root_work, static_cast<double>(other)) + afterwards * std::max(root, other);
   };
   std::uint32_t root = o.first[1];
   for (std::uint32_t candidate = root; candidate >= 1; --candidate)

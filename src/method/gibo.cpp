@@ -53,6 +53,7 @@ class Gibo : public Method {
              .noise_multiplier = is_private() ? noise_multiplier * std::sqrt(real(options_.T())) : 0,
              .steps = options_.T(),
              .effort = static_cast<double>(options_.most(dim)),
+             .root = root_work(dim),
              .exact = true}};
   }
 
@@ -111,7 +112,8 @@ class Gibo : public Method {
     design_.extend(curator, descent_.point(), t);
     design_.weigh(curator);
     const Batch batch = curator.draw(query_, t);
-    const Kernel kernel = table_->kernel(design_.points(), design_.forgotten(), design_.map());
+    const Kernel kernel =
+        table_->kernel(design_.points(), design_.forgotten(), [&] { return design_.share_map(curator); });
     const auto noisy = curator.release_exact(curator.sum(query_, batch, kernel));
     gradient_.assign(noisy.begin(), noisy.end());
     design_.turn_back(curator, gradient_);
@@ -141,6 +143,13 @@ class Gibo : public Method {
   }
 
  private:
+  // Solves with the factor and extends it, then every record's product with W: of N points, means over a run in
+  // which N grows.
+  RootWork root_work(std::size_t dim) const {
+    const double N = options_.most_known(dim), d = static_cast<double>(dim),
+                 b = static_cast<double>(options_.most(dim));
+    return {.alone = N * N * (2 * d + b) / 3, .afterwards = N * d};
+  }
   static double real(std::uint64_t n) { return static_cast<double>(n); }
 
   // Coins of records need numbers of records, the same on any number of ranks: those of a shuffle of all.

@@ -44,8 +44,13 @@ void GiboDesign::find_points(const VectorXd& theta, std::uint64_t t, std::vector
 }
 
 void GiboDesign::weigh(Curator& curator) {
-  curator.share(map_, [&](std::vector<double>& found) { find_map(found); });
+  curator.compute_at_root([&] { find_map(map_); });
+}
+
+std::span<const double> GiboDesign::share_map(Curator& curator) {
+  curator.share(map_);
   verify(map_.size() == count() * std::min(count(), dim_), "a map of all points");
+  return map_;
 }
 
 void GiboDesign::find_map(std::vector<double>& found) {

@@ -22,24 +22,34 @@ double LossTable::bytes(std::uint64_t records, double points) {
   return sizeof(double) * static_cast<double>(records) * (1.5 * points + 16);
 }
 
-Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_number, std::span<const double> map) {
+Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_number, Map map) {
   const std::size_t dim = objective_.dim(), columns = points.size() / dim;
   verify(columns > count_ && points.size() == columns * dim, "points of the objective's dimension, and new ones");
-  map_ = map, first_number_ = first_number;
-  width_ = map.size() / columns;
-  verify(width_ > 0 && map.size() == columns * width_, "a map of all points");
+  first_number_ = first_number;
   make_room(columns);
-  packed_ = PackedMatrix<double>(columns, round_up(width_, row_step));
-  for (std::size_t j = 0; j < columns; ++j) packed_.set_row(j, map.data() + j * width_, width_);
-  clipped_.resize(width_);
   Kernel kernel([this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) { add(rows, bound, sum); });
-  kernel.readings = columns - count_;
+  kernel.readings = columns - count_ + 1;
   kernel.remembers = true;
   first_ = count_;
   objective_.prepare_points(points.subspan(count_ * dim));
-  kernel.begin = [this](std::size_t) { prepare(count_); };
+  kernel.begin = [this, columns, map = std::move(map)](std::size_t) {
+    position_ = 0;
+    if (count_ < columns)
+      prepare(count_);
+    else
+      take(map());
+  };
   kernel.read = [this](const Rows& rows) { evaluate(rows); };
   return kernel;
+}
+
+// Of all points: the next reading multiplies.
+void LossTable::take(std::span<const double> map) {
+  width_ = map.size() / count_;
+  verify(width_ > 0 && map.size() == count_ * width_, "a map of all points");
+  packed_ = PackedMatrix<double>(count_, round_up(width_, row_step));
+  for (std::size_t j = 0; j < count_; ++j) packed_.set_row(j, map.data() + j * width_, width_);
+  clipped_.resize(width_);
 }
 
 // Room grows in proportion, so that a value is copied a few times at most. Strides that are multiples of a page
@@ -71,7 +81,6 @@ void LossTable::forget_first(std::size_t count) {
 void LossTable::prepare(std::size_t column) {
   column_ = column;
   ++count_;
-  position_ = 0;
   if (rule_.noise != LossRule::Noise::shared) return;
   std::array<double, 2> normals;
   PublicStream(rule_.seed, "evaluation noise", first_number_ + column).normals(0, normals);
@@ -96,18 +105,17 @@ double LossTable::coin(const Rows& rows, std::size_t r) const {
   return rule_.noise_std * normals[number & 1U];
 }
 
-LossTable::Tile& LossTable::evaluate(const Rows& rows) {
+void LossTable::evaluate(const Rows& rows) {
   Tile& tile = next(rows);
   losses_.resize(std::max(losses_.size(), rows.size()));
   objective_.losses_at(column_ - first_, rows, std::span(losses_).first(rows.size()));
   for (std::size_t r = 0; r < rows.size(); ++r)
     tile.values[r * stride_ + column_] = losses_[r] - rule_.offset + coin(rows, r);
-  return tile;
 }
 
 void LossTable::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   verify(bound.clipping == Clipping::flat, "a gradient is clipped as one vector");
-  const Tile& tile = evaluate(rows);
+  const Tile& tile = next(rows);
   const std::size_t padded = round_up(tile.rows, row_step), stride = packed_.cols();
   product_.resize(std::max(product_.size(), padded * stride));
   packed_.multiply(tile.values.data(), stride_, padded, product_.data(), stride);

@@ -126,7 +126,15 @@ void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<doubl
 }
 
 void Curator::share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute) {
-  if (comm_.is_root()) compute(values);
+  compute_at_root([&] { compute(values); });
+  share(values);
+}
+
+void Curator::compute_at_root(const std::function<void()>& compute) {
+  if (comm_.is_root()) compute();
+}
+
+void Curator::share(std::vector<double>& values) {
   const Stopwatch watch(timing_.broadcast);
   std::uint64_t size = values.size();
   comm_.broadcast(size);

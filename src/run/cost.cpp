@@ -14,6 +14,10 @@ double kernel_seconds(const StepCost& cost, const Machine& machine) {
   return std::max(cost.flops / machine.flops, cost.records * machine.record_seconds);
 }
 
+double root_seconds(const StepCost& cost, const Machine& machine) {
+  return cost.noise_values * machine.noise_seconds + cost.root_flops / machine.root_flops;
+}
+
 }  // namespace
 
 StepCost step_cost(const Plan& plan, const Objective& objective) {
@@ -28,6 +32,8 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     cost.flops += batch * query.effort * objective.flops_per_record();
     const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
     if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
+    cost.root_flops += often * query.root.alone;
+    cost.after_flops += batch * query.root.afterwards;
     const double word = query.exact ? 8 : 4;
     if (query.relay) {  // what a phase sends comes to its release
       const double state = 8 * static_cast<double>(query.dim), sums = often * query.relay->sums;
@@ -48,11 +54,12 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
 }
 
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
-  const double kernels = kernel_seconds(cost, machine), noise = cost.noise_values * machine.noise_seconds;
+  const double kernels = kernel_seconds(cost, machine), root = root_seconds(cost, machine);
   Prediction p{.ranks = ranks};
   p.compute = cost.walks > 0
-                  ? kernels + noise
-                  : std::max(noise, (kernels + noise) / ranks);  // the root takes fewer blocks for its noise
+                  ? kernels + root
+                  : std::max(root, (kernels + root) / ranks);  // the root takes fewer blocks for its own work
+  p.compute += cost.after_flops / machine.root_flops / ranks;
   p.compute += cost.own_values * machine.noise_seconds;
   const double levels = std::ceil(std::log2(ranks));  // of a reduce and of a broadcast tree
   p.communication = levels * (2 * cost.rounds * machine.latency +
@@ -62,9 +69,10 @@ Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   return p;
 }
 
-double root_burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {
+Burden burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {
   const double block = kernel_seconds(cost, machine) / blocks;
-  return block > 0 ? cost.noise_values * machine.noise_seconds / block : 0;
+  if (!(block > 0)) return {};
+  return {root_seconds(cost, machine) / block, cost.after_flops / machine.root_flops / blocks / block};
 }
 
 }  // namespace dpmpi

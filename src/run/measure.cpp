@@ -77,15 +77,21 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
   std::iota(index.begin(), index.end(), 0u);
   AlignedVector<float> w(objective.dim());
   objective.initialise(PublicStream(1, "measure"), w);
-  LatticeAccumulator sum(objective.dim(), Lattice::choose(objective.dim(), 2, 1, facts.data.records), 2);
-  const std::size_t at_once = std::min(rows, sum.rows_at_once());
   auto* saddle = dynamic_cast<SaddleObjective*>(&objective);
+  const bool dual_only = saddle && !saddle->primal_is_private();
+  const std::size_t dim = dual_only ? saddle->dual_dim() : objective.dim();
+  LatticeAccumulator sum(dim, Lattice::choose(dim, 2, 1, facts.data.records), 2);
+  const std::size_t at_once = std::min(rows, sum.rows_at_once());
   const double seconds = seconds_per_call([&] {
     sum.clear();
     objective.prepare(w);
     const Rows some{records, std::span(index).first(at_once)};
-    saddle ? saddle->add_clipped_saddle_gradients(some, {}, 1, sum)
-           : objective.add_clipped_gradients(some, L2Bound{}, sum);
+    if (dual_only)
+      saddle->add_clipped_dual_gradients(some, L2Bound{}, sum);
+    else if (saddle)
+      saddle->add_clipped_saddle_gradients(some, {}, 1, sum);
+    else
+      objective.add_clipped_gradients(some, L2Bound{}, sum);
   });
   return seconds / static_cast<double>(at_once);
 }

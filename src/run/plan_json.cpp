@@ -17,6 +17,7 @@ OrderedJson json_queries(const Plan& plan) {
   for (const auto& query : plan.queries)
     queries.push_back({{"site", query.name},
                        {"sampling", describe(query.sampling)},
+                       {"batch", expected_batch(query.sampling, query.records)},
                        {"clip", query.bound.clip},
                        {"sensitivity", query.sensitivity},
                        {"law", name(query.noise)},

@@ -151,6 +151,30 @@ std::string releases(const RunRecord& run) {
                                                                rows);
 }
 
+/// By the plan alone, so of the worst case: how long the sum can be says no more than its clip.
+std::string noise_against_signal(const RunRecord& run) {
+  Rows rows;
+  for (const Json& site : run.plan.at("noise")) {
+    const double std = site.value("std", 0.0), batch = site.value("batch", 0.0), clip = site.value("clip", 0.0);
+    if (!(std > 0 && batch > 0 && clip > 0)) continue;
+    const double noise = std * std::sqrt(site.value("dim", 1.0)), signal = batch * clip;
+    rows.push_back({text_of(site.value("site", Json())), fmt::format("{:.4g}", batch),
+                    fmt::format("{:.4g}", signal), fmt::format("{:.4g}", noise),
+                    fmt::format("{:.3g}", noise / signal), fmt::format("{:.3g}", std / batch)});
+  }
+  if (rows.empty()) return "";
+  return html::heading("Noise against signal") +
+         html::paragraph(
+             "A release is a sum over the records that take part. It is as long as batch times clip if all of them "
+             "are clipped and point the same way, and shorter otherwise; the noise is about as long as its "
+             "deviation "
+             "times the root of the number of coordinates. Where their quotient is far above 1, a single release "
+             "is mostly noise, and only many together, or few coordinates that matter, show something.") +
+         html::table(
+             {"release", "batch", "longest sum", "length of noise", "quotient", "noise of a coordinate's mean"},
+             rows);
+}
+
 /// Not where everything is charged when the run begins.
 bool spends_on_the_way(const RunRecord& run) {
   const auto spent = run.curve("step", "epsilon");
@@ -249,7 +273,8 @@ std::string page_of(const RunRecord& run) {
   std::string body =
       privacy(run) + attack(run) + audit(run) + metrics({run}) + roc_section({run}) + method_section({run});
   if (!run.picture.empty()) body += html::heading("Samples") + html::image(run.picture, "samples of the model");
-  return body + releases(run) + running_sum_section(run) + times(run) + settings(run) + evidence(run);
+  return body + releases(run) + noise_against_signal(run) + running_sum_section(run) + times(run) + settings(run) +
+         evidence(run);
 }
 
 // ---- Several runs

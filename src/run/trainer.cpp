@@ -182,11 +182,10 @@ void Run::open_records(Clock::time_point start) {
   const BlockLayout layout = BlockLayout::of(facts_.data, resolve_blocks(config_, facts_));
   // A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
   // rank.
-  const Ownership ownership =
-      config_.data.shards.empty()
-          ? Ownership::balanced(layout.blocks, comm_.size(),
-                                root_burden(step_cost(plan_, *objective_), Machine(), layout.blocks))
-          : Ownership::even(layout.blocks, comm_.size());
+  const Burden uneven = burden(step_cost(plan_, *objective_), Machine(), layout.blocks);
+  const Ownership ownership = config_.data.shards.empty()
+                                  ? Ownership::balanced(layout.blocks, comm_.size(), uneven.root, uneven.afterwards)
+                                  : Ownership::even(layout.blocks, comm_.size());
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
   const InPhase phase(Phase::load);
   {

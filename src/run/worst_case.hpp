@@ -39,10 +39,6 @@ class WorstCase final : public Objective {
   void prepare_part(std::size_t, std::span<const float>) override { throw NoSuchFunction(); }
   void prepare_points(std::span<const double>) override { throw NoSuchFunction(); }
   void scores(const Rows&, std::span<float>) override { throw NoSuchFunction(); }
-  void directional_differences(double, std::span<const float>, std::size_t, const Rows&,
-                               std::span<double>) override {
-    throw NoSuchFunction();
-  }
 
  private:
   const Objective& real_;

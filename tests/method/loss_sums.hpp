@@ -36,8 +36,9 @@ inline std::vector<std::int64_t> sum(LossTable& table, const Shard& shard, const
                                      const Eigen::MatrixXd& map, double clip, std::uint64_t first_number = 0) {
   LatticeAccumulator total(static_cast<std::size_t>(map.rows()), sum_lattice, clip, 0, Width::int64);
   total.clear();
-  const Kernel kernel = table.kernel({points.data(), static_cast<std::size_t>(points.size())}, first_number,
-                                     {map.data(), static_cast<std::size_t>(map.size())});
+  const Kernel kernel =
+      table.kernel({points.data(), static_cast<std::size_t>(points.size())}, first_number,
+                   [&map] { return std::span(map.data(), static_cast<std::size_t>(map.size())); });
   std::vector<std::uint32_t> rows;
   kernel.run({clip}, total, [&](const auto& visit) {
     for (const auto& block : shard.blocks)

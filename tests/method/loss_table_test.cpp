@@ -53,6 +53,31 @@ TEST(LossTable, ReplacingARecordMovesTheSumByTwiceTheClipAtMost) {
   EXPECT_GT(largest, 1.99 * B) << "the bound is tight";
 }
 
+// Until then whoever makes it may take its time: evaluations do not wait for the map, only the product does.
+TEST(LossTable, AsksForTheMapWhenAllPointsWereEvaluated) {
+  constexpr std::size_t n = 50, N = 4;
+  const Shard shard = labelled_shard({0, n});
+  const MatrixXd points = random(2, N, 1), map = random(2, N, 2);
+  std::size_t evaluations = 0, asked = 0;
+  NumberedLoss objective(2,
+                         [&](std::size_t i, std::span<const double> w) { return ++evaluations, quadratic(i, w); });
+  LossTable table(objective, {});
+  LatticeAccumulator total(2, sum_lattice, 1, 0, Width::int64);
+  total.clear();
+  const Kernel kernel = table.kernel({points.data(), 2 * N}, 0, [&] {
+    EXPECT_EQ(evaluations, n * N);
+    ++asked;
+    return std::span(map.data(), 2 * N);
+  });
+  std::vector<std::uint32_t> rows(n);
+  std::iota(rows.begin(), rows.end(), 0U);
+  kernel.run({1}, total, [&](const auto& visit) { visit(Rows{shard.blocks[0].records, rows}); });
+  EXPECT_EQ(asked, 1U);
+  EXPECT_EQ(evaluations, n * N) << "none twice";
+  const std::vector<std::int64_t> found(total.totals().begin(), total.totals().end());
+  EXPECT_EQ(found, sum(quadratic, shard, points, map, 1));
+}
+
 // T10, A24: records whose losses are not numbers, or too large, drop out alone.
 TEST(LossTable, RecordsThatAreNotFiniteDropOut) {
   const MatrixXd points = random(3, 5, 1), map = random(3, 5, 2);
@@ -144,10 +169,11 @@ TEST(LossTable, EvaluationNoiseIsSharedOrARecordsOwn) {
     LossTable table(objective, {.noise = noise, .noise_std = 0.5, .seed = seed});
     LatticeAccumulator to(1, Lattice{30}, 1e3, 0, Width::int64);
     to.clear();
-    table.kernel({points.data(), 2}, first, {map.data(), 2}).run({1e3}, to, [&](const auto& visit) {
-      for (std::size_t i = 0; i < n; i += 100)
-        visit(Rows{shard.blocks[0].records, std::span(rows).subspan(i, 100), std::span(slots).subspan(i, 100)});
-    });
+    table.kernel({points.data(), 2}, first, [&map] { return std::span(map.data(), 2); })
+        .run({1e3}, to, [&](const auto& visit) {
+          for (std::size_t i = 0; i < n; i += 100)
+            visit(Rows{shard.blocks[0].records, std::span(rows).subspan(i, 100), std::span(slots).subspan(i, 100)});
+        });
     return std::ldexp(static_cast<double>(to.totals()[0]), -30);
   };
   using Noise = LossRule::Noise;

@@ -218,7 +218,19 @@ TEST(Cost, AlphaBetaModel) {
   EXPECT_NEAR(predict(cost, machine, 4).compute, 0.05 / 4, 1e-12);
   EXPECT_NEAR(predict(cost, machine, 4).communication, 2 * (2e-5 + 8000012e-9), 1e-12);
   EXPECT_NEAR(predict(cost, machine, 64).compute, 0.01, 1e-12);  // the noise alone
-  EXPECT_NEAR(root_burden(cost, machine, 16), 0.01 / (0.04 / 16), 1e-12);
+  EXPECT_NEAR(burden(cost, machine, 16).root, 0.01 / (0.04 / 16), 1e-12);
+  EXPECT_EQ(burden(cost, machine, 16).afterwards, 0);
+}
+
+// The root solves for 0.1 s while records are evaluated for 0.2 s, and a product takes 0.4 s afterwards.
+TEST(Cost, RootsWorkAndWhatWaitsForIt) {
+  const StepCost cost{.records = 1, .flops = 2e10, .root_flops = 1e9, .after_flops = 4e9};
+  const Machine machine{.latency = 0, .inverse_bandwidth = 0, .flops = 1e11, .root_flops = 1e10};
+  EXPECT_NEAR(predict(cost, machine, 1).step(), 0.7, 1e-12);
+  EXPECT_NEAR(predict(cost, machine, 2).step(), 0.35, 1e-12);
+  EXPECT_NEAR(predict(cost, machine, 100).step(), 0.104, 1e-12);
+  EXPECT_NEAR(burden(cost, machine, 16).root, 8, 1e-12);
+  EXPECT_NEAR(burden(cost, machine, 16).afterwards, 2, 1e-12);
 }
 
 }  // namespace

@@ -55,6 +55,18 @@ class Report : public ::testing::Test {
   }
 };
 
+TEST_F(Report, SetsNoiseAgainstSignal) {
+  const auto site = nlohmann::json::parse(read_file(path("one/plan.json")))["noise"][0];
+  EXPECT_EQ(site["batch"], 50);
+  const double noise = site["std"].get<double>() * std::sqrt(5.0), longest = 50 * site["clip"].get<double>();
+  EXPECT_TRUE(contains(
+      read_file(path("one/report.html")),
+      fmt::format(
+          R"(<td class="n">50</td><td class="n">{:.4g}</td><td class="n">{:.4g}</td><td class="n">{:.3g}</td>)",
+          longest, noise, noise / longest)));
+  EXPECT_FALSE(contains(read_file(path("public/report.html")), "Noise against signal")) << "there is no noise";
+}
+
 TEST_F(Report, TrainingWritesIt) {
   EXPECT_FALSE(fs::exists(path("two/report.html"))) << "--quiet";
   const std::string page = read_file(path("one/report.html"));

@@ -33,8 +33,9 @@ struct Ownership {
   int owner(std::uint32_t block) const;
   /// Even runs. Throws ConfigError (what to set) if there are more ranks than blocks.
   static Ownership even(std::uint32_t blocks, int ranks);
-  /// Runs that leave the root as many blocks less as its own work of `root_burden` blocks per step is worth.
-  static Ownership balanced(std::uint32_t blocks, int ranks, double root_burden);
+  /// Runs that leave the root as many blocks less as its own work of `root_work` blocks per step is worth.
+  /// `afterwards`: when all have done their blocks and the root its own work, every block takes this much more.
+  static Ownership balanced(std::uint32_t blocks, int ranks, double root_work, double afterwards = 0);
 };
 
 /// One block in memory.

@@ -28,12 +28,16 @@ class GiboDesign {
 
   /// The points of step t around theta become the newest. Collective.
   void extend(Curator& curator, const Eigen::VectorXd& theta, std::uint64_t t);
-  /// The map for the points that there are now. Collective, after extend.
+  /// The root finds the map for the points that there are now, and the others need not wait. Local, after extend.
   void weigh(Curator& curator);
+  /// Every rank has it from here on. Collective, after weigh.
+  std::span<const double> share_map(Curator& curator);
 
-  std::span<const double> points() const { return points_; }     ///< all N, d numbers each
-  std::size_t count() const { return points_.size() / dim_; }    ///< N
-  std::span<const double> map() const { return map_; }           ///< transposed: N rows of min(N, d) numbers
+  std::span<const double> points() const { return points_; }   ///< all N, d numbers each
+  std::size_t count() const { return points_.size() / dim_; }  ///< N
+  std::span<const double> map() const {
+    return map_;
+  }  ///< transposed, N rows of min(N, d) numbers; after share_map
   std::uint64_t forgotten() const { return forgotten_; }         ///< points of earlier steps that are gone
   double trace() const { return posterior_->trace(); }           ///< of the posterior covariance. Root, after weigh
   bool reduced() const { return map_.size() < points_.size(); }  ///< the map is R

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -39,12 +40,14 @@ class LossTable {
   /// The kernel that evaluates the records at the points that are new and adds clip(M y_i).
   /// `points`: all N points of the list, one after the other, dim() numbers each, of which the last ones are new
   /// (at least one). `first_number`: how many points were forgotten before, in the whole run: numbers the coins.
-  /// `map`: M^T, N x width, row-major, width <= dimension of the sum; all of it must stay as it is while the kernel
-  /// runs. The batch must be all records, always in the same order.
+  /// `map`: M^T, N x width, row-major, width <= dimension of the sum; it is asked for once the records were
+  /// evaluated at all new points (so it may be in the making until then, and may be a collective), and the points
+  /// and it must stay as they are while the kernel runs. The batch must be all records, always in the same order.
   /// A record with a loss that is not finite contributes zero as long as the point is in the list. The norm of a
   /// contribution is at most clip (1 + slack().clip), whatever the losses. Collective, for models may be trained at
   /// the new points (Objective::prepare_points).
-  Kernel kernel(std::span<const double> points, std::uint64_t first_number, std::span<const double> map);
+  using Map = std::function<std::span<const double>()>;
+  Kernel kernel(std::span<const double> points, std::uint64_t first_number, Map map);
 
   /// Forgets the first `count` points of the list: the others move up.
   void forget_first(std::size_t count);
@@ -61,8 +64,9 @@ class LossTable {
   };
   void make_room(std::size_t columns);
   void prepare(std::size_t column);
+  void take(std::span<const double> map);
   Tile& next(const Rows& rows);
-  Tile& evaluate(const Rows& rows);
+  void evaluate(const Rows& rows);
   double coin(const Rows& rows, std::size_t r) const;
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
 
@@ -73,7 +77,6 @@ class LossTable {
   std::size_t position_ = 0;            // of the next micro-batch
 
   // Of the kernel that runs.
-  std::span<const double> map_;
   std::uint64_t first_number_ = 0;
   std::size_t first_ = 0, column_ = 0, width_ = 0;  // first_: the first new column
   double shared_coin_ = 0;

@@ -105,6 +105,10 @@ class Curator {
   /// functions, eigenvectors) or that is too costly to be run by all: `compute` runs on the root alone, and what it
   /// leaves in `values` goes to all. It knows nothing but what every rank knows, so this is no release. Collective.
   void share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute);
+  /// The same in two parts, between which the ranks need not wait for the root: `compute` runs on the root alone
+  /// (local), and what it left in some vector goes to all by the second call (collective).
+  void compute_at_root(const std::function<void()>& compute);
+  void share(std::vector<double>& values);
   /// Standard normals number first + i of step t (`first` a multiple of 8) from a stream that the ranks share and
   /// nobody else knows, independent of the noise of all releases. Hides iterates from outsiders, nothing from a
   /// rank. Local; for runs with a query that declares shared_noise.

@@ -72,6 +72,13 @@ struct Schedule {
   std::uint64_t step_of(std::uint64_t release) const;  ///< the step in which it is due
 };
 
+/// What the root alone computes for a release while all ranks run the first part of the kernel, of which `effort`
+/// tells; then there is a part that needs it. Flops, in double precision.
+struct RootWork {
+  double alone = 0;       ///< of a release
+  double afterwards = 0;  ///< of a contribution
+};
+
 /// What a method says about a query.
 struct QuerySpec {
   std::string name;     ///< for plans and ledgers, e.g. "gradient"
@@ -86,6 +93,7 @@ struct QuerySpec {
   std::optional<Relay> relay = {};
   std::optional<Repeated> repeated = {};
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
+  RootWork root = {};             ///< for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
   /// A short sum that must be precise: on Lattice::finest, released by Curator::release_exact, 8 bytes a
   /// coordinate.

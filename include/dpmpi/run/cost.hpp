@@ -17,6 +17,8 @@ struct StepCost {
   double records = 0;       ///< expected contributions, over all queries
   double flops = 0;         ///< of their kernels
   double noise_values = 0;  ///< normals drawn by the root, or as much work as that
+  double root_flops = 0;    ///< of the root alone, while all run their kernels
+  double after_flops = 0;   ///< of the kernels' part that waits for the root
   double own_values = 0;    ///< normals that every rank draws: directions, shared noise (mean over the steps)
   double rounds = 1;        ///< of a reduction and a broadcast: more than one where a step is a phase
   double walks = 0;         ///< of a state from rank to rank; if there are any, the ranks work one after another
@@ -33,6 +35,7 @@ struct Machine {
   double flops = 1.3e11;             ///< of the objective's kernel, per second and rank
   double record_seconds = 0.7e-6;    ///< the least that a record costs, whatever its flops
   double noise_seconds = 4e-9;       ///< per normal
+  double root_flops = 2e10;          ///< of the root's linear algebra and what follows it, per second and rank
   std::string source = "defaults: one AVX-512 core a rank, shared memory";  ///< where the numbers come from
 };
 
@@ -44,7 +47,11 @@ struct Prediction {
 };
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks);
 
-/// How much less the root computes, because it also draws the noise: in blocks' worth of work.
-double root_burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks);
+/// What makes a step uneven, in units of the kernels' time for a block.
+struct Burden {
+  double root = 0;        ///< the root's own work: it draws the noise, and computes what the kernels' end waits for
+  double afterwards = 0;  ///< of a block, after the root's work is done
+};
+Burden burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks);
 
 }  // namespace dpmpi
