@@ -65,18 +65,37 @@ std::vector<Event> to_cover(const AccountRequest& request, const std::vector<Eve
   return to_cover(request.stopped == "results" ? StopReason::results : StopReason::outside, planned, spent);
 }
 
+/// Of the ledger of a search's trainings: how many there were follows from what was released, so all that were
+/// planned count. 0: another ledger.
+std::uint64_t planned_trainings(const std::string& text) {
+  const auto header = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
+  return header.is_object() && header.contains("ledger") ? header.value("trainings", std::uint64_t{0}) : 0;
+}
+std::vector<Event> of_all_trainings(const std::string& text, std::uint64_t trainings) {
+  std::vector<Event> events;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (nlohmann::json::parse(line).value("training", ~std::uint64_t{0}) != 0) continue;
+    events.push_back(std::get<Event>(parse_event_line(line, "training 0").content));
+    events.back().count *= trainings;
+  }
+  return events;
+}
+
 }  // namespace
 
 int account(const AccountRequest& request, std::ostream& out) {
   check_request(request);
-  std::istringstream text(read_text(request.path));
-  const EventList list = read_events(text, shown_path(request.path));
+  const std::string text = read_text(request.path);
+  std::istringstream lines(text);
+  const EventList list = read_events(lines, shown_path(request.path));
   const Adjacency adjacency = adjacency_of(list.header, request.adjacency, request.path);
   if (list.events.empty() && !list.header)
     throw PrivacyError(fmt::format("{} holds no events: there is nothing to account for (is it a ledger?)",
                                    shown_path(request.path)));
   const bool seeded = list.header && list.header->seeded;
-  std::vector<Event> events = to_cover(request, list.events);
+  const std::uint64_t trainings = planned_trainings(text);
+  std::vector<Event> events = trainings > 0 ? of_all_trainings(text, trainings) : to_cover(request, list.events);
   if (seeded) events.push_back({NonPrivate{}, 1});
 
   const Guarantee g = request.delta ? epsilon_guarantee(events, adjacency, *request.delta, request.accountant)
@@ -93,6 +112,9 @@ int account(const AccountRequest& request, std::ostream& out) {
   }
   out << fmt::format("({}, {})-differential privacy under {} (accountant {})\n", g.epsilon, g.delta,
                      name(adjacency), g.winner());
+  if (trainings > 0)
+    out << fmt::format("of all {} trainings that were planned: how many there were follows from results\n",
+                       trainings);
   if (request.stopped == "results")
     out << "of the whole plan: a run that was stopped on account of its results spends all of it\n";
   if (seeded) out << "the noise came from privacy.seed: NOT PRIVATE\n";

@@ -3,9 +3,11 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/files.hpp"
@@ -25,11 +27,26 @@ std::string line_of(const GameResult& game) {
   return text + (game.holds ? "" : "  ABOVE THE PROMISE");
 }
 
-/// A run keeps every result, because its certificate may speak of the first: audit.json, audit-2.json, ...
+/// Results are kept, because a certificate may speak of the first: audit.json, audit-2.json, ...
 std::string next_result(const std::string& run) {
-  std::string path = run + "/audit.json";
-  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}/audit-{}.json", run, i);
+  const std::string place = run.empty() ? "" : run + "/";
+  std::string path = place + "audit.json";
+  for (int i = 2; std::filesystem::exists(path); ++i) path = fmt::format("{}audit-{}.json", place, i);
   return path;
+}
+
+/// A run is audited as it was: with the settings, and so the promise, of its plan.
+void refuse_other_promise(const std::string& run, const RunConfig& config) {
+  const auto plan = nlohmann::json::parse(read_file(run + "/plan.json"), nullptr, false);
+  if (!plan.is_object() || plan.value("config_digest", "") != config.digest())
+    throw ConfigError(fmt::format(
+        "{} was planned with other settings than these: an audit of a run takes --set audit.* only; for "
+        "other settings use dpmpi audit --config FILE",
+        run));
+  if (config.privacy.seeded())
+    throw PrivacyError(fmt::format(
+        "{} drew its noise from privacy.seed, which anybody may know: it promises nothing that could be tested",
+        run));
 }
 
 }  // namespace
@@ -52,11 +69,17 @@ int run_audit(const Communicator& comm, const CommandLine& line) {
   const std::string run = line.arguments.empty() ? "" : line.arguments[0];
   const std::string path = run.empty() ? *line.config : run + "/config.ini";
   if (!line.output.empty()) refuse_part_of_run(line.output);
+  all_or_none(comm, [&] {
+    if (!comm.is_root()) return;
+    const RunConfig config(path, line.overrides);
+    if (!run.empty()) refuse_other_promise(run, config);
+    if (!line.output.empty()) keep_inputs(config, line.output);
+  });
   set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says
   const AuditReport report = audit(comm, path, line.overrides, line.quiet() || line.json);
   int code = 0;
   if (comm.is_root()) {
-    const std::string output = !line.output.empty() ? line.output : run.empty() ? "audit.json" : next_result(run);
+    const std::string output = !line.output.empty() ? line.output : next_result(run);
     write_file(output_target(output), report.json());
     code = print_audit(report, line.json);
     if (!line.json) fmt::print("{}\n", output);
@@ -74,7 +97,7 @@ std::string audit_help() {
          "right.\n"
          "Training records are not read: other slots are empty, or hold the public records of data.eval. The "
          "result\n"
-         "goes to audit.json (of a run: RUN/audit.json, or RUN/audit-2.json and so on: no result is overwritten). "
+         "goes to audit.json (of a run: RUN/audit.json), or audit-2.json and so on: no result is overwritten. "
          "Exit code 4 if a bound lies above the promise.\n"
          "docs/auditing.md says what the games show and what they do not.\n\n"
          "  --output         another file\n"

@@ -100,7 +100,10 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
 int run_predict(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
   const std::string& run = line.arguments[0];
   refuse_part_of_run(line.output);
-  if (comm.is_root()) keep_files(config.data, config.data.eval, line.output);
+  if (comm.is_root()) {
+    keep_files(config.data, config.data.eval, line.output);
+    keep_inputs(config, line.output);
+  }
   TrainedModel model = read_trained_model(comm, run, config);
   const std::uint64_t written = write_predictions(comm, model, line.output);
   if (comm.is_root()) say_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, line.output);

@@ -127,6 +127,38 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
 
 }  // namespace
 
+std::string feature_names(const DataOptions& options, DataRole role) {
+  const std::string& file = from_shards(options, role) ? options.shards.front() : file_of(options, role);
+  const Communicator alone = Communicator::alone();
+  const Source source = open_source(alone, options, file);
+  std::string names;
+  std::size_t number = 0;
+  bool header = false;
+  for (const TableColumn& column : source.layout.table.schema.columns) {
+    header = header || column.name != std::to_string(++number);
+    if (column.use == TableColumn::Use::number || column.use == TableColumn::Use::one_hot)
+      names += (names.empty() ? "" : ",") + column.name;
+  }
+  return header ? names : "";
+}
+
+void check_feature_names(const DataOptions& options, const std::string& key, const std::string& names) {
+  DataOptions training = options;
+  if (training.label == no_label) training.label = "auto";  // of records to predict; those of the training have one
+  std::string known;
+  try {
+    known = feature_names(training, DataRole::training);
+  } catch (const Error&) {  // not here
+  }
+  // Tables of different widths are refused by their widths.
+  const bool alike = std::ranges::count(known, ',') == std::ranges::count(names, ',');
+  if (!known.empty() && !names.empty() && alike && names != known)
+    throw DataError(fmt::format(
+        "{}: its features are {}, those of the training file {}; they go by their place: put the columns "
+        "into the same order, under the same names",
+        key, names, known));
+}
+
 DatasetFacts inspect(const Communicator& comm, const DataOptions& options, DataRole role) {
   if (from_shards(options, role)) return inspect_shards(comm, options);
   return inspect_file(comm, options, file_of(options, role), role == DataRole::training ? options.records : 0);

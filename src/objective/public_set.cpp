@@ -45,6 +45,7 @@ PublicSet read_public_set(const Communicator& comm, const DataOptions& data, con
     if (facts.features != features)
       throw DataError(
           fmt::format("{} = {} has {} features, data.train has {}", key, name, facts.features, features));
+    check_feature_names(data, key + " = " + name, feature_names(options, DataRole::evaluation));
     check_memory(static_cast<std::uint64_t>(PublicSet::bytes(facts.records, features)), available_memory(),
                  fmt::format("{} = {}", key, name));
     const Shard shard =

@@ -109,6 +109,7 @@ void AuditGround::try_worst_case() {
 void AuditGround::read_public_records() {
   if (config.data.eval.empty()) return;
   const Communicator alone = Communicator::alone();
+  check_feature_names(config.data, "data.eval", feature_names(config.data, DataRole::evaluation));
   const DatasetFacts found = inspect(alone, config.data, DataRole::evaluation);
   if (found.features != facts.data.features)
     throw DataError(

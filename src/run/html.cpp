@@ -32,7 +32,8 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: nor
 .big { font-size: 1.5em; } .alarm { background: #fde8e8; border-left: 5px solid #c00; padding: 0.6em 1em; }
 .plots { display: flex; flex-wrap: wrap; gap: 1em; } .plots svg { width: 30em; max-width: 100%; height: auto; }
 img { image-rendering: pixelated; max-width: 100%; }
-@media print { body { max-width: none; font-size: 11px; } h2 { break-after: avoid; } svg, table { break-inside: avoid; } }
+@media print { body { max-width: none; font-size: 11px; } h2 { break-after: avoid; } svg, img, tr { break-inside: avoid; }
+  .plots { display: block; } .plots svg { width: 48%; } }
 )";
 
 }  // namespace
@@ -74,7 +75,8 @@ std::string table(const std::vector<std::string>& head, const std::vector<std::v
 }
 
 std::string details(std::string_view summary, const std::string& markup) {
-  return fmt::format("<details><summary>{}</summary>\n{}</details>\n", escape(summary), markup);
+  // Open: a closed one is lost in print.
+  return fmt::format("<details open><summary>{}</summary>\n{}</details>\n", escape(summary), markup);
 }
 
 std::string image(std::string_view png, std::string_view description) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -65,11 +66,18 @@ bool run_gnuplot(const std::string& script, const std::string& output) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-std::string quoted(std::string text) {
-  std::replace(text.begin(), text.end(), '"', '\'');
-  std::replace(text.begin(), text.end(), '\\', '/');
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return '"' + text + '"';
+// In single quotes: in double ones gnuplot runs what stands between backquotes, and names come from anybody's
+// files.
+std::string literal(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text) {
+    const bool printable = static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
+    if (c == '\'')
+      out += "''";
+    else
+      out += printable && c != '`' ? c : ' ';
+  }
+  return out + "'";
 }
 
 /// Points that can be drawn.
@@ -86,7 +94,7 @@ std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, co
       "set terminal svg size 460,300 dynamic noenhanced font 'sans-serif,12' name {}\nset grid lc rgb "
       "'#dddddd'\nset border "
       "3 lc rgb '#666666'\nset tics nomirror\nset xlabel {}\nset ylabel {}\nset key above left\n{}{}",
-      quoted(id), quoted(plot.x), quoted(plot.y), plot.log_x ? "set logscale x\n" : "",
+      literal(id), literal(plot.x), literal(plot.y), plot.log_x ? "set logscale x\n" : "",
       plot.log_y ? "set logscale y\n" : "");
   std::string commands;
   bool named = false;
@@ -96,7 +104,7 @@ std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, co
     text += "END\n";
     commands += fmt::format("{}$line{} using 1:2 with {} lw 2 {}", i > 0 ? ", " : "plot ", i,
                             lines[i].dots || lines[i].points.size() < 2 ? "points pt 7" : "lines",
-                            lines[i].name.empty() ? "notitle" : "title " + quoted(lines[i].name));
+                            lines[i].name.empty() ? "notitle" : "title " + literal(lines[i].name));
     named = named || !lines[i].name.empty();
   }
   return text + (named ? "" : "unset key\n") + commands + "\n";

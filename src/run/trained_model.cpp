@@ -10,6 +10,7 @@
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
+#include "dpmpi/data/write.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/safetensors.hpp"
@@ -36,11 +37,14 @@ std::string from_here(const std::string& name) {
   return paths;
 }
 
-void check_certified(const std::string& run, const std::string& model) {
-  const std::string certificate = run + "/certificate.json";
-  if (!fs::exists(certificate))
+void refuse_unfinished(const std::string& run) {
+  if (!fs::exists(run + "/certificate.json"))
     throw DataError(
         fmt::format("{} has no certificate.json: the run is not finished; go on with: dpmpi resume {}", run, run));
+}
+
+void check_certified(const std::string& run, const std::string& model) {
+  const std::string certificate = run + "/certificate.json";
   const auto certified = nlohmann::json::parse(read_file(certificate), nullptr, false);
   if (!certified.is_object() || certified.value("model_digest", "") != parameters_digest(model))
     throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
@@ -52,6 +56,7 @@ std::vector<float> read_parameters(const Communicator& comm, const std::string& 
   all_or_none(comm, [&] {
     if (!comm.is_root()) return;
     const std::string model = run + "/model.safetensors";
+    refuse_unfinished(run);
     w = read_safetensors(model, objective.groups());
     check_certified(run, model);
   });
@@ -79,17 +84,27 @@ void refuse_part_of_run(const std::string& output) {
     throw ConfigError(fmt::format("{} belongs to a run: give another name for the output", output));
 }
 
+void keep_inputs(const RunConfig& config, const std::string& output) {
+  std::vector<std::string> names = config.data.shards;
+  for (const std::string& name : {config.data.train, config.data.eval, fs::absolute(config.path()).string()})
+    if (!name.empty()) names.push_back(name);
+  for (const std::string& name : names) try {
+      keep_files(config.data, name, output);
+    } catch (const DataError&) {  // not on this machine
+    }
+}
+
 std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
                                          const std::vector<std::string>& overrides) {
   const std::string file = run + "/config.ini";
   if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
   check_overrides(overrides);
   if (fs::exists(run + "/" + RunConfig::trainer_file))
-    throw ConfigError(
-        fmt::format("the model of {0} is a point of a search, and scores come from a model that would have to be "
-                    "trained for them, which costs its people privacy: dpmpi train {0}/{1} --set ... with the "
-                    "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
-                    run, RunConfig::trainer_file));
+    throw ConfigError(fmt::format(
+        "the model of {0} is a point of a search, and scores come from a model that would have to be "
+        "trained for them, which costs its people privacy: dpmpi train --config {0}/{1} --set ... with the "
+        "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
+        run, RunConfig::trainer_file));
   std::vector<std::string> settings = overrides;
   if (!data.empty()) settings.push_back("data.eval=" + from_here(data));
   auto config = std::make_unique<RunConfig>(file, settings);
@@ -101,6 +116,10 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
 TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config) {
   const HideFields hide(!config.data.show_values);
   TrainedModel model;
+  all_or_none(comm, [&] {
+    if (comm.is_root())
+      check_feature_names(config.data, config.data.eval, feature_names(config.data, DataRole::evaluation));
+  });
   const DatasetFacts facts = inspect(comm, config.data, DataRole::evaluation);
   model.objective = make_objective(config, facts);
   model.objective->open(comm, config.data);

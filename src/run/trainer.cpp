@@ -144,6 +144,9 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   if (const std::string models = config.value("objective.train");
       root_ && !models.empty() && config.method->is_private())
     refuse_private_models(config.data, models);
+  if (root_ && !config.audit.result.empty())
+    audit_ = certified_audit(options.resume ? directory_ + "/audit.json" : config.audit.result, config.digest(),
+                             plan_.epsilon(), plan_.delta());
   objective_->open(comm, config.data);
   config.method->check_assumptions(*objective_, facts_);
 
@@ -162,12 +165,9 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
 // What needs no data is refused before hours go into reading them. Root only.
 void Run::refuse_early() {
   refuse_old_stop_file(config_.run);
-  if (const std::string& audited = config_.audit.result; !audited.empty() && !options_.resume)
-    audit_ = certified_audit(audited, config_.digest());
   if (!options_.resume) return;
   place_ = open_run_directory(*options_.resume);
   directory_ = place_.path;
-  if (!config_.audit.result.empty()) audit_ = certified_audit(directory_ + "/audit.json", config_.digest());
   key_ = read_key(directory_);
   checkpoint_.emplace(read_checkpoint(directory_, &key_->key));
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
@@ -196,6 +196,9 @@ void Run::open_records(Clock::time_point start) {
   }
   if (!config_.data.eval.empty()) {
     if (root_ && config_.method->is_private()) refuse_private_evaluation(config_.data);
+    all_or_none(comm_, [&] {
+      if (root_) check_feature_names(config_.data, "data.eval", feature_names(config_.data, DataRole::evaluation));
+    });
     const DatasetFacts facts = inspect(comm_, config_.data, DataRole::evaluation);
     if (facts.features != facts_.data.features)
       throw DataError(
@@ -261,8 +264,8 @@ void Run::open_training_ledger() {
     resumed_trainings_.emplace(
         Ledger::create(directory_ + "/" + TrainingLedger::file,
                        {plan.adjacency, tuning_->centre().data.records, config_.privacy.seeded()},
-                       fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),
-                                   sha256(plan_json(plan_, config_, facts_)), training_commitment_)));
+                       fmt::format(R"("config":"{}","plan":"{}","data":"{}","trainings":{})", config_.digest(),
+                                   sha256(plan_json(plan_, config_, facts_)), training_commitment_, plan.runs)));
   check_same_training_data(directory_, *resumed_trainings_, training_commitment_);
   trainings_.emplace(std::move(*resumed_trainings_), plan, checkpoint_ ? checkpoint_->facts().trainings : 0);
   tuning_->pay_in(*trainings_);

@@ -1,6 +1,7 @@
 #include "dpmpi/run/training_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,8 +23,9 @@ std::uint64_t most_trainings(const RunConfig& config, const PublicFacts& facts) 
   return *most;
 }
 
-// One coordinate at a bound, the others in the middle: which option it is can be said.
-void check_corners(const PrivateTuning& tuning, const TrainingPlan& plan) {
+// One coordinate at a bound, the others in the middle: which option it is can be said. Then some points anywhere,
+// where options may not fit together.
+void check_box(const PrivateTuning& tuning, const TrainingPlan& plan) {
   const SearchedConfig& search = tuning.search();
   for (std::size_t j = 0; j < search.keys().size(); ++j)
     for (const double bound : {-box_edge, box_edge}) {
@@ -35,6 +37,15 @@ void check_corners(const PrivateTuning& tuning, const TrainingPlan& plan) {
         throw ConfigError(fmt::format("{} cannot be searched for: {}", search.keys()[j], e.what()));
       }
     }
+  constexpr std::uint64_t points = 32;
+  for (std::uint64_t p = 0; p < points; ++p) {
+    std::vector<double> point(search.keys().size());
+    const PublicStream stream(p, "points of the box");
+    for (std::size_t j = 0; j < point.size(); ++j) point[j] = box_edge * (2 * stream.uniform(j) - 1);
+    if (p % 2 == 0)
+      for (double& x : point) x = std::copysign(box_edge, x);  // a corner
+    plan_training(search, search.settings(point), tuning.centre().data, plan);
+  }
 }
 
 }  // namespace
@@ -78,7 +89,7 @@ std::shared_ptr<const TrainingPlan> make_training_plan(const RunConfig& config, 
         fmt::format("objective.trainer: how long a run of {} takes follows what is secret in it, and "
                     "the times of a search would tell: use another method",
                     tuning.search().base().method_name));
-  check_corners(tuning, *plan);
+  check_box(tuning, *plan);
   return plan;
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/log.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
@@ -21,10 +22,26 @@ namespace {
 
 constexpr std::uint64_t untrained = ~std::uint64_t{0};  // the number of no training
 
+/// Both configs have the same options: a message about the trainer's has to say so.
+template <class Read>
+auto of_trainer(const std::string& path, Read&& read) {
+  const std::string place = fmt::format("objective.trainer = {}: ", path);
+  try {
+    return read();
+  } catch (const ConfigError& e) {
+    throw ConfigError(place + e.what());
+  } catch (const DataError& e) {
+    throw DataError(place + e.what());
+  } catch (const PrivacyError& e) {
+    throw PrivacyError(place + e.what());
+  }
+}
+
 [[noreturn]] void refuse_other_models() {
   throw ConfigError(
       "objective.name = tune_private trains models at the points of a search and nowhere else, because every model "
-      "costs its people privacy: train the settings that a run found with dpmpi train TRAINER.ini --set ..., and "
+      "costs its people privacy: train the settings that a run found with dpmpi train --config TRAINER.ini --set "
+      "..., and "
       "evaluate that run");
 }
 
@@ -45,8 +62,8 @@ std::shared_ptr<const SearchedConfig> TunePrivate::read_trainer(const std::strin
   if (trainer_.empty()) throw ConfigError("objective.trainer is not set: the config by which models are trained");
   if (searched_.empty())
     throw ConfigError("objective.search is empty: options of the trainer, as method.rate:0.01:1");
-  return search_ =
-             std::make_shared<const SearchedConfig>((std::filesystem::path(folder) / trainer_).string(), searched_);
+  const std::string path = (std::filesystem::path(folder) / trainer_).string();
+  return search_ = of_trainer(path, [&] { return std::make_shared<const SearchedConfig>(path, searched_); });
 }
 
 void TunePrivate::check(const RunConfig& config, std::vector<std::string>& problems) const {
@@ -73,7 +90,7 @@ void TunePrivate::check(const RunConfig& config, std::vector<std::string>& probl
     problems.emplace_back(
         "data.eval is set: another model would have to be trained for it, which costs its people privacy. Train "
         "the "
-        "settings that the run finds with dpmpi train TRAINER.ini --set ..., and evaluate that run");
+        "settings that the run finds with dpmpi train --config TRAINER.ini --set ..., and evaluate that run");
 }
 
 std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts) const {
@@ -85,14 +102,22 @@ PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const
     : TunedObjective(std::move(start)), search_(std::move(search)) {
   const RunConfig& trainer = search_->base();
   const HideFields hide(!trainer.data.show_values);
-  const DatasetFacts data = inspect(Communicator::alone(), trainer.data, DataRole::training);
+  const DatasetFacts data =
+      of_trainer(trainer.path(), [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
   if (data.features != facts.features)
     throw DataError(fmt::format("objective.trainer = {}: its data has {} features, data.train has {}",
                                 trainer.path(), data.features, facts.features));
-  objective_ = make_objective(search_->centre(), data);
-  centre_ = public_facts(search_->centre(), data, *objective_);
+  of_trainer(trainer.path(), [&] {
+    objective_ = make_objective(search_->centre(), data);
+    centre_ = public_facts(search_->centre(), data, *objective_);
+    return 0;
+  });
   scorer_ = trainer.objective->make(facts);
-  verify(scorer_->dim() == objective_->dim(), "a model that fits records of both sets");
+  if (scorer_->dim() != objective_->dim() || scorer_->outputs() != objective_->outputs())
+    throw ConfigError(
+        fmt::format("objective.search: a model in the middle of the box has {} parameters, one by {} has {}: what "
+                    "decides on the size of a model cannot be searched for",
+                    objective_->dim(), trainer.path(), scorer_->dim()));
 }
 
 std::vector<std::string> PrivateTuning::settings(std::span<const float> iterate) const {
@@ -100,8 +125,9 @@ std::vector<std::string> PrivateTuning::settings(std::span<const float> iterate)
 }
 
 std::string PrivateTuning::advice(std::span<const float> iterate) const {
-  std::string text = fmt::format("train with what was found (a run with a budget of its own): dpmpi train {}",
-                                 search_->base().path());
+  std::string text =
+      fmt::format("train with what was found (a run with a budget of its own): dpmpi train --config '{}'",
+                  search_->base().path());
   for (const std::string& setting : settings(iterate)) text += " --set " + setting;
   return text;
 }
@@ -111,6 +137,7 @@ void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
   const RunConfig& trainer = search_->base();
   all_or_none(comm, [&] {
     if (comm.is_root()) refuse_private_trainer(data, trainer.data);
+    check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
     const FileStamps stamps(trainer.data);
     const HideFields hide(!trainer.data.show_values);
     const Communicator alone = Communicator::alone();
@@ -146,7 +173,13 @@ std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> poi
     orders[p].number = untrained;
     if (!std::ranges::all_of(point, [](double x) { return std::isfinite(x); })) continue;
     orders[p].settings = search_->settings(point);
-    plan_training(*search_, orders[p].settings, centre_.data, *plan_);
+    // Few points can be worth nothing, and which is public; the run goes on without them.
+    try {
+      plan_training(*search_, orders[p].settings, centre_.data, *plan_);
+    } catch (const ConfigError& e) {
+      warn("a model is not trained: {}", e.what());
+      continue;
+    }
     texts.push_back(fmt::format("{}\n", fmt::join(orders[p].settings, "\n")));
     places.push_back(p);
   }

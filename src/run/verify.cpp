@@ -56,6 +56,7 @@ class Verification {
 
   std::vector<VerifiedItem> all() {
     try {
+      look_at_checkpoint();
       ledger();
       config();
       plan();
@@ -135,6 +136,14 @@ class Verification {
     good(file, fmt::format("{} lines, each with the SHA-256 of the line above; {} events", check.lines,
                            book.list.events.size()));
     return book;
+  }
+
+  // Before the ledger, which a run that goes on makes longer: it may know more lines than the checkpoint, never
+  // less.
+  void look_at_checkpoint() {
+    place_ = "checkpoint";
+    if (!exists("certificate.json") && (exists("checkpoint/latest") || exists("checkpoint/previous")))
+      checkpoint_ = read_checkpoint(run_, nullptr).facts();
   }
 
   void ledger() { book_ = read_book("ledger.jsonl"); }
@@ -268,9 +277,8 @@ class Verification {
   void checkpoint() {
     place_ = "checkpoint";
     if (exists("certificate.json")) return;
-    if (!exists("checkpoint/latest") && !exists("checkpoint/previous"))
-      return absent(place_, "there is none: nothing says how long the ledger has to be");
-    const Checkpoint c = read_checkpoint(run_, nullptr).facts();
+    if (!checkpoint_) return absent(place_, "there is none: nothing says how long the ledger has to be");
+    const Checkpoint& c = *checkpoint_;
     seen_before(book_, c.ledger_lines, c.ledger_line_hash);
     if (training_) seen_before(*training_, c.training_lines, c.training_line_hash);
     if (c.config != config_->essentials()) throw Wrong{place_, "belongs to another config"};
@@ -384,7 +392,8 @@ class Verification {
     place_ = "audit.json";
     if (!certificate_.contains("audit")) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json quotes it");
-    if (json::parse(certified_audit(path(place_), config_->digest())) != certificate_["audit"])
+    if (json::parse(certified_audit(path(place_), config_->digest(), plan_["epsilon"].get<double>(),
+                                    delta_.get<double>())) != certificate_["audit"])
       throw Wrong{place_, "is not the audit that certificate.json quotes"};
     good(place_, "the bounds on epsilon in certificate.json");
   }
@@ -393,6 +402,7 @@ class Verification {
   std::vector<VerifiedItem> items_;
   Book book_;
   std::optional<Book> training_;  // of a run that trains models on a second private set
+  std::optional<Checkpoint> checkpoint_;
   json plan_, delta_, certificate_;
   std::unique_ptr<RunConfig> config_;
   std::vector<Event> planned_, planned_trainings_;

@@ -158,6 +158,12 @@ TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {
   result["games"][0]["bound"] = 9;
   std::ofstream(path("bound.json")) << result;
   EXPECT_EQ(train("").code, 4);
+  result["epsilon"] = 100;  // a larger promise than the config's
+  std::ofstream(path("bound.json")) << result;
+  const Outcome larger = train("");
+  EXPECT_EQ(larger.code, 4);
+  EXPECT_NE(larger.output.find("the audit is of another promise, (100, 0.005)"), std::string::npos)
+      << larger.output;
   for (const char* damaged : {"{}", "[]", "text", R"({"config_digest": 1})"}) {
     std::ofstream(path("bound.json")) << damaged;
     const Outcome outcome = train("");
@@ -168,6 +174,24 @@ TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {
 }
 
 // What a method says of a run is said by one run, not by each of the audit's.
+// A run is audited as it was, and nothing that is not an audit is replaced.
+TEST_F(AuditCommand, OfARunIsOfItsPromise) {
+  ASSERT_EQ(dpmpi("--config a.ini --quiet --set run.dir=was").code, 0);
+  const Outcome other = dpmpi("audit was --quiet --set privacy.epsilon=9");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.output.find("was planned with other settings"), std::string::npos) << other.output;
+  ASSERT_EQ(dpmpi("--config a.ini --quiet --set run.dir=seeded --set privacy.seed=1").code, 0);
+  EXPECT_EQ(dpmpi("audit seeded --quiet").code, 4);
+  const std::string config = read_file(path("a.ini")), data = read_file(path("data.csv"));
+  for (const char* input : {"a.ini", "data.csv"}) {
+    const Outcome outcome = dpmpi(fmt::format("audit --config a.ini --quiet --output {}", input));
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_NE(outcome.output.find("would replace its input"), std::string::npos) << outcome.output;
+  }
+  EXPECT_EQ(read_file(path("a.ini")), config);
+  EXPECT_EQ(read_file(path("data.csv")), data);
+}
+
 TEST_F(AuditCommand, SaysNothingOfItsRuns) {
   const std::string clipped =
       "--config c.ini --set method.name=clipped-gd --set method.clip_rule=median --set run.dir=clipped";

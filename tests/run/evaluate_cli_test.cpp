@@ -58,13 +58,13 @@ class TrainedRun : public ::testing::Test {
     fs::remove_all(folder());
     fs::create_directories(folder());
     ASSERT_EQ(dpmpi("generate --output sign.csv --records 600 --eval-records 203 --features 4").code, 0);
-    std::ofstream classes(path("classes.csv"));  // three clouds
-    classes << "y,a,b\n";
+    std::ofstream classes(path("classes.csv")), same(path("public.csv"));  // three clouds; no copy: that is refused
+    classes << "y,a,b\n", same << "class,a,b\n";
     for (int i = 0; i < 300; ++i)
-      classes << i % 3 << ',' << (i % 3 == 1 ? 2.0 : 0.1) + 0.01 * (i % 7) << ','
+      for (std::ofstream* file : {&classes, &same})
+        *file << i % 3 << ',' << (i % 3 == 1 ? 2.0 : 0.1) + 0.01 * (i % 7) << ','
               << (i % 3 == 2 ? 2.0 : 0.2) - 0.01 * (i % 5) << '\n';
-    classes.close();
-    fs::copy(path("classes.csv"), path("public.csv"));
+    classes.close(), same.close();
     const std::string method = "[method]\nbatch = 50\nsteps = 60\nrate = 2\n[privacy]\nepsilon = 5\ndelta = 1e-4\n";
     std::ofstream(path("sign.ini")) << "[run]\ndir = sign\n[data]\ntrain = sign.csv\neval = sign-eval.csv\n"
                                     << method;
@@ -111,6 +111,28 @@ TEST_F(TrainedRun, AnyNumberOfRanksSaysTheSame) {
     ASSERT_EQ(dpmpi(fmt::format("predict classes --quiet{} --output three{}", data, ending), 3).code, 0);
     EXPECT_EQ(read_file(path(fmt::format("one{}", ending))), read_file(path(fmt::format("three{}", ending))));
   }
+}
+
+// Features go by their place: the same columns in another order would be scored without meaning.
+TEST_F(TrainedRun, RefusesColumnsInAnotherOrder) {
+  std::ofstream(path("turned.csv")) << "label,x2,x1,x3,x4\n1,0.5,0.25,0,1\n-1,0.5,0.25,0,1\n";
+  for (const char* words :
+       {"evaluate sign --data turned.csv", "predict sign --data turned.csv --output turned-out.csv",
+        "--config sign.ini --set data.eval=turned.csv --set run.dir=turned"}) {
+    const Outcome outcome = dpmpi(words);
+    EXPECT_EQ(outcome.code, 3) << words;
+    EXPECT_NE(outcome.output.find("its features are x2,x1,x3,x4, those of the training file x1,x2,x3,x4"),
+              std::string::npos)
+        << outcome.output;
+  }
+}
+
+TEST_F(TrainedRun, PredictionsReplaceNoInput) {
+  const std::string data = read_file(path("sign.csv"));
+  const Outcome outcome = dpmpi("predict sign --data sign-eval.csv --output sign.csv");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.output.find("would replace its input"), std::string::npos) << outcome.output;
+  EXPECT_EQ(read_file(path("sign.csv")), data);
 }
 
 // The tables of evaluate, formed again from the rows of predict.

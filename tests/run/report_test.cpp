@@ -226,6 +226,27 @@ TEST_F(Report, EscapesWhatRunsAreCalled) {
   EXPECT_TRUE(contains(page, "&lt;b&gt;&amp;amp;"));
 }
 
+// gnuplot would run what stands between backquotes in some of its strings.
+TEST_F(Report, RunsNothingThatStandsInAFile) {
+  copy("one", "ours");
+  std::string metrics = read_file(path("ours/metrics.jsonl"));
+  for (std::size_t at = 0; (at = metrics.find("eval.loss", at)) != metrics.npos; ++at)
+    metrics.replace(at, 9, "eval.`touch PWNED`' . system('touch PWNED') . '");
+  std::ofstream(path("ours/metrics.jsonl")) << metrics;
+  const Outcome outcome = dpmpi("report ours one --output of-two.html");
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_FALSE(fs::exists(path("PWNED")));
+  EXPECT_EQ(contains(read_file(path("of-two.html")), "<svg"), installed("gnuplot"));
+}
+
+TEST_F(Report, ReplacesReportsOnly) {
+  const std::string data = read_file(path("t.csv"));
+  EXPECT_EQ(dpmpi("report one two --output t.csv").code, 2);
+  EXPECT_EQ(read_file(path("t.csv")), data);
+  EXPECT_EQ(dpmpi("report one two --output twice.html").code, 0);
+  EXPECT_EQ(dpmpi("report one two --output twice.html").code, 0);
+}
+
 TEST_F(Report, Refusals) {
   EXPECT_EQ(dpmpi("report").code, 2);
   EXPECT_EQ(dpmpi("report nothing").code, 2);

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/cli/account.hpp"
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/load.hpp"
@@ -150,6 +151,13 @@ TEST_F(TunePrivateRun, AdaptiveBatchesPromiseTheWorstCase) {
   EXPECT_LT(certificate["trained"], 16);
   EXPECT_EQ(read_file(whole() + "/training_ledger.jsonl").find("\"training\":16"), std::string::npos);
   EXPECT_EQ(certificate["epsilon"], epsilon_of_runs(here_.trainer(), 16));
+  std::ostringstream said;  // the ledger alone must not promise more than the certificate either
+  AccountRequest request;
+  request.path = whole() + "/training_ledger.jsonl", request.delta = 1e-4, request.accountant = "rdp";
+  account(request, said);
+  EXPECT_NE(said.str().find(fmt::format("({}, 0.0001)-", certificate["epsilon"].get<double>())), std::string::npos)
+      << said.str();
+  EXPECT_NE(said.str().find("of all 16 trainings"), std::string::npos) << said.str();
   for (const auto& item : verify_run(whole())) EXPECT_EQ(item.state, State::good) << item.place << item.detail;
 }
 
@@ -294,6 +302,8 @@ TEST_F(TunePrivateRun, RefusesWhatItCannotPromise) {
   expect({"data.eval=search-eval.csv"}, "costs its people privacy");
   expect({"data.bias=0"}, "data.bias = 1, and 0");
   expect({"privacy.adjacency=replace_one"}, "cannot be added up");
+  here_.write_trainer("trust = cluster\n");  // both configs have this option
+  expect({"data.blocks=6"}, "trainer.ini: a private method needs privacy.epsilon");
   here_.write_trainer("noise_multiplier = 2\nseed = 1\n");
   expect({"data.blocks=6"}, "privacy.seed belongs to the config that searches");
   here_.write_trainer("epsilon = 1\nadjacency = replace_one\n");
@@ -358,7 +368,7 @@ TEST_F(TunePrivateRun, RefusesEvaluationAndAudits) {
         testing::run_command(fmt::format("{} {} {} --data {}/search-eval.csv{}", DPMPI_PROGRAM, command, whole(),
                                          here_.path, *command == 'p' ? " --output " + here_.path + "/p.csv" : ""));
     EXPECT_EQ(outcome.code, 2) << outcome.output;
-    EXPECT_NE(outcome.output.find("dpmpi train " + whole() + "/trainer.ini --set"), std::string::npos)
+    EXPECT_NE(outcome.output.find("dpmpi train --config " + whole() + "/trainer.ini --set"), std::string::npos)
         << outcome.output;
   }
   const auto audit = testing::run_command(fmt::format("{} audit --config {}", DPMPI_PROGRAM, here_.config()));

@@ -3,6 +3,7 @@
 // number of ranks. A gzipped file is read by the root, which sends the blocks out.
 
 #include <cstddef>
+#include <string>
 
 #include "dpmpi/comm/communicator.hpp"
 #include "dpmpi/data/blocks.hpp"
@@ -19,6 +20,14 @@ enum class DataRole { training, evaluation };
 /// if it is unreadable, malformed or holds more records than declared: on all ranks alike, with the first failing
 /// rank's message.
 DatasetFacts inspect(const Communicator& comm, const DataOptions& options, DataRole role);
+
+/// Names of the features of a table that has a header, in order, with commas; empty for other files. Local. Errors
+/// as for inspect.
+std::string feature_names(const DataOptions& options, DataRole role);
+/// Features go by their place, so a table with the same names in another order would give numbers without meaning:
+/// throws DataError if `names`, of the file that option `key` gives, are not those of the training file. Where one
+/// of them has none, or the training file cannot be seen from here, nothing is compared. Local.
+void check_feature_names(const DataOptions& options, const std::string& key, const std::string& names);
 
 /// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
 /// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out

@@ -15,6 +15,9 @@ namespace dpmpi {
 
 /// Throws ConfigError if `output` is a file that a run left (but for report.html and audit.json). Local.
 void refuse_part_of_run(const std::string& output);
+/// Throws ConfigError if writing to `output` would replace the config's own file or one of its data files, as far
+/// as they can be seen from here. Local.
+void keep_inputs(const RunConfig& config, const std::string& output);
 
 /// The run's config with the records of `data` (empty: those of data.eval) in place of its evaluation set.
 /// Overrides say how these are read: [data] but for the training data. Local. Throws ConfigError, DataError.

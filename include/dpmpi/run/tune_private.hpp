@@ -67,8 +67,9 @@ class PrivateTuning final : public TunedObjective {
   /// Where trainings are paid for. Root only, before points are prepared; must outlive the objective's use.
   void pay_in(TrainingLedger& ledger) { ledger_ = &ledger; }
 
-  /// Pays for the trainings at these points, then trains. Throws PrivacyError if more were asked for than planned,
-  /// ConfigError if a training would cost something else than planned.
+  /// Pays for the trainings at these points, then trains. A point at which the trainer's settings do not fit
+  /// together, or would cost something else than planned, has no model. Throws PrivacyError if more were asked for
+  /// than planned.
   void prepare_points(std::span<const double> points) override;
   void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
 
