@@ -260,6 +260,18 @@ TEST_F(Verify, SeededAndNoiselessRuns) {
   EXPECT_EQ(bad(plain), "");
 }
 
+// Its ledger grows while it is looked at: that is no damage.
+TEST_F(Verify, LooksAtARunThatGoesOn) {
+  const auto outcome = testing::run_command(fmt::format(
+      "{0} --config {1}/run.ini --quiet --set run.dir={1}/live --set method.steps=1000000 --set "
+      "run.checkpoint_every=100 & run=$!; "
+      "for i in $(seq 200); do [ -e {1}/live/checkpoint/latest ] && break; sleep 0.05; done; "
+      "for i in 1 2 3 4 5 6 7 8 9 10; do {0} verify {1}/live && echo looked $i; sleep 0.02; done; kill -9 $run",
+      DPMPI_PROGRAM, folder()));
+  EXPECT_NE(outcome.output.find("looked 10"), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("BAD"), std::string::npos) << outcome.output;
+}
+
 TEST_F(Verify, CommandAndExitCodes) {
   const auto good = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, finished()));
   EXPECT_EQ(good.code, 0) << good.output;
