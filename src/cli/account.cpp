@@ -75,7 +75,10 @@ std::vector<Event> of_all_trainings(const std::string& text, std::uint64_t train
   std::vector<Event> events;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (nlohmann::json::parse(line).value("training", ~std::uint64_t{0}) != 0) continue;
+    const std::uint64_t number = nlohmann::json::parse(line).value("training", std::uint64_t{0});
+    if (number >= trainings)
+      throw PrivacyError(fmt::format("training {} is beyond the {} of the header", number, trainings));
+    if (number > 0 || line.starts_with("{\"ledger\"")) continue;
     events.push_back(std::get<Event>(parse_event_line(line, "training 0").content));
     events.back().count *= trainings;
   }

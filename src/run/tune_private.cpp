@@ -20,7 +20,8 @@
 namespace dpmpi {
 namespace {
 
-constexpr std::uint64_t untrained = ~std::uint64_t{0};  // the number of no training
+// The numbers of no training: of what is no point, and of a point at which the trainer's settings do not fit.
+constexpr std::uint64_t no_point = ~std::uint64_t{0}, as_it_starts = no_point - 1;
 
 /// Both configs have the same options: a message about the trainer's has to say so.
 template <class Read>
@@ -137,9 +138,9 @@ void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
   const RunConfig& trainer = search_->base();
   all_or_none(comm, [&] {
     if (comm.is_root()) refuse_private_trainer(data, trainer.data);
-    check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
     const FileStamps stamps(trainer.data);
     const HideFields hide(!trainer.data.show_values);
+    check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
     const Communicator alone = Communicator::alone();
     const BlockLayout layout = BlockLayout::of(centre_.data, resolve_blocks(search_->centre(), centre_));
     shard_ = load(alone, trainer.data, DataRole::training, layout, Ownership::even(layout.blocks, 1), label_kind(),
@@ -170,14 +171,15 @@ std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> poi
   std::vector<std::size_t> places;
   for (std::size_t p = 0; p < orders.size(); ++p) {
     const auto point = points.subspan(p * dim(), dim());
-    orders[p].number = untrained;
+    orders[p].number = no_point;
     if (!std::ranges::all_of(point, [](double x) { return std::isfinite(x); })) continue;
     orders[p].settings = search_->settings(point);
-    // Few points can be worth nothing, and which is public; the run goes on without them.
+    // Which points are so follows from public settings alone.
     try {
       plan_training(*search_, orders[p].settings, centre_.data, *plan_);
     } catch (const ConfigError& e) {
-      warn("a model is not trained: {}", e.what());
+      warn("the model of a point stays as it starts: {}", e.what());
+      orders[p].number = as_it_starts;
       continue;
     }
     texts.push_back(fmt::format("{}\n", fmt::join(orders[p].settings, "\n")));
@@ -194,7 +196,7 @@ void PrivateTuning::prepare_points(std::span<const double> points) {
   if (comm_->is_root()) orders = pay(points);
   for (Order& order : orders) {
     comm_->broadcast(order.number);
-    if (order.number == untrained) continue;
+    if (order.number >= as_it_starts) continue;
     order.settings.resize(dim());
     for (std::string& setting : order.settings) comm_->broadcast(setting);
   }
@@ -205,10 +207,9 @@ void PrivateTuning::prepare_points(std::span<const double> points) {
 }
 
 void PrivateTuning::train(const Order& order, std::span<float> model) const {
-  if (order.number == untrained) {
-    std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN());
-    return;
-  }
+  if (order.number == no_point) return std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN()), void();
+  // A loss that is no number would make every record contribute nothing for as long as the point is remembered.
+  if (order.number == as_it_starts) return objective_->initialise(PublicStream(1, "start point"), model);
   PlannedTraining training = plan_training(*search_, order.settings, centre_.data, *plan_);
   training.config->method->check_assumptions(*training.objective, training.facts);
   const RunParts parts{.method = [&] { return std::move(training.config->method); },

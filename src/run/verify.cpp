@@ -226,6 +226,9 @@ class Verification {
       throw Wrong{file, "has other neighbours than ledger.jsonl:1"};
     runs_ = member(part, file, "runs").get<std::uint64_t>();
     if (runs_ == 0) throw Wrong{file + ": runs", "is 0"};
+    if (training_->header.value("trainings", std::uint64_t{0}) != runs_)
+      throw Wrong{training_->file + ":1",
+                  fmt::format("says another number of trainings than the {} of plan.json", runs_)};
     for (const auto& [mechanism, count] : uses(planned_trainings_))
       if (count % runs_ != 0) throw Wrong{file + ": events", fmt::format("are not those of {} trainings", runs_)};
     guarantee(member(plan_, place_, "both"), place_ + ": both", with_trainings(planned_),

@@ -263,6 +263,18 @@ TEST_F(Trainings, ArePaidForFirst) {
   EXPECT_EQ(search.books->ledger().events().size(), 12u);
 }
 
+// And nobody pays for it. Here no training costs what the plan says.
+TEST_F(Trainings, PointsThatDoNotFitKeepTheModelAsItStarts) {
+  Ready search(here_, key_);
+  auto other = std::make_shared<TrainingPlan>(*search.plan.training);
+  other->plan.queries.at(0).noise_multiplier *= 2;
+  search.tuning().begin(other, key_);
+  const std::vector<double> points{0.1, 0.2};
+  search.objective->prepare_points(points);
+  for (const double loss : search.losses(0)) EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of logistic at 0";
+  EXPECT_EQ(search.books->ledger().events().size(), 0U);
+}
+
 // The record that is scored has no part in the models, and another file of records to train on has.
 TEST_F(Trainings, CommitToTheirData) {
   Ready search(here_, key_);

@@ -68,8 +68,8 @@ class PrivateTuning final : public TunedObjective {
   void pay_in(TrainingLedger& ledger) { ledger_ = &ledger; }
 
   /// Pays for the trainings at these points, then trains. A point at which the trainer's settings do not fit
-  /// together, or would cost something else than planned, has no model. Throws PrivacyError if more were asked for
-  /// than planned.
+  /// together, or would cost something else than planned, has the model of the trainer's start. Throws PrivacyError
+  /// if more were asked for than planned.
   void prepare_points(std::span<const double> points) override;
   void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
 
