@@ -14,6 +14,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
 #include "dpmpi/core/progress.hpp"
+#include "dpmpi/core/secrecy.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/directory.hpp"
 #include "dpmpi/run/signals.hpp"
@@ -44,6 +45,7 @@ int main(int argc, char** argv) {
   CommandLine line;
   TrainOptions options;
   std::unique_ptr<RunConfig> config;
+  forbid_core_dumps();  // before there is anything to keep secret
   try {
     // 1. What is asked for?
     line = parse_command_line(argc, argv);

@@ -14,6 +14,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/core/secrecy.hpp"
 #include "handle.hpp"
 
 namespace dpmpi {
@@ -75,6 +76,7 @@ Session::Session(int& argc, char**& argv) : world_(Communicator::alone()) {
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw CommError("MPI_Init failed");
   world_ = Communicator(Communicator::Handle::duplicate(MPI_COMM_WORLD));
+  if (world_.node().size() == 1) forbid_looking_in();
 }
 
 Session::~Session() {

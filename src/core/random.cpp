@@ -14,29 +14,42 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/secrecy.hpp"
 
 namespace dpmpi {
 namespace {
 
-std::array<std::uint8_t, 32> hmac_sha256(std::span<const std::uint8_t, 32> key, std::string_view message) {
-  std::array<std::uint8_t, 32> out{};
-  unsigned length = 0;
-  const auto* text = reinterpret_cast<const unsigned char*>(message.data());
-  verify(HMAC(EVP_sha256(), key.data(), 32, text, message.size(), out.data(), &length) != nullptr && length == 32,
-         "HMAC-SHA256 is not available");
-  return out;
+constexpr std::size_t key_size = 32, key_heap = 1 << 15;
+
+// From OpenSSL's heap for secrets. Its size is within the smallest limit of locked memory that is usual; half of it
+// is left to OpenSSL itself, which would fail without. Where there are more keys the rest are on the common heap.
+std::uint8_t* new_key_bytes() {
+  [[maybe_unused]] static const int ready = CRYPTO_secure_malloc_init(key_heap, key_size);
+  void* bytes = CRYPTO_secure_used() < key_heap / 2 ? OPENSSL_secure_zalloc(key_size) : nullptr;
+  if (!bytes) bytes = OPENSSL_zalloc(key_size);
+  verify(bytes != nullptr, "no memory for a key");
+  return static_cast<std::uint8_t*>(bytes);
 }
 
 constexpr std::size_t round_up_even(std::size_t n) { return n + n % 2; }
 
 }  // namespace
 
-SecretKey::~SecretKey() { OPENSSL_cleanse(bytes_.data(), bytes_.size()); }
+void SecretKey::Wipe::operator()(std::uint8_t* bytes) const { OPENSSL_secure_clear_free(bytes, key_size); }
+
+SecretKey::SecretKey() : bytes_(new_key_bytes()) {}
+
+SecretKey::SecretKey(const SecretKey& other) : SecretKey() { *this = other; }
+
+SecretKey& SecretKey::operator=(const SecretKey& other) {
+  std::copy_n(other.bytes_.get(), key_size, bytes_.get());
+  return *this;
+}
 
 SecretKey SecretKey::from_system() {
   SecretKey key;
-  for (std::size_t have = 0; have < key.bytes_.size();) {
-    const ssize_t got = getrandom(key.bytes_.data() + have, key.bytes_.size() - have, 0);
+  for (std::size_t have = 0; have < key_size;) {
+    const ssize_t got = getrandom(key.bytes_.get() + have, key_size - have, 0);
     if (got < 0 && errno == EINTR) continue;
     verify(got > 0, "the operating system gives no random bits (getrandom)");
     have += static_cast<std::size_t>(got);
@@ -46,14 +59,21 @@ SecretKey SecretKey::from_system() {
 
 SecretKey SecretKey::from_bytes(std::span<const std::uint8_t, 32> bytes) {
   SecretKey key;
-  std::copy(bytes.begin(), bytes.end(), key.bytes_.begin());
+  std::ranges::copy(bytes, key.bytes_.get());
   return key;
 }
 
 SecretKey SecretKey::from_seed(std::uint64_t seed) { return SecretKey().derive("dpmpi test seed", seed); }
 
 SecretKey SecretKey::derive(std::string_view purpose, std::uint64_t index) const {
-  return from_bytes(hmac_sha256(bytes_, fmt::format("derive/{}/{}", purpose, index)));
+  const std::string message = fmt::format("derive/{}/{}", purpose, index);
+  const auto* text = reinterpret_cast<const unsigned char*>(message.data());
+  SecretKey key;
+  unsigned length = 0;
+  verify(HMAC(EVP_sha256(), bytes_.get(), key_size, text, message.size(), key.bytes_.get(), &length) != nullptr &&
+             length == key_size,
+         "HMAC-SHA256 is not available");
+  return key;
 }
 
 std::string SecretKey::authenticate(std::string_view message) const {
@@ -133,12 +153,13 @@ void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t
       std::array<double, 2048> normal;
       box_muller(chunk, std::span(normal.data(), even));
       std::copy_n(normal.begin(), count, out.begin() + static_cast<std::ptrdiff_t>(i));
+      wipe(normal);
     }
   }
-  OPENSSL_cleanse(bits.data(), sizeof bits);
+  wipe(bits);
 }
 
-SecretReader::~SecretReader() { OPENSSL_cleanse(buffer_.data(), sizeof buffer_); }
+SecretReader::~SecretReader() { wipe(buffer_); }
 
 std::uint64_t SecretReader::next() {
   const std::size_t slot = position_ % buffer_.size();

@@ -12,6 +12,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/secrecy.hpp"
 
 namespace dpmpi {
 namespace {
@@ -45,12 +46,14 @@ std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& sha
       std::memcpy(&id, owners[r].data() + i, sizeof id);
       parts[r] += bytes_of(key->derive("selection", id).bytes());
     }
-  const std::string mine = comm.scatter(parts);
+  std::string mine = comm.scatter(parts);
   verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
   std::vector<SecretKey> keys;
   for (std::size_t at = 0; at < mine.size(); at += 32)
     keys.push_back(SecretKey::from_bytes(
         std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
+  for (std::string& part : parts) wipe(part);
+  wipe(mine);
   return keys;
 }
 
@@ -117,7 +120,9 @@ std::unique_ptr<SecretStream> Curator::shared_stream(const std::optional<SecretK
   std::array<std::uint8_t, 32> bytes{};
   if (comm_.is_root()) std::ranges::copy(key->derive(purpose).bytes(), bytes.begin());
   comm_.broadcast(std::span<std::uint8_t>(bytes));
-  return std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
+  auto stream = std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
+  wipe(bytes);
+  return stream;
 }
 
 void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out) {

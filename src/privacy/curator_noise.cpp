@@ -2,6 +2,7 @@
 // handed on by reference, so that a step allocates nothing.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <iterator>
@@ -10,6 +11,7 @@
 #include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/secrecy.hpp"
 
 namespace dpmpi {
 
@@ -33,14 +35,15 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
     return;
   }
   const double scale = query.noise_std * noise_scale * s.sum.lattice().scale();
-  alignas(64) double normal[1024];
+  alignas(64) std::array<double, 1024> normal;
   const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
-    verify(total.size() <= std::size(normal), "the noise of a piece of the sum");
-    noise_->normals(step, query.site, first, std::span(normal, total.size()));
+    verify(total.size() <= normal.size(), "the noise of a piece of the sum");
+    noise_->normals(step, query.site, first, std::span(normal).first(total.size()));
     for (std::size_t i = 0; i < total.size(); ++i)
       total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));
   };
   s.sum.finish(std::cref(add));
+  wipe(normal);
 }
 
 // The noise of the prefix that ends at `step`, in units of a node's deviation. A node is drawn at the step that

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/secrecy.hpp"
 
 namespace dpmpi {
 
@@ -16,11 +17,13 @@ SumMask::SumMask(const Communicator& comm, const std::optional<SecretKey>& key) 
         const SecretKey shared = key->derive("sum mask", size << 32 | edge);
         parts[r].append(reinterpret_cast<const char*>(shared.bytes().data()), shared.bytes().size());
       }
-  const std::string mine = comm.scatter(parts);
+  std::string mine = comm.scatter(parts);
   verify(mine.size() == 64, "a rank shares a key with each of two neighbours");
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(mine.data());
   plus_.emplace(SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32)));
   minus_.emplace(SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes + 32, 32)));
+  for (std::string& part : parts) wipe(part);
+  wipe(mine);
 }
 
 void SumMask::apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t site) {
@@ -32,6 +35,7 @@ void SumMask::apply(std::span<std::int64_t> message, std::uint64_t step, std::ui
     for (std::size_t i = 0; i < count; ++i)
       message[j + i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(message[j + i]) + plus[i] - minus[i]);
   }
+  wipe(plus), wipe(minus);
 }
 
 }  // namespace dpmpi

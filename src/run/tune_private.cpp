@@ -11,6 +11,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/core/secrecy.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
@@ -158,6 +159,7 @@ std::string PrivateTuning::begin(std::shared_ptr<const TrainingPlan> plan,
   if (comm_->is_root()) std::ranges::copy(run_key->derive("trainings").bytes(), bytes.begin());
   comm_->broadcast(std::span<std::uint8_t>(bytes));
   key_ = SecretKey::from_bytes(bytes);
+  wipe(bytes);
   const Communicator alone = Communicator::alone();
   std::string commitment = Curator(alone, shard_, {}, objective_->micro_batch_rows(), key_, false).commitment();
   comm_->agree(commitment, "the trainer's data");

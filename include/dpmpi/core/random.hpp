@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,25 +15,29 @@
 
 namespace dpmpi {
 
-/// A 256-bit key. Wiped when destroyed; never printed.
+/// A 256-bit key. Wiped when destroyed; never printed. Lies in pages that no core dump holds and, where the limit
+/// of locked memory allows, that are never swapped out.
 class SecretKey {
  public:
   static SecretKey from_system();                  ///< getrandom(2)
   static SecretKey from_seed(std::uint64_t seed);  ///< for tests: the run's certificate says epsilon = infinity
   static SecretKey from_bytes(std::span<const std::uint8_t, 32> bytes);
-  SecretKey(const SecretKey&) = default;
-  SecretKey& operator=(const SecretKey&) = default;
-  ~SecretKey();
+  SecretKey(const SecretKey& other);
+  SecretKey& operator=(const SecretKey& other);
+  ~SecretKey() = default;
 
   /// An independent key for one purpose: HMAC-SHA256(key, purpose || index).
   SecretKey derive(std::string_view purpose, std::uint64_t index = 0) const;
   /// HMAC-SHA256 of a message under this key, as 64 hex digits (keyed commitment).
   std::string authenticate(std::string_view message) const;
-  std::span<const std::uint8_t, 32> bytes() const { return bytes_; }
+  std::span<const std::uint8_t, 32> bytes() const { return std::span<const std::uint8_t, 32>(bytes_.get(), 32); }
 
  private:
-  SecretKey() = default;
-  std::array<std::uint8_t, 32> bytes_{};
+  struct Wipe {
+    void operator()(std::uint8_t* bytes) const;
+  };
+  SecretKey();  // all zeros
+  std::unique_ptr<std::uint8_t[], Wipe> bytes_;
 };
 
 /// SecretKey::authenticate of a message that is not in one piece.
