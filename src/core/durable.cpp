@@ -75,6 +75,11 @@ DurableFile::DurableFile(std::string path, int flags, int permissions, const cha
   if (file_ < 0) fail("open", errno);
 }
 
+DurableFile DurableFile::create(const std::string& path, int permissions, int flags) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) dpmpi::fail(path, "remove", errno);
+  return {path, flags | O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions};
+}
+
 DurableFile DurableFile::in_memory(const char* what) {
   DurableFile file;
   file.what_ = what;
@@ -118,22 +123,19 @@ void DurableFile::truncate(std::uint64_t size) {
     fail("cut", errno);
 }
 
-std::uint64_t DurableFile::size() const {
-  struct stat status {};
+struct ::stat DurableFile::status() const {
+  struct ::stat status {};
   if (::fstat(file_, &status) != 0) fail("stat", errno);
-  return static_cast<std::uint64_t>(status.st_size);
+  return status;
 }
 
-std::uint64_t DurableFile::inode() const {
-  struct stat status {};
-  if (::fstat(file_, &status) != 0) fail("stat", errno);
-  return status.st_ino;
-}
+std::uint64_t DurableFile::size() const { return static_cast<std::uint64_t>(status().st_size); }
+std::uint64_t DurableFile::inode() const { return status().st_ino; }
+std::uint64_t DurableFile::names() const { return status().st_nlink; }
 
 void DurableFile::check_in_place() const {
-  struct stat mine {
-  }, there{};
-  if (::fstat(file_, &mine) != 0) fail("stat", errno);
+  const struct stat mine = status();
+  struct stat there {};
   if (::stat(path_.c_str(), &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev) return;
   throw DataError(
       fmt::format("{}{} was removed, moved or replaced while it was being written: what comes now would be lost. "

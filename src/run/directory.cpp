@@ -31,6 +31,13 @@ bool nothing_released(const fs::path& folder) {
   return true;
 }
 
+// Does a finished run still have what only a run at work needs?
+bool is_untidy(const std::string& folder, bool keep_key) {
+  std::error_code refused;
+  return std::ranges::any_of(fs::directory_iterator(folder, refused),
+                             [&](const auto& file) { return !keep_key || file.path().filename() != "key"; });
+}
+
 ConfigError finished(const std::string& path) {
   return ConfigError(
       fmt::format("{} is finished: its model and certificate are there, nothing is left to do", path));
@@ -52,7 +59,24 @@ void create(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder / "checkpoint", error);
   if (error) throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), error.message()));
-  fs::permissions(folder / "checkpoint", fs::perms::owner_all, error);
+}
+
+// The folder of the key: a real one, that others may not enter. Rights are looked at, not owners: a file server may
+// show another owner than the user who wrote.
+void close_to_others(const std::string& folder) {
+  if (fs::is_symlink(folder))
+    throw PrivacyError(fmt::format(
+        "{0} is a symbolic link: the key of a run is kept in a folder of the run itself. Put the folder "
+        "in place of the link, or choose another run.dir",
+        folder));
+  std::error_code error;
+  fs::permissions(folder, fs::perms::owner_all, error);
+  const fs::perms rights = fs::status(folder, error).permissions();
+  if (!error && (rights & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none)
+    throw PrivacyError(
+        fmt::format("{} can be entered by others (mode {:04o}), and this user or file system cannot change that: "
+                    "the key of the run would be open to them. Choose another run.dir",
+                    folder, static_cast<unsigned>(rights)));
 }
 
 }  // namespace
@@ -63,6 +87,8 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
   const fs::path folder = wanted.empty() ? first_free(stem) : fs::path(wanted);
   create(folder);
   RunDirectory directory{folder.string(), RunLock(folder.string())};
+  close_to_others(directory.path + "/checkpoint");
+  refuse_prepared_key(directory.path);
   if (!holds_run(folder)) return directory;
   if (!nothing_released(folder))
     throw ConfigError(
@@ -85,12 +111,13 @@ RunDirectory open_run_directory(const std::string& path) {
                     "resume. Start "
                     "it again with the same run.dir",
                     path));
+  close_to_others(path + "/checkpoint");
   return directory;
 }
 
 void refuse_finished(const std::string& path, bool keep_key) {
   if (!fs::exists(path + "/certificate.json")) return;
-  if (has_checkpoint(path) || (!keep_key && fs::exists(path + "/checkpoint/key"))) {
+  if (is_untidy(path + "/checkpoint", keep_key)) {
     const RunLock lock(path);
     if (!keep_key) wipe_key(path);
     remove_checkpoints(path);

@@ -28,7 +28,7 @@ namespace {
 }  // namespace
 
 WholeFile::WholeFile(const std::string& path, int permissions)
-    : path_(path), file_(path + ".new", O_WRONLY | O_CREAT | O_TRUNC, permissions) {}
+    : path_(path), file_(DurableFile::create(path + ".new", permissions)) {}
 
 // In pieces, so that a watchdog sees a large file grow.
 void WholeFile::write(std::string_view bytes) {
@@ -112,7 +112,9 @@ std::string file_digest(const std::string& path) {
 }
 
 LineFile::LineFile(const std::string& path, std::uint64_t offset, int permissions)
-    : file_(path, O_WRONLY | O_CREAT | O_APPEND, permissions), size_(offset) {
+    : file_(offset == 0 ? DurableFile::create(path, permissions, O_APPEND)
+                        : DurableFile(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, permissions)),
+      size_(offset) {
   if (file_.size() < offset)
     throw DataError(
         fmt::format("{} is shorter ({} bytes) than when the checkpoint was written ({}): put its lines "

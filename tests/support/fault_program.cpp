@@ -8,6 +8,7 @@
 //   stop           SIGSTOP to this rank         hang      sleeps for ever
 //   usr1, term     a signal to this rank, twice with 3 s between: usr1usr1
 //   touch=FILE     writes to that file               replace=FILE   puts a copy in its place, as editors do
+//   link=FILE      gives it a second name, FILE~
 //   small          limits the size of files, as ulimit -f does (Open MPI could not start under one)
 //   ENOSPC, EROFS, EIO, ENOLCK   the file operation fails, there and from then on
 
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -86,6 +88,7 @@ int act() {
     std::filesystem::copy_file(file, file + "~");
     std::filesystem::rename(file + "~", file);
   }
+  if (action.starts_with("link=")) std::filesystem::create_hard_link(action.substr(5), action.substr(5) + "~");
   return 0;
 }
 
@@ -124,6 +127,7 @@ int run(int argc, char** argv) {
   const int code =
       session.run([&](const Communicator& world) { return static_cast<int>(train(world, config, options)); });
   if (std::getenv("SHOW_PEAK") != nullptr) print_peak_memory();
+  if (std::getenv("SHOW_DUMPABLE") != nullptr) fmt::print(stderr, "dumpable: {}\n", prctl(PR_GET_DUMPABLE));
   return code;
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/stat.h>
+
 namespace dpmpi {
 
 /// An open file. Movable, closed when destroyed.
@@ -15,6 +17,9 @@ class DurableFile {
   DurableFile() = default;
   /// open(2) with O_CLOEXEC. `what` is put before the path in messages, e.g. "ledger ".
   DurableFile(std::string path, int flags, int permissions, const char* what = "");
+  /// A new file for writing, in place of whatever has this name: what another process left or holds open there gets
+  /// no byte of it, and no link is followed.
+  static DurableFile create(const std::string& path, int permissions, int flags = 0);
   /// A file that has no name and is gone when it is closed, also by a kill. Its path is that of the descriptor.
   static DurableFile in_memory(const char* what);
   ~DurableFile();
@@ -31,6 +36,7 @@ class DurableFile {
   void truncate(std::uint64_t size);
   std::uint64_t size() const;
   std::uint64_t inode() const;  ///< the file's number: a copy has another one
+  std::uint64_t names() const;  ///< how many there are for this file: more than one by hard links
   /// Locks the file against other processes until it is closed. False if another process holds it; `unsupported` is
   /// set where the file system has no locks.
   bool lock(bool& unsupported);
@@ -43,6 +49,7 @@ class DurableFile {
 
  private:
   [[noreturn]] void fail(const char* doing, int error) const;
+  struct ::stat status() const;
   std::string path_;
   const char* what_ = "";
   int file_ = -1;
