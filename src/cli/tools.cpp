@@ -175,7 +175,8 @@ std::string calibrate_help() {
 }
 std::string verify_help() {
   return words_help<VerifyWords>("verify", "dpmpi verify RUN [--json]") +
-         "\nChecks ledger, plan, certificate, config and model of a run directory against each other.\n";
+         "\nChecks ledger, plan, certificate, config and model of a run directory against each other, and that no "
+         "key is left in a finished one.\n";
 }
 
 int run_account(const std::vector<std::string>& words) {

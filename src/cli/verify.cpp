@@ -16,6 +16,8 @@ const char* word(VerifiedItem::State state) {
       return "ok";
     case VerifiedItem::State::absent:
       return "absent";
+    case VerifiedItem::State::warning:
+      return "WARNING";
     case VerifiedItem::State::bad:
       return "BAD";
   }

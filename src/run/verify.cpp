@@ -7,11 +7,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
@@ -66,6 +69,7 @@ class Verification {
       metrics();
       audit();
       model();
+      leftovers();
     } catch (const Wrong& wrong) {
       items_.push_back({VerifiedItem::State::bad, wrong.place, wrong.problem});
     } catch (const std::exception& e) {  // unreadable, malformed, of another type
@@ -399,6 +403,26 @@ class Verification {
                                     delta_.get<double>())) != certificate_["audit"])
       throw Wrong{place_, "is not the audit that certificate.json quotes"};
     good(place_, "the bounds on epsilon in certificate.json");
+  }
+
+  // Last, because what a kill at the end left says nothing against the other files.
+  void leftovers() {
+    place_ = "checkpoint";
+    if (!exists("certificate.json")) return;
+    std::error_code refused;
+    std::set<std::string> left;
+    for (const auto& file : fs::directory_iterator(path(place_), refused)) left.insert(file.path().filename());
+    if (refused == std::errc::permission_denied)
+      return absent(place_, "may not be looked into by this user: whether a key is left there is not known");
+    if (left.empty()) return;
+    const std::string what =
+        fmt::format("{} left in a finished run: whoever has the key can remove the noise from what was released",
+                    fmt::join(left, " and "));
+    if (left == std::set<std::string>{"key"} && config_->run.keep_key)
+      items_.push_back({VerifiedItem::State::warning, place_, what + ". run.keep_key asked for it"});
+    else
+      throw Wrong{place_,
+                  fmt::format("{}; 'dpmpi resume {}' wipes and removes what a kill at the end left", what, run_)};
   }
 
   std::string run_, place_;

@@ -223,6 +223,38 @@ TEST_F(Verify, FilesThatAreGone) {
   }
 }
 
+// Whoever has the key can remove the noise from a finished run. What else a kill at the end leaves is of no use
+// there.
+TEST_F(Verify, WhatIsLeftInTheFolderOfTheKey) {
+  for (const char* file : {"key", "key.new", "latest"}) {
+    const std::string untidy = copy(finished());
+    overwrite(untidy + "/checkpoint/" + file, "secret");
+    EXPECT_EQ(bad(untidy), "checkpoint") << file;
+    const auto outcome = testing::run_command(fmt::format("{0} verify {1}; {0} resume {1}", DPMPI_PROGRAM, untidy));
+    EXPECT_NE(outcome.output.find(fmt::format("BAD     checkpoint           {} left in a finished", file)),
+              std::string::npos)
+        << outcome.output;
+    EXPECT_NE(outcome.output.find(fmt::format("'dpmpi resume {}' wipes", untidy)), std::string::npos);
+    EXPECT_EQ(bad(untidy), "") << "resume, as it was told to, should have tidied up: " << outcome.output;
+  }
+  const std::string unfinished = copy(stopped());
+  EXPECT_EQ(bad(unfinished), "") << "a run that goes on needs its key";
+}
+
+TEST_F(Verify, AKeyThatWasKeptOnPurpose) {
+  const std::string keeps = folder() + "/keeps";
+  ASSERT_EQ(run(keeps, {"run.keep_key=true"}), ExitCode::done);
+  const auto items = verify_run(keeps);
+  EXPECT_EQ(items.back().state, State::warning) << items.back().detail;
+  EXPECT_EQ(items.back().place, "checkpoint");
+  EXPECT_NE(items.back().detail.find("run.keep_key"), std::string::npos) << items.back().detail;
+  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, keeps));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("WARNING checkpoint"), std::string::npos) << outcome.output;
+  overwrite(keeps + "/checkpoint/next", "state");
+  EXPECT_EQ(bad(keeps), "checkpoint");
+}
+
 TEST_F(Verify, BytesThatAreNoTextAreReportedAsJson) {
   for (const char* file : {"ledger.jsonl", "config.ini", "plan.json", "certificate.json", "model.safetensors"}) {
     const std::string damaged = copy(finished());

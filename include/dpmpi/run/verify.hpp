@@ -8,10 +8,10 @@
 namespace dpmpi {
 
 struct VerifiedItem {
-  enum class State { good, absent, bad };
+  enum class State { good, absent, warning, bad };
   State state = State::good;
   std::string place;   ///< file, and line or member, e.g. "ledger.jsonl:12"
-  std::string detail;  ///< what was compared; what is wrong; why it is not there yet
+  std::string detail;  ///< what was compared; what is wrong or to be known; why it is not there yet
 };
 
 /// Every check up to the first bad one, which is the last item then. Works on finished and on stopped runs. Throws
