@@ -57,19 +57,51 @@ inline double cos_series(double t) {
 
 constexpr std::size_t lanes = 128;
 
+// Within 2^-16 of an end of (0, 1) the uniform number (w + 1/2) 2^-64 is too coarse: its radii lie farther apart
+// than 2^-50 in the tail, and a double next to 1 holds no more of its complement than 2^-54.
+constexpr std::uint64_t near_end = std::uint64_t{1} << 48;
+constexpr bool is_near_an_end(std::uint64_t w) { return w + near_end < 2 * near_end; }
+
+// Whether there may be one among the words of these radii, as vector code: numbers near an end have radii outside
+// of 0.0055 .. 4.71, and doubles above 0 are ordered like their bits.
+bool any_near_an_end(std::span<const double> radii) {
+  constexpr auto least = std::bit_cast<std::uint64_t>(0.0056), most = std::bit_cast<std::uint64_t>(4.7);
+  std::uint64_t outside = 0;
+  for (const double r : radii) {
+    const auto bits = std::bit_cast<std::uint64_t>(r);
+    outside |= (bits - least) | (most - bits);
+  }
+  return outside >> 63 != 0;
+}
+
+// -2 ln U of the 128-bit number U = (w 2^64 + finer + 1/2) 2^-128, w near an end: small U and small 1 - U are held
+// to 53 bits of their own. Complements of integers are exact.
+double refined_square(std::uint64_t w, std::uint64_t finer) {
+  const bool near_one = w >> 63 != 0;
+  if (near_one) w = ~w, finer = ~finer;
+  const double u = static_cast<double>(w) * 0x1p-64 + (static_cast<double>(finer) + 0.5) * 0x1p-128;
+  if (!near_one) return -2.0 * log_series(u);
+  // u < 2^-16: the next term is below 2^-66.
+  return 2.0 * u * (1.0 + u * (1.0 / 2 + u * (1.0 / 3 + u * (1.0 / 4))));
+}
+
 // One chunk of pairs, staged through small arrays so that each loop is plain vector code; no branch, no choice but
-// by bits.
-void box_muller_chunk(const std::uint64_t* words, double* out, std::size_t pairs) {
+// by bits. `offset`: place of its words among those that `finer` is asked for.
+void box_muller_chunk(const std::uint64_t* words, double* out, std::size_t pairs, std::size_t offset,
+                      const FinerBits& finer) {
   alignas(64) double radius[lanes], sine[lanes], cosine[lanes];
   alignas(64) std::int64_t quarter[lanes];
   for (std::size_t i = 0; i < pairs; ++i) {
-    // (w + 1/2) 2^-64 keeps the full resolution of small values: the radius reaches sqrt(2 * 65 ln 2) = 9.49.
     radius[i] = (static_cast<double>(words[2 * i]) + 0.5) * 0x1p-64;
     const auto position = static_cast<std::int64_t>(words[2 * i + 1] >> 11);  // of 2^53 on the circle
     quarter[i] = (position + (std::int64_t{1} << 50)) >> 51;                  // nearest quarter turn, 0 .. 4
     cosine[i] = static_cast<double>(position - (quarter[i] << 51)) * (0x1p-51 * 1.57079632679489661923);
   }
   for (std::size_t i = 0; i < pairs; ++i) radius[i] = std::sqrt(-2.0 * log_series(radius[i]));
+  if (finer && any_near_an_end(std::span(radius, pairs)))
+    for (std::size_t i = 0; i < pairs; ++i)
+      if (const std::uint64_t w = words[2 * i]; is_near_an_end(w))
+        radius[i] = std::sqrt(refined_square(w, finer(offset + 2 * i)));
   for (std::size_t i = 0; i < pairs; ++i) {
     const double t = cosine[i];
     sine[i] = sin_series(t), cosine[i] = cos_series(t);
@@ -101,11 +133,11 @@ double portable_cos_pi(double x) {
   return quarter == 0 ? cos_series(t) : quarter == 1 ? -sin_series(t) : -cos_series(t);
 }
 
-void box_muller(std::span<const std::uint64_t> words, std::span<double> out) {
+void box_muller(std::span<const std::uint64_t> words, std::span<double> out, const FinerBits& finer) {
   verify(words.size() % 2 == 0 && out.size() == words.size(), "Box-Muller works on pairs");
   for (std::size_t i = 0; i < words.size(); i += 2 * lanes) {
     const std::size_t pairs = std::min(lanes, (words.size() - i) / 2);
-    box_muller_chunk(words.data() + i, out.data() + i, pairs);
+    box_muller_chunk(words.data() + i, out.data() + i, pairs, i, finer);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 
 #include <Random123/philox.h>
 #include <fmt/format.h>
@@ -141,17 +142,27 @@ void SecretStream::words(std::uint64_t step, std::uint32_t site, std::uint64_t f
   }
 }
 
+std::uint64_t SecretStream::word(std::uint64_t step, std::uint32_t site, std::uint64_t i) {
+  std::array<std::uint64_t, 8> block;
+  words(step, site, i - i % block.size(), block);
+  const std::uint64_t wanted = block[i % block.size()];
+  OPENSSL_cleanse(block.data(), sizeof block);
+  return wanted;
+}
+
 void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t first, std::span<double> out) {
+  verify(site < finer_site, "a site whose normals have finer bits");
   std::array<std::uint64_t, 2048> bits;
   for (std::size_t i = 0; i < out.size(); i += bits.size()) {
     const std::size_t count = std::min(bits.size(), out.size() - i), even = round_up_even(count);
     const std::span<std::uint64_t> chunk(bits.data(), even);
     words(step, site, first + i, chunk);
+    const auto finer = [&](std::size_t at) { return word(step, finer_site + site, first + i + at); };
     if (even == count) {
-      box_muller(chunk, out.subspan(i, count));
+      box_muller(chunk, out.subspan(i, count), std::cref(finer));
     } else {  // an odd tail: the last pair gives one normal
       std::array<double, 2048> normal;
-      box_muller(chunk, std::span(normal.data(), even));
+      box_muller(chunk, std::span(normal.data(), even), std::cref(finer));
       std::copy_n(normal.begin(), count, out.begin() + static_cast<std::ptrdiff_t>(i));
       wipe(normal);
     }

@@ -43,7 +43,7 @@ double guard_room(const GuardedPhase& phase) {
 GuardRule GuardRule::for_target(double epsilon, double delta, double change) {
   GuardRule rule;
   rule.change = change;
-  // Not below what the draw of the count, which ends at 9.4 deviations, leaves out.
+  // Far above what the draw of the count leaves out: normals have their law up to 10.5 deviations.
   rule.failure = std::clamp(delta / (300 * (1 + std::exp(epsilon))), 1e-19, rule.failure);
   return rule;
 }

@@ -11,6 +11,7 @@
 #include "dpmpi/core/discrete_gaussian.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/random.hpp"
 #include "dpmpi/core/secrecy.hpp"
 
 namespace dpmpi {
@@ -39,8 +40,7 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
   const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
     verify(total.size() <= normal.size(), "the noise of a piece of the sum");
     noise_->normals(step, query.site, first, std::span(normal).first(total.size()));
-    for (std::size_t i = 0; i < total.size(); ++i)
-      total[i] += static_cast<std::int64_t>(__builtin_rint(scale * normal[i]));
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += nearest_point(scale * normal[i]);
   };
   s.sum.finish(std::cref(add));
   wipe(normal);
@@ -76,7 +76,7 @@ void Curator::go_on_with_running_sum(Site& s, std::uint64_t step, double clip_sc
   const auto go_on = [&](std::size_t first, std::span<std::int64_t> total) {
     for (std::size_t i = 0; i < total.size(); ++i) {
       const std::size_t j = first + i;
-      const auto n = noise.empty() ? 0 : static_cast<std::int64_t>(__builtin_rint(scale * noise[j]));
+      const auto n = noise.empty() ? 0 : nearest_point(scale * noise[j]);
       total[i] += s.running[j] + (n - s.noise_before[j]);
       s.noise_before[j] = n;
     }
@@ -102,8 +102,7 @@ void Curator::replay_noise(Site& s, std::uint64_t step) {
   std::span<const double> noise;
   for (std::uint64_t i = 0; i < leaf; ++i) noise = next_prefix_noise(s, step - leaf + i, s.leaf_scales[i]);
   const double scale = s.query.noise_std * s.query.lattice.scale();
-  for (std::size_t j = 0; j < noise.size(); ++j)
-    s.noise_before[j] = static_cast<std::int64_t>(__builtin_rint(scale * noise[j]));
+  for (std::size_t j = 0; j < noise.size(); ++j) s.noise_before[j] = nearest_point(scale * noise[j]);
 }
 
 }  // namespace dpmpi

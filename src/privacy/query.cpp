@@ -216,10 +216,10 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t site, Adjacency adjacen
                     spec.name));
   query.sensitivity = change * spec.bound.clip * (1 + query.eta);
   query.noise_std = spec.noise_multiplier * query.sensitivity;
+  verify(query.noise_std <= 0x1p36 * query.lattice.quantum(), "the lattice is too fine for its noise");
   if (spec.noise == Noise::discrete_gaussian && query.is_private()) {
     // 2^-50 covers the rounding of the products: the deviation must not fall below the multiplier's promise.
     const double quanta = std::ceil(query.noise_std * query.lattice.scale() * (1 + 0x1p-50));
-    verify(quanta <= 0x1p36, "the lattice is too fine for its noise");
     query.noise_quanta = static_cast<std::uint64_t>(quanta);
     query.noise_std = quanta * query.lattice.quantum();
   }

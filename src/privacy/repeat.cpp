@@ -10,6 +10,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/random.hpp"
 
 namespace dpmpi {
 namespace {
@@ -76,7 +77,7 @@ void Curator::add_run(Site& s, std::uint64_t t, std::uint64_t run, const Kernel&
   if (comm_.is_root() && s.query.is_private()) {
     std::array<double, 8> normal{};
     noise_->normals(t, s.query.site, run * normal.size(), normal);
-    s.sum.totals()[0] += std::llrint(s.query.noise_std * s.sum.lattice().scale() * normal[0]);
+    s.sum.totals()[0] += nearest_point(s.query.noise_std * s.sum.lattice().scale() * normal[0]);
   }
   fault_point("reduce");
   comm_.sum_to_root(s.sum);

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/random.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
 #include "dpmpi/privacy/gdp.hpp"
@@ -48,19 +49,20 @@ std::vector<Event> times(std::vector<Event> events, std::uint64_t runs) {
   return events;
 }
 
-// Box-Muller (not the exact discrete Gaussian) on 64-bit words reaches this many standard deviations, and not
-// further.
-constexpr double largest_normal = 9.4;
+// Probability that a pair of normals is farther out than a radius. Up to resolved_radius the sampler (Box-Muller,
+// not the exact discrete Gaussian) has every lattice point; what lies beyond counts as lost.
+double beyond(double radius) { return radius > 0 ? std::exp(-0.5 * radius * radius) : 1; }
 
-double tail(double x) { return 0.5 * std::erfc(x / std::sqrt(2.0)); }
+// Probability that one of so many normals is beyond what is resolved, under either neighbour.
+double ends(std::uint64_t normals) { return static_cast<double>(normals + 1) * beyond(resolved_radius); }
 
 // The same of the noise that ranks share. In the coupling of a hidden run a step shifts by at most the whole run's
-// mu (in standard deviations); the shift of all is taken to be in the worst place, one coordinate.
+// mu (in standard deviations); the shift of all is taken to be in the worst place, one pair.
 double shared_noise_delta(const Query& q, double mu) {
   if (q.shared_noise == 0) return 0;
   const auto steps = static_cast<double>(q.hidden ? q.hidden->hybrid : q.steps);
-  const double shift = q.hidden ? tail(largest_normal - mu) : 0;
-  return steps * (shift + static_cast<double>(q.shared_noise) * tail(largest_normal));
+  const double shift = q.hidden ? beyond(resolved_radius - mu) : 0;
+  return steps * (shift + ends(q.shared_noise));
 }
 
 // The largest leaf in units of bound.clip. A run of one leaf has only the first; with adaptive noise that, too,
@@ -84,8 +86,8 @@ double noised_sums(const Query& q) {
 }
 double drawn_count_delta(const Query& q) { return q.repeated ? 0x1p-60 * std::max(1.0, noised_sums(q)) : 0; }
 
-// Probability that some release lands where a neighbour's noise cannot reach: by union over coordinates and steps,
-// the shift of one sensitivity in one coordinate (the worst place for it), the others unshifted.
+// Probability that some release lands where a neighbour's noise may not reach: by union over pairs of coordinates
+// and steps, the shift of one sensitivity in one pair (the worst place for it), the others unshifted.
 double sampler_delta(const std::vector<Query>& queries, double mu) {
   double total = 0;
   for (const auto& q : queries) {
@@ -100,8 +102,7 @@ double sampler_delta(const std::vector<Query>& queries, double mu) {
                               ? 1 + std::log2(static_cast<double>(q.running->leaves))
                               : static_cast<double>(q.running->leaves);
     const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
-    const double shifted = share * shifts * tail(largest_normal - largest_shift);
-    total += noised_sums(q) * (shifted + share * static_cast<double>(q.dim) * tail(largest_normal));
+    total += noised_sums(q) * share * (shifts * beyond(resolved_radius - largest_shift) + ends(q.dim));
     total += shared_noise_delta(q, mu) + drawn_count_delta(q);
   }
   return total;
@@ -127,7 +128,7 @@ void refuse_short_noise(const std::vector<Query>& queries, std::uint64_t runs, d
     throw PrivacyError(fmt::format(
         "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
         "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
-        delta, largest_normal, std::min(1.0, lost)));
+        delta, resolved_radius, std::min(1.0, lost)));
 }
 
 }  // namespace

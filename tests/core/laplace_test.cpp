@@ -54,5 +54,29 @@ TEST(StandardLaplace, IsAccurateAndReaches88) {
   EXPECT_LT(standard_laplace(Words{0, 0, 0, 1}), -88);
 }
 
+// The share of places that give more than `size` after so many halvings. Larger places give smaller sizes.
+long double share_above(double size, int halvings) {
+  const std::uint64_t first = halvings < 64 ? std::uint64_t{1} << (63 - halvings) : 0;
+  const std::uint64_t second = halvings < 64 ? 0 : std::uint64_t{1} << (127 - halvings);
+  std::uint64_t above = 0, not_above = std::uint64_t{1} << 53;
+  while (not_above > above) {
+    const std::uint64_t middle = above + (not_above - above) / 2;
+    if (standard_laplace(Words{first, second, middle << 11, 0}) > size)
+      above = middle + 1;
+    else
+      not_above = middle;
+  }
+  return static_cast<long double>(above) * 0x1p-53L;
+}
+
+// What a test against a threshold shows: counted over all places, next to 0 and far out.
+TEST(StandardLaplace, HalfLinesHaveTheirProbabilityAtBothEnds) {
+  for (const double size : {0x1p-50, 0x1p-40, 1e-9, 1e-3, 0.5, 0.69, 0.7, 3.0, 20.0, 44.0, 60.0, 80.0}) {
+    const int halvings = static_cast<int>(size / std::log(2.0));
+    const long double found = (1 + share_above(size, halvings)) * std::ldexp(1.0L, -halvings - 1);
+    EXPECT_NEAR(static_cast<double>(found / std::exp(-static_cast<long double>(size))), 1, 0x1p-46) << size;
+  }
+}
+
 }  // namespace
 }  // namespace dpmpi

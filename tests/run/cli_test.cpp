@@ -337,7 +337,7 @@ TEST_F(Cli, NoMessageQuotesAPrivateRecord) {
 TEST_F(Cli, DeltaBelowWhatTheSamplerCanKeepIsRefused) {
   const Outcome outcome = dpmpi("plan " + config() + " --set privacy.delta=1e-300");
   EXPECT_EQ(outcome.code, 4) << outcome.output;
-  EXPECT_TRUE(contains(outcome.output, "too small for noise that ends at 9.4")) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "too small for noise that ends at 10.5")) << outcome.output;
   EXPECT_EQ(dpmpi("plan " + config() + " --set privacy.delta=1e-12").code, 0);
 }
 

@@ -116,6 +116,22 @@ TEST_F(Planning, AnAccountantCanBeChosen) {
   EXPECT_NE(outcome.output.find("privacy.accountant = moments"), std::string::npos) << outcome.output;
 }
 
+// Up to 10.5 deviations a pair of normals has every lattice point. 30 releases of 10 coordinates, a record in one
+// of 20, a shift of one deviation: 30/20 (exp(-9.5^2 / 2) + 11 exp(-10.5^2 / 2)) is lost, and at most 1 % of delta
+// may be.
+TEST_F(Planning, WhatLiesBeyondTheResolvedNormalsIsCharged) {
+  const double lost = 1.5 * (std::exp(-0.5 * 9.5 * 9.5) + 11 * std::exp(-0.5 * 10.5 * 10.5));
+  const auto at_delta = [](double delta) {
+    return testing::run_command(
+        fmt::format("{} plan {} --set privacy.epsilon=0 --set privacy.noise_multiplier=1 --set privacy.delta={}",
+                    DPMPI_PROGRAM, config(), delta));
+  };
+  EXPECT_EQ(at_delta(101 * lost).code, 0);
+  const auto refused = at_delta(99 * lost);
+  EXPECT_EQ(refused.code, 4) << refused.output;
+  EXPECT_NE(refused.output.find(fmt::format("up to {:.3g} could", lost)), std::string::npos) << refused.output;
+}
+
 // A sum of one leaf has the noise of its own clip, not of a clip of leaves that do not exist: both the promise and
 // the check that the noise reaches far enough go by it.
 TEST_F(Planning, ASumOfOneLeaf) {
