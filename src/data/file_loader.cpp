@@ -10,6 +10,7 @@
 #include "dpmpi/data/libsvm.hpp"
 #include "dpmpi/data/text.hpp"
 #include "native_sparse.hpp"
+#include "shared_memory.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,20 +48,10 @@ class FileLoader {
   void allocate(std::uint64_t extra_bytes) {
     const FileLayout& layout = source_.layout;
     const std::uint64_t slots = range_.layout.begin(end()) - range_.layout.begin(begin());
-    // Ranks of one machine share its memory: all look before any of them takes some.
-    const Communicator node = comm_.node();
-    std::int64_t needed[] = {
-        static_cast<std::int64_t>(RecordsBuilder::bytes(layout.storage, layout.features, slots) + extra_bytes),
-        static_cast<std::int64_t>(slots)};
-    node.sum(needed);
-    all_or_none(comm_, [&] {
-      const std::string where =
-          node.size() > 1 ? fmt::format("the {} ranks of this machine", node.size()) : "this rank";
-      check_memory(static_cast<std::uint64_t>(needed[0]), available_memory(),
-                   fmt::format("{}: {} records of {} features on {}", source_.records.path, needed[1],
-                               layout.features, where),
-                   extra_bytes == 0);
-    });
+    // How many bytes a text of sparse rows needs follows its private values.
+    check_memory_together(comm_, RecordsBuilder::bytes(layout.storage, layout.features, slots) + extra_bytes, slots,
+                          layout.features, source_.records.path,
+                          !layout.is_text() || layout.storage != Storage::sparse_f32);
     all_or_none(comm_, [&] {
       for (std::uint32_t b = begin(); b < end(); ++b)
         builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_);
@@ -102,26 +93,32 @@ class FileLoader {
 
   void load_binary() {
     const FileLayout& layout = source_.layout;
-    check_slots(source_.records.path, layout.records(), range_.slots());
+    all_or_none(comm_, [&] {
+      if (comm_.is_root()) check_slots(source_.records.path, layout.records(), range_.slots());
+    });
     allocate(0);
     decoded_.resize(end() - begin());
     load_labels();
     Progress progress = new_progress();
-    if (layout.storage == Storage::sparse_f32) {
-      all_or_none(comm_, [&] {
-        for (std::uint32_t b = begin(); b < end(); ++b) {
-          read_native_sparse(*source_.records.file, layout.native, range_.row(b, layout.records()),
-                             decoded_[b - begin()], map_, builder(b));
-          progress.add(range_.layout.size(b));
-        }
-      });
-      return;
-    }
-    fetch(comm_, source_.records, locate_rows(layout.rows, range_), range_, layout.rows.row_bytes(), progress,
+    if (layout.storage == Storage::sparse_f32) return load_native_sparse(progress);
+    const auto extents = locate_rows(comm_, layout.rows, range_);
+    fetch(comm_, source_.records, extents, range_, layout.rows.row_bytes(), progress,
           [&](std::uint32_t block, std::string_view bytes) {
-            append_rows(block, bytes);
+            append_rows(block, bytes, extents[block - range_.first].begin);
             progress.add(bytes.size() / layout.rows.row_bytes());
           });
+  }
+
+  /// Every rank reads the header of the file, which it has open, and its own rows.
+  void load_native_sparse(Progress& progress) {
+    all_or_none(comm_, [&] {
+      InputFile& file = *source_.records.file;
+      const NativeHeader header = parse_native_header(file.read(0, NativeHeader::bytes), file.path());
+      for (std::uint32_t b = begin(); b < end(); ++b) {
+        read_native_sparse(file, header, range_.row(b, header.records), decoded_[b - begin()], map_, builder(b));
+        progress.add(range_.layout.size(b));
+      }
+    });
   }
 
   void load_labels() {
@@ -133,31 +130,36 @@ class FileLoader {
     }
     SourceFile& label_file = source_.labels.path.empty() ? source_.records : source_.labels;
     Progress progress("reading labels", 0, "");
-    fetch(comm_, label_file, locate_rows(layout.labels, range_), range_, layout.labels.row_bytes(), progress,
-          [&](std::uint32_t block, std::string_view bytes) { decode_labels(block, bytes, label_file.path); });
+    const auto extents = locate_rows(comm_, layout.labels, range_);
+    fetch(comm_, label_file, extents, range_, layout.labels.row_bytes(), progress,
+          [&](std::uint32_t block, std::string_view bytes) {
+            decode_labels(block, bytes, label_file.path, extents[block - range_.first].begin);
+          });
   }
 
-  void decode_labels(std::uint32_t block, std::string_view bytes, const std::string& path) {
+  void decode_labels(std::uint32_t block, std::string_view bytes, const std::string& path,
+                     std::uint64_t first_byte) {
     const ArrayHeader& array = source_.layout.labels;
     auto& labels = decoded_[block - begin()];
     for (std::size_t at = 0; at < bytes.size(); at += array.row_bytes()) {
-      const std::uint64_t index = range_.layout.begin(block) + labels.size();
+      const std::uint64_t row = labels.size(), index = range_.layout.begin(block) + row;
       try {
         labels.push_back(labels_.decode(array.value(bytes.data() + at, 0), index));
       } catch (const Malformed& problem) {
-        fail_at_record(path, array, index, problem);
+        fail_at_record(path, index, first_byte + row * array.row_bytes(), problem);
       }
     }
   }
 
-  void append_rows(std::uint32_t block, std::string_view bytes) {
+  void append_rows(std::uint32_t block, std::string_view bytes, std::uint64_t first_byte) {
     const ArrayHeader& array = source_.layout.rows;
     RecordsBuilder& out = builder(block);
     for (std::size_t at = 0; at < bytes.size(); at += array.row_bytes()) {
       try {
         append_row(bytes.substr(at, array.row_bytes()), decoded_[block - begin()][out.rows()], out);
       } catch (const Malformed& problem) {
-        fail_at_record(source_.records.path, array, range_.layout.begin(block) + out.rows(), problem);
+        fail_at_record(source_.records.path, range_.layout.begin(block) + out.rows(),
+                       first_byte + out.rows() * array.row_bytes(), problem);
       }
     }
   }
@@ -172,11 +174,11 @@ class FileLoader {
     out.finish_row(label);
   }
 
-  [[noreturn]] void fail_at_record(const std::string& path, const ArrayHeader& array, std::uint64_t index,
+  /// In the native format the byte of a row tells how many records there are.
+  [[noreturn]] void fail_at_record(const std::string& path, std::uint64_t index, std::uint64_t byte,
                                    const Malformed& problem) const {
-    const std::uint64_t row = index - range_.first_index();
-    throw DataError(fmt::format("{}: record {} (byte {}): {}", path, row + 1,
-                                array.offset + row * array.row_bytes(), problem.what()));
+    throw DataError(fmt::format("{}: record {}{}: {}", path, index - range_.first_index() + 1,
+                                counted_ ? fmt::format(" (byte {})", byte) : "", problem.what()));
   }
 
   const Communicator& comm_;

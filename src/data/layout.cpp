@@ -85,6 +85,35 @@ void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& l
   check_size(*labels, layout.labels.end());
 }
 
+void archive_column(Archive& archive, TableColumn& column) {
+  archive.field("use", column.use);
+  archive.field("name", column.name);
+  archive.field("feature", column.feature);
+  std::uint64_t words = column.words.size();
+  archive.field("words", words);
+  column.words.resize(words);
+  for (std::string& word : column.words) archive.field("word", word);
+}
+
+void archive_schema(Archive& archive, TableSchema& schema) {
+  archive.field("delimiter", schema.delimiter);
+  archive.field("comment", schema.comment);
+  archive.field("features", schema.features);
+  archive.field("zero_if_unknown", schema.zero_if_unknown);
+  archive.field("fill_missing", schema.fill_missing);
+  archive.field("missing", schema.missing);
+  std::uint64_t columns = schema.columns.size();
+  archive.field("columns", columns);
+  schema.columns.resize(columns);
+  for (TableColumn& column : schema.columns) archive_column(archive, column);
+}
+
+void archive_row(Archive& archive, ArrayHeader& array) {
+  archive.field("element", array.element);
+  archive.field("big_endian", array.big_endian);
+  archive.field("width", array.width);
+}
+
 }  // namespace
 
 Head read_head(InputFile& file, const DataOptions& options) {
@@ -146,6 +175,18 @@ FileLayout file_layout(const Head& head, const std::optional<Head>& labels, cons
   const FeatureMap map = layout.feature_map(options);
   if (layout.storage == Storage::dense_u8 && map.affine()) layout.storage = Storage::dense_f32;
   return layout;
+}
+
+void FileLayout::archive(Archive& archive) {
+  archive.field("format", format);
+  archive.field("storage", storage);
+  archive.field("features", features);
+  archive_schema(archive, table.schema);
+  archive.field("begin", begin);
+  archive.field("line", line);
+  archive.field("comment", comment);
+  archive_row(archive, rows);
+  archive_row(archive, labels);
 }
 
 FeatureMap FileLayout::feature_map(const DataOptions& options) const {

@@ -1,11 +1,12 @@
 #pragma once
-// What the first bytes of a file tell about it. A pure function of those bytes and the config, so that the root can
-// read them and every rank comes to the same conclusion (or error).
+// What the first bytes of a file tell about it. They hold records, so the root reads them alone, and the others get
+// the conclusion.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "dpmpi/core/archive.hpp"
 #include "dpmpi/data/arrays.hpp"
 #include "dpmpi/data/builder.hpp"
 #include "dpmpi/data/file.hpp"
@@ -37,10 +38,14 @@ struct FileLayout {
   // Binary.
   ArrayHeader rows, labels;
   NativeHeader native;
-  std::uint64_t records() const { return rows.rows; }  // binary only
+  std::uint64_t records() const { return rows.rows; }  // binary only; on the root
 
   /// The public feature map. ConfigError if a mean would fill sparse rows.
   FeatureMap feature_map(const DataOptions& options) const;
+
+  /// What every rank may know: how rows are read. How many there are, and so where they lie, may be secret
+  /// (data.records) and stays where it was.
+  void archive(Archive& archive);
 };
 
 /// `labels` is the second file of an IDX or NumPy pair.

@@ -31,10 +31,12 @@ struct Source {
   FileLayout layout;
 };
 
-/// Opens `name` ("file" or "images,labels"). Collective; all ranks get the same layout or throw the same error.
+/// Opens `name` ("file" or "images,labels"). The root looks at the first bytes and tells the others their layout.
+/// Collective; errors are thrown on all ranks.
 Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name, DataRole role);
 
-/// Records of the file. Collective (text: counts lines in equal byte ranges).
+/// Records of a file whose number of records is public: every rank learns it. Collective (text: counts lines in
+/// equal byte ranges).
 std::uint64_t count_records(const Communicator& comm, Source& source);
 
 /// The bytes of one block's rows.
@@ -58,19 +60,19 @@ struct BlockRange {
   }
 };
 
-/// Extents of the text blocks, index block - range.first. Collective. Throws DataError if the file holds more
-/// records than there are slots.
+/// Extents of the text blocks, index block - range.first: on the root of all blocks, elsewhere of this rank's own
+/// (the others are empty; of a gzipped text, which the root reads, only the lines are told). Collective. Throws
+/// DataError if the file holds more records than there are slots.
 std::vector<Extent> locate_text(const Communicator& comm, Source& source, const BlockRange& range);
-/// The same for rows of fixed length. Local.
-std::vector<Extent> locate_rows(const ArrayHeader& array, const BlockRange& range);
-
+/// The same for the rows of fixed length in `array`, which the root knows. Collective.
+std::vector<Extent> locate_rows(const Communicator& comm, const ArrayHeader& array, const BlockRange& range);
 /// Throws DataError if `records` > `slots`.
 void check_slots(const std::string& path, std::uint64_t records, std::uint64_t slots);
 
 /// Reads the extents of this rank's blocks and calls consume(block, bytes) for consecutive pieces of them: whole
 /// lines (unit 0) or whole rows of `unit` bytes. Plain files are read by every rank, gzipped ones by the root,
-/// which sends the blocks out and adds their slots to `sent`. Collective; an error of reading or consuming on any
-/// rank is thrown on all.
+/// which sends each block to its owner and adds its slots to `sent`. Collective; an error of reading or consuming
+/// on any rank is thrown on all.
 void fetch(const Communicator& comm, SourceFile& source, const std::vector<Extent>& extents,
            const BlockRange& range, std::uint64_t unit, Progress& sent,
            const std::function<void(std::uint32_t, std::string_view)>& consume);

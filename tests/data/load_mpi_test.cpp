@@ -314,6 +314,21 @@ TEST(LoadErrorsOnRanks, NotFoundTooManyRecordsAndSitesThatDiffer) {
       two_sites, "b.csv has 1 features, but a.csv has 2");
 }
 
+// The message does not say which sizes: of rows of one length they tell how many there are.
+TEST(LoadErrorsOnRanks, RanksThatSeeFilesOfDifferentSizeAreRefused) {
+  for_each_size({2, 3, 5}, [](const Communicator& comm) {
+    const Folder mine;  // another one on every rank
+    DataOptions o;
+    o.root = mine.path();
+    o.train = "a.csv";
+    mine.write("a.csv", site_csv(0, comm.rank() == 1 ? 21 : 20));
+    const std::string message = message_of([&] { inspect(comm, o, DataRole::training); });
+    EXPECT_MENTIONS(message,
+                    "a.csv is not the same file on all ranks: it has another size on rank 1 than on the root");
+    EXPECT_EQ(message.find("bytes"), std::string::npos) << message;
+  });
+}
+
 TEST(LoadErrorsOnRanks, AllOrNoneKeepsTheKindOfError) {
   for_each_size(all_sizes, [](const Communicator& comm) {
     const int last = comm.size() - 1;

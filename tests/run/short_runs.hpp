@@ -1,0 +1,68 @@
+#pragma once
+// Settings with which every registered method makes a short run.
+
+#include <string>
+#include <vector>
+
+namespace dpmpi::testing {
+
+using Settings = std::vector<std::string>;
+
+// Options of a method that make a short run; for losses that are no functions of <w, x>, few directions. A new
+// method must be named here if it does not know the last ones.
+inline Settings options_of(const std::string& method, const std::string& objective) {
+  const bool linear = objective != "mlp" && objective != "softmax" && objective != "plugin";
+  if (method.starts_with("zo-o2nc")) {
+    Settings settings{"method.inner=8", "method.batch=20", "method.first_batch=60"};
+    if (!linear)
+      for (const char* few : {"method.directions=block", "method.block=4", "method.count=8"})
+        settings.emplace_back(few);
+    return settings;
+  }
+  if (method == "zo-naive" || method == "zo-ks") return {"method.inner=8", "method.batch=20"};
+  if (method == "zo-hidden")
+    return {"method.accounting=composition",
+            "method.release=all",
+            "method.directions=4",
+            "method.steps=7",
+            "method.rate=0.5",
+            "method.sampling=poisson",
+            "method.batch=150"};
+  if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
+  if (method.starts_with("gibo"))
+    return {"method.steps=5", "method.batch=fixed", "method.b=4", "method.memory=window:6", "method.clip=0.3"};
+  if (method.starts_with("random-search")) return {"method.candidates=9", "method.block=3"};
+  if (method == "random-stopping") return {"method.gamma=0.3", "privacy.trust=cluster"};
+  if (method.starts_with("ucb-bo")) return {"method.steps=5", "method.candidates=30"};
+  if (method == "clipped-gd" && objective == "mallows")  // which knows no norms of gradients
+    return {"method.steps=7", "method.clip_rule=fixed", "method.clip=1"};
+  if (method == "clipped-gd") return {"method.steps=7"};
+  if (method == "ht-glm") return {"method.batch=8", "method.gk=20", "privacy.trust=cluster"};
+  if (method == "ht-smooth")
+    return {"method.mode=guarded", "method.rate=1e-4",         "method.clip=1",  "method.hits=20",
+            "method.phases=2",     "method.feature_bound=1.5", "method.batch=4", "privacy.trust=cluster"};
+  if (method == "ht-localize") return {"method.folds=2", "method.phases=2", "method.steps=3", "method.clip=0.3"};
+  if (method == "ht-known-lipschitz")
+    return {"method.clip=0.3", "method.radius=2", "method.certificate=0.01", "privacy.trust=cluster"};
+  if (method == "dp-ftrl") return {"method.batch=60", "method.passes=2", "method.clip=0.3"};
+  Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
+  if (objective == "td" || objective == "worst_group" || objective == "wgan")
+    for (const char* more : {"method.dual_clip=0.4", "method.dual_rate=0.5"}) settings.emplace_back(more);
+  if (method == "private-diff-literal" && objective == "td") settings.emplace_back("method.concavity=0.1");
+  if (method.starts_with("private-diff"))
+    for (const char* more : {"method.restart=3", "method.dual_steps=2"}) settings.emplace_back(more);
+  return settings;
+}
+
+// Min-max problems are for min-max methods, and these for no others.
+inline bool min_max(const std::string& name) {
+  return name == "auc" || name == "td" || name == "worst_group" || name == "wgan" || name == "dp-sgda" ||
+         name == "sgda" || name == "dptd" || name.starts_with("private-diff");
+}
+
+// Methods that look at losses of a few points only.
+inline bool searches(const std::string& method) {
+  return method.starts_with("random-") || method.starts_with("ucb-bo");
+}
+
+}  // namespace dpmpi::testing
