@@ -8,6 +8,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
 #include "dpmpi/data/labels.hpp"
+#include "dpmpi/data/load.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/assessment.hpp"
 #include "dpmpi/run/guards.hpp"
@@ -82,15 +83,16 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
   const std::string& run = line.arguments[0];
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
   if (config.method->is_private()) refuse_private_evaluation(config.data);
+  const std::string& data = file_of(config.data, scored_role(config.data));
   TrainedModel model = read_trained_model(comm, run, config);
   const Assessment a = assess(comm, model);
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);
   const Objective& objective = *model.objective;
   if (line.json) {
-    fmt::print("{}\n", json_of(objective, a, run, config.data.eval).dump(2));
+    fmt::print("{}\n", json_of(objective, a, run, data).dump(2));
     return static_cast<int>(ExitCode::done);
   }
-  fmt::print("{} on {} records of {}\n", run, a.evaluation.records, config.data.eval);
+  fmt::print("{} on {} records of {}\n", run, a.evaluation.records, data);
   for (const auto& [name, value] : metrics_of(objective, a)) fmt::print("  {:<18} {:.6g}\n", name, value);
   if (!a.confusion.empty()) print_confusion(objective, a);
   if (a.calibration) print_calibration(objective, *a.calibration);
@@ -101,7 +103,7 @@ int run_predict(const Communicator& comm, const CommandLine& line, const RunConf
   const std::string& run = line.arguments[0];
   refuse_part_of_run(line.output);
   if (comm.is_root()) {
-    keep_files(config.data, config.data.eval, line.output);
+    keep_files(config.data, file_of(config.data, scored_role(config.data)), line.output);
     keep_inputs(config, line.output);
   }
   TrainedModel model = read_trained_model(comm, run, config);

@@ -10,7 +10,6 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/load.hpp"
-#include "dpmpi/data/text.hpp"
 #include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/measure.hpp"
 #include "dpmpi/run/plan.hpp"
@@ -85,7 +84,6 @@ void print_memory(const Method::Footprint& footprint) {
 
 int show_plan(const Communicator& comm, const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
-  const HideFields hide(!config.data.show_values);
   const DatasetFacts data = inspect(comm, config.data, DataRole::training);
   const auto objective = make_objective(config, data);
   const PublicFacts facts = public_facts(config, data, *objective);

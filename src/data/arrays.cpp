@@ -78,7 +78,8 @@ void ArrayHeader::set_shape(const std::vector<std::uint64_t>& shape, const std::
   std::uint64_t total = element_bytes(element);
   for (const std::uint64_t n : shape) {
     if (n == 0) fail(file, "holds no records (a dimension is 0)");
-    if (n > limit / total) fail(file, fmt::format("dimension {} makes the array larger than 2^62 bytes", n));
+    if (n > limit / total)
+      fail(file, fmt::format("dimension {} makes the array larger than 2^62 bytes", show_field(n)));
     total *= n;
   }
   rows = shape[0];
@@ -110,8 +111,8 @@ double ArrayHeader::value(const char* row, std::size_t j) const {
 ArrayHeader parse_idx_header(std::string_view head, const std::string& file) {
   if (head.size() < 4) fail(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
   if (head[0] != 0 || head[1] != 0)
-    fail(file, fmt::format("is not an IDX file: it starts with bytes {:02x} {:02x}, not 00 00",
-                           static_cast<unsigned char>(head[0]), static_cast<unsigned char>(head[1])));
+    fail(file, fmt::format("is not an IDX file: it starts with {}, not with two zero bytes",
+                           show_field(head.substr(0, 2))));
   ArrayHeader h;
   h.element = idx_element(static_cast<unsigned char>(head[2]), file);
   h.big_endian = true;
@@ -152,7 +153,7 @@ std::string NativeHeader::encode() const {
 
 NativeHeader parse_native_header(std::string_view head, const std::string& file) {
   if (!head.starts_with(native_magic))
-    fail(file, fmt::format("is not a dpmpi record file: it starts with {}, not {}", show(head.substr(0, 8)),
+    fail(file, fmt::format("is not a dpmpi record file: it starts with {}, not {}", show_field(head.substr(0, 8)),
                            native_magic));
   if (head.size() < NativeHeader::bytes)
     fail(file, fmt::format("is cut off inside the header ({} bytes)", head.size()));
@@ -171,8 +172,8 @@ NativeHeader parse_native_header(std::string_view head, const std::string& file)
   constexpr std::uint64_t limit = std::uint64_t{1} << 40, widest = std::uint64_t{1} << 32;
   if (h.records == 0 || h.records > limit || h.features == 0 || h.features > widest || h.entries > limit ||
       h.features > (std::uint64_t{1} << 60) / h.records)
-    fail(file,
-         fmt::format("impossible size: {} records, {} features, {} entries", h.records, h.features, h.entries));
+    fail(file, fmt::format("impossible size: {} records, {} features, {} entries", show_field(h.records),
+                           h.features, show_field(h.entries)));
   return h;
 }
 

@@ -7,6 +7,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/all_or_none.hpp"
+#include "dpmpi/data/text.hpp"
 #include "source.hpp"
 
 namespace dpmpi {
@@ -19,7 +20,7 @@ std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t byt
   std::string out = file.read(begin, bytes);
   if (out.size() < bytes)
     throw DataError(fmt::format("{}: truncated: it ends at byte {} where byte {} is expected", file.path(),
-                                begin + out.size(), announced));
+                                show_field(begin + out.size()), show_field(announced)));
   return out;
 }
 
@@ -72,7 +73,7 @@ class Deferred {
 /// All bytes of an extent; to the end of the file if it is open-ended.
 std::string read_extent(InputFile& file, const Extent& extent, std::uint64_t announced) {
   if (extent.end != ~std::uint64_t{0}) {
-    check_memory(extent.end - extent.begin, available_memory(), file.path());
+    check_memory(extent.end - extent.begin, available_memory(), file.path(), false);
     return read_exactly(file, extent.begin, extent.end - extent.begin, announced);
   }
   constexpr std::size_t chunk = std::size_t{16} << 20;
@@ -90,7 +91,7 @@ void check_end(InputFile& file, const std::vector<Extent>& extents, std::uint64_
   if (unit == 0) return;
   if (!file.read(extents.back().end, 1).empty())
     throw DataError(fmt::format("{}: trailing bytes after byte {}, where its header announces the end", file.path(),
-                                extents.back().end));
+                                show_field(extents.back().end)));
 }
 
 constexpr std::string_view failed_mark = "E", data_mark = "D";

@@ -58,7 +58,8 @@ class FileLoader {
           node.size() > 1 ? fmt::format("the {} ranks of this machine", node.size()) : "this rank";
       check_memory(static_cast<std::uint64_t>(needed[0]), available_memory(),
                    fmt::format("{}: {} records of {} features on {}", source_.records.path, needed[1],
-                               layout.features, where));
+                               layout.features, where),
+                   extra_bytes == 0);
     });
     all_or_none(comm_, [&] {
       for (std::uint32_t b = begin(); b < end(); ++b)

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -46,7 +47,8 @@ bool GzipReader::inside_member() {
   const std::size_t got = read_plain_(at, magic);
   if (got == 0) return false;
   if (got < 2 || magic[0] != '\x1f' || magic[1] != '\x8b')
-    fail(fmt::format("byte {} follows the end of the gzip data: only further gzip members are allowed there", at));
+    fail(fmt::format("byte {} follows the end of the gzip data: only further gzip members are allowed there",
+                     show_field(at)));
   inflateReset(&stream_);
   return inside_ = true;
 }
@@ -71,7 +73,7 @@ std::size_t GzipReader::decompress(std::span<char> out) {
     position_ += room - stream_.avail_out;
     if (code == Z_STREAM_END) inside_ = false;
     if (code == Z_BUF_ERROR)  // no progress: zlib has given all it can, and the file has no more bytes
-      fail(fmt::format("gzip data are truncated near uncompressed byte {}", position_));
+      fail(fmt::format("gzip data are truncated near uncompressed byte {}", show_field(position_)));
     if (code != Z_OK && code != Z_STREAM_END)
       fail(fmt::format("gzip data are corrupt near uncompressed byte {} ({})", position_,
                        stream_.msg != nullptr ? stream_.msg : zError(code)));

@@ -49,8 +49,8 @@ void set_text(FileLayout& layout, const Head& head, const DataOptions& options) 
 
 void check_size(const Head& head, std::uint64_t expected) {
   if (head.gzip || head.size == expected) return;
-  fail(head.path, fmt::format("has {} bytes where its header announces {}: {}", head.size, expected,
-                              head.size < expected ? "truncated" : "trailing bytes"));
+  fail(head.path, fmt::format("has {} bytes where its header announces {}: {}", show_field(head.size),
+                              show_field(expected), head.size < expected ? "truncated" : "trailing bytes"));
 }
 
 void set_native(FileLayout& layout, const Head& head, const DataOptions& options) {
@@ -80,8 +80,8 @@ void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& l
     fail(labels->path,
          fmt::format("holds rows of {} numbers where one label a record is expected", layout.labels.width));
   if (layout.labels.rows != layout.rows.rows)
-    fail(labels->path,
-         fmt::format("holds {} labels for the {} records of {}", layout.labels.rows, layout.rows.rows, head.path));
+    fail(labels->path, fmt::format("holds {} labels for the {} records of {}", show_field(layout.labels.rows),
+                                   show_field(layout.rows.rows), head.path));
   check_size(*labels, layout.labels.end());
 }
 
@@ -120,8 +120,8 @@ Format detect_format(const std::string& setting, const std::string& file, std::s
   if (first.find('\t') != first.npos) return Format::tsv;
   if (head.find(',') != head.npos) return Format::csv;
   if (head.find('\t') != head.npos) return Format::tsv;
-  fail(file,
-       fmt::format("its format is not recognised (it starts with {}): set data.format", show(head.substr(0, 40))));
+  fail(file, fmt::format("its format is not recognised (it starts with {}): set data.format",
+                         show_field(head.substr(0, 40))));
 }
 
 std::string_view format_name(Format format) {

@@ -28,15 +28,15 @@ const char* parse_entry(const char* p, const char* end, const LibsvmRule& rule, 
   const std::int64_t last = static_cast<std::int64_t>(out.features()) + rule.index_base - 1;
   if (index < rule.index_base || index > last)
     throw Malformed(fmt::format("feature index {} is not in {}..{} (data.features = {}, data.index_base = {})",
-                                index, rule.index_base, last, out.features(), rule.index_base));
+                                show_field(index), rule.index_base, last, out.features(), rule.index_base));
   if (index <= previous)
-    throw Malformed(
-        fmt::format("feature index {} comes after {}: indices must ascend, without duplicates", index, previous));
+    throw Malformed(fmt::format("feature index {} comes after {}: indices must ascend, without duplicates",
+                                show_field(index), show_field(previous)));
   double x = 0;
   const char* const stop = scan_number(colon + 1, end, x);
   if (stop == nullptr || (stop != end && !is_space(*stop)))
-    throw Malformed(
-        fmt::format("value {} of feature {} is not a number", show_field(token_at(colon + 1, end)), index));
+    throw Malformed(fmt::format("value {} of feature {} is not a number", show_field(token_at(colon + 1, end)),
+                                show_field(index)));
   const auto column = static_cast<std::uint32_t>(index - rule.index_base);
   const float value = map(column, x);
   if (out.storage() == Storage::dense_f32)

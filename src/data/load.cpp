@@ -7,17 +7,11 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/all_or_none.hpp"
+#include "dpmpi/data/text.hpp"
 #include "file_loader.hpp"
 
 namespace dpmpi {
 namespace {
-
-const std::string& file_of(const DataOptions& options, DataRole role) {
-  const bool training = role == DataRole::training;
-  const std::string& name = training ? options.train : options.eval;
-  if (name.empty()) throw ConfigError(training ? "data.train (or data.shards) is not set" : "data.eval is not set");
-  return name;
-}
 
 bool from_shards(const DataOptions& options, DataRole role) {
   return role == DataRole::training && !options.shards.empty();
@@ -30,9 +24,9 @@ int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
   return static_cast<int>(shard * static_cast<std::uint64_t>(ranks) / shards);
 }
 
-DatasetFacts inspect_file(const Communicator& comm, const DataOptions& options, const std::string& name,
-                          std::int64_t declared) {
-  Source source = open_source(comm, options, name);
+DatasetFacts inspect_file(const Communicator& comm, const DataOptions& options, DataRole role,
+                          const std::string& name, std::int64_t declared) {
+  Source source = open_source(comm, options, name, role);
   DatasetFacts facts{static_cast<std::uint64_t>(declared), source.layout.features, source.layout.storage};
   if (declared == 0) facts.records = count_records(comm, source);
   return facts;
@@ -66,7 +60,8 @@ DatasetFacts inspect_shards(const Communicator& comm, const DataOptions& options
           comm.rank())
         continue;
       const std::int64_t declared = options.shard_records.empty() ? 0 : options.shard_records[s];
-      const DatasetFacts facts = inspect_file(Communicator::alone(), options, options.shards[s], declared);
+      const DatasetFacts facts =
+          inspect_file(Communicator::alone(), options, DataRole::training, options.shards[s], declared);
       seen[3 * s] = static_cast<std::int64_t>(facts.records);
       seen[3 * s + 1] = static_cast<std::int64_t>(facts.features);
       seen[3 * s + 2] = static_cast<std::int64_t>(facts.storage);
@@ -107,7 +102,7 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
   all_or_none(comm, [&] {
     const Communicator alone = Communicator::alone();
     for (std::uint32_t s = first / per_site; s * per_site < last; ++s) {
-      Source source = open_source(alone, options, options.shards[s]);
+      Source source = open_source(alone, options, options.shards[s], DataRole::training);
       file = source.records.path;
       if (!mine.empty()) check_signature(file, signature(source.layout), mine);
       mine = signature(source.layout);
@@ -127,10 +122,26 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
 
 }  // namespace
 
+bool shows_values(const DataOptions& options, DataRole role) {
+  return options.show_values || role == DataRole::evaluation;
+}
+
+DataRole scored_role(const DataOptions& options) {
+  return options.given.empty() ? DataRole::evaluation : DataRole::given;
+}
+
+const std::string& file_of(const DataOptions& options, DataRole role) {
+  const bool training = role == DataRole::training;
+  const std::string& name = training ? options.train : role == DataRole::given ? options.given : options.eval;
+  if (name.empty()) throw ConfigError(training ? "data.train (or data.shards) is not set" : "data.eval is not set");
+  return name;
+}
+
 std::string feature_names(const DataOptions& options, DataRole role) {
   const std::string& file = from_shards(options, role) ? options.shards.front() : file_of(options, role);
+  const ShowFields show(shows_values(options, role));
   const Communicator alone = Communicator::alone();
-  const Source source = open_source(alone, options, file);
+  const Source source = open_source(alone, options, file, role);
   std::string names;
   std::size_t number = 0;
   bool header = false;
@@ -160,14 +171,17 @@ void check_feature_names(const DataOptions& options, const std::string& key, con
 }
 
 DatasetFacts inspect(const Communicator& comm, const DataOptions& options, DataRole role) {
+  const ShowFields show(shows_values(options, role));
   if (from_shards(options, role)) return inspect_shards(comm, options);
-  return inspect_file(comm, options, file_of(options, role), role == DataRole::training ? options.records : 0);
+  return inspect_file(comm, options, role, file_of(options, role),
+                      role == DataRole::training ? options.records : 0);
 }
 
 Shard load(const Communicator& comm, const DataOptions& options, DataRole role, const BlockLayout& layout,
            const Ownership& ownership, LabelKind kind, std::size_t classes) {
   verify(ownership.first.size() == static_cast<std::size_t>(comm.size()) + 1, "one run of blocks per rank");
   verify(ownership.first.back() == layout.blocks, "every block has an owner");
+  const ShowFields show(shows_values(options, role));
   const LabelRule labels(options, kind, classes, role == DataRole::training);
   Shard shard;
   shard.layout = layout;
@@ -177,7 +191,7 @@ Shard load(const Communicator& comm, const DataOptions& options, DataRole role, 
     load_shards(comm, options, labels, ownership, shard);
     return shard;
   }
-  Source source = open_source(comm, options, file_of(options, role));
+  Source source = open_source(comm, options, file_of(options, role), role);
   shard.facts.features = source.layout.features;
   shard.facts.storage = source.layout.storage;
   shard.blocks = load_file(comm, options, labels, source, {shard.layout, ownership, 0, layout.blocks});

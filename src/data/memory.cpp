@@ -11,6 +11,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/file.hpp"
+#include "dpmpi/data/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -99,12 +100,12 @@ std::uint64_t available_memory() {
   return std::min(free_on_machine(), free_in_cgroup(whole_text("/proc/self/cgroup"), "/sys/fs/cgroup"));
 }
 
-void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what) {
+void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what, bool is_public) {
   if (needed <= available) return;
   throw DataError(
       fmt::format("{} needs {} of memory, but only {} are available: use more ranks on more machines, or fewer "
                   "records or features",
-                  what, gibibytes(needed), gibibytes(available)));
+                  what, is_public ? gibibytes(needed) : show_number(gibibytes(needed)), gibibytes(available)));
 }
 
 }  // namespace dpmpi

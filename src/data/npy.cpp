@@ -42,7 +42,7 @@ void set_element(ArrayHeader& h, std::string_view text, const std::string& file)
     h.element = Element::f64;
   else
     fail(file, fmt::format(".npy element type {} is not allowed: b1 u1 i1 i2 i4 i8 f4 f8 are",
-                           show(text.substr(0, text.find(',')))));
+                           show_field(text.substr(0, text.find(',')))));
 }
 
 std::vector<std::uint64_t> shape_of(std::string_view text, const std::string& file) {
@@ -54,11 +54,11 @@ std::vector<std::uint64_t> shape_of(std::string_view text, const std::string& fi
   while (!(text = trim(text)).empty()) {
     std::uint64_t n = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (error != std::errc{}) fail(file, fmt::format(".npy header has a malformed shape at {}", show(text)));
+    if (error != std::errc{}) fail(file, fmt::format(".npy header has a malformed shape at {}", show_field(text)));
     shape.push_back(n);
     text = trim(text.substr(static_cast<std::size_t>(rest - text.data())));
     if (!text.empty() && text[0] != ',')
-      fail(file, fmt::format(".npy header has a malformed shape at {}", show(text)));
+      fail(file, fmt::format(".npy header has a malformed shape at {}", show_field(text)));
     if (!text.empty()) text.remove_prefix(1);
   }
   if (shape.empty()) fail(file, ".npy array is a scalar; an array with one row a record is expected");
@@ -69,7 +69,7 @@ std::vector<std::uint64_t> shape_of(std::string_view text, const std::string& fi
 
 ArrayHeader parse_npy_header(std::string_view head, const std::string& file) {
   if (!head.starts_with("\x93NUMPY"))
-    fail(file, fmt::format("is not a .npy file: it starts with {}", show(head.substr(0, 6))));
+    fail(file, fmt::format("is not a .npy file: it starts with {}", show_field(head.substr(0, 6))));
   if (head.size() < 12) fail(file, fmt::format("is cut off inside the .npy header ({} bytes)", head.size()));
   const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(head[i])); };
   if (byte(6) < 1 || byte(6) > 3)

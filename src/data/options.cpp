@@ -51,7 +51,9 @@ void declare_tables(DataOptions& d, Options& o) {
   o.add("header", d.header,
         "Whether a CSV or TSV file starts with column names; auto: yes if no field of the first line is a number "
         "while one "
-        "of the second line is",
+        "of the second line is. A private file's first line could be a record that looks like names: auto refuses "
+        "it unless "
+        "the config or data.eval has all of these names",
         {"auto", "yes", "no"});
   o.add(
       "label", d.label,
@@ -69,9 +71,12 @@ void declare_tables(DataOptions& d, Options& o) {
         {"error", "zero"});
   o.add("drop", d.drop, "Columns of CSV and TSV (names, or numbers from 1) that are not used");
   o.add("index_base", d.index_base, "Number of the first feature in LIBSVM files", Range::closed(0, 1));
-  o.add("show_values", d.show_values,
-        "Quote the offending field of a private record in an error message (it reaches every rank and the job's "
-        "log)");
+  o.add(
+      "show_values", d.show_values,
+      "Quote what stands in a private file in an error message (it reaches every rank and the job's log): the "
+      "offending "
+      "field or index, and the file's length. Files are private in train, plan, convert and behind --data, not as "
+      "data.eval");
   o.add("densify", d.densify, "Store LIBSVM rows as dense rows");
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "column_names.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/text.hpp"
@@ -45,7 +46,7 @@ SourceFile open_file(const Communicator& comm, const DataOptions& options, const
     source.file = std::make_unique<InputFile>(find_file(options, name));
     if (source.file->size() != head.size)
       throw DataError(fmt::format("{} has {} bytes here, but {} bytes on the root: the ranks see different files",
-                                  source.file->path(), source.file->size(), head.size));
+                                  source.file->path(), show_field(source.file->size()), show_field(head.size)));
   });
   return source;
 }
@@ -111,11 +112,15 @@ std::uint64_t total_records(const std::vector<std::int64_t>& counts) {
 
 }  // namespace
 
-Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name) {
+Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name, DataRole role) {
   const std::size_t comma = name.find(',');
   const std::string first(trim(name.substr(0, comma)));
   const Head head = share_head(comm, options, first);
   check_dimension(comm, options, head.path);
+  if (role != DataRole::evaluation)
+    all_or_none(comm, [&] {
+      if (comm.is_root()) check_public_names(head, options);
+    });
   std::optional<Head> label_head;
   Source source;
   if (comma != std::string::npos) {
@@ -137,9 +142,8 @@ std::uint64_t count_records(const Communicator& comm, Source& source) {
 
 void check_slots(const std::string& path, std::uint64_t records, std::uint64_t slots) {
   if (records > slots)
-    throw DataError(
-        fmt::format("{} holds {} records where only {} are declared (data.records or data.shard_records)", path,
-                    records, slots));
+    throw DataError(fmt::format(
+        "{} holds more records than the {} that are declared (data.records or data.shard_records)", path, slots));
 }
 
 std::vector<Extent> locate_text(const Communicator& comm, Source& source, const BlockRange& range) {

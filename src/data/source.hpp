@@ -14,6 +14,7 @@
 #include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/blocks.hpp"
 #include "dpmpi/data/file.hpp"
+#include "dpmpi/data/load.hpp"
 #include "layout.hpp"
 
 namespace dpmpi {
@@ -31,7 +32,7 @@ struct Source {
 };
 
 /// Opens `name` ("file" or "images,labels"). Collective; all ranks get the same layout or throw the same error.
-Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name);
+Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name, DataRole role);
 
 /// Records of the file. Collective (text: counts lines in equal byte ranges).
 std::uint64_t count_records(const Communicator& comm, Source& source);

@@ -85,12 +85,8 @@ std::size_t find_label(const std::vector<TableColumn>& columns, const std::strin
   if (label == "first") return 0;
   if (label == "last") return columns.size() - 1;
   if (label != "auto") return find_column(columns, label, "data.label");
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    std::string name = columns[c].name;
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char x) { return static_cast<char>(std::tolower(static_cast<unsigned char>(x))); });
-    if (name == "label" || name == "target" || name == "class" || name == "y") return c;
-  }
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (names_label(columns[c].name)) return c;
   throw ConfigError(
       "data.label must be set for this table (first, last, a column name, or a column number from 1): no "
       "column is called label, target, class or y");
@@ -147,14 +143,29 @@ bool is_lone_header(const std::vector<std::string>& fields, const DataOptions& o
          (options.header == "auto" && !has_number(fields) && options.one_hot.empty() && options.missing.empty());
 }
 
+char comment_of(const DataOptions& options) { return options.comment.empty() ? '\0' : options.comment[0]; }
+
 }  // namespace
+
+bool names_label(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char x) { return static_cast<char>(std::tolower(static_cast<unsigned char>(x))); });
+  return name == "label" || name == "target" || name == "class" || name == "y";
+}
+
+std::vector<std::string> supposed_names(std::string_view head, const DataOptions& options, char delimiter,
+                                        const std::string& file) {
+  const FirstLines first = first_lines(head, options, comment_of(options));
+  if (options.header != "auto" || !starts_with_header(first, options.header, delimiter, file)) return {};
+  return fields_of(first, 0, delimiter, file);
+}
 
 TableLayout table_layout(std::string_view head, const DataOptions& options, char delimiter,
                          const std::string& file) {
   TableLayout layout;
   TableSchema& schema = layout.schema;
   schema.delimiter = delimiter;
-  schema.comment = options.comment.empty() ? '\0' : options.comment[0];
+  schema.comment = comment_of(options);
   schema.zero_if_unknown = options.unknown == "zero";
   schema.fill_missing = !options.missing.empty();
   if (schema.fill_missing) schema.missing = option_number(options.missing, "data.missing");

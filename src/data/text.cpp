@@ -36,15 +36,15 @@ std::string show(std::string_view value) {
 }
 
 namespace {
-bool fields_hidden = false;
-}
+bool fields_shown = false;
+constexpr const char* not_shown = "(private, not shown; see data.show_values)";
+}  // namespace
 
-HideFields::HideFields(bool hide) : before_(fields_hidden) { fields_hidden = hide; }
-HideFields::~HideFields() { fields_hidden = before_; }
+ShowFields::ShowFields(bool show) : before_(fields_shown) { fields_shown = show; }
+ShowFields::~ShowFields() { fields_shown = before_; }
 
-std::string show_field(std::string_view value) {
-  return fields_hidden ? "(private, not shown; see data.show_values)" : show(value);
-}
+std::string show_field(std::string_view value) { return fields_shown ? show(value) : not_shown; }
+std::string show_number(const std::string& digits) { return fields_shown ? digits : not_shown; }
 
 const char* scan_number(const char* p, const char* end, double& x) {
   if (p != end && *p == '+') {

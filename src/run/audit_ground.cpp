@@ -9,7 +9,6 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/load.hpp"
-#include "dpmpi/data/text.hpp"
 #include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/searched_config.hpp"
@@ -54,10 +53,7 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
                     "nobody's: audit {}, and this config's method with another objective",
                     config.objective_name, config.search()->base().path()));
   if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
-  {
-    const HideFields hide(!config.data.show_values);
-    facts.data = inspect(world, config.data, DataRole::training);
-  }
+  facts.data = inspect(world, config.data, DataRole::training);
   objective = make_objective(config, facts.data);
   facts = public_facts(config, facts.data, *objective);
   plan = agreed_plan(world, config, facts);

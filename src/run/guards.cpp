@@ -16,6 +16,7 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/file.hpp"
+#include "dpmpi/data/load.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
@@ -57,7 +58,7 @@ void refuse_training_files(const DataOptions& data, const std::string& key, cons
 
 void refuse_private_evaluation(const DataOptions& data) {
   refuse_training_files(
-      data, "data.eval", find_files(data, data.eval),
+      data, data.given.empty() ? "data.eval" : "--data", find_files(data, file_of(data, scored_role(data))),
       "metrics on private records would be un-noised releases; use a public held-out file, or none");
 }
 
@@ -151,9 +152,8 @@ void FileStamps::check() const {
     const Stamp now = stamp(before.path);
     if (now.size != before.size || now.inode != before.inode || now.seconds != before.seconds ||
         now.nanoseconds != before.nanoseconds)
-      throw DataError(fmt::format(
-          "{} was changed while it was read ({} bytes before, {} now): let its writer finish, then start again",
-          before.path, before.size, now.size));
+      throw DataError(
+          fmt::format("{} was changed while it was read: let its writer finish, then start again", before.path));
   }
 }
 

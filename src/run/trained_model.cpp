@@ -105,29 +105,29 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
         "trained for them, which costs its people privacy: dpmpi train --config {0}/{1} --set ... with the "
         "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
         run, RunConfig::trainer_file));
-  std::vector<std::string> settings = overrides;
-  if (!data.empty()) settings.push_back("data.eval=" + from_here(data));
-  auto config = std::make_unique<RunConfig>(file, settings);
-  if (config->data.eval.empty())
+  auto config = std::make_unique<RunConfig>(file, overrides);
+  config->data.given = from_here(data);
+  if (data.empty() && config->data.eval.empty())
     throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", file));
   return config;
 }
 
 TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config) {
-  const HideFields hide(!config.data.show_values);
+  const DataRole role = scored_role(config.data);
   TrainedModel model;
   all_or_none(comm, [&] {
     if (comm.is_root())
-      check_feature_names(config.data, config.data.eval, feature_names(config.data, DataRole::evaluation));
+      check_feature_names(config.data, file_of(config.data, role), feature_names(config.data, role));
   });
-  const DatasetFacts facts = inspect(comm, config.data, DataRole::evaluation);
+  const DatasetFacts facts = inspect(comm, config.data, role);
   model.objective = make_objective(config, facts);
   model.objective->open(comm, config.data);
   model.parameters = read_parameters(comm, run, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
   model.records =
-      load(comm, config.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
-           Ownership::even(blocks, comm.size()), model.objective->label_kind(), model.objective->classes());
+      load(comm, config.data, role, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
+           model.objective->label_kind(), model.objective->classes());
+  const ShowFields show(shows_values(config.data, role));
   all_or_none(comm, [&] { model.objective->check_records(model.records); });
   model.objective->prepare(model.parameters);
   return model;

@@ -132,7 +132,6 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   // 1. What is public: size and shape of the data, the objective, and from them the promise.
   const FileStamps stamps(config.data);
   {
-    const HideFields hide(!config.data.show_values);
     const InPhase phase(Phase::load);
     facts_.data = inspect(comm, config.data, DataRole::training);
   }
@@ -189,7 +188,7 @@ void Run::open_records(Clock::time_point start) {
   if (root_ && !options_.quiet) print_settings(config_, facts_, plan_, layout, comm_.size());
   const InPhase phase(Phase::load);
   {
-    const HideFields hide(!config_.data.show_values);
+    const ShowFields show(shows_values(config_.data, DataRole::training));
     training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
                      objective_->classes());
     all_or_none(comm_, [&] { objective_->check_records(training_); });
@@ -206,6 +205,7 @@ void Run::open_records(Clock::time_point start) {
     const auto blocks = static_cast<std::uint32_t>(std::max(16, comm_.size()));
     evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
                        Ownership::even(blocks, comm_.size()), objective_->label_kind(), objective_->classes());
+    const ShowFields show(shows_values(config_.data, DataRole::evaluation));
     all_or_none(comm_, [&] { objective_->check_records(evaluation_); });
   }
   if (root_ && !options_.quiet) say("read the data in {}\n", duration_text(seconds_since(start)));

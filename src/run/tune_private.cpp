@@ -102,7 +102,6 @@ PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const
                              std::string start)
     : TunedObjective(std::move(start)), search_(std::move(search)) {
   const RunConfig& trainer = search_->base();
-  const HideFields hide(!trainer.data.show_values);
   const DatasetFacts data =
       of_trainer(trainer.path(), [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
   if (data.features != facts.features)
@@ -139,7 +138,7 @@ void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
   all_or_none(comm, [&] {
     if (comm.is_root()) refuse_private_trainer(data, trainer.data);
     const FileStamps stamps(trainer.data);
-    const HideFields hide(!trainer.data.show_values);
+    const ShowFields show(shows_values(trainer.data, DataRole::training));
     check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
     const Communicator alone = Communicator::alone();
     const BlockLayout layout = BlockLayout::of(centre_.data, resolve_blocks(search_->centre(), centre_));

@@ -18,6 +18,11 @@ namespace {
 
 class BadFile : public ::testing::Test {
  protected:
+  /// Of public records, whose names are known: what stands in the files may be quoted.
+  BadFile() {
+    options_.show_values = true;
+    options_.eval = folder_.write("public.csv", "x,y,x2,x3\n1,2,3,4\n");
+  }
   /// Loads `bytes` under a name and expects a DataError that names the file and every one of `parts`.
   void expect(const std::string& name, std::string_view bytes, std::initializer_list<std::string> parts) {
     options_.train = folder_.write(name, bytes);
@@ -79,8 +84,10 @@ TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
     EXPECT_MENTIONS(message, options_.train + ": data.label must be set");
     for (const auto& part : parts) EXPECT_MENTIONS(message, part);
   };
+  options_.header = "yes";
   expect_columns("a,b\n1,2\n", {"2 columns were found in the first line, 'a,b'"});
   expect_columns("x;y\n1;2\n", {"1 columns were found", "'x;y'; it holds ';' where fields are separated by ','"});
+  options_.header = "auto";
   expect_columns("x,y\r1,2\r3,4", {"'x,y\\x0d1,2\\x0d3,4'", "lines must end with a line feed"});
   expect_columns(std::string("\xff\xfe"
                              "x\0,\0y\0\n\0"
@@ -93,7 +100,7 @@ TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
   options_.drop = {"1"};
   options_.header = "no";
   options_.train = folder_.write("odd.csv", "7,8\n");
-  const HideFields hide(true);
+  options_.show_values = false;
   const auto message = message_of<ConfigError>([&] { load_one(options_); });
   EXPECT_MENTIONS(message, "odd.csv: the table has no feature column");
   EXPECT_EQ(message.find("7,8"), message.npos) << "a record is private";
@@ -140,7 +147,7 @@ TEST_F(BadFile, NotFinite) {
 }
 
 TEST_F(BadFile, ValuesOfRecordsAreHidden) {
-  const HideFields hide(true);
+  options_.show_values = false;
   options_.features = 3;
   for (const char* value : {"nan", "-inf", "1e+39", "7e+99"})
     for (const auto& [name, line] : {std::pair<const char*, std::string>{"a.svm", fmt::format("1 2:{}\n", value)},
@@ -154,7 +161,7 @@ TEST_F(BadFile, ValuesOfRecordsAreHidden) {
 
 // Of every kind; the counts of a Poisson loss among them.
 TEST_F(BadFile, LabelsOfRecordsAreHidden) {
-  const HideFields hide(true);
+  options_.show_values = false;
   for (const auto& [kind, value] : {std::pair{LabelKind::count, "-7"},
                                     {LabelKind::count, "7.25"},
                                     {LabelKind::count, "77777777"},
@@ -218,7 +225,7 @@ TEST_F(BadFile, FeatureIndices) {
 
 TEST_F(BadFile, MoreRecordsThanDeclared) {
   options_.records = 2;
-  expect("a.csv", "x,y\n1,2\n3,4\n5,6\n", {"holds 3 records where only 2 are declared"});
+  expect("a.csv", "x,y\n1,2\n3,4\n5,6\n", {"holds more records than the 2 that are declared"});
 }
 
 TEST_F(BadFile, AnotherNumberOfFeatures) {
@@ -272,7 +279,7 @@ TEST_F(BadFile, PipesAndDevicesDoNotHang) {
 TEST_F(BadFile, IdxHeaders) {
   const std::string labels = idx_file(8, {1}, "\1");
   options_.format = "idx";
-  expect_pair("\1\2\3\4", labels, {"x: is not an IDX file: it starts with bytes 01 02"});
+  expect_pair("\1\2\3\4", labels, {"x: is not an IDX file: it starts with '\\x01\\x02', not with two zero bytes"});
   expect_pair(std::string("\0\0", 2), labels, {"x: is cut off inside the IDX header (2 bytes)"});
   expect_pair(idx_file(8, {1, 4}, "").substr(0, 9), labels, {"x: is cut off inside the IDX header (9 bytes)"});
   expect_pair(idx_file(7, {1, 1}, "a"), labels, {"x: IDX element type 0x07 at byte 2"});
@@ -331,7 +338,7 @@ TEST_F(BadFile, NpyValues) {
 
 TEST_F(BadFile, NativeFiles) {
   const ConvertOptions c{folder_.write("a.csv", "x,y\n1,2\n3,4\n"), folder_.file("good.bin")};
-  convert(c, {});
+  convert(c, options_);
   const std::string good = read_file(c.output);
   ASSERT_EQ(good.size(), 64U + 8 + 8);
   expect("a.bin", good.substr(0, 40), {"is cut off inside the header (40 bytes)"});
@@ -375,6 +382,10 @@ TEST(Memory, IsCheckedWithNumbers) {
   const auto message = message_of([] { check_memory(3 << 20, 1 << 20, "a.csv"); });
   EXPECT_MENTIONS(message, "a.csv needs 3145728 bytes (0.00 GiB)");
   EXPECT_MENTIONS(message, "only 1048576 bytes");
+  const auto of_private_length = message_of([] { check_memory(3 << 20, 1 << 20, "a.csv", false); });
+  EXPECT_EQ(of_private_length.find("3145728"), message.npos) << of_private_length;
+  EXPECT_MENTIONS(of_private_length,
+                  "a.csv needs (private, not shown; see data.show_values) of memory, but only 1048576");
   EXPECT_GT(available_memory(), 1U << 20);
 }
 
@@ -382,6 +393,7 @@ TEST(Memory, ImpossibleTablesAreRefusedBeforeAllocation) {
   const Folder folder;
   DataOptions o;
   o.train = folder.write("a.csv", "x,y\n1,2\n");
+  o.header = "yes";
   o.records = 1'000'000'000'000;
   EXPECT_MENTIONS(message_of([&] { load_one(o); }), "1000000000000 records of 1 features on this rank needs");
 }

@@ -120,6 +120,7 @@ void expect_round_trip(const Folder& folder, DataOptions o, Storage storage) {
 TEST(Native, RoundTripInEveryStorage) {
   const Folder folder;
   DataOptions text;
+  text.header = "yes";
   text.train = folder.write("a.csv", "y,a,b\n1,0.1,2\n-7.5,3,1e-30\n");
   expect_round_trip(folder, text, Storage::dense_f32);
   text.train = folder.write("a.svm", "1 2:0.1 5:7\n2\n3 1:1\n");

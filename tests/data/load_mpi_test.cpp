@@ -67,9 +67,15 @@ DataOptions training_file(const std::string& path) {
   return o;
 }
 
+DataOptions headed_file(const std::string& path) {
+  DataOptions o = training_file(path);
+  o.header = "yes";
+  return o;
+}
+
 TEST(LoadOnRanks, Csv) {
   expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
-                      [](const SharedFolder& f) { return training_file(f.file("a.csv")); });
+                      [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
 }
 
 TEST(LoadOnRanks, GzippedCsvGivesTheRecordsOfThePlainOne) {
@@ -79,20 +85,20 @@ TEST(LoadOnRanks, GzippedCsvGivesTheRecordsOfThePlainOne) {
       f.write("a.csv", uneven_csv());
       f.write_gzip("a.csv.gz", uneven_csv());
     });
-    EXPECT_EQ(dataset_digest(comm, load_all(comm, training_file(folder.file("a.csv.gz")))),
-              dataset_digest(comm, load_all(comm, training_file(folder.file("a.csv")))));
+    EXPECT_EQ(dataset_digest(comm, load_all(comm, headed_file(folder.file("a.csv.gz")))),
+              dataset_digest(comm, load_all(comm, headed_file(folder.file("a.csv")))));
   });
 }
 
 TEST(LoadOnRanks, FewerRecordsThanBlocks) {
   expect_same_records([](const Folder& f) { f.write("a.csv", "x,y\n1,2\n3,4\n5,6\n"); },
-                      [](const SharedFolder& f) { return training_file(f.file("a.csv")); });
+                      [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
 }
 
 TEST(LoadOnRanks, DeclaredSlotsThinningAndUnitNorm) {
   expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
                       [](const SharedFolder& f) {
-                        DataOptions o = training_file(f.file("a.csv"));
+                        DataOptions o = headed_file(f.file("a.csv"));
                         o.records = 700;
                         o.keep_one_in = {"3:4", "5:2"};
                         o.normalize = "l2";
@@ -111,7 +117,7 @@ TEST(LoadOnRanks, GeneratedLibsvmCsvAndNative) {
           generate(g);
         },
         [&](const SharedFolder& f) {
-          DataOptions o = training_file(f.file(name));
+          DataOptions o = headed_file(f.file(name));
           o.features = 40;
           return o;
         });
@@ -186,6 +192,7 @@ TEST(LoadOnRanks, SitesFilesAreOneDataset) {
         },
         [&](const SharedFolder& f) {
           DataOptions o;
+          o.header = "yes";
           o.root = f.file("");
           o.shards = {"0.csv", "1.csv.gz", "2.csv"};
           if (declared) o.shard_records = {50, 11, 30};
@@ -198,6 +205,7 @@ TEST(LoadOnRanks, ASitesFileIsNeededOnItsOwnRanksOnly) {
   for_each_size({1, 2, 4}, [](const Communicator& comm) {
     const Folder mine;  // another one on every rank
     DataOptions o;
+    o.header = "yes";
     o.root = mine.path();
     o.shards = {"0.csv", "1.csv"};
     for (int s = 0; s < 2; ++s)
@@ -217,6 +225,8 @@ void expect_same_error(const std::function<void(const Folder&)>& write,
     SharedFolder folder(comm);
     folder.fill(write);
     DataOptions o;
+    o.header = "yes";
+    o.show_values = true;
     o.root = folder.file("");
     set(o);
     EXPECT_MENTIONS(message_of([&] { load_all(comm, o, LabelKind::sign, 0, 8); }), message);
@@ -241,6 +251,7 @@ TEST(LoadErrorsOnRanks, MemoryIsCheckedForAllRanksOfAMachineTogether) {
     folder.fill([](const Folder& f) { f.write("a.csv", "x,y\n1,2\n"); });
     DataOptions o;
     o.train = folder.file("a.csv");
+    o.header = "yes";
     o.records = 1'000'000'000'000;
     const std::string where =
         comm.size() == 1 ? "this rank" : fmt::format("the {} ranks of this machine", comm.size());
@@ -287,7 +298,7 @@ TEST(LoadErrorsOnRanks, NotFoundTooManyRecordsAndSitesThatDiffer) {
                       o.train = "a.csv";
                       o.records = 19;
                     },
-                    "holds 20 records where only 19 are declared");
+                    "holds more records than the 19 that are declared");
   const auto two_sites = [](DataOptions& o) { o.shards = {"a.csv", "b.csv"}; };
   expect_same_error(
       [](const Folder& f) {

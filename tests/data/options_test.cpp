@@ -90,6 +90,7 @@ TEST(DataOptions, RepeatedNamesAreContradictions) {
 TEST(DataOptions, OneFileUnderTwoNamesIsOneShard) {
   const Folder folder;
   DataOptions d;
+  d.header = "yes";
   d.shards = {folder.write("a.csv", "x,y\n1,2\n"), folder.file("link.csv")};
   std::filesystem::create_hard_link(d.shards[0], d.shards[1]);
   EXPECT_MENTIONS(message_of<ConfigError>([&] { load_all(Communicator::alone(), d); }),
@@ -120,6 +121,7 @@ TEST(DataOptions, RelativePathsAreFoundInOrder) {
 TEST(DataOptions, WrongNumbersOfMeans) {
   const Folder folder;
   DataOptions d;
+  d.header = "yes";
   d.train = folder.write("a.csv", "a,b,y\n1,2,3\n");
   d.mean = {"1", "2", "3"};
   EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(d); }), "3 numbers for 2 features");

@@ -63,6 +63,7 @@ TEST_F(RealData, Adult) {
 }
 
 TEST_F(RealData, AdultUnknownWorkclassIsRefusedWithItsLine) {
+  options_.show_values = true;
   options_.label = std::string("last");
   options_.positive = {">50K"};
   options_.drop = {"4", "6", "7", "8", "9", "10", "14"};

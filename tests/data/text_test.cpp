@@ -81,6 +81,7 @@ TEST(Libsvm, NeedsAPublicNumberOfFeatures) {
 TEST(Csv, HeaderIsDetectedAndLabelFoundByName) {
   const Folder folder;
   DataOptions o = csv(folder, "a,Target,b\n1,7,2\n3,8,4", "auto");
+  o.eval = folder.write("public.csv", "b,Target,a\n1,2,3\n");
   Records r = load_one(o);
   EXPECT_EQ(r.label, (std::vector<float>{7, 8}));
   EXPECT_EQ(row(r, 1), (std::vector<float>{3, 4}));
@@ -105,6 +106,7 @@ TEST(Csv, WithoutHeaderTheLabelMustBeSaid) {
 TEST(Csv, ByteOrderMarkQuotesBlanksAndWindowsLineEnds) {
   const Folder folder;
   DataOptions o = csv(folder, "\xef\xbb\xbf\"the \"\"x\"\", quoted\", y\r\n\"1.5\" , 2\r\n 3,\"4\"\r\n", "y");
+  o.header = "yes";
   const Records r = load_one(o);
   EXPECT_EQ(r.label, (std::vector<float>{2, 4}));
   EXPECT_EQ(row(r, 0), (std::vector<float>{1.5F}));
@@ -116,6 +118,7 @@ TEST(Csv, PublicVocabulariesBecomeZeroOneColumns) {
   DataOptions o = csv(folder, "M,1,a\nF,2,b\nI,3,a\n", "3");
   o.positive = {"a"};
   o.one_hot = {"1:M|F"};
+  o.show_values = true;
   EXPECT_MENTIONS(message_of([&] { load_one(o, LabelKind::sign); }),
                   "data.csv:3: column '1': 'I' is not in its vocabulary");
   o.unknown = "zero";
@@ -129,6 +132,7 @@ TEST(Csv, PublicVocabulariesBecomeZeroOneColumns) {
 TEST(Csv, MissingFieldsAreRefusedOrReplaced) {
   const Folder folder;
   DataOptions o = csv(folder, "1,?,2\n3,4,\n", "first");
+  o.show_values = true;
   EXPECT_MENTIONS(message_of([&] { load_one(o); }), "data.csv:1: column '2': missing value '?'");
   o.missing = "-1";
   const Records r = load_one(o);

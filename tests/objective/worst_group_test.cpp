@@ -223,13 +223,15 @@ TEST(WorstGroup, RecordsWithoutAGroupAreNamedBeforeARun) {
   empty_slot(records, 4);
   records.f32[4 * records.stride + 2] = 9;
   EXPECT_NO_THROW(f->check_records(grouped_shard(records)));
-  const HideFields hide(true);
   for (const float bad : {7.25F, 13.0F, -1.0F, std::nanf("")}) {
     records.f32[7 * records.stride + 2] = bad;
     const std::string message = testing::message_of([&] { f->check_records(grouped_shard(records)); });
     for (const char* part : {"objective.group_feature = 3", "record 8", "0 to 2", "not shown"})
       EXPECT_MENTIONS(message, part);
     EXPECT_EQ(message.find(fmt::format("{}", bad)), message.npos) << "a record is private";
+    const ShowFields show(true);
+    EXPECT_MENTIONS(testing::message_of([&] { f->check_records(grouped_shard(records)); }),
+                    fmt::format("'{}'", bad));
   }
 }
 

@@ -125,7 +125,7 @@ class AuditFaults : public ::testing::Test {
 
   static AuditReport audited(Fault fault, const std::string& settings, const std::string& data = "four.csv") {
     const std::string path = folder() + "config.ini";
-    std::ofstream(path) << "[data]\ntrain = " << data << "\nblocks = 1\n" << settings;
+    std::ofstream(path) << "[data]\ntrain = " << data << "\nheader = yes\nblocks = 1\n" << settings;
     const Injected injected(fault);
     const Communicator alone = Communicator::alone();
     return audit(alone, path, {}, true);

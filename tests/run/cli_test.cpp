@@ -211,7 +211,7 @@ TEST_F(Cli, ExactNoiseIsPlannedRecordedAndCertified) {
 TEST_F(Cli, AnEpsilonOfZeroIsStatedAsZero) {
   const std::string run = folder() + "/zero";
   std::ofstream(folder() + "/zero.ini")
-      << "[data]\ntrain = t.csv\nblocks = 4\n[method]\nsampling = full\nsteps = 1\n"
+      << "[data]\ntrain = t.csv\nheader = yes\nblocks = 4\n[method]\nsampling = full\nsteps = 1\n"
          "[privacy]\nnoise_multiplier = 1e6\ndelta = 1e-5\n";
   const Outcome outcome = dpmpi("-q --config " + folder() + "/zero.ini --set run.dir=" + run);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
@@ -247,7 +247,7 @@ TEST_F(Cli, NoiseIsFreshInEveryRunAndTheSameForASeed) {
 }
 
 TEST_F(Cli, ConvertedDataTrainToTheSameModel) {
-  ASSERT_EQ(dpmpi(fmt::format("convert {0}/t.csv {0}/t.bin", folder())).code, 0);
+  ASSERT_EQ(dpmpi(fmt::format("convert {0}/t.csv {0}/t.bin --set data.header=yes", folder())).code, 0);
   const auto ledger_tail = [&](const char* name, const std::string& extra) {
     const std::string run = folder() + "/" + name;
     EXPECT_EQ(dpmpi("-q " + config() + " --set privacy.seed=3 --set run.dir=" + run + extra).code, 0);

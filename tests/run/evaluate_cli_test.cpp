@@ -68,9 +68,10 @@ class TrainedRun : public ::testing::Test {
     const std::string method = "[method]\nbatch = 50\nsteps = 60\nrate = 2\n[privacy]\nepsilon = 5\ndelta = 1e-4\n";
     std::ofstream(path("sign.ini")) << "[run]\ndir = sign\n[data]\ntrain = sign.csv\neval = sign-eval.csv\n"
                                     << method;
-    std::ofstream(path("classes.ini")) << "[run]\ndir = classes\n[data]\ntrain = classes.csv\n[objective]\nname = "
-                                          "softmax\nclasses = 3\n"
-                                       << method;
+    std::ofstream(path("classes.ini"))
+        << "[run]\ndir = classes\n[data]\ntrain = classes.csv\nheader = yes\n[objective]\nname = "
+           "softmax\nclasses = 3\n"
+        << method;
     for (const char* config : {"sign.ini", "classes.ini"}) {
       const Outcome trained = dpmpi(fmt::format("--quiet --config {}", config));
       ASSERT_EQ(trained.code, 0) << trained.output;

@@ -24,9 +24,10 @@ class Failure : public ::testing::Test {
     options.records = 400, options.eval_records = 0, options.features = 5;
     options.output = folder_ + "/train.csv";
     generate(options);
-    std::ofstream(config_)
-        << "[run]\ndir = " << folder_ << "/run\ncheckpoint_every = 5\n[data]\nblocks = 4\ntrain = " << folder_
-        << "/train.csv\n[method]\nbatch = 50\nsteps = 40\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\n";
+    std::ofstream(config_) << "[run]\ndir = " << folder_
+                           << "/run\ncheckpoint_every = 5\n[data]\nblocks = 4\ntrain = " << folder_
+                           << "/train.csv\nheader = yes\n[method]\nbatch = 50\nsteps = "
+                              "40\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\n";
   }
   std::string folder_ = ::testing::TempDir() + "dpmpi_failure", config_ = folder_ + "/run.ini";
 };

@@ -63,6 +63,7 @@ Settings needs(const std::string& objective, Storage storage) {
     return name + (storage == Storage::sparse_f32 ? ".libsvm" : ".csv");
   };
   settings.push_back("data.train=" + file(""));
+  settings.emplace_back("data.header=yes");
   if (!trains_privately(objective)) settings.push_back("data.eval=" + file("-eval"));
   if (tunes(objective) && !trains_privately(objective)) settings.push_back("objective.train=" + file("-eval"));
   if (storage == Storage::dense_u8) settings.emplace_back("data.scale=0.004");
@@ -173,9 +174,9 @@ void make_data() {
   std::ofstream(folder() + "/base.ini")
       << "[data]\nblocks = 11\n[privacy]\n"
          "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
-  std::ofstream(folder() + "/trainer.ini")
-      << "[data]\ntrain = heavy-tailed-eval.csv\nfeatures = 12\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
-         "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n";
+  std::ofstream(folder() + "/trainer.ini") << "[data]\ntrain = heavy-tailed-eval.csv\nheader = yes\nfeatures = "
+                                              "12\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
+                                              "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n";
 }
 
 // Digests of everything a run leaves that must not depend on ranks.

@@ -129,8 +129,8 @@ TEST_F(MinMaxRun, WhatIsNotPrivateSaysSo) {
 // A30. A target is kept by the plan, before the first round: what would exceed it is not begun.
 TEST_F(MinMaxRun, ATargetIsKeptFromTheStart) {
   const std::string run = folder_ + "/target";
-  std::ofstream(config_, std::ios::trunc)
-      << "[data]\ntrain = train.csv\nblocks = 4\n[method]\nbatch = 50\n[privacy]\nepsilon = 2\ndelta = 1e-4\n";
+  std::ofstream(config_, std::ios::trunc) << "[data]\ntrain = train.csv\nheader = yes\nblocks = 4\n[method]\nbatch "
+                                             "= 50\n[privacy]\nepsilon = 2\ndelta = 1e-4\n";
   ASSERT_EQ(alone("none", with("private-diff", run)).code, 0);
   const json certificate = json::parse(read_file(run + "/certificate.json"));
   EXPECT_LE(certificate["epsilon"].get<double>(), 2);

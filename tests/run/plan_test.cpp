@@ -37,8 +37,9 @@ class Planning : public ::testing::Test {
     options.records = 2000, options.eval_records = 0, options.features = 9;
     options.output = folder() + "/train.csv";
     generate(options);
-    std::ofstream(folder() + "/run.ini") << "[data]\ntrain = train.csv\nblocks = 4\n[method]\nbatch = 100\nsteps = "
-                                            "30\nclip = 0.5\n[privacy]\nepsilon = 2\ndelta = 1e-5\n";
+    std::ofstream(folder() + "/run.ini")
+        << "[data]\ntrain = train.csv\nheader = yes\nblocks = 4\n[method]\nbatch = 100\nsteps = "
+           "30\nclip = 0.5\n[privacy]\nepsilon = 2\ndelta = 1e-5\n";
   }
   static json planned(const std::string& more = "", const std::string& launcher = "") {
     const auto outcome =
@@ -119,9 +120,10 @@ TEST_F(Planning, AnAccountantCanBeChosen) {
 // A sum of one leaf has the noise of its own clip, not of a clip of leaves that do not exist: both the promise and
 // the check that the noise reaches far enough go by it.
 TEST_F(Planning, ASumOfOneLeaf) {
-  std::ofstream(folder() + "/one.ini") << "[data]\ntrain = train.csv\nblocks = 4\n[objective]\nname = absolute\n"
-                                          "[method]\nname = zo-o2nc\ninner = 1\nbatch = 8\n[privacy]\nepsilon = 4\n"
-                                          "delta = 1e-5\nadjacency = replace_one\n";
+  std::ofstream(folder() + "/one.ini")
+      << "[data]\ntrain = train.csv\nheader = yes\nblocks = 4\n[objective]\nname = absolute\n"
+         "[method]\nname = zo-o2nc\ninner = 1\nbatch = 8\n[privacy]\nepsilon = 4\n"
+         "delta = 1e-5\nadjacency = replace_one\n";
   const auto outcome =
       testing::run_command(fmt::format("{} plan --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
   ASSERT_EQ(outcome.code, 0) << outcome.output;

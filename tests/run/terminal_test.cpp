@@ -40,8 +40,9 @@ class Terminal : public ::testing::Test {
     fs::remove_all(folder());
     fs::create_directories(folder());
     ASSERT_EQ(testing::run_command(command("generate --output t.csv --records 100 --features 4")).code, 0);
-    std::ofstream(folder() + "/a.ini") << "[data]\ntrain = t.csv\n[method]\nbatch = 10\nsteps = 1000000\n"
-                                          "[privacy]\naccountant = rdp\nnoise_multiplier = 1e3\ndelta = 1e-4\n";
+    std::ofstream(folder() + "/a.ini")
+        << "[data]\ntrain = t.csv\nheader = yes\n[method]\nbatch = 10\nsteps = 1000000\n"
+           "[privacy]\naccountant = rdp\nnoise_multiplier = 1e3\ndelta = 1e-4\n";
   }
 };
 

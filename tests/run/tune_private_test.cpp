@@ -323,7 +323,7 @@ TEST_F(TunePrivateRun, RefusesWhatItCannotPromise) {
 }
 
 TEST_F(TunePrivateRun, RefusesMethodsThatDoNotCountTheirModels) {
-  std::ofstream(here_.config()) << "[data]\ntrain = search.csv\n[objective]\nname = tune_private\n"
+  std::ofstream(here_.config()) << "[data]\ntrain = search.csv\nheader = yes\n[objective]\nname = tune_private\n"
                                    "trainer = trainer.ini\nsearch = method.rate:0.1:1\n[method]\n"
                                    "name = random-search\nbox_lo = -2\nbox_hi = 2\n[privacy]\nepsilon = 1\n";
   EXPECT_NE(refusal({}).find("does not say beforehand how many models"), std::string::npos) << refusal({});
@@ -331,7 +331,7 @@ TEST_F(TunePrivateRun, RefusesMethodsThatDoNotCountTheirModels) {
 
 TEST_F(TunePrivateRun, RefusesTrainersWithoutNoiseAndThoseOfSecretDuration) {
   const auto trainer = [&](const std::string& method) {
-    std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nblocks = 1\n[method]\n"
+    std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 1\n[method]\n"
                                    << method << "[privacy]\ntrust = cluster\nnoise_multiplier = 2\n";
   };
   trainer("name = sgd\nbatch = 60\nsteps = 4\n");
@@ -344,8 +344,9 @@ TEST_F(TunePrivateRun, RefusesTrainersWithoutNoiseAndThoseOfSecretDuration) {
 
 // Every rank trains by itself: what a training takes counts once a rank.
 TEST_F(TunePrivateRun, RefusesTrainersThatDoNotFitInMemory) {
-  std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nblocks = 2\n[method]\nname = gibo\n"
-                                    "batch = fixed\nsteps = 2000000000\n[privacy]\nnoise_multiplier = 10\n";
+  std::ofstream(here_.trainer())
+      << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 2\n[method]\nname = gibo\n"
+         "batch = fixed\nsteps = 2000000000\n[privacy]\nnoise_multiplier = 10\n";
   try {
     run(whole(), {"objective.search=method.eta:0.1:1", "method.b=2"});
     FAIL();

@@ -25,7 +25,7 @@ struct TuningFolder {
     options.output = path + "/search.csv";
     generate(options);
     write_trainer();
-    std::ofstream(config()) << "[run]\ncheckpoint_every = 2\n[data]\ntrain = search.csv\nblocks = 6\n"
+    std::ofstream(config()) << "[run]\ncheckpoint_every = 2\n[data]\ntrain = search.csv\nheader = yes\nblocks = 6\n"
                                "[objective]\nname = tune_private\ntrainer = trainer.ini\n"
                                "search = method.rate:0.1:10,method.clip:0.1:2\n"
                                "[method]\nname = gibo\nbatch = fixed\nb = 3\nsteps = 4\nclip = 0.5\neta = 0.5\n"
@@ -34,10 +34,11 @@ struct TuningFolder {
                                "[report]\nprogress = none\n";
   }
   void write_trainer(const std::string& privacy = "noise_multiplier = 2\ntrust = cluster\n") const {
-    std::ofstream(trainer()) << "[data]\ntrain = search-eval.csv\nblocks = 2\n[objective]\nname = logistic\n"
-                                "[method]\nname = dp-sgd\nbatch = 60\nsteps = 4\n[privacy]\n"
-                                "delta = 1e-4\naccountant = rdp\n"
-                             << privacy;
+    std::ofstream(trainer())
+        << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 2\n[objective]\nname = logistic\n"
+           "[method]\nname = dp-sgd\nbatch = 60\nsteps = 4\n[privacy]\n"
+           "delta = 1e-4\naccountant = rdp\n"
+        << privacy;
   }
 };
 

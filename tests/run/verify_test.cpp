@@ -39,7 +39,7 @@ class Verify : public ::testing::Test {
     options.output = folder() + "/train.csv";
     generate(options);
     std::ofstream(folder() + "/run.ini")
-        << "[data]\nblocks = 4\ntrain = train.csv\n[method]\nbatch = 50\nsteps = 250\n[privacy]\n"
+        << "[data]\nblocks = 4\ntrain = train.csv\nheader = yes\n[method]\nbatch = 50\nsteps = 250\n[privacy]\n"
            "epsilon = 3\ndelta = 1e-4\naccountant = rdp\n[report]\nprogress = none\n";
     ASSERT_EQ(run(finished(), {}), ExitCode::done);
     ASSERT_EQ(run(folder() + "/other", {"method.rate=0.3"}), ExitCode::done);

@@ -55,7 +55,8 @@ void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std
 /// Bytes that this process can still allocate: free and reclaimable memory, or less if a cgroup limits it.
 std::uint64_t available_memory();
 
-/// Throws DataError with both numbers if `needed` bytes for `what` exceed `available`.
-void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what);
+/// Throws DataError with both numbers if `needed` bytes for `what` exceed `available`. A number that follows
+/// private values, as the length of a text does, is no public one: it is shown as show_field does.
+void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what, bool is_public = true);
 
 }  // namespace dpmpi

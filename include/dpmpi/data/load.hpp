@@ -11,9 +11,17 @@
 
 namespace dpmpi {
 
-/// Which dataset of the config: data.train or data.shards (private), or data.eval (public; data.records,
-/// data.shards and data.keep_one_in do not apply to it).
-enum class DataRole { training, evaluation };
+/// Which dataset: data.train or data.shards, or data.eval, or DataOptions::given; data.records, data.shards and
+/// data.keep_one_in apply to the first alone. Only data.eval is public: of the others messages quote no value
+/// unless data.show_values is set.
+enum class DataRole { training, evaluation, given };
+
+/// Whether messages about this dataset may quote it.
+bool shows_values(const DataOptions& options, DataRole role);
+/// What evaluate and predict read: the given file if there is one, else data.eval.
+DataRole scored_role(const DataOptions& options);
+/// The file of a role. Throws ConfigError if it is not set.
+const std::string& file_of(const DataOptions& options, DataRole role);
 
 /// Number of records and features, and the layout in memory: reads headers and counts lines, no values. Collective;
 /// all ranks get the same facts. Throws ConfigError if the file is not set or the settings do not fit it, DataError

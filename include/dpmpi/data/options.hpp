@@ -33,6 +33,9 @@ struct DataOptions {
   // Labels.
   std::vector<std::string> positive, label_map, only_labels, keep_one_in;
 
+  /// The file that a command line names in place of data.eval (set by whoever read it, not declared). Nobody said
+  /// that its records are public.
+  std::string given;
   /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
   std::string config_folder;
 

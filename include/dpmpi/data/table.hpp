@@ -48,6 +48,12 @@ struct TableLayout {
 TableLayout table_layout(std::string_view head, const DataOptions& options, char delimiter,
                          const std::string& file);
 
+/// The fields of the first line if data.header = auto takes them for column names; else none. Local.
+std::vector<std::string> supposed_names(std::string_view head, const DataOptions& options, char delimiter,
+                                        const std::string& file);
+/// Whether data.label = auto takes a column of this name for the label.
+bool names_label(std::string name);
+
 /// Splits a line into fields, without quotes and surrounding blanks. Throws Malformed for a broken quote.
 std::vector<std::string> split_fields(std::string_view line, char delimiter);
 

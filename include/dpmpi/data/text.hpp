@@ -1,6 +1,7 @@
 #pragma once
 // Small pieces of the text parsers: trimming, numbers, and how a value is shown in a message. All local.
 
+#include <concepts>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -19,19 +20,27 @@ std::string_view trim(std::string_view text);
 /// The value for a message: quoted, control characters escaped, cut after 40 characters.
 std::string show(std::string_view value);
 
-/// As show, for a field of a record: while a HideFields(true) lives, the value itself is left out, because messages
-/// reach every rank and the job's log.
+/// As show, for what was read from a file: a field, an index, the file's length. Messages reach every rank and the
+/// job's log, and a file is private unless somebody says otherwise: the value itself is left out, except while a
+/// ShowFields(true) lives. Of several that live, the latest counts.
 std::string show_field(std::string_view value);
-class HideFields {
+class ShowFields {
  public:
-  explicit HideFields(bool hide);
-  ~HideFields();
-  HideFields(const HideFields&) = delete;
-  HideFields& operator=(const HideFields&) = delete;
+  explicit ShowFields(bool show);
+  ~ShowFields();
+  ShowFields(const ShowFields&) = delete;
+  ShowFields& operator=(const ShowFields&) = delete;
 
  private:
   bool before_;
 };
+
+/// The same for a number, without quotes.
+std::string show_number(const std::string& digits);
+template <std::integral Number>
+std::string show_field(Number value) {
+  return show_number(std::to_string(value));
+}
 
 /// Reads a number at the start of [p, end): decimal or scientific, an optional sign, correctly rounded. Returns the
 /// first character after it, or nullptr if there is none. May yield an infinity or NaN ("inf", "nan", "1e999"):

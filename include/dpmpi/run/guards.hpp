@@ -9,8 +9,9 @@
 
 namespace dpmpi {
 
-/// Throws PrivacyError if data.eval is also a training file, or has the same bytes as one: metrics on private
-/// records would be releases that nobody accounts for. Local (a file that this rank cannot see is not compared).
+/// Throws PrivacyError if data.eval, or the file given in its place, is also a training file, or has the same bytes
+/// as one: metrics on private records would be releases that nobody accounts for. Local (a file that this rank
+/// cannot see is not compared).
 void refuse_private_evaluation(const DataOptions& data);
 
 /// The same for `file`, the public data of objective.train that losses come from.

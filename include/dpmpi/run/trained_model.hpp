@@ -19,7 +19,7 @@ void refuse_part_of_run(const std::string& output);
 /// as they can be seen from here. Local.
 void keep_inputs(const RunConfig& config, const std::string& output);
 
-/// The run's config with the records of `data` (empty: those of data.eval) in place of its evaluation set.
+/// The run's config, with `data` as the given file to look at (empty: none, data.eval is looked at).
 /// Overrides say how these are read: [data] but for the training data. Local. Throws ConfigError, DataError.
 std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
                                          const std::vector<std::string>& overrides);
@@ -31,9 +31,9 @@ struct TrainedModel {
   Shard records;
 };
 
-/// Reads RUN/model.safetensors and the records of config.data.eval. Collective; all ranks throw alike: PrivacyError
-/// if the model is not the one that RUN/certificate.json certifies, DataError or ConfigError if a file is missing
-/// or the records do not fit the model.
+/// Reads RUN/model.safetensors and the given records, or those of data.eval. Collective; all ranks throw alike:
+/// PrivacyError if the model is not the one that RUN/certificate.json certifies, DataError or ConfigError if a file
+/// is missing or the records do not fit the model.
 TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config);
 
 }  // namespace dpmpi
