@@ -212,7 +212,7 @@ std::string usage() {
   mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|.npy    what the model says of new records
   mpirun -n N dpmpi audit --config FILE | RUN        plays against the mechanism: lower bounds on its epsilon
   dpmpi report RUN [RUN...]               a page (report.html) about a run, or on several beside each other
-  dpmpi verify RUN                        checks a run's ledger, plan, certificate, config and model
+  dpmpi verify RUN                        plans a run again from its config and compares its files
   dpmpi generate --output FILE            a synthetic dataset (dpmpi help generate)
   dpmpi convert IN OUT                    a text file to the native binary format
   dpmpi list [methods|objectives|formats]

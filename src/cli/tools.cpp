@@ -175,8 +175,9 @@ std::string calibrate_help() {
 }
 std::string verify_help() {
   return words_help<VerifyWords>("verify", "dpmpi verify RUN [--json]") +
-         "\nChecks ledger, plan, certificate, config and model of a run directory against each other, and that no "
-         "key is left in a finished one.\n";
+         "\nPlans the run again from its config.ini and the public facts in plan.json, and compares ledger, plan,\n"
+         "certificate, metrics and model with that. Says if a key is left in a finished run. What cannot be\n"
+         "checked without the data or the key is named.\n";
 }
 
 int run_account(const std::vector<std::string>& words) {

@@ -16,6 +16,8 @@ const char* word(VerifiedItem::State state) {
       return "ok";
     case VerifiedItem::State::absent:
       return "absent";
+    case VerifiedItem::State::unchecked:
+      return "unchecked";
     case VerifiedItem::State::warning:
       return "WARNING";
     case VerifiedItem::State::bad:
@@ -40,10 +42,10 @@ int print_verification(const std::vector<VerifiedItem>& items, bool json, std::o
     out << answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   } else {
     for (const auto& item : items)
-      out << fmt::format("{:<7} {:<20} {}\n", word(item.state), item.place, item.detail);
+      out << fmt::format("{:<9} {:<20} {}\n", word(item.state), item.place, item.detail);
     out << (bad      ? "the run does not verify\n"
-            : absent ? "what is there fits together\n"
-                     : "everything fits together\n");
+            : absent ? "what is there fits together, but for what is unchecked\n"
+                     : "everything fits together, but for what is unchecked\n");
   }
   return static_cast<int>(bad ? ExitCode::privacy : ExitCode::done);
 }

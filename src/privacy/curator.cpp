@@ -13,6 +13,7 @@
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
 #include "dpmpi/core/secrecy.hpp"
+#include "dpmpi/privacy/planned_lines.hpp"
 
 namespace dpmpi {
 namespace {
@@ -75,7 +76,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   verify(!comm.is_root() || key.has_value(), "the root needs the secret key");
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
-    if (query.steps > 0) steps_ = std::max(steps_, query.schedule.step_of(query.steps - 1) + 1);
+    steps_ = std::max(steps_, steps_of(query));
     sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
     sites_.back()->shuffle(shard);
     if (comm.is_root()) sites_.back()->start_running_sum();

@@ -10,6 +10,7 @@
 #include "dpmpi/core/fault.hpp"
 #include "dpmpi/core/heartbeat.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/privacy/planned_lines.hpp"
 
 namespace dpmpi {
 
@@ -49,16 +50,8 @@ std::uint64_t Curator::window_end(std::uint64_t step) const {
 // The ledger lines that pay for the steps of one window, of all queries.
 std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t last) const {
   std::vector<LedgerEntry> lines;
-  for (const auto& s : sites_) {
-    const Query& q = s->query;
-    const std::uint64_t begin = q.releases_before(first), end = q.releases_before(last);
-    // A hidden run is one line, which has the run's own steps; so are disjoint parts.
-    const std::string steps =
-        q.hidden ? "" : fmt::format(R"("steps":[{},{}],)", begin, (q.parts.empty() ? end : q.steps) - 1);
-    for (const auto& event : q.events(begin, end))
-      lines.push_back(
-          {event, fmt::format(R"({}"site":"{}","clip":{},"slack":{:.6g})", steps, q.name, q.bound.clip, q.eta)});
-  }
+  for (const auto& s : sites_)
+    for (auto& line : planned_lines(s->query, first, last)) lines.push_back(std::move(line));
   return lines;
 }
 

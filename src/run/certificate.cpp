@@ -155,8 +155,7 @@ OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, con
   return out;
 }
 
-OrderedJson json_both(const RunConfig& config, const Plan& plan, const Ledger& ledger, bool is_private) {
-  std::vector<Event> events = ledger.events();
+OrderedJson json_both(const RunConfig& config, const Plan& plan, std::vector<Event> events, bool is_private) {
   for (Event& event : plan.training->plan.events()) events.push_back(std::move(event));
   const Guarantee g =
       certified(events, is_private, plan.adjacency, plan.training->both.guarantee.delta, config.privacy.accountant);
@@ -169,10 +168,10 @@ OrderedJson json_both(const RunConfig& config, const Plan& plan, const Ledger& l
 }  // namespace
 
 std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
-                             const Ledger& ledger, const Provenance& provenance) {
+                             const Provenance& provenance) {
   const bool is_private = config.method->is_private() && !config.privacy.seeded();
   const Guarantee guarantee =
-      certified(ledger.events(), is_private, plan.adjacency, plan.delta(), config.privacy.accountant);
+      certified(provenance.events, is_private, plan.adjacency, plan.delta(), config.privacy.accountant);
   OrderedJson out;
   out["epsilon"] = json_number(guarantee.epsilon);
   out["delta"] = guarantee.delta;
@@ -181,13 +180,13 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["interval"] = json_interval(guarantee);
   out["by"] = json_by(guarantee);
   out["accountant"] = config.privacy.accountant;
-  out["events"] = json_events(ledger.events());
+  out["events"] = json_events(provenance.events);
   out["theorem"] = theorem(config.method_name);
   out["noise"] = config.method->is_private() ? config.privacy.noise : "none";
   out["numerical_slack"] = largest_slack(plan);
   out["trust"] = config.privacy.trust;
   out["released"] = config.method->released();
-  for (const auto& event : ledger.events())
+  for (const auto& event : provenance.events)
     if (const auto* run = std::get_if<HiddenState>(&event.mechanism))
       out["hidden_state"] = json_explanation(*run, plan);
   auto assumptions = config.method->assumptions(facts);
@@ -195,7 +194,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   if (!assumptions.empty()) out["assumptions"] = assumptions;
   if (provenance.training) {
     out["training"] = json_training(config, facts, plan, *provenance.training);
-    out["both"] = json_both(config, plan, ledger, is_private);
+    out["both"] = json_both(config, plan, provenance.events, is_private);
   }
   if (!provenance.audit.empty()) out["audit"] = OrderedJson::parse(provenance.audit);
   out["method"] = config.method_name;
@@ -210,7 +209,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["config_digest"] = config.digest();
   out["plan_digest"] = sha256(plan_json(plan, config, facts));
   out["data_commitment"] = provenance.commitment;
-  out["ledger_head"] = ledger.head();
+  out["ledger_head"] = provenance.head;
   out["model_digest"] = provenance.model;
   out["metrics_digest"] = provenance.metrics;
   out["program"] = provenance.program;

@@ -2,6 +2,8 @@
 // Values that several of the run's JSON files share.
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -15,6 +17,13 @@ using OrderedJson = nlohmann::ordered_json;
 
 /// JSON has no infinity; "infinity" reads as one in every language that has a conversion from text.
 inline OrderedJson json_number(double x) { return std::isinf(x) ? OrderedJson("infinity") : OrderedJson(x); }
+
+/// As "dense_f32" in files.
+inline const std::map<std::string, Storage>& storages() {
+  static const std::map<std::string, Storage> all{
+      {"dense_f32", Storage::dense_f32}, {"dense_u8", Storage::dense_u8}, {"sparse_f32", Storage::sparse_f32}};
+  return all;
+}
 
 /// {"rdp": 1.2, ...}.
 inline OrderedJson json_by(const Guarantee& guarantee) {

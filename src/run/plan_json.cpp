@@ -42,6 +42,15 @@ OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicF
   return method;
 }
 
+// What is public about the records beside their number, and planning asks for.
+OrderedJson json_data(const DatasetFacts& data) {
+  OrderedJson out{{"features", data.features}};
+  for (const auto& [name, storage] : storages())
+    if (storage == data.storage) out["storage"] = name;
+  if (!data.shards.empty()) out["shards"] = data.shards;
+  return out;
+}
+
 OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
   const Guarantee& guarantee = plan.promise.guarantee;
   const StepCost cost = step_cost(plan, *facts.objective);
@@ -52,6 +61,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["adjacency"] = name(plan.adjacency);
   out["steps"] = plan.steps;
   out["n"] = facts.data.records;
+  out["data"] = json_data(facts.data);
   out["dim"] = facts.objective->dim();
   out["noise"] = json_queries(plan);
   out["slack"] = largest_slack(plan);

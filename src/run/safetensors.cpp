@@ -92,6 +92,16 @@ nlohmann::json read_header(FileReader& file, const std::string& path) {
 
 }  // namespace
 
+bool has_safetensors_header(const std::string& path, std::span<const ParameterGroup> groups,
+                            const std::vector<std::pair<std::string, std::string>>& metadata) {
+  FileReader file(path);
+  const std::string expected = safetensors_header(groups, metadata);
+  if (file.left() < expected.size()) return false;
+  std::string text(expected.size(), '\0');
+  file.read(text);
+  return text == expected;
+}
+
 std::map<std::string, std::string> read_metadata(const std::string& path) {
   FileReader file(path);
   const auto header = read_header(file, path);

@@ -472,10 +472,10 @@ void Run::finish() {
   metrics_.sync();
   timing_.sync();
   const std::string certificate = certificate_json(
-      config_, facts_, plan_, *ledger_,
-      {curator_->commitment(), program_.digest, generator_commitments(key_->key, training_.layout.blocks),
-       safetensors_digest(objective_->groups(), iterate), file_digest(directory_ + "/metrics.jsonl"), audit_,
-       training_provenance()});
+      config_, facts_, plan_,
+      {ledger_->events(), ledger_->head(), curator_->commitment(), program_.digest,
+       generator_commitments(key_->key, training_.layout.blocks), safetensors_digest(objective_->groups(), iterate),
+       file_digest(directory_ + "/metrics.jsonl"), audit_, training_provenance()});
   write_safetensors(directory_ + "/model.safetensors", objective_->groups(), iterate,
                     {{"method", config_.method_name},
                      {"objective", config_.objective_name},

@@ -99,12 +99,28 @@ std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts) const 
   return std::make_unique<PrivateTuning>(search_, facts, start_);
 }
 
+std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts, const DatasetFacts& trainer_data) const {
+  return std::make_unique<PrivateTuning>(search_, facts, start_, trainer_data);
+}
+
+namespace {
+
+DatasetFacts inspect_data_of(const RunConfig& trainer) {
+  const HideFields hide(!trainer.data.show_values);
+  return of_trainer(trainer.path(),
+                    [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
+}
+
+}  // namespace
+
 PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
                              std::string start)
+    : PrivateTuning(search, facts, std::move(start), inspect_data_of(search->base())) {}
+
+PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
+                             std::string start, const DatasetFacts& data)
     : TunedObjective(std::move(start)), search_(std::move(search)) {
   const RunConfig& trainer = search_->base();
-  const DatasetFacts data =
-      of_trainer(trainer.path(), [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
   if (data.features != facts.features)
     throw DataError(fmt::format("objective.trainer = {}: its data has {} features, data.train has {}",
                                 trainer.path(), data.features, facts.features));

@@ -1,15 +1,12 @@
 #include "dpmpi/run/verify.hpp"
 
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -19,7 +16,9 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/privacy/planned_lines.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
@@ -28,52 +27,41 @@
 #include "dpmpi/run/safetensors.hpp"
 #include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/training_ledger.hpp"
-#include "json_values.hpp"
+#include "dpmpi/run/tune_private.hpp"
+#include "stated_files.hpp"
 
 namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// Values nested deeper than any of the run's files could exhaust the stack of what recurses over them.
-bool not_deep(int depth, json::parse_event_t, json&) {
-  if (depth > 16) throw std::runtime_error("is nested more than 16 deep");
-  return true;
-}
-
-// Thrown at the first thing that is wrong.
-struct Wrong {
-  std::string place, problem;
-};
-
-// The same accountant gives the same number up to the last digits, which may differ between processors.
-bool same_number(const json& value, double expected) {
-  if (value.is_string()) return value == "infinity" && std::isinf(expected);
-  return value.is_number() && std::abs(value.get<double>() - expected) <= 1e-9 * std::abs(expected);
-}
+using State = VerifiedItem::State;
 
 class Verification {
  public:
   explicit Verification(std::string run) : run_(std::move(run)) {}
 
-  std::vector<VerifiedItem> all() {
+  /// `known`: what was derived before; null: nothing was.
+  std::vector<VerifiedItem> all(const DerivedRun* known) {
+    derived_ = known;
     try {
       look_at_checkpoint();
-      ledger();
+      book_ = read_book("ledger.jsonl");
       config();
       plan();
-      coverage();
+      ledger();
+      trainings();
       checkpoint();
       certificate();
       metrics();
       audit();
       model();
+      other_files();
       leftovers();
     } catch (const Wrong& wrong) {
-      items_.push_back({VerifiedItem::State::bad, wrong.place, wrong.problem});
+      add(State::bad, wrong.place, wrong.problem);
     } catch (const std::exception& e) {  // unreadable, malformed, of another type
-      items_.push_back({VerifiedItem::State::bad, place_, e.what()});
+      add(State::bad, place_, e.what());
     }
     return std::move(items_);
   }
@@ -81,64 +69,26 @@ class Verification {
  private:
   std::string path(const std::string& file) const { return run_ + "/" + file; }
   bool exists(const std::string& file) const { return fs::exists(path(file)); }
-  void good(const std::string& place, const std::string& detail) {
-    items_.push_back({VerifiedItem::State::good, place, detail});
+  bool finished() const { return exists("certificate.json"); }
+
+  void add(State state, const std::string& place, const std::string& detail) {
+    items_.push_back({state, place, detail});
   }
-  void absent(const std::string& place, const std::string& detail) {
-    items_.push_back({VerifiedItem::State::absent, place, detail});
+  void good(const std::string& place, const std::string& detail) { add(State::good, place, detail); }
+  void absent(const std::string& place, const std::string& detail) { add(State::absent, place, detail); }
+  void unchecked(const std::string& place, const std::string& members, const std::string& why) {
+    add(State::unchecked, place, members + ": " + why);
   }
 
-  // A member of one of the two JSON files.
-  const json& member(const json& object, const std::string& file, const std::string& name) const {
-    const auto found = object.find(name);
-    if (found == object.end()) throw Wrong{fmt::format("{}: {}", file, name), "missing"};
-    return *found;
+  // What only the run itself can say: it has to be there.
+  static void take(json& expected, const json& stated, const std::string& name) {
+    expected[name] = stated.value(name, json());
   }
-  void equal(const json& object, const std::string& file, const std::string& name, const json& expected,
-             const std::string& source) {
-    const json& value = member(object, file, name);
-    if (value != expected)
-      throw Wrong{fmt::format("{}: {}", file, name),
-                  fmt::format("is {}, but {} says {}", value.dump(), source, expected.dump())};
-  }
-  void equal_number(const std::string& place, const json& value, double expected) {
-    if (!same_number(value, expected))
-      throw Wrong{place, fmt::format("is {}, but the events give {}", value.dump(), expected)};
-  }
-
-  json parsed(const std::string& file) {
-    place_ = file;
-    try {
-      return json::parse(read_file(path(file)), not_deep);
-    } catch (const json::exception& e) {
-      throw Wrong{file, fmt::format("is not JSON: {}", e.what())};
-    }
-  }
-
-  /// A ledger as it is in its file.
-  struct Book {
-    std::string file, text, head;
-    EventList list;
-    json header;
-
-    std::vector<std::string> lines() const {
-      std::vector<std::string> all;
-      std::istringstream in(text);
-      for (std::string line; std::getline(in, line);) all.push_back(line);
-      return all;
-    }
-  };
 
   Book read_book(const std::string& file) {
     place_ = file;
-    const LedgerCheck check = verify_ledger(path(file));
-    if (check.bad_line > 0) throw Wrong{fmt::format("{}:{}", file, check.bad_line), check.problem};
-    Book book{file, read_file(path(file)), check.head, {}, {}};
-    std::istringstream in(book.text);
-    book.list = read_events(in, file);
-    book.header = json::parse(book.text.substr(0, book.text.find('\n')));
-    good(file, fmt::format("{} lines, each with the SHA-256 of the line above; {} events", check.lines,
-                           book.list.events.size()));
+    Book book = dpmpi::read_book(run_, file);
+    good(file, fmt::format("{} lines, each with the SHA-256 of the line above", book.lines.size()));
     return book;
   }
 
@@ -146,269 +96,275 @@ class Verification {
   // less.
   void look_at_checkpoint() {
     place_ = "checkpoint";
-    if (!exists("certificate.json") && (exists("checkpoint/latest") || exists("checkpoint/previous")))
+    if (!finished() && (exists("checkpoint/latest") || exists("checkpoint/previous")))
       checkpoint_ = read_checkpoint(run_, nullptr).facts();
   }
 
-  void ledger() { book_ = read_book("ledger.jsonl"); }
-
   void config() {
     place_ = "config.ini";
-    config_ = std::make_unique<RunConfig>(path(place_), std::vector<std::string>{});
+    config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{});
     if (config_->search()) training_ = read_book(TrainingLedger::file);
     place_ = "config.ini";
     for (const Book* book : books()) {
-      if (book->header.value("config", "") != config_->digest())
+      if (book->header().value("config", json()) != config_->digest())
         throw Wrong{place_, fmt::format("its settings have the digest {}, but {}:1 says {}", config_->digest(),
-                                        book->file, book->header.value("config", "nothing"))};
-      if (book->list.header->seeded != config_->privacy.seeded())
+                                        book->file, book->header().value("config", json("nothing")).dump())};
+      if (book->header().value("seeded", json(false)) != config_->privacy.seeded())
         throw Wrong{place_, fmt::format("privacy.seed contradicts {}:1", book->file)};
     }
     good(place_, "settings have the digest in ledger.jsonl:1");
+    unchecked(place_, "run, report, audit, data.root, objective.trainer", "not in the digest, and nothing follows");
+    if (training_)
+      unchecked(RunConfig::trainer_file, "run, report, audit, data.root", "not in the digest, and nothing follows");
   }
+
   std::vector<const Book*> books() const {
     std::vector<const Book*> all{&book_};
     if (training_) all.push_back(&*training_);
     return all;
   }
 
-  // Epsilon, interval and every accountant's bound, recomputed from events.
-  void guarantee(const json& object, const std::string& file, const std::vector<Event>& events, bool is_private,
-                 const std::string& accountant) {
-    const Guarantee g = certified(events, is_private, book_.list.header->adjacency,
-                                  member(object, file, "delta").get<double>(), accountant);
-    equal_number(file + ": epsilon", member(object, file, "epsilon"), g.epsilon);
-    const json& interval = member(object, file, "interval");
-    if (!interval.is_array() || interval.size() != 2) throw Wrong{file + ": interval", "is not a pair"};
-    if (is_private) equal_number(file + ": interval", interval[0], g.least);
-    equal_number(file + ": interval", interval[1], g.epsilon);
-    const json& by = member(object, file, "by");
-    if (by.size() != g.by.size()) throw Wrong{file + ": by", fmt::format("is not by {} accountants", g.by.size())};
-    for (const auto& [which, bound] : g.by)
-      equal_number(fmt::format("{}: by.{}", file, which), by.value(which, json()), bound);
-  }
-
-  std::vector<Event> events_in(const json& object, const std::string& file) {
-    std::vector<Event> events;
-    for (const json& event : member(object, file, "events"))
-      events.push_back(std::get<Event>(parse_event_line(event.dump(), file + ": events").content));
-    return events;
-  }
+  // ---- What follows from config.ini
 
   void plan() {
-    plan_ = parsed("plan.json");
-    const json& plan = plan_;
+    place_ = "plan.json";
+    plan_ = read_document(run_, place_);
     for (const Book* book : books())
-      if (book->header.contains("plan") && book->header["plan"] != file_digest(path(place_)))
+      if (book->header().value("plan", json()) != sha256(plan_.text))
         throw Wrong{place_, fmt::format("is not the plan whose SHA-256 stands in {}:1", book->file)};
-    planned_ = part_of_plan(plan, place_, book_, *config_, config_->digest(), config_->method->is_private());
-    delta_ = plan["delta"];
-    good(place_, fmt::format("SHA-256 as in ledger.jsonl:1; its events give its epsilon, {} at delta {}",
-                             plan["epsilon"].dump(), delta_.dump()));
-    if (training_) trainings();
-  }
-
-  // The events of what was promised to the people of one ledger.
-  std::vector<Event> part_of_plan(const json& part, const std::string& file, const Book& book,
-                                  const RunConfig& config, const std::string& digest, bool is_private) {
-    const std::string header = book.file + ":1";
-    equal(part, file, "adjacency", name(book.list.header->adjacency), header);
-    equal(part, file, "n", book.list.header->n.value_or(0), header);
-    equal(part, file, "config_digest", digest, "config.ini");
-    std::vector<Event> events = events_in(part, file);
-    guarantee(part, file, events, is_private, config.privacy.accountant);
-    return events;
-  }
-
-  // The number of trainings may follow from what was released: all that were planned count.
-  void trainings() {
-    const std::string file = place_ + ": training";
-    const json& part = member(plan_, place_, "training");
-    planned_trainings_ =
-        part_of_plan(part, file, *training_, config_->search()->base(), config_->search()->centre().digest(), true);
-    if (training_->list.header->adjacency != book_.list.header->adjacency)
-      throw Wrong{file, "has other neighbours than ledger.jsonl:1"};
-    runs_ = member(part, file, "runs").get<std::uint64_t>();
-    if (runs_ == 0) throw Wrong{file + ": runs", "is 0"};
-    if (training_->header.value("trainings", std::uint64_t{0}) != runs_)
-      throw Wrong{training_->file + ":1",
-                  fmt::format("says another number of trainings than the {} of plan.json", runs_)};
-    for (const auto& [mechanism, count] : uses(planned_trainings_))
-      if (count % runs_ != 0) throw Wrong{file + ": events", fmt::format("are not those of {} trainings", runs_)};
-    guarantee(member(plan_, place_, "both"), place_ + ": both", with_trainings(planned_),
-              config_->method->is_private(), config_->privacy.accountant);
-    good(file, fmt::format("to those on whose records {} models at most are trained: epsilon {}; to who is in both "
-                           "sets: epsilon {}",
-                           runs_, part["epsilon"].dump(), plan_["both"]["epsilon"].dump()));
-  }
-  std::vector<Event> with_trainings(std::vector<Event> events) const {
-    events.insert(events.end(), planned_trainings_.begin(), planned_trainings_.end());
-    return events;
-  }
-
-  // A ledger may not hold what was not promised: the first line that exceeds the plan.
-  void covered(const Book& book, const std::vector<Event>& planned) {
-    place_ = book.file;
-    auto left = uses(planned);
-    std::size_t line = 1;
-    for (const Event& event : book.list.events) {
-      ++line;
-      std::uint64_t& uses_left = left[event.mechanism];
-      if (uses_left < event.count)
-        throw Wrong{fmt::format("{}:{}", book.file, line),
-                    fmt::format("{} {} are more than plan.json has", event.count, name(event.mechanism))};
-      uses_left -= event.count;
+    if (const std::string reason = not_derivable(*config_); !reason.empty())
+      return unchecked(place_, "everything but its SHA-256, and what follows from it in other files", reason);
+    if (!derived_) {
+      own_ = derive_run(config_, plan_.value);
+      derived_ = &own_;
     }
+    same(place_, plan_.value, derived_->plan_json, "config.ini");
+    refuse_other_writing(place_, plan_.text.substr(0, plan_.text.size() - 1), 2);
+    good(place_, fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at "
+                             "delta {}",
+                             plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
+    public_facts(*config_, plan_.value, "");
+    if (training_) public_facts(config_->search()->base(), plan_.value["training"], "training.");
   }
-  void coverage() {
-    covered(book_, planned_);
-    complete_ = same_events(book_.list.events, planned_);
-    good(place_, complete_ ? "covers plan.json exactly" : "is covered by plan.json, which goes on");
+
+  // `member`: "training." or nothing.
+  void public_facts(const RunConfig& config, const json& part, const std::string& member) {
+    const bool declared = config.data.records > 0 || !config.data.shard_records.empty();
+    unchecked("plan.json", fmt::format("{}{}data", declared ? "" : member + "n, ", member),
+              fmt::format("taken as stated ({} records, {}): only the records could show it{}", part["n"].dump(),
+                          part["data"].dump(), declared ? "" : ", or data.records in config.ini"));
+    if (config.objective_name == "plugin")
+      unchecked("plan.json", "dim", fmt::format("taken as stated ({}): the plugin says it", part["dim"].dump()));
+  }
+
+  // ---- Ledgers
+
+  // The line with this number, from 0, says what was planned, and is linked to the line above.
+  static void same_line(const Book& book, std::size_t number, json expected) {
+    const json line = book.line(number);
+    take(expected, line, "prev");
+    same(book.place(number), line, expected, "the plan");
+  }
+  void same_header(const Book& book, const Plan& plan, std::uint64_t records, json more) {
+    json expected = std::move(more);
+    expected.update({{"ledger", 1},
+                     {"adjacency", name(plan.adjacency)},
+                     {"n", records},
+                     {"config", config_->digest()},
+                     {"plan", sha256(plan_.text)}});
+    if (config_->privacy.seeded()) expected["seeded"] = true;
+    const json header = book.header();
+    take(expected, header, "data");
+    same(book.place(0), header, expected, "the plan");
+  }
+
+  void ledger() {
+    place_ = book_.file;
+    unchecked(place_, "data", "commits to the records by the noise key, which is not here to compare");
+    if (!derived_) return;
+    same_header(book_, derived_->plan, derived_->facts.data.records, json::object());
+    std::size_t next = 1;
+    complete_ = each_planned_line(derived_->plan.queries, [&](const LedgerEntry& planned) {
+      if (next == book_.lines.size()) return false;
+      same_line(book_, next++, json::parse(to_json(planned.event, planned.extra)));
+      return true;
+    });
+    if (next < book_.lines.size()) throw Wrong{book_.place(next), "is more than was planned"};
+    good(place_, complete_ ? "has every line of the plan" : "has lines of the plan, which goes on");
+  }
+
+  // Every training has the lines of one of the planned ones; which settings it had follows from what was released.
+  void trainings() {
     if (!training_) return;
-    covered(*training_, planned_trainings_);
-    const auto one = events_of_training(planned_trainings_, runs_);
-    trained_ = trainings_in(training_->lines(), one, training_->file).size();
-    all_whole_ = training_->list.events.size() == trained_ * one.size();
-    good(place_, fmt::format("{} trainings of {} at most, each with settings of its own", trained_, runs_));
+    place_ = training_->file;
+    unchecked(place_, "data, settings", "follow from the trainer's records, and from the models before");
+    if (!derived_) return;
+    const Plan& plan = derived_->plan.training->plan;
+    same_header(*training_, plan, private_tuning(derived_->facts)->centre().data.records,
+                {{"trainings", plan.runs}});
+    const auto one = events_of_training(plan.events(), plan.runs);
+    trained_ = trainings_in(training_->lines, one, place_).size();
+    if (trained_ > plan.runs)
+      throw Wrong{training_->place(1 + plan.runs * one.size()),
+                  fmt::format("is of more trainings than the {} that were planned", plan.runs)};
+    for (std::size_t i = 1; i < training_->lines.size(); ++i) {
+      json expected = json::parse(to_json(one[(i - 1) % one.size()]));
+      expected["training"] = (i - 1) / one.size();
+      take(expected, training_->line(i), "settings");
+      same_line(*training_, i, expected);
+    }
+    all_whole_ = training_->lines.size() - 1 == trained_ * one.size();
+    good(place_, fmt::format("{} trainings of {} at most, each with settings of its own", trained_, plan.runs));
   }
 
   void seen_before(const Book& book, std::uint64_t lines, const std::string& hash) {
-    const std::vector<std::string> all = book.lines();
-    if (all.size() < lines || lines == 0)
-      throw Wrong{fmt::format("{}:{}", book.file, all.size() + 1),
-                  fmt::format("missing: the checkpoint has seen {} lines", lines)};
-    if (sha256(all[lines - 1]) != hash)
-      throw Wrong{fmt::format("{}:{}", book.file, lines), "is not the line that the checkpoint has seen"};
+    if (book.lines.size() < lines || lines == 0)
+      throw Wrong{book.place(book.lines.size()), fmt::format("missing: the checkpoint has seen {} lines", lines)};
+    if (sha256(book.lines[lines - 1]) != hash)
+      throw Wrong{book.place(lines - 1), "is not the line that the checkpoint has seen"};
   }
 
   void checkpoint() {
     place_ = "checkpoint";
-    if (exists("certificate.json")) return;
+    if (finished()) return;
     if (!checkpoint_) return absent(place_, "there is none: nothing says how long the ledger has to be");
     const Checkpoint& c = *checkpoint_;
     seen_before(book_, c.ledger_lines, c.ledger_line_hash);
     if (training_) seen_before(*training_, c.training_lines, c.training_line_hash);
     if (c.config != config_->essentials()) throw Wrong{place_, "belongs to another config"};
-    if (c.commitment != book_.header.value("data", "")) throw Wrong{place_, "belongs to other data"};
+    if (book_.header().value("data", json()) != c.commitment) throw Wrong{place_, "belongs to other data"};
     good(place_,
          fmt::format("after step {}: config, data and the first {} lines of the ledger", c.step, c.ledger_lines));
+    unchecked(place_, "the state", "it carries a MAC under the noise key, which verify does not read");
   }
+
+  // ---- The end
 
   void certificate() {
     place_ = "certificate.json";
-    if (!exists(place_)) return absent(place_, "not there yet: the run is not finished");
-    if (!complete_) throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
-    const json& c = certificate_ = parsed(place_);
-    equal(c, place_, "ledger_head", book_.head, "the last line of ledger.jsonl");
-    equal(c, place_, "config_digest", config_->digest(), "config.ini");
-    equal(c, place_, "plan_digest", file_digest(path("plan.json")), "plan.json");
-    equal(c, place_, "data_commitment", book_.header.value("data", json()), "ledger.jsonl:1");
-    equal(c, place_, "adjacency", name(book_.list.header->adjacency), "ledger.jsonl:1");
-    equal(c, place_, "n", book_.list.header->n.value_or(0), "ledger.jsonl:1");
-    equal(c, place_, "delta", delta_, "plan.json");
-    equal(c, place_, "seeded", book_.list.header->seeded, "ledger.jsonl:1");
-    equal(c, place_, "trust", config_->privacy.trust, "config.ini");
-    equal(c, place_, "method", config_->method_name, "config.ini");
-    equal(c, place_, "objective", config_->objective_name, "config.ini");
-    equal(c, place_, "accountant", config_->privacy.accountant, "config.ini");
-    equal(c, place_, "noise", config_->method->is_private() ? config_->privacy.noise : "none", "config.ini");
-    equal(c, place_, "theorem", theorem(config_->method_name), "the method");
-    for (const auto& [name, in_plan] : {std::pair{"numerical_slack", "slack"}, {"steps", "steps"}, {"dim", "dim"}})
-      equal(c, place_, name, plan_.value(in_plan, json()), "plan.json");
-    if (!same_events(events_in(c, place_), book_.list.events))
-      throw Wrong{"certificate.json: events", "are not those of ledger.jsonl"};
-    const bool is_private = config_->method->is_private() && !book_.list.header->seeded;
-    guarantee(c, place_, book_.list.events, is_private, config_->privacy.accountant);
-    equal(c, place_, "statement",
-          statement(*config_, book_.list.header->n.value_or(0), epsilon_of(c), delta_.get<double>()),
-          "its numbers");
-    if (training_) certified_trainings(c, is_private);
-    good(place_,
-         fmt::format("epsilon {} at delta {}, recomputed from ledger.jsonl; digests of ledger, config, plan "
-                     "and data",
-                     c["epsilon"].dump(), delta_.dump()));
+    if (!finished()) return absent(place_, "not there yet: the run is not finished");
+    const Document document = read_document(run_, place_);
+    const json& c = certificate_ = document.value;
+    json expected = derived_ ? derived_->certificate : c;
+    expected["config_digest"] = config_->digest();
+    expected["plan_digest"] = sha256(plan_.text);
+    expected["ledger_head"] = book_.head;
+    expected["data_commitment"] = book_.header().value("data", json());
+    if (!config_->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
+    for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
+    for (const char* origin : {"program", "version"}) take(expected, c, origin);
+    if (derived_ && c.contains("generators"))
+      for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
+        take(expected["generators"], c["generators"], stream);
+    if (training_ && derived_) expected_of_trainings(expected);
+    if (derived_ && !complete_)
+      throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
+    same(place_, c, expected, "the run");
+    refuse_other_writing(place_, document.text.substr(0, document.text.size() - 1), 2);
+    if (!derived_) return good(place_, "digests of ledger, config and plan");
+    good(place_, fmt::format("made again from config.ini and the ledger: epsilon {} at delta {}, and every other "
+                             "member; digests of ledger, config and plan",
+                             c["epsilon"].dump(), c["delta"].dump()));
+    unchecked(place_, "generators, program, version", "keyed by the run's key, or about the machine that trained");
   }
-
-  static double epsilon_of(const json& object) {
-    return object["epsilon"].is_number() ? object["epsilon"].get<double>() : HUGE_VAL;
-  }
-
-  // What the certificate says to the trainer's people, and to who is in both sets.
-  void certified_trainings(const json& c, bool is_private) {
-    const RunConfig& trainer = config_->search()->base();
-    const std::string file = place_ + ": training", other = place_ + ": both";
-    const json& t = member(c, place_, "training");
-    const json &planned = plan_["training"], &both = member(c, place_, "both");
+  void expected_of_trainings(json& expected) {
     if (!all_whole_)
       throw Wrong{training_->file, "lacks lines of its last training, though the run has a certificate"};
-    equal(t, file, "ledger_head", training_->head, "the last line of training_ledger.jsonl");
-    equal(t, file, "data_commitment", training_->header.value("data", json()), "training_ledger.jsonl:1");
-    equal(t, file, "trained", trained_, "training_ledger.jsonl");
-    for (const auto& [name, in_plan] : {std::pair{"runs", "runs"},
-                                        {"n", "n"},
-                                        {"delta", "delta"},
-                                        {"adjacency", "adjacency"},
-                                        {"numerical_slack", "slack"}})
-      equal(t, file, name, planned.value(in_plan, json()), "plan.json");
-    equal(both, other, "delta", plan_["both"].value("delta", json()), "plan.json");
-    equal(t, file, "accountant", trainer.privacy.accountant, "config.ini");
-    equal(t, file, "noise", trainer.privacy.noise, "config.ini");
-    equal(t, file, "trust", trainer.privacy.trust, "config.ini");
-    equal(t, file, "method", trainer.method_name, "config.ini");
-    equal(t, file, "objective", trainer.objective_name, "config.ini");
-    equal(t, file, "theorem", theorem(trainer.method_name), "the method");
-    if (!same_events(events_in(t, file), planned_trainings_))
-      throw Wrong{file + ": events", "are not those of plan.json"};
-    guarantee(t, file, planned_trainings_, !book_.list.header->seeded, trainer.privacy.accountant);
-    guarantee(both, other, with_trainings(book_.list.events), is_private, config_->privacy.accountant);
-    equal(t, file, "statement",
-          training_statement(*config_, training_->list.header->n.value_or(0), runs_, epsilon_of(t),
-                             t["delta"].get<double>()),
-          "its numbers");
-    equal(both, other, "statement", both_statement(*config_, epsilon_of(both), both["delta"].get<double>()),
-          "its numbers");
-  }
-
-  void model() {
-    place_ = "model.safetensors";
-    if (!exists("certificate.json")) return;
-    if (!exists(place_))
-      return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
-    auto metadata = read_metadata(path(place_));
-    if (metadata["method"] != config_->method_name || metadata["objective"] != config_->objective_name ||
-        metadata.size() != 4)
-      throw Wrong{place_, "says other things of itself than it was written with"};
-    if (metadata["certificate"] != file_digest(path("certificate.json")))
-      throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
-    if (metadata["config"] != config_->digest()) throw Wrong{place_, "belongs to another config"};
-    if (parameters_digest(path(place_)) != certificate_.value("model_digest", json()))
-      throw Wrong{place_, "holds other tensors than those of certificate.json's model_digest"};
-    good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
+    expected["training"]["ledger_head"] = training_->head;
+    expected["training"]["data_commitment"] = training_->header().value("data", json());
+    expected["training"]["trained"] = trained_;
   }
 
   void metrics() {
     place_ = "metrics.jsonl";
-    if (!exists("certificate.json")) return;
+    if (!finished()) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
-    if (file_digest(path(place_)) != certificate_.value("metrics_digest", json()))
+    const std::string text = read_file(path(place_));
+    if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
-    good(place_, "SHA-256 as in certificate.json");
+    if (derived_) epsilon_of_steps(lines_of(text));
+    good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
+                                      derived_ ? "; epsilon spent after every step that it shows" : ""));
+    unchecked("metrics.jsonl", "eval, method, tuned", "who has data.eval can evaluate the model");
+    unchecked("metrics.jsonl", "step",
+              "a line is for a step that may be shown; which of these were is not checked");
+  }
+  // Epsilon of the steps done, of every line, by the accountant of the promise.
+  void epsilon_of_steps(const std::vector<std::string>& lines) {
+    const Plan& plan = derived_->plan;
+    const Method& method = *derived_->config->method;
+    const auto spent = make_accountant(config_->privacy.accountant, plan.adjacency);
+    std::uint64_t done = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      place_ = fmt::format("metrics.jsonl:{}", i + 1);
+      const json line = parsed(lines[i], place_), number = line.value("step", json());
+      const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
+      if (step <= done || step > plan.steps || !method.releases(step))
+        throw Wrong{place_, fmt::format("step {} is none that the run shows there", number.dump())};
+      json expected{{"step", step}, {"epsilon", "infinity"}};
+      if (method.is_private()) {
+        spent->compose(plan.events(done, step));
+        expected["epsilon"] = json::parse(json(spent->epsilon(plan.delta())).dump());
+      }
+      for (const auto& [name, value] : line.items())
+        if (name.starts_with("eval.") || name.starts_with("method.") || (name == "tuned" && training_))
+          expected[name] = value;
+      same(place_, line, expected, "the ledger");
+      refuse_other_writing(place_, lines[i], -1);
+      done = step;
+    }
+    if (done != plan.steps) throw Wrong{"metrics.jsonl", "lacks the line of the last step"};
   }
 
   void audit() {
     place_ = "audit.json";
     if (!certificate_.contains("audit")) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json quotes it");
-    if (json::parse(certified_audit(path(place_), config_->digest(), plan_["epsilon"].get<double>(),
-                                    delta_.get<double>())) != certificate_["audit"])
+    if (json::parse(certified_audit(path(place_), config_->digest(), plan_.value["epsilon"].get<double>(),
+                                    plan_.value["delta"].get<double>())) != certificate_["audit"])
       throw Wrong{place_, "is not the audit that certificate.json quotes"};
     good(place_, "the bounds on epsilon in certificate.json");
+    unchecked(place_, "config, method, objective, adjacency, confidence, seed, bound, games",
+              "as dpmpi audit wrote them: who plays it again can compare");
+  }
+
+  void model() {
+    place_ = "model.safetensors";
+    if (!finished()) return;
+    if (!exists(place_))
+      return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
+    const std::string file = path(place_), certificate = file_digest(path("certificate.json"));
+    if (read_metadata(file)["certificate"] != certificate)
+      throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
+    const std::vector<std::pair<std::string, std::string>> metadata{{"method", config_->method_name},
+                                                                    {"objective", config_->objective_name},
+                                                                    {"config", config_->digest()},
+                                                                    {"certificate", certificate}};
+    if (read_metadata(file) != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
+        (derived_ && !has_safetensors_header(file, derived_->objective->groups(), metadata)))
+      throw Wrong{place_, "says other things of itself than it was written with"};
+    if (parameters_digest(file) != certificate_.value("model_digest", json()))
+      throw Wrong{place_, "holds other tensors than those of certificate.json's model_digest"};
+    good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
+    unchecked(place_, "parameters", "their digest is certified; that the run released them is the trainer's word");
+  }
+
+  // What stands beside the files above.
+  void other_files() {
+    std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint"};
+    if (training_) read.insert({training_->file, RunConfig::trainer_file});
+    if (certificate_.contains("audit")) read.insert("audit.json");
+    if (finished()) read.insert({"certificate.json", "metrics.jsonl", "model.safetensors"});
+    std::set<std::string> others;
+    for (const auto& entry : fs::directory_iterator(run_))
+      if (!read.contains(entry.path().filename())) others.insert(entry.path().filename());
+    if (!others.empty()) unchecked("other files", fmt::format("{}", fmt::join(others, ", ")), "not read");
   }
 
   // Last, because what a kill at the end left says nothing against the other files.
   void leftovers() {
     place_ = "checkpoint";
-    if (!exists("certificate.json")) return;
+    if (!finished()) return;
     std::error_code refused;
     std::set<std::string> left;
     for (const auto& file : fs::directory_iterator(path(place_), refused)) left.insert(file.path().filename());
@@ -419,7 +375,7 @@ class Verification {
         fmt::format("{} left in a finished run: whoever has the key can remove the noise from what was released",
                     fmt::join(left, " and "));
     if (left == std::set<std::string>{"key"} && config_->run.keep_key)
-      items_.push_back({VerifiedItem::State::warning, place_, what + ". run.keep_key asked for it"});
+      add(State::warning, place_, what + ". run.keep_key asked for it");
     else
       throw Wrong{place_,
                   fmt::format("{}; 'dpmpi resume {}' wipes and removes what a kill at the end left", what, run_)};
@@ -430,18 +386,39 @@ class Verification {
   Book book_;
   std::optional<Book> training_;  // of a run that trains models on a second private set
   std::optional<Checkpoint> checkpoint_;
-  json plan_, delta_, certificate_;
-  std::unique_ptr<RunConfig> config_;
-  std::vector<Event> planned_, planned_trainings_;
-  std::uint64_t runs_ = 0, trained_ = 0;
+  std::shared_ptr<const RunConfig> config_;
+  DerivedRun own_;
+  const DerivedRun* derived_ = nullptr;  // null: it was not derived
+  Document plan_;
+  json certificate_;
+  std::uint64_t trained_ = 0;
   bool complete_ = false, all_whole_ = true;
 };
+
+void check_folder(const std::string& run) {
+  if (!fs::is_directory(run)) throw ConfigError(fmt::format("{} is not a run directory", run));
+}
 
 }  // namespace
 
 std::vector<VerifiedItem> verify_run(const std::string& run) {
-  if (!fs::is_directory(run)) throw ConfigError(fmt::format("{} is not a run directory", run));
-  return Verification(run).all();
+  check_folder(run);
+  return Verification(run).all(nullptr);
+}
+
+std::vector<VerifiedItem> verify_run(const std::string& run, const DerivedRun& derived) {
+  check_folder(run);
+  return Verification(run).all(&derived);
+}
+
+DerivedRun derive_run(const std::string& run) {
+  check_folder(run);
+  try {
+    return derive_run(std::make_shared<const RunConfig>(run + "/config.ini", std::vector<std::string>{}),
+                      read_document(run, "plan.json").value);
+  } catch (const Wrong& wrong) {
+    throw DataError(fmt::format("{}/{}: {}", run, wrong.place, wrong.problem));
+  }
 }
 
 }  // namespace dpmpi

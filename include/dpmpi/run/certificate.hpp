@@ -8,7 +8,6 @@
 
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
-#include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/run/plan.hpp"
 
 namespace dpmpi {
@@ -20,13 +19,15 @@ struct TrainingProvenance {
   std::string commitment;     ///< keyed, to the trainer's data
 };
 
-/// What the certificate records of a run beside plan and ledger.
+/// What the certificate records of a run beside its plan.
 struct Provenance {
-  std::string commitment;                         ///< keyed, to the data
-  std::string program;                            ///< digest of the program and processor kind
-  std::map<std::string, std::string> generators;  ///< key check value of every secret stream
-  std::string model, metrics;  ///< SHA-256 of the parameters (safetensors_digest) and of metrics.jsonl
-  std::string audit = {};      ///< certified_audit(); empty: none
+  std::vector<Event> events = {};                      ///< of the ledger
+  std::string head = {};                               ///< SHA-256 of its last line
+  std::string commitment = {};                         ///< keyed, to the data
+  std::string program = {};                            ///< digest of the program and processor kind
+  std::map<std::string, std::string> generators = {};  ///< key check value of every secret stream
+  std::string model = {}, metrics = {};  ///< SHA-256 of the parameters (safetensors_digest) and of metrics.jsonl
+  std::string audit = {};                ///< certified_audit(); empty: none
   std::optional<TrainingProvenance> training = {};
 };
 
@@ -53,6 +54,6 @@ Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency
 
 /// Deterministic JSON text; never a secret.
 std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
-                             const Ledger& ledger, const Provenance& provenance);
+                             const Provenance& provenance);
 
 }  // namespace dpmpi

@@ -19,6 +19,9 @@ std::string safetensors_digest(std::span<const ParameterGroup> groups, std::span
 void write_safetensors(const std::string& path, std::span<const ParameterGroup> groups, std::span<const float> w,
                        const std::vector<std::pair<std::string, std::string>>& metadata);
 
+/// Whether a model file begins as one that was written with these groups and this metadata, byte by byte.
+bool has_safetensors_header(const std::string& path, std::span<const ParameterGroup> groups,
+                            const std::vector<std::pair<std::string, std::string>>& metadata);
 /// A model file's text pairs.
 std::map<std::string, std::string> read_metadata(const std::string& path);
 /// The same of a model file: safetensors_digest of what was written, or of other bytes if the file was edited.

@@ -29,6 +29,8 @@ class TunePrivate final : public ObjectiveEntry::Builder {
   void check(const RunConfig& config, std::vector<std::string>& problems) const;
 
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override;
+  /// The same without a look at the trainer's data, of which this is public.
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts, const DatasetFacts& trainer_data) const;
   LabelKind label_kind() const override { return search_->base().objective->label_kind(); }
   std::size_t classes() const override { return search_->base().objective->classes(); }
 
@@ -43,6 +45,9 @@ class PrivateTuning final : public TunedObjective {
   /// Looks at the trainer's data, which every rank must be able to read. Local. Errors as for inspect(), and
   /// DataError where it has not `facts.features` features.
   PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts, std::string start);
+  /// Looks at nothing: these are the facts about the trainer's data.
+  PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts, std::string start,
+                const DatasetFacts& trainer_data);
 
   const SearchedConfig& search() const { return *search_; }
   const PublicFacts& centre() const { return centre_; }  ///< public facts of a training in the middle of the box
