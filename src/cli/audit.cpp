@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/audit.hpp"
@@ -37,8 +37,8 @@ std::string next_result(const std::string& run) {
 
 /// A run is audited as it was: with the settings, and so the promise, of its plan.
 void refuse_other_promise(const std::string& run, const RunConfig& config) {
-  const auto plan = nlohmann::json::parse(read_file(run + "/plan.json"), nullptr, false);
-  if (!plan.is_object() || plan.value("config_digest", "") != config.digest())
+  const auto plan = read_untrusted_json(run + "/plan.json");
+  if (!plan.is_object() || plan.value("config_digest", nlohmann::json()) != config.digest())
     throw ConfigError(fmt::format(
         "{} was planned with other settings than these: an audit of a run takes --set audit.* only; for "
         "other settings use dpmpi audit --config FILE",

@@ -9,6 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/ini.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/tune_private.hpp"
@@ -240,9 +241,9 @@ std::string RunConfig::resolved() const {
       const bool here = declaration.name == "data.root" && data.root.empty();
       const bool copied = declaration.name == "objective.trainer" && search_;
       text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
-                          here     ? data.config_folder
-                          : copied ? trainer_file
-                                   : declaration.text());
+                          ini_value(here     ? data.config_folder
+                                    : copied ? trainer_file
+                                             : declaration.text()));
     }
     text += "\n";
   }

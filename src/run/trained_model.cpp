@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
@@ -45,8 +45,8 @@ void refuse_unfinished(const std::string& run) {
 
 void check_certified(const std::string& run, const std::string& model) {
   const std::string certificate = run + "/certificate.json";
-  const auto certified = nlohmann::json::parse(read_file(certificate), nullptr, false);
-  if (!certified.is_object() || certified.value("model_digest", "") != parameters_digest(model))
+  const auto certified = read_untrusted_json(certificate);
+  if (!certified.is_object() || certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
     throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
                                    certificate, run));
 }

@@ -249,7 +249,8 @@ void Run::start_directory() {
   write_file(directory_ + "/config.ini", config_.resolved());
   if (tuning_) write_file(directory_ + "/" + RunConfig::trainer_file, tuning_->search().base().resolved());
   write_file(directory_ + "/plan.json", plan);
-  if (!audit_.empty()) write_file(directory_ + "/audit.json", read_file(config_.audit.result));
+  if (!audit_.empty())
+    write_file(directory_ + "/audit.json", read_file(config_.audit.result, file_limit::document));
   ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
                                  {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
                                  fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),

@@ -19,7 +19,9 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/certificate.hpp"
 #include "dpmpi/run/checkpoint.hpp"
@@ -35,12 +37,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-// Values nested deeper than any of the run's files could exhaust the stack of what recurses over them.
-bool not_deep(int depth, json::parse_event_t, json&) {
-  if (depth > 16) throw std::runtime_error("is nested more than 16 deep");
-  return true;
-}
 
 // Thrown at the first thing that is wrong.
 struct Wrong {
@@ -99,20 +95,16 @@ class Verification {
     const json& value = member(object, file, name);
     if (value != expected)
       throw Wrong{fmt::format("{}: {}", file, name),
-                  fmt::format("is {}, but {} says {}", value.dump(), source, expected.dump())};
+                  fmt::format("is {}, but {} says {}", shown_json(value), source, shown_json(expected))};
   }
   void equal_number(const std::string& place, const json& value, double expected) {
     if (!same_number(value, expected))
-      throw Wrong{place, fmt::format("is {}, but the events give {}", value.dump(), expected)};
+      throw Wrong{place, fmt::format("is {}, but the events give {}", shown_json(value), expected)};
   }
 
   json parsed(const std::string& file) {
     place_ = file;
-    try {
-      return json::parse(read_file(path(file)), not_deep);
-    } catch (const json::exception& e) {
-      throw Wrong{file, fmt::format("is not JSON: {}", e.what())};
-    }
+    return read_untrusted_json(path(file), file);
   }
 
   /// A ledger as it is in its file.
@@ -133,10 +125,10 @@ class Verification {
     place_ = file;
     const LedgerCheck check = verify_ledger(path(file));
     if (check.bad_line > 0) throw Wrong{fmt::format("{}:{}", file, check.bad_line), check.problem};
-    Book book{file, read_file(path(file)), check.head, {}, {}};
+    Book book{file, read_file(path(file), file_limit::lines), check.head, {}, {}};
     std::istringstream in(book.text);
     book.list = read_events(in, file);
-    book.header = json::parse(book.text.substr(0, book.text.find('\n')));
+    book.header = parse_untrusted_json(book.text.substr(0, book.text.find('\n')), file + ":1");
     good(file, fmt::format("{} lines, each with the SHA-256 of the line above; {} events", check.lines,
                            book.list.events.size()));
     return book;
@@ -189,10 +181,8 @@ class Verification {
   }
 
   std::vector<Event> events_in(const json& object, const std::string& file) {
-    std::vector<Event> events;
-    for (const json& event : member(object, file, "events"))
-      events.push_back(std::get<Event>(parse_event_line(event.dump(), file + ": events").content));
-    return events;
+    member(object, file, "events");
+    return planned_events(object, file);
   }
 
   void plan() {
@@ -381,6 +371,8 @@ class Verification {
     if (metadata["certificate"] != file_digest(path("certificate.json")))
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     if (metadata["config"] != config_->digest()) throw Wrong{place_, "belongs to another config"};
+    if (parameter_bytes(path(place_)) / sizeof(float) > member(plan_, "plan.json", "dim").get<std::uint64_t>())
+      throw Wrong{place_, "holds more numbers than plan.json's dim"};
     if (parameters_digest(path(place_)) != certificate_.value("model_digest", json()))
       throw Wrong{place_, "holds other tensors than those of certificate.json's model_digest"};
     good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
@@ -390,7 +382,7 @@ class Verification {
     place_ = "metrics.jsonl";
     if (!exists("certificate.json")) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
-    if (file_digest(path(place_)) != certificate_.value("metrics_digest", json()))
+    if (file_digest(path(place_), file_limit::lines) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     good(place_, "SHA-256 as in certificate.json");
   }
