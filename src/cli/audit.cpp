@@ -11,6 +11,7 @@
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/named_code.hpp"
 #include "dpmpi/run/trained_model.hpp"
 
 namespace dpmpi {
@@ -73,6 +74,7 @@ int run_audit(const Communicator& comm, const CommandLine& line) {
     if (!comm.is_root()) return;
     const RunConfig config(path, line.overrides);
     if (!run.empty()) refuse_other_promise(run, config);
+    verify_before_code(config);
     if (!line.output.empty()) keep_inputs(config, line.output);
   });
   set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says

@@ -152,8 +152,7 @@ TEST_F(HostileFiles, PlanAndAudit) {
 
 TEST_F(HostileFiles, Resume) {
   expect_refusals("stopped", "resume R --quiet --set run.moved=true --set run.max_hours=0",
-                  {"config.ini", "ledger.jsonl", "checkpoint/latest", "checkpoint/key", "metrics.jsonl",
-                   "timing.jsonl", "lock"},
+                  {"config.ini", "ledger.jsonl", "checkpoint/latest", "checkpoint/key", "timing.jsonl", "lock"},
                   worst);
 }
 
