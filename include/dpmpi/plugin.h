@@ -9,6 +9,8 @@
  *   library = ./libpinball.so
  *   parameters = quantile=0.9
  *
+ * The path has a slash; a run knows the file by its SHA-256.
+ *
  * The object exports one function, dpmpi_plugin_entry. examples/plugin/pinball.c is a complete one. Build it with
  *   cc -shared -fPIC -O2 -I include pinball.c -o libpinball.so
  *

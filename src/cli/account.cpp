@@ -10,8 +10,10 @@
 
 #include "dpmpi/cli/events.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
@@ -54,33 +56,38 @@ std::vector<Event> to_cover(const AccountRequest& request, const std::vector<Eve
   if (request.plan.empty() != request.stopped.empty())
     throw ConfigError("account: --stopped (why the run ended before its plan) and --plan PLAN.json go together");
   if (request.plan.empty()) return spent;
-  std::vector<Event> planned;
-  try {
-    const auto plan = nlohmann::json::parse(read_text(request.plan));
-    for (const auto& event : plan.at("events"))
-      planned.push_back(std::get<Event>(parse_event_line(event.dump(), request.plan).content));
-  } catch (const nlohmann::json::exception&) {
-    throw DataError(fmt::format("{}: not the plan.json of a run", request.plan));
-  }
+  const std::vector<Event> planned = planned_events(read_untrusted_json(request.plan), request.plan);
   return to_cover(request.stopped == "results" ? StopReason::results : StopReason::outside, planned, spent);
+}
+
+// Of a line that was read as an event or a header; 0 if it has no such member.
+std::uint64_t whole_member(const std::string& line, const char* member, const std::string& where) {
+  const auto object = parse_untrusted_json(line, where);
+  const auto found = object.find(member);
+  if (found == object.end()) return 0;
+  if (!found->is_number_unsigned()) throw PrivacyError(fmt::format("{}: {} is no whole number", where, member));
+  return found->get<std::uint64_t>();
 }
 
 /// Of the ledger of a search's trainings: how many there were follows from what was released, so all that were
 /// planned count. 0: another ledger.
-std::uint64_t planned_trainings(const std::string& text) {
-  const auto header = nlohmann::json::parse(text.substr(0, text.find('\n')), nullptr, false);
-  return header.is_object() && header.contains("ledger") ? header.value("trainings", std::uint64_t{0}) : 0;
+std::uint64_t planned_trainings(const std::string& text, const std::optional<EventHeader>& header) {
+  return header ? whole_member(text.substr(0, text.find('\n')), "trainings", "the header") : 0;
 }
 std::vector<Event> of_all_trainings(const std::string& text, std::uint64_t trainings) {
   std::vector<Event> events;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const std::uint64_t number = nlohmann::json::parse(line).value("training", std::uint64_t{0});
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    const std::uint64_t number = whole_member(line, "training", "the training ledger");
     if (number >= trainings)
       throw PrivacyError(fmt::format("training {} is beyond the {} of the header", number, trainings));
-    if (number > 0 || line.starts_with("{\"ledger\"")) continue;
-    events.push_back(std::get<Event>(parse_event_line(line, "training 0").content));
-    events.back().count *= trainings;
+    const EventLine parsed = parse_event_line(line, "training 0");
+    const auto* event = std::get_if<Event>(&parsed.content);  // or the header
+    if (number > 0 || !event) continue;
+    if (event->count > (std::uint64_t{1} << 53) / trainings)
+      throw PrivacyError(fmt::format("{} trainings of {} uses are too many to count", trainings, event->count));
+    events.push_back({event->mechanism, event->count * trainings});
   }
   return events;
 }
@@ -97,7 +104,7 @@ int account(const AccountRequest& request, std::ostream& out) {
     throw PrivacyError(fmt::format("{} holds no events: there is nothing to account for (is it a ledger?)",
                                    shown_path(request.path)));
   const bool seeded = list.header && list.header->seeded;
-  const std::uint64_t trainings = planned_trainings(text);
+  const std::uint64_t trainings = planned_trainings(text, list.header);
   std::vector<Event> events = trainings > 0 ? of_all_trainings(text, trainings) : to_cover(request, list.events);
   if (seeded) events.push_back({NonPrivate{}, 1});
 

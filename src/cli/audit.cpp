@@ -3,14 +3,15 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/named_code.hpp"
 #include "dpmpi/run/trained_model.hpp"
 
 namespace dpmpi {
@@ -37,8 +38,8 @@ std::string next_result(const std::string& run) {
 
 /// A run is audited as it was: with the settings, and so the promise, of its plan.
 void refuse_other_promise(const std::string& run, const RunConfig& config) {
-  const auto plan = nlohmann::json::parse(read_file(run + "/plan.json"), nullptr, false);
-  if (!plan.is_object() || plan.value("config_digest", "") != config.digest())
+  const auto plan = read_untrusted_json(run + "/plan.json");
+  if (!plan.is_object() || plan.value("config_digest", nlohmann::json()) != config.digest())
     throw ConfigError(fmt::format(
         "{} was planned with other settings than these: an audit of a run takes --set audit.* only; for "
         "other settings use dpmpi audit --config FILE",
@@ -73,6 +74,7 @@ int run_audit(const Communicator& comm, const CommandLine& line) {
     if (!comm.is_root()) return;
     const RunConfig config(path, line.overrides);
     if (!run.empty()) refuse_other_promise(run, config);
+    verify_before_code(config);
     if (!line.output.empty()) keep_inputs(config, line.output);
   });
   set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says

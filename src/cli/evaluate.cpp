@@ -123,7 +123,9 @@ std::string evaluate_help() {
          "same numbers on any number of ranks.\n\n"
          "The numbers are not noised. Of records that are private they are a release that no certificate covers: "
          "use\n"
-         "public ones. The run's own training file is refused.\n";
+         "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: "
+         "--set\n"
+         "objective.library=FILE; the directory has to verify before it is loaded.\n";
 }
 
 std::string predict_help() {

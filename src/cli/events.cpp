@@ -1,36 +1,26 @@
 #include "dpmpi/cli/events.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
-#include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/file_reader.hpp"
 
 namespace dpmpi {
 
 std::string read_text(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") {
-    std::error_code unseen;  // opening says why
-    if (std::filesystem::is_directory(path, unseen))
-      throw DataError(fmt::format("{}: is a folder, not a file", path));
-    file.open(path, std::ios::binary);
+  if (path != "-") return read_file(path, file_limit::lines);
+  std::string text, piece(FileReader::piece_bytes, '\0');
+  while (std::cin.read(piece.data(), static_cast<std::streamsize>(piece.size())) || std::cin.gcount() > 0) {
+    text.append(piece, 0, static_cast<std::size_t>(std::cin.gcount()));
+    if (text.size() > file_limit::lines)
+      throw DataError(fmt::format("standard input: at most {} bytes are allowed", file_limit::lines));
   }
-  std::istream& in = path == "-" ? std::cin : file;
-  if (!in) throw DataError(fmt::format("{}: cannot read: {}", shown_path(path), std::strerror(errno)));
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (in.bad()) throw DataError(fmt::format("{}: cannot read", shown_path(path)));
-  return std::move(text).str();
+  if (std::cin.bad()) throw DataError("standard input: cannot read");
+  return text;
 }
 
 std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }

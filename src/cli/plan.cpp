@@ -9,9 +9,11 @@
 #include "dpmpi/cli/events.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/progress.hpp"
+#include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/measure.hpp"
+#include "dpmpi/run/named_code.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/settings_table.hpp"
 
@@ -85,6 +87,9 @@ void print_memory(const Method::Footprint& footprint) {
 int show_plan(const Communicator& comm, const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
   const DatasetFacts data = inspect(comm, config.data, DataRole::training);
+  all_or_none(comm, [&] {
+    if (comm.is_root()) verify_before_code(config);
+  });
   const auto objective = make_objective(config, data);
   const PublicFacts facts = public_facts(config, data, *objective);
   const Machine machine =

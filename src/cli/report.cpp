@@ -1,6 +1,7 @@
 #include "dpmpi/cli/report.hpp"
 
-#include <fstream>
+#include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,11 @@ namespace {
 /// What is replaced has to be a page.
 void refuse_other_file(const std::string& path) {
   constexpr std::string_view beginning = "<!DOCTYPE html>";
-  std::ifstream file(path, std::ios::binary);
-  std::string found(beginning.size(), '\0');
-  if (file && (file.read(found.data(), static_cast<std::streamsize>(found.size())), found != beginning))
+  if (!std::filesystem::exists(path)) return;
+  FileReader file(path);
+  std::string found(std::min<std::uint64_t>(beginning.size(), file.left()), '\0');
+  file.read(found);
+  if (found != beginning)
     throw ConfigError(fmt::format("{} is there, and is no report: give another name for the output", path));
 }
 
@@ -30,12 +33,12 @@ void refuse_other_file(const std::string& path) {
 
 int run_report(const CommandLine& line) {
   const std::vector<std::string> runs = distinct_runs(line.arguments);
-  const std::string page = report_html(runs, line.times);
   const std::string path =
       !line.output.empty() ? line.output : (runs.size() == 1 ? runs[0] + "/" : "") + "report.html";
   constexpr int of_all = 0644, of_owner = 0600;  // times are not to be published
   refuse_part_of_run(path);
   refuse_other_file(path);
+  const std::string page = report_html(runs, line.times);
   write_file(output_target(path), page, line.times ? of_owner : of_all);
   fmt::print("{}\n", path);
   return static_cast<int>(ExitCode::done);

@@ -7,6 +7,11 @@
 #include "dpmpi/core/errors.hpp"
 
 namespace dpmpi {
+namespace {
+
+constexpr std::uint64_t longest_text = std::uint64_t{1} << 26;
+
+}  // namespace
 
 void TextStream::read(std::span<char> out) {
   if (out.size() > left()) throw DataError(fmt::format("{} bytes are missing", out.size() - left()));
@@ -58,6 +63,9 @@ std::size_t Archive::checked_size(std::string_view name, std::uint64_t count, st
 void Archive::field(std::string_view name, std::string& text) {
   std::uint64_t size = text.size();
   field(name, size);
+  if (reading() && size > longest_text)
+    throw DataError(
+        fmt::format("the saved state has {} bytes in {}; at most {} are allowed", size, name, longest_text));
   if (reading()) text.resize(checked_size(name, size, 1));
   raw(name, text.data(), text.size());
 }

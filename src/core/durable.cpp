@@ -71,8 +71,13 @@ std::string advice(int error) {
 
 DurableFile::DurableFile(std::string path, int flags, int permissions, const char* what)
     : path_(std::move(path)), what_(what) {
-  file_ = attempt("open", path_, [&] { return ::open(path_.c_str(), flags | O_CLOEXEC, permissions); });
+  constexpr int always = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a pipe must not make the opener wait
+  file_ = attempt("open", path_, [&] { return ::open(path_.c_str(), flags | always, permissions); });
   if (file_ < 0) fail("open", errno);
+  struct stat status {};
+  if (::fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) return;
+  ::close(std::exchange(file_, -1));
+  throw DataError(fmt::format("{}{} is no regular file, but a pipe, socket or device", what_, path_));
 }
 
 DurableFile DurableFile::create(const std::string& path, int permissions, int flags) {

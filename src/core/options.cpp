@@ -1,23 +1,20 @@
 #include "dpmpi/core/options.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <numeric>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <boost/program_options/parsers.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/file_reader.hpp"
+#include "dpmpi/core/ini.hpp"
 
 namespace dpmpi {
 namespace {
@@ -48,37 +45,6 @@ std::vector<std::string> list(std::string_view text) {
     text = text.substr(comma + 1);
   }
   return items;
-}
-
-// "section.key" -> "FILE:line" for messages; Boost's parser keeps no positions.
-struct Position {
-  std::size_t line;
-  std::string key;
-};
-std::vector<Position> positions(std::string_view text, std::vector<std::string>& problems,
-                                const std::string& path) {
-  std::vector<Position> found;
-  std::string section;
-  std::size_t number_of_line = 0;
-  std::istringstream lines{std::string(text)};
-  for (std::string raw; std::getline(lines, raw);) {
-    ++number_of_line;
-    const std::string_view line = trim(std::string_view(raw).substr(0, raw.find('#')));
-    if (line.empty()) continue;
-    if (line.front() == '[' && line.back() == ']') {
-      section = std::string(trim(line.substr(1, line.size() - 2))) + ".";
-    } else if (const auto equals = line.find('='); equals == line.npos || trim(line.substr(0, equals)).empty()) {
-      problems.push_back(
-          fmt::format("{}:{}: '{}' is neither [section], key = value nor # comment", path, number_of_line, line));
-    } else {
-      found.push_back({number_of_line, section + std::string(trim(line.substr(0, equals)))});
-    }
-  }
-  return found;
-}
-
-std::string join_problems(const std::vector<std::string>& problems) {
-  return fmt::format("{}", fmt::join(problems, "\n  "));
 }
 
 }  // namespace
@@ -207,35 +173,20 @@ Settings read_ini(const std::string& path) {
   std::error_code unseen;  // opening says why
   if (std::filesystem::is_directory(path, unseen))
     throw ConfigError(fmt::format("the config file {} is a directory", path));
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw ConfigError(fmt::format("cannot read the config file {}: {}", path, std::strerror(errno)));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  if (const auto odd = text.find_first_of(std::string_view("\0\x01\x02\x03\x04\x05\x06\x07\x08\x1b", 10));
-      odd != text.npos)
-    throw ConfigError(fmt::format("{}: byte {} is a control character: not a text file", path, odd));
-  std::vector<std::string> problems;
-  const auto where = positions(text, problems, path);
-  if (!problems.empty()) throw ConfigError(join_problems(problems));
-
-  namespace po = boost::program_options;
-  Settings settings;
+  std::string text;
   try {
-    std::istringstream stream(text);
-    const auto parsed = po::parse_config_file(stream, po::options_description(), true);
-    for (std::size_t i = 0; i < parsed.options.size(); ++i) {
-      const auto& option = parsed.options[i];
-      const std::size_t line = i < where.size() ? where[i].line : 0;
-      const std::string origin = fmt::format("{}:{}", path, line);
-      const std::string value = option.value.empty() ? "" : option.value.front();
-      if (const auto [old, fresh] = settings.try_emplace(option.string_key, Setting{value, origin}); !fresh)
-        problems.push_back(
-            fmt::format("{}: {} is set twice (first at {})", origin, option.string_key, old->second.origin));
-    }
-  } catch (const po::error& e) {
-    problems.push_back(fmt::format("{}: {}", path, e.what()));
+    text = read_file(path, file_limit::config, fmt::format("the config file {}", path));
+  } catch (const DataError& e) {
+    throw ConfigError(e.what());
   }
-  if (!problems.empty()) throw ConfigError(join_problems(problems));
+  Settings settings;
+  std::vector<std::string> problems;
+  for (IniEntry& entry : parse_ini(text, path)) {
+    const std::string origin = fmt::format("{}:{}", path, entry.line);
+    if (const auto [old, fresh] = settings.try_emplace(entry.name, Setting{std::move(entry.value), origin}); !fresh)
+      problems.push_back(fmt::format("{}: {} is set twice (first at {})", origin, entry.name, old->second.origin));
+  }
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   return settings;
 }
 
@@ -244,6 +195,7 @@ void apply_override(Settings& settings, const std::string& assignment) {
   const std::string key(trim(std::string_view(assignment).substr(0, equals)));
   if (equals == assignment.npos || key.find('.') == key.npos)
     throw ConfigError(fmt::format("--set {}: expected section.key=value", assignment));
+  refuse_unwritable(assignment, fmt::format("--set {}", key));
   settings[key] = {std::string(trim(std::string_view(assignment).substr(equals + 1))), "--set"};
 }
 

@@ -9,11 +9,15 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/file_reader.hpp"
 #include "dpmpi/objective/gather.hpp"
+#include "dpmpi/objective/library.hpp"
 #include "dpmpi/objective/objective.hpp"
 #include "dpmpi/objective/usable.hpp"
 
@@ -149,27 +153,63 @@ void Plugin::losses(const Rows& rows, std::span<double> out) {
     if (!std::isfinite(labels_[r])) out[r] = std::numeric_limits<double>::quiet_NaN();
 }
 
-class PluginBuilder : public ObjectiveEntry::Builder {
+std::set<std::string>& permitted() {
+  static std::set<std::string> files;
+  return files;
+}
+
+class PluginBuilder : public LibraryBuilder {
  public:
   void declare(Options& options) override {
-    options.add("library", path_, "shared object of a black-box loss (see include/dpmpi/plugin.h)");
+    options.add("library", path_, "shared object of a black-box loss, as a path (see include/dpmpi/plugin.h)");
+    options.add("library_digest", digest_, "its SHA-256: another file is not loaded (empty: that of the file)");
     options.add("parameters", parameters_, "text that the plugin reads, e.g. quantile=0.9");
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    return std::make_unique<Plugin>(library(), parameters_, facts);
+    return std::make_unique<Plugin>(loaded(), parameters_, facts);
   }
-  LabelKind label_kind() const override { return library()->label_kind(); }
-  std::size_t classes() const override { return library()->classes(parameters_); }
+  LabelKind label_kind() const override { return loaded()->label_kind(); }
+  std::size_t classes() const override { return loaded()->classes(parameters_); }
+
+  const std::string& library() const override { return path_; }
+  void identify() override {
+    if (path_.empty()) return;  // make() says so
+    if (path_.find('/') == path_.npos)
+      throw ConfigError(fmt::format(
+          "objective.library = {0}: write a path, ./{0} say: the loader looks for bare names in folders of its own",
+          path_));
+    const std::string found = digest_of_file();
+    if (digest_.empty()) digest_ = found;
+    refuse_other(found);
+  }
+  void refuse(std::string why) override { refusal_ = std::move(why); }
+  const std::string& refusal() const override { return refusal_; }
 
  private:
-  const std::shared_ptr<const PluginLibrary>& library() const {
+  const std::shared_ptr<const PluginLibrary>& loaded() const {
     if (path_.empty())
       throw ConfigError("objective.library is missing: objective.name = plugin needs a shared object");
-    if (!library_ || library_->path() != path_) library_ = std::make_shared<PluginLibrary>(path_);
-    return library_;
+    if (!refusal_.empty() && !permitted().contains(path_)) throw ConfigError(refusal_);
+    if (library_ && library_->path() == path_) return library_;
+    if (!digest_.empty()) refuse_other(digest_of_file());
+    return library_ = std::make_shared<PluginLibrary>(path_);
+  }
+  std::string digest_of_file() const {
+    try {
+      return file_digest(path_, file_limit::library);
+    } catch (const DataError& e) {
+      throw ConfigError(fmt::format("cannot load the plugin {}: {}", path_, e.what()));
+    }
+  }
+  void refuse_other(const std::string& found) const {
+    if (found != digest_)
+      throw PrivacyError(
+          fmt::format("the plugin {} is not the one of objective.library_digest: its SHA-256 is {}, where {} was "
+                      "recorded. It was not loaded",
+                      path_, found, digest_));
   }
 
-  std::string path_, parameters_;
+  std::string path_, digest_, parameters_, refusal_;
   mutable std::shared_ptr<const PluginLibrary> library_;
 };
 
@@ -177,4 +217,7 @@ const ObjectiveRegistration plugin{
     {"plugin", "a black-box loss from a shared object, for zeroth-order methods", make_builder<PluginBuilder>}};
 
 }  // namespace
+
+void permit_library(const std::string& library) { permitted().insert(library); }
+
 }  // namespace dpmpi

@@ -6,14 +6,18 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 
 namespace dpmpi {
 namespace {
 
 using Json = nlohmann::json;
 
-// Deeper objects are no events, and recursion over them could exhaust the stack.
-constexpr int deepest_nesting = 16;
+// A matrix of most_explicit_leaves rows that are padded with zeros, and more.
+constexpr std::size_t longest_line = 64 * file_limit::mebibyte;
+
+// A parser's message quotes what it could not read, which may be long.
+std::string reason_of(const Json::exception& e) { return std::string(e.what()).substr(0, 160); }
 
 }  // namespace
 
@@ -24,16 +28,18 @@ void refuse(std::string_view where, std::string_view member, std::string_view va
 Members::Members(std::string_view line, std::string_view where) : where_(where) {
   std::set<std::string> seen;
   const Json::parser_callback_t no_member_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > deepest_nesting)
-      throw PrivacyError(fmt::format("{}: nested more than {} deep", where, deepest_nesting));
+    if (depth > deepest_json) throw PrivacyError(fmt::format("{}: nested more than {} deep", where, deepest_json));
     if (depth == 1 && event == Json::parse_event_t::key && !seen.insert(parsed.get<std::string>()).second)
-      throw PrivacyError(fmt::format("{}: member {} is given twice", where, parsed.dump()));
+      throw PrivacyError(fmt::format("{}: member {} is given twice", where, shown(parsed)));
     return true;
   };
+  if (line.size() > longest_line)
+    throw PrivacyError(
+        fmt::format("{}: a line of {} bytes; at most {} are allowed", where, line.size(), longest_line));
   try {
     object_ = Json::parse(line, no_member_twice);
   } catch (const Json::exception& e) {
-    throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers: {}", where, e.what()));
+    throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers: {}", where, reason_of(e)));
   }
   if (!object_.is_object()) throw PrivacyError(fmt::format("{}: not a JSON object: {}", where, shown(object_)));
 }
@@ -43,10 +49,7 @@ void Members::close_open(const std::function<void(const std::string&)>& open) {
     if (value == "?") open(member), value = 1;
 }
 
-std::string Members::shown(const Json& value) {
-  const std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
-  return text.size() <= 60 ? text : text.substr(0, 60) + "...";
-}
+std::string Members::shown(const Json& value) { return shown_json(value); }
 
 double Members::number(const char* member, std::string_view allowed) const {
   const Json& value = at(member, allowed);

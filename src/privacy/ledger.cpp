@@ -1,10 +1,6 @@
 #include "dpmpi/privacy/ledger.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <istream>
-#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
@@ -13,6 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/file_reader.hpp"
 #include "event_reader.hpp"
 
 namespace dpmpi {
@@ -27,12 +24,13 @@ class ChainReader {
 
   /// Takes the next line; throws PrivacyError, and stays as it was, if it does not continue the file.
   void take(std::string_view line) {
-    const std::string where = fmt::format("{}:{}", file_, lines_ + 1);
-    if (!ledger_ && line.find_first_not_of(" \t\r") == line.npos) {
-      if (chained_) throw PrivacyError(where + ": blank line in a hash-chained file");
+    if (!ledger_ && !chained_ && line.find_first_not_of(" \t\r") == line.npos) {
       ++lines_;
       return;
     }
+    const std::string where = fmt::format("{}:{}", file_, lines_ + 1);
+    if (!ledger_ && line.find_first_not_of(" \t\r") == line.npos)
+      throw PrivacyError(where + ": blank line in a hash-chained file");
     const EventLine parsed = reader_.read(line, where);
     const bool is_header = std::holds_alternative<EventHeader>(parsed.content), is_first = head.empty();
     if (is_header && !is_first) throw PrivacyError(where + ": a header may stand on the first line only");
@@ -75,17 +73,8 @@ class ChainReader {
   std::uint64_t lines_ = 0;
 };
 
-[[noreturn]] void fail(const std::string& path, const char* doing, int error) {
-  throw DataError(fmt::format("ledger {}: {}: {}", path, doing, std::strerror(error)));
-}
-
 std::string read_all(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(path, "cannot read", errno);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  if (in.bad()) fail(path, "cannot read", errno);
-  return std::move(bytes).str();
+  return read_file(path, file_limit::lines, fmt::format("ledger {}", path));
 }
 
 // Calls take(line) for every line that has its newline; returns the number of bytes they fill.

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/run/audit.hpp"
-#include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
 
@@ -48,7 +48,7 @@ std::string AuditReport::json() const {
 
 std::string certified_audit(const std::string& path, const std::string& config_digest, double epsilon,
                             double delta) try {
-  const auto result = nlohmann::ordered_json::parse(read_file(path));
+  const auto result = read_untrusted_json<nlohmann::ordered_json>(path);
   if (result.at("config_digest").get<std::string>() != config_digest)
     throw PrivacyError(fmt::format("{} is the audit of another config: run dpmpi audit with this one", path));
   const auto is_other = [&](const char* member, double promised) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "dpmpi/core/durable.hpp"
 #include "dpmpi/core/errors.hpp"
@@ -24,6 +25,12 @@ constexpr std::size_t digits = 64, head = magic.size() + 2 * digits;
 std::string latest(const std::string& run) { return run + "/checkpoint/latest"; }
 std::string next(const std::string& run) { return run + "/checkpoint/next"; }
 std::string previous(const std::string& run) { return run + "/checkpoint/previous"; }
+
+// A state is what a rank has in memory.
+std::uint64_t memory_of_machine() {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
 
 SecretKey mac_key(const SecretKey& key) { return key.derive("checkpoint"); }
 
@@ -79,6 +86,7 @@ void describe(Archive& archive, Checkpoint& c) {
 }  // namespace
 
 SavedCheckpoint::SavedCheckpoint(const std::string& path, const SecretKey* key) : path_(path), file_(path) {
+  file_.refuse_larger(memory_of_machine());
   check(key);
   file_.go_to(head);
   Archive archive(*this);

@@ -3,18 +3,23 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/ini.hpp"
+#include "dpmpi/objective/library.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/tune_private.hpp"
 
 namespace dpmpi {
 namespace {
+
+namespace fs = std::filesystem;
 
 template <class Entries>
 std::vector<std::string> names(const Entries& entries) {
@@ -37,6 +42,19 @@ const typename Entries::value_type* entry_of(const Entries& entries, const std::
                                  at == settings.end() ? "default" : at->second.origin, key, name,
                                  nearest.empty() ? "" : " (did you mean " + nearest + "?)", fmt::join(all, ", ")));
   return nullptr;
+}
+
+bool stands_in_run_directory(const std::string& path) {
+  std::error_code absent;
+  for (const fs::path& file : {fs::absolute(path, absent), fs::weakly_canonical(path, absent)})
+    for (const char* name : {"ledger.jsonl", "plan.json", "certificate.json"})
+      if (fs::exists(fs::symlink_status(file.parent_path() / name, absent))) return true;
+  return false;
+}
+
+bool on_command_line(const Settings& settings, const std::string& name) {
+  const auto found = settings.find(name);
+  return found != settings.end() && found->second.origin == "--set";
 }
 
 Settings settings_of(const std::string& path, const std::vector<std::string>& overrides) {
@@ -143,7 +161,8 @@ void declare_method(Options& options, std::string& name) {
 RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides)
     : RunConfig(settings_of(path, overrides), path) {}
 
-RunConfig::RunConfig(const Settings& settings, const std::string& path) : path_(path) {
+RunConfig::RunConfig(const Settings& settings, const std::string& path)
+    : path_(path), of_run_directory_(stands_in_run_directory(path)) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
 
   std::vector<std::string> problems;
@@ -191,13 +210,32 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path) : path_(
   }
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
-  if (problems.empty()) read_search(problems);
+  if (problems.empty()) read_search(settings, problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+  look_at_library(settings);
 }
 
-void RunConfig::read_search(std::vector<std::string>& problems) {
+LibraryBuilder* RunConfig::library() const { return dynamic_cast<LibraryBuilder*>(objective.get()); }
+
+void RunConfig::look_at_library(const Settings& settings) {
+  LibraryBuilder* const code = library();
+  if (!code || code->library().empty()) return;
+  if (!of_run_directory_ || on_command_line(settings, "objective.library")) return code->identify();
+  code->refuse(fmt::format(
+      "{}: objective.library = {}: a run directory names code that would be run, and that is not for it to say. "
+      "If you know the file, name it yourself: --set objective.library=FILE",
+      path_, code->library()));
+}
+
+void RunConfig::read_search(const Settings& settings, std::vector<std::string>& problems) {
   if (auto* const tune = dynamic_cast<TunePrivate*>(objective.get())) {
     search_ = tune->read_trainer(data.config_folder);
+    // A config elsewhere is not taken for that of a run directory, and this one may not lend its name to it.
+    if (of_run_directory_ && search_->base().library() && !search_->base().of_run_directory() &&
+        !on_command_line(settings, "objective.trainer"))
+      problems.push_back(
+          fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}",
+                      path_, value("objective.trainer"), trainer_file));
     tune->check(*this, problems);
   }
 }
@@ -240,9 +278,9 @@ std::string RunConfig::resolved() const {
       const bool here = declaration.name == "data.root" && data.root.empty();
       const bool copied = declaration.name == "objective.trainer" && search_;
       text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
-                          here     ? data.config_folder
-                          : copied ? trainer_file
-                                   : declaration.text());
+                          ini_value(here     ? data.config_folder
+                                    : copied ? trainer_file
+                                             : declaration.text()));
     }
     text += "\n";
   }
@@ -251,12 +289,16 @@ std::string RunConfig::resolved() const {
 
 std::string RunConfig::essentials() const {
   std::string text;
+  // Code is known by its digest, wherever the file lies. Runs of older versions have none.
+  const bool identified = !value("objective.library_digest").empty();
+  const std::string left_out = identified ? "objective.library" : "objective.library_digest";
   for (const auto& options : sections_)
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
           name == "data.root" || name == "objective.trainer")
         continue;
+      if (name == left_out) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());
     }
   if (!search_) return text;

@@ -5,10 +5,11 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
+#include "dpmpi/run/training_ledger.hpp"
 
 namespace dpmpi {
 namespace {
@@ -109,7 +110,8 @@ void check_training_ledger(const std::string& file, const Checkpoint& checkpoint
 }
 
 void check_same_training_data(const std::string& directory, const Ledger& ledger, const std::string& commitment) {
-  if (nlohmann::json::parse(ledger.lines().front()).value("data", "") != commitment)
+  const auto header = parse_untrusted_json(ledger.lines().front(), TrainingLedger::file);
+  if (header.value("data", nlohmann::json()) != commitment)
     throw DataError(
         fmt::format("the trainer's data are not those that the run in {} began with: put back the files as they "
                     "were, or start a new run on the new data (its budget adds to what this run has spent)",

@@ -25,7 +25,7 @@ bool nothing_released(const fs::path& folder) {
   if (has_checkpoint(folder)) return false;
   for (const char* name : {"ledger.jsonl", "training_ledger.jsonl"}) {
     if (!fs::exists(folder / name)) continue;
-    const std::string ledger = read_file(folder / name);
+    const std::string ledger = read_file(folder / name, file_limit::lines);
     if (std::count(ledger.begin(), ledger.end(), '\n') > 1) return false;
   }
   return true;

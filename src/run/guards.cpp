@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include <dlfcn.h>
 #include <gnu/libc-version.h>
-#include <link.h>
 #include <sys/stat.h>
 
 #include <fmt/format.h>
@@ -90,15 +88,13 @@ std::string elementary_functions() {
   return sha256({reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]}).substr(0, 12);
 }
 
-// The file that the loader finds for a shared object's name.
-std::string file_of_plugin(const std::string& library) {
-  void* const object = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const link_map* map = nullptr;
-  if (object == nullptr || ::dlinfo(object, RTLD_DI_LINKMAP, &map) != 0)
-    throw ConfigError(fmt::format("cannot load the plugin {}: {}", library, ::dlerror()));
-  std::string path = map->l_name;
-  ::dlclose(object);
-  return path;
+// Without loading it.
+std::string digest_of_plugin(const std::string& library) {
+  try {
+    return file_digest(library, file_limit::library);
+  } catch (const DataError& e) {
+    throw ConfigError(fmt::format("cannot load the plugin {}: {}", library, e.what()));
+  }
 }
 
 }  // namespace
@@ -115,7 +111,7 @@ ProgramIdentity program_identity(const std::string& plugin, const std::vector<st
                   program.substr(0, 12), gnu_get_libc_version(), elementary_functions(), features);
   std::string other_digests;
   if (!plugin.empty()) {
-    other_digests = file_digest(file_of_plugin(plugin));
+    other_digests = digest_of_plugin(plugin);
     text += fmt::format(", plugin {}", other_digests.substr(0, 12));
   }
   for (const auto& file : public_files) {

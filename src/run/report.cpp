@@ -15,6 +15,7 @@
 #include "dpmpi/privacy/attacker_curve.hpp"
 #include "dpmpi/privacy/event.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/run/plot.hpp"
 #include "gallery.hpp"
 #include "html.hpp"
@@ -81,10 +82,7 @@ std::string privacy(const RunRecord& run) {
 
 /// What attackers find at these rates at most, by the plan's events.
 std::vector<double> curve_of(const RunRecord& run, const std::vector<double>& rates) {
-  const std::string plan = "plan.json: events";
-  std::vector<Event> events;
-  for (const Json& event : run.plan.at("events"))
-    events.push_back(std::get<Event>(parse_event_line(event.dump(), plan).content));
+  const std::vector<Event> events = planned_events(run.plan, run.directory + "/plan.json");
   Guarantee guarantee{run.epsilon().get<double>(), run.plan.at("delta").get<double>()};
   for (const auto& [accountant, bound] : run.plan.at("by").items())
     if (bound.is_number()) guarantee.by.emplace_back(accountant, bound.get<double>());

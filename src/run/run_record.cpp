@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/run/files.hpp"
+#include "dpmpi/core/ini.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 
 namespace dpmpi {
 namespace {
@@ -15,27 +16,28 @@ namespace {
 namespace fs = std::filesystem;
 using Json = RunRecord::Json;
 
-Json parse(const std::string& text, const std::string& place) {
-  const auto flat = [](int depth, Json::parse_event_t, Json&) { return depth < 16; };
-  Json value = Json::parse(text, flat, false);
+Json object_in(const std::string& text, const std::string& place) {
+  Json value = parse_untrusted_json<Json>(text, place);
   if (!value.is_object()) throw DataError(fmt::format("{}: a JSON object is expected", place));
   return value;
 }
+
+Json read_object(const std::string& path) { return object_in(read_file(path, file_limit::document), path); }
 
 /// The whole lines of a file; a last line without its end is one that is being written.
 std::vector<Json> parse_lines(const std::string& path) {
   std::vector<Json> values;
   if (!fs::exists(path)) return values;
-  const std::string text = read_file(path);
+  const std::string text = read_file(path, file_limit::lines);
   std::size_t at = 0, line = 0;
   for (std::size_t stop; (stop = text.find('\n', at)) != text.npos; at = stop + 1)
-    values.push_back(parse(text.substr(at, stop - at), fmt::format("{}:{}", path, ++line)));
+    values.push_back(object_in(text.substr(at, stop - at), fmt::format("{}:{}", path, ++line)));
   return values;
 }
 
 RunRecord::Curve parse_roc(const std::string& path) {
   if (!fs::exists(path)) return {};
-  const Json value = Json::parse(read_file(path), nullptr, false);
+  const Json value = read_untrusted_json<Json>(path);
   const auto share = [](const Json& x) { return x.is_number() && x.get<double>() >= 0 && x.get<double>() <= 1; };
   RunRecord::Curve curve;
   for (const Json& point : value.is_array() ? value : Json::array({nullptr})) {
@@ -46,18 +48,14 @@ RunRecord::Curve parse_roc(const std::string& path) {
   return curve;
 }
 
-std::vector<std::pair<std::string, std::string>> parse_settings(const std::string& text) {
+std::vector<std::pair<std::string, std::string>> read_settings(const std::string& path) {
   std::vector<std::pair<std::string, std::string>> settings;
-  std::istringstream lines(text);
-  std::string section;
-  for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("[")) section = line.substr(1, line.find(']') - 1);
-    const std::size_t equals = line.find(" = ");
-    if (line.starts_with("#") || equals == line.npos) continue;
-    settings.emplace_back(section + "." + line.substr(0, equals), line.substr(equals + 3));
-  }
+  for (IniEntry& entry : parse_ini(read_file(path, file_limit::config), path))
+    settings.emplace_back(std::move(entry.name), std::move(entry.value));
   return settings;
 }
+
+constexpr std::size_t most_metrics = 64;  // a plot is drawn of each
 
 }  // namespace
 
@@ -67,6 +65,8 @@ std::vector<std::string> RunRecord::metric_names(const std::string& prefix) cons
     for (const auto& [key, value] : line.items())
       if (key.starts_with(prefix) && value.is_number() && std::find(names.begin(), names.end(), key) == names.end())
         names.push_back(key);
+      else if (names.size() > most_metrics)
+        throw DataError(fmt::format("{}/metrics.jsonl: more than {} metrics", directory, most_metrics));
   return names;
 }
 
@@ -92,12 +92,12 @@ RunRecord read_run(const std::string& directory, bool times) {
   run.directory = directory;
   run.name = fs::path(directory).lexically_normal().filename().string();
   if (run.name.empty()) run.name = fs::path(directory).lexically_normal().parent_path().filename().string();
-  run.plan = parse(read_file(directory + "/plan.json"), directory + "/plan.json");
+  run.plan = read_object(directory + "/plan.json");
   const std::string certificate = directory + "/certificate.json";
-  if (fs::exists(certificate)) run.certificate = parse(read_file(certificate), certificate);
+  if (fs::exists(certificate)) run.certificate = read_object(certificate);
   run.metrics = parse_lines(directory + "/metrics.jsonl");
   if (times) run.times = parse_lines(directory + "/timing.jsonl");
-  run.settings = parse_settings(read_file(directory + "/config.ini"));
+  run.settings = read_settings(directory + "/config.ini");
   if (fs::exists(directory + "/samples.png")) run.picture = read_file(directory + "/samples.png");
   run.roc = parse_roc(directory + "/roc.json");
   for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval", "events", "by"})

@@ -9,6 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
@@ -68,11 +69,15 @@ void write_safetensors(const std::string& path, std::span<const ParameterGroup> 
 
 namespace {
 
+constexpr std::uint64_t longest_header = file_limit::mebibyte;
+
 /// The header's text, with `file` left behind it.
 std::string read_header_text(FileReader& file, const std::string& path) {
   std::uint64_t size = 0;
   if (file.left() >= sizeof size) file.read({reinterpret_cast<char*>(&size), sizeof size});
   if (size == 0 || size > file.left()) throw DataError(fmt::format("{} is no model file, or is cut", path));
+  if (size > longest_header)
+    throw DataError(fmt::format("{} has a header of {} bytes; at most {} are allowed", path, size, longest_header));
   std::string text(size, '\0');
   file.read(text);
   return text;
@@ -80,8 +85,7 @@ std::string read_header_text(FileReader& file, const std::string& path) {
 
 template <class Json>
 Json parsed_header(const std::string& text, const std::string& path) {
-  const auto flat = [](int depth, typename Json::parse_event_t, Json&) { return depth < 8; };
-  Json header = Json::parse(text, flat, false);
+  Json header = parse_untrusted_json<Json>(text, path);
   if (!header.is_object()) throw DataError(fmt::format("{}: its header is not understood", path));
   return header;
 }
@@ -112,6 +116,12 @@ std::map<std::string, std::string> read_metadata(const std::string& path) {
   return metadata;
 }
 
+std::uint64_t parameter_bytes(const std::string& path) {
+  FileReader file(path);
+  read_header_text(file, path);
+  return file.left();
+}
+
 std::string parameters_digest(const std::string& path) {
   FileReader file(path);
   const std::string text = read_header_text(file, path);
@@ -136,9 +146,9 @@ std::vector<float> read_safetensors(const std::string& path, std::span<const Par
   for (const auto& group : groups) {
     const auto& entry = expected[group.name];
     if (!header.contains(group.name) || header[group.name] != nlohmann::json(entry))
-      throw DataError(fmt::format("{}: tensor {} is {}, where the objective with these data has {}", path,
-                                  group.name, header.contains(group.name) ? header[group.name].dump() : "not there",
-                                  entry.dump()));
+      throw DataError(
+          fmt::format("{}: tensor {} is {}, where the objective with these data has {}", path, group.name,
+                      header.contains(group.name) ? shown_json(header[group.name]) : "not there", entry.dump()));
     values = std::max(values, group.offset + group.rows * group.cols);
   }
   if (header.size() != groups.size() || tensors != values * sizeof(float))

@@ -1,40 +1,25 @@
 #include "stated_files.hpp"
 
 #include <sstream>
-#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/digest.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/ledger.hpp"
-#include "dpmpi/run/files.hpp"
 #include "json_difference.hpp"
 
 namespace dpmpi {
-namespace {
-
 using nlohmann::json;
 
-// Values nested deeper than any of the run's files could exhaust the stack of what recurses over them.
-bool not_deep(int depth, json::parse_event_t, json&) {
-  if (depth > 16) throw std::runtime_error("is nested more than 16 deep");
-  return true;
-}
-
-}  // namespace
-
 json parsed(const std::string& text, const std::string& place) {
-  try {
-    json value = json::parse(text, not_deep);
-    if (!value.is_object()) throw Wrong{place, "is no JSON object"};
-    return value;
-  } catch (const json::exception& e) {
-    throw Wrong{place, fmt::format("is not JSON: {}", e.what())};
-  }
+  json value = parse_untrusted_json(text, place);
+  if (!value.is_object()) throw Wrong{place, "is no JSON object"};
+  return value;
 }
 
 Document read_document(const std::string& run, const std::string& file) {
-  Document document{read_file(run + "/" + file), {}};
+  Document document{read_file(run + "/" + file, file_limit::document), {}};
   document.value = parsed(document.text, file);
   return document;
 }
@@ -52,7 +37,7 @@ Book read_book(const std::string& run, const std::string& file) {
   const std::string path = run + "/" + file;
   const LedgerCheck check = verify_ledger(path);
   if (check.bad_line > 0) throw Wrong{fmt::format("{}:{}", file, check.bad_line), check.problem};
-  Book book{file, check.head, lines_of(read_file(path))};
+  Book book{file, check.head, lines_of(read_file(path, file_limit::lines))};
   book.lines.resize(check.lines);  // there may be more since
   if (sha256(book.lines.back()) != check.head) throw Wrong{file, "was changed while it was read"};
   return book;

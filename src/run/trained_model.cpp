@@ -4,14 +4,15 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/data/write.hpp"
 #include "dpmpi/run/files.hpp"
+#include "dpmpi/run/named_code.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/safetensors.hpp"
 
@@ -45,8 +46,8 @@ void refuse_unfinished(const std::string& run) {
 
 void check_certified(const std::string& run, const std::string& model) {
   const std::string certificate = run + "/certificate.json";
-  const auto certified = nlohmann::json::parse(read_file(certificate), nullptr, false);
-  if (!certified.is_object() || certified.value("model_digest", "") != parameters_digest(model))
+  const auto certified = read_untrusted_json(certificate);
+  if (!certified.is_object() || certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
     throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
                                    certificate, run));
 }
@@ -56,7 +57,6 @@ std::vector<float> read_parameters(const Communicator& comm, const std::string& 
   all_or_none(comm, [&] {
     if (!comm.is_root()) return;
     const std::string model = run + "/model.safetensors";
-    refuse_unfinished(run);
     w = read_safetensors(model, objective.groups());
     check_certified(run, model);
   });
@@ -68,6 +68,7 @@ std::vector<float> read_parameters(const Communicator& comm, const std::string& 
 void check_overrides(const std::vector<std::string>& overrides) {
   for (const auto& setting : overrides) {
     const std::string name = setting.substr(0, setting.find('='));
+    if (name == "objective.library") continue;  // which file, not which code: its digest is compared
     if (!name.starts_with("data.") || name == "data.train" || name == "data.shards" || name == "data.shard_records")
       throw ConfigError(
           fmt::format("--set {}: a finished run's settings stay as they are, but for how records are read "
@@ -105,6 +106,7 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
         "trained for them, which costs its people privacy: dpmpi train --config {0}/{1} --set ... with the "
         "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
         run, RunConfig::trainer_file));
+  refuse_unfinished(run);  // so it is a run directory, whatever else stands there
   auto config = std::make_unique<RunConfig>(file, overrides);
   config->data.given = from_here(data);
   if (data.empty() && config->data.eval.empty())
@@ -120,6 +122,9 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
       check_feature_names(config.data, file_of(config.data, role), feature_names(config.data, role));
   });
   const DatasetFacts facts = inspect(comm, config.data, role);
+  all_or_none(comm, [&] {
+    if (comm.is_root()) verify_before_code(config);
+  });
   model.objective = make_objective(config, facts);
   model.objective->open(comm, config.data);
   model.parameters = read_parameters(comm, run, *model.objective);

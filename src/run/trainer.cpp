@@ -29,6 +29,7 @@
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/key_file.hpp"
+#include "dpmpi/run/named_code.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/report.hpp"
 #include "dpmpi/run/safetensors.hpp"
@@ -72,6 +73,7 @@ class Run {
 
  private:
   void refuse_early();
+  void refuse_code_of_others();
   void open_records(Clock::time_point start);
   void open_door();
   void start_directory();
@@ -135,6 +137,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
     const InPhase phase(Phase::load);
     facts_.data = inspect(comm, config.data, DataRole::training);
   }
+  if (options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
   objective_ = make_objective(config, facts_.data);
   tuning_ = dynamic_cast<PrivateTuning*>(objective_.get());
   facts_ = public_facts(config, facts_.data, *objective_);
@@ -171,10 +174,19 @@ void Run::refuse_early() {
   checkpoint_.emplace(read_checkpoint(directory_, &key_->key));
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
   check_continuation(directory_, checkpoint_->facts(), *key_, config_, program_, *ledger_);
+  refuse_code_of_others();
   if (!config_.search()) return;
   const std::string file = directory_ + "/" + TrainingLedger::file;
   resumed_trainings_.emplace(Ledger::open(file));
   check_training_ledger(file, checkpoint_->facts(), *resumed_trainings_);
+}
+
+// A directory that this user's own key vouches for, where it was made: config and program, the library's bytes
+// among them, are what the run began with. Of a copy nobody knows who made its key. Root only.
+void Run::refuse_code_of_others() {
+  if (const std::string why = refusal_of_code(config_);
+      !why.empty() && (config_.run.moved || !is_own_file(directory_ + "/checkpoint/key")))
+    throw ConfigError(why);
 }
 
 void Run::open_records(Clock::time_point start) {
@@ -249,7 +261,8 @@ void Run::start_directory() {
   write_file(directory_ + "/config.ini", config_.resolved());
   if (tuning_) write_file(directory_ + "/" + RunConfig::trainer_file, tuning_->search().base().resolved());
   write_file(directory_ + "/plan.json", plan);
-  if (!audit_.empty()) write_file(directory_ + "/audit.json", read_file(config_.audit.result));
+  if (!audit_.empty())
+    write_file(directory_ + "/audit.json", read_file(config_.audit.result, file_limit::document));
   ledger_.emplace(Ledger::create(directory_ + "/ledger.jsonl",
                                  {plan_.adjacency, facts_.data.records, config_.privacy.seeded()},
                                  fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config_.digest(),

@@ -4,11 +4,12 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/heartbeat.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 
 namespace dpmpi {
 
@@ -18,16 +19,26 @@ std::vector<Event> events_of_training(const std::vector<Event>& all, std::uint64
   return events;
 }
 
+namespace {
+
+std::string text_member(const nlohmann::json& line, const char* name) {
+  const auto found = line.find(name);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+}  // namespace
+
 std::vector<std::string> trainings_in(const std::vector<std::string>& lines, const std::vector<Event>& events,
                                       const std::string& file) {
   std::vector<std::string> settings;
+  if (events.empty()) throw PrivacyError(fmt::format("{}: no events of a training are planned", file));
   for (std::size_t i = 1; i < lines.size(); ++i) {
     const std::size_t number = (i - 1) / events.size(), part = (i - 1) % events.size();
     const std::string where = fmt::format("{}:{}", file, i + 1);
-    const auto line = nlohmann::json::parse(lines[i]);
-    const std::string digest = line.value("settings", "");
-    if (line.value("training", ~std::uint64_t{0}) != number || digest.size() != sha256("").size() ||
-        std::get<Event>(parse_event_line(lines[i], where).content) != events[part])
+    const auto line = parse_untrusted_json(lines[i], where);
+    const std::string digest = text_member(line, "settings");
+    if (line.value("training", nlohmann::json()) != number || digest.size() != sha256("").size() ||
+        planned_event(line, where) != events[part])
       throw PrivacyError(
           fmt::format("{}: is not line {} of {} of training {}", where, part + 1, events.size(), number));
     if (part > 0 && digest != settings.back())

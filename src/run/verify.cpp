@@ -16,6 +16,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/privacy/planned_lines.hpp"
@@ -279,7 +280,7 @@ class Verification {
     place_ = "metrics.jsonl";
     if (!finished()) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
-    const std::string text = read_file(path(place_));
+    const std::string text = read_file(path(place_), file_limit::lines);
     if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     if (derived_) epsilon_of_steps(lines_of(text));

@@ -98,5 +98,30 @@ TEST(Archive, WhatIsCutOrOfAnotherKindIsRefusedWhereverItIs) {
   EXPECT_THROW(other.field("step", narrower), DataError);
 }
 
+// A source that says that it has no end.
+class Endless final : public ByteSource {
+ public:
+  explicit Endless(std::string beginning) : text_(std::move(beginning)) {}
+  void read(std::span<char> out) override {
+    text_.copy(out.data(), out.size(), at_);
+    at_ += out.size();
+  }
+  std::uint64_t left() const override { return std::uint64_t{1} << 50; }
+
+ private:
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+TEST(Archive, TextsAreNoLongerThanTextsAre) {
+  Archive written;
+  std::uint64_t announced = std::uint64_t{1} << 45;
+  written.field("config", announced);
+  Endless source(written.bytes());
+  Archive archive(source);
+  std::string text;
+  EXPECT_THROW(archive.field("config", text), DataError);
+}
+
 }  // namespace
 }  // namespace dpmpi

@@ -1,8 +1,10 @@
-// Writes a small seed corpus: make_corpus FOLDER makes FOLDER/libsvm, FOLDER/table and FOLDER/binary.
+// Writes a small seed corpus: make_corpus FOLDER makes FOLDER/libsvm, FOLDER/table, ... one for each harness.
 #include <filesystem>
 #include <fstream>
 
 #include "data/binary_files.hpp"
+#include "dpmpi/core/archive.hpp"
+#include "dpmpi/core/digest.hpp"
 #include "dpmpi/data/arrays.hpp"
 
 namespace {
@@ -41,4 +43,28 @@ int main(int argc, char** argv) {
                            "\x81junk\n1,2\n\"3\"\"\",4\n"});
   write(folder / "binary", {idx_file(8, {2, 2}, "abcd"), idx_file(0x0d, {1}, "abcd"),
                             npy_file("<f4", "(1, 1)", "abcd"), npy_file("|u1", "(4,)", "abcd"), sparse_file()});
+  write(folder / "ini",
+        {"[data]\ntrain = \"a #1.csv\" # note\nblocks = 4\n", "[ s ]\r\nkey = x\n[data]\nlabel=\"\\\\\"\n"});
+  const std::string header = R"({"ledger":1,"adjacency":"add_remove","n":500})";
+  write(
+      folder / "events",
+      {header + "\n", R"({"event":"poisson_gaussian","sampling_rate":0.1,"noise_multiplier":"?","count":9})",
+       header + "\n" + R"({"event":"gaussian","noise_multiplier":2,"count":1,"steps":[0,99],"prev":")" +
+           dpmpi::sha256(header) + "\"}\n",
+       R"({"events":[{"event":"tree","strategy":"banded","leaves":9,"band":3,"noise_multiplier":1,"restarts":2}]})"});
+  write(folder / "run", {std::string("\0{\"epsilon\":\"infinity\",\"delta\":1}", 33),
+                         "\2{\"step\":1,\"eval.loss\":0.5}\n{\"step\":2}\n", "\4[data]\ntrain = \"#\"\n",
+                         "\5[[0,0],[0.5,0.75],[1,1]]",
+                         "\6{\"config_digest\":\"digest\",\"epsilon\":1,\"delta\":1e-5,\"holds\":true,"
+                         "\"confidence\":0.9,\"bound\":0.5,"
+                         "\"games\":[{\"bound\":0.5,\"holds\":true}]}"});
+  dpmpi::Archive facts;
+  std::uint64_t step = 7;
+  std::string config = "method.rate = 1\n";
+  facts.field("step", step);
+  facts.field("config", config);
+  write(
+      folder / "model",
+      {R"({"weights":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},"bias":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+       R"({"__metadata__":{"method":"x"}})", facts.bytes()});
 }

@@ -1,6 +1,7 @@
 #include "dpmpi/plugin.h"
 
 #include <cmath>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -8,19 +9,24 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/file_reader.hpp"
+#include "dpmpi/objective/library.hpp"
 #include "objective/objective_property.hpp"
 
 namespace dpmpi::test {
 namespace {
 
-std::unique_ptr<ObjectiveEntry::Builder> builder_with(const std::string& library, const std::string& parameters) {
+std::unique_ptr<ObjectiveEntry::Builder> builder_with(const std::string& library, const std::string& parameters,
+                                                      const std::string& digest = "") {
   for (const ObjectiveEntry& entry : objectives()) {
     if (entry.name != "plugin") continue;
     auto builder = entry.builder();
     Options options("objective");
     builder->declare(options);
     std::vector<std::string> problems;
-    options.read({{"objective.library", {library, "test"}}, {"objective.parameters", {parameters, "test"}}},
+    options.read({{"objective.library", {library, "test"}},
+                  {"objective.library_digest", {digest, "test"}},
+                  {"objective.parameters", {parameters, "test"}}},
                  problems);
     EXPECT_TRUE(problems.empty());
     return builder;
@@ -135,6 +141,33 @@ TEST(Plugin, LoadingErrorsNameThePathAndTheReason) {
   EXPECT_NE(
       error(DPMPI_PINBALL_PLUGIN, "quantile=1.5").find("expected quantile=Q with Q in (0, 1), not 'quantile=1.5'"),
       std::string::npos);
+}
+
+TEST(Plugin, RefusedCodeIsNotLoadedUnlessThePathIsPermitted) {
+  const std::string library = testing::TempDir() + "dpmpi_refused_plugin.so";
+  std::filesystem::copy_file(DPMPI_PINBALL_PLUGIN, library, std::filesystem::copy_options::overwrite_existing);
+  const auto builder = builder_with(library, "");
+  auto& code = dynamic_cast<LibraryBuilder&>(*builder);
+  EXPECT_EQ(code.library(), library);
+  code.refuse("ask first");
+  EXPECT_EQ(config_error([&] { builder->label_kind(); }), "ask first");
+  EXPECT_EQ(config_error([&] { builder->classes(); }), "ask first");
+  EXPECT_EQ(config_error([&] { builder->make({6, Storage::dense_f32, 1}); }), "ask first");
+  permit_library(library);
+  EXPECT_EQ(builder->label_kind(), LabelKind::real);
+}
+
+TEST(Plugin, OtherBytesThanThoseOfTheDigestAreNotLoaded) {
+  const std::string other(64, '0');
+  EXPECT_THROW(builder_with(DPMPI_PINBALL_PLUGIN, "", other)->label_kind(), PrivacyError);
+  EXPECT_THROW(dynamic_cast<LibraryBuilder&>(*builder_with(DPMPI_PINBALL_PLUGIN, "", other)).identify(),
+               PrivacyError);
+  const auto builder = builder_with(DPMPI_PINBALL_PLUGIN, "", file_digest(DPMPI_PINBALL_PLUGIN));
+  EXPECT_EQ(builder->label_kind(), LabelKind::real);
+  EXPECT_NE(config_error([] {
+              dynamic_cast<LibraryBuilder&>(*builder_with("libm.so.6", "")).identify();
+            }).find("write a path, ./libm.so.6 say"),
+            std::string::npos);
 }
 
 // A loss that depends on the batch would void the sensitivity: such a plugin sees one record at a time.

@@ -118,5 +118,17 @@ TEST_F(TrainingBooks, RefuseLinesThatAreNotTheirs) {
   }
 }
 
+// Their types and number are not trusted either.
+TEST_F(TrainingBooks, RefuseLinesThatSayOtherThings) {
+  const std::vector<Event> events = events_of_training(plan_.events(), plan_.runs);
+  const std::string header = R"({"ledger":1,"adjacency":"add_remove"})";
+  for (const std::string& members :
+       {std::string(R"("training":0,"settings":7)"), fmt::format(R"("training":"0","settings":"{}")", sha256("a")),
+        fmt::format(R"("training":-1,"settings":"{}")", sha256("a"))})
+    EXPECT_THROW(trainings_in({header, to_json(events[0], members)}, events, "f"), PrivacyError) << members;
+  EXPECT_THROW(trainings_in({header, header}, events, "f"), PrivacyError);
+  EXPECT_THROW(trainings_in({header, to_json(events[0])}, {}, "f"), PrivacyError) << "of none planned";
+}
+
 }  // namespace
 }  // namespace dpmpi

@@ -48,6 +48,7 @@ struct AuditOptions {
 void declare_objective(Options& options, std::string& name, double& l2);
 void declare_method(Options& options, std::string& name);
 
+class LibraryBuilder;
 class SearchedConfig;
 
 class RunConfig {
@@ -72,6 +73,12 @@ class RunConfig {
   /// The config of objective.trainer, by which the objective trains models; null: there is none.
   const std::shared_ptr<const SearchedConfig>& search() const { return search_; }
 
+  /// The file stands beside those of a run, so it may come from anybody: code that it names, and --set does not, is
+  /// not loaded.
+  bool of_run_directory() const { return of_run_directory_; }
+  /// The objective's builder if that is code in a file which the config names, else null.
+  LibraryBuilder* library() const;
+
   /// Every option with its value, as an INI file that gives this run again (where objective.trainer is set, beside
   /// the resolved config of that as trainer_file).
   std::string resolved() const;
@@ -89,9 +96,11 @@ class RunConfig {
 
  private:
   const Options::Declaration* find(const std::string& name) const;
-  void read_search(std::vector<std::string>& problems);
+  void read_search(const Settings& settings, std::vector<std::string>& problems);
+  void look_at_library(const Settings& settings);
 
   std::string path_;
+  bool of_run_directory_;
   std::shared_ptr<const SearchedConfig> search_;
   std::vector<std::unique_ptr<Options>> sections_;
 };
