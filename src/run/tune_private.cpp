@@ -106,7 +106,6 @@ std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts, const 
 namespace {
 
 DatasetFacts inspect_data_of(const RunConfig& trainer) {
-  const HideFields hide(!trainer.data.show_values);
   return of_trainer(trainer.path(),
                     [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
 }
