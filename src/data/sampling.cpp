@@ -101,7 +101,10 @@ double mean_size(const Disjoint& rule) {
 std::string describe(const SamplingRule& rule) {
   return std::visit(
       overloaded{[](const Poisson& p) { return fmt::format("Poisson, sampling rate {:.6g}", p.rate); },
-                 [](const WithoutReplacement& w) { return fmt::format("{} without replacement", w.batch); },
+                 [](const WithoutReplacement& w) {
+                   return fmt::format("{} without replacement{}", w.batch,
+                                      w.among == 0 ? "" : fmt::format(", at most {} of a block of {}", w.most, w.among));
+                 },
                  [](const FullBatch&) { return std::string("full batch"); },
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
                  [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); },
@@ -141,18 +144,49 @@ std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
       rule);
 }
 
-std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t batch, SecretReader& reader) {
-  verify(batch <= layout.records, "a batch without replacement is larger than the data");
-  std::vector<std::uint64_t> left(layout.blocks), quota(layout.blocks, 0);
-  for (std::uint32_t j = 0; j < layout.blocks; ++j) left[j] = layout.size(j);
-  std::uint64_t total = layout.records;
-  for (std::uint64_t i = 0; i < batch; ++i, --total) {
-    std::uint64_t draw = reader.below(total);
-    std::uint32_t j = 0;
-    while (draw >= left[j]) draw -= left[j++];
-    --left[j], ++quota[j];
+namespace {
+
+__extension__ using uint128 = unsigned __int128;
+
+// Where a block begins on a scale of `whole` that shares follow: records, or blocks where these are as good as equal.
+struct Shares {
+  std::uint64_t whole;
+  bool by_record;
+  Shares(const BlockLayout& layout, std::uint64_t batch) : whole(layout.blocks), by_record(!layout.cuts.empty()) {
+    const std::uint64_t least = layout.records / layout.blocks, most = (batch + layout.blocks - 1) / layout.blocks;
+    if (most > least) by_record = true;  // almost all records
+    if (by_record) whole = layout.records;
   }
-  return quota;
+  std::uint64_t begin(const BlockLayout& layout, std::uint32_t block) const {
+    return by_record ? layout.begin(block) : block;
+  }
+};
+
+}  // namespace
+
+// Shares laid end to end, cut at whole numbers. The golden ratio's multiples move the cuts: they are spread evenly.
+std::uint64_t block_quota(const BlockLayout& layout, std::uint64_t batch, std::uint32_t block, std::uint64_t step) {
+  verify(batch <= layout.records && block < layout.blocks, "a batch without replacement of the data's records");
+  const Shares shares(layout, batch);
+  const uint128 shift = uint128{step * 0x9E3779B97F4A7C15} * shares.whole >> 64;
+  const auto before = [&](std::uint32_t j) {
+    return (uint128{batch} * shares.begin(layout, j) + shift) / shares.whole;
+  };
+  return static_cast<std::uint64_t>(before(block + 1) - before(block));
+}
+
+SamplingRule stratified(const SamplingRule& rule, const BlockLayout& layout) {
+  const auto* wor = std::get_if<WithoutReplacement>(&rule);
+  if (!wor) return rule;
+  const Shares shares(layout, wor->batch);
+  WithoutReplacement densest{wor->batch, 0, 1};
+  for (std::uint32_t j = 0; j < layout.blocks; ++j) {
+    const uint128 share = uint128{wor->batch} * (shares.begin(layout, j + 1) - shares.begin(layout, j));
+    const auto most = static_cast<std::uint64_t>((share + shares.whole - 1) / shares.whole);
+    if (uint128{most} * densest.among > uint128{densest.most} * layout.size(j))
+      densest.most = most, densest.among = layout.size(j);
+  }
+  return densest;
 }
 
 void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t count, SecretStream& stream,

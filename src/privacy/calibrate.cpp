@@ -36,8 +36,10 @@ using EpsilonOf = std::function<double(double)>;
 // One search: along log(x), because epsilon is nearly a power of the unknown.
 class Search {
  public:
-  Search(const Unknown& unknown, const EpsilonOf& epsilon_of, double epsilon)
-      : unknown_(unknown), epsilon_of_(epsilon_of), epsilon_(epsilon) {}
+  static constexpr double fine = 5e-8;  ///< a part of the last printed digit
+
+  Search(const Unknown& unknown, const EpsilonOf& epsilon_of, double epsilon, double resolution = fine)
+      : unknown_(unknown), epsilon_of_(epsilon_of), epsilon_(epsilon), resolution_(resolution) {}
 
   /// The tightest value that keeps the target, found outward from `start` by steps that grow from a factor
   /// e^stride or less. Empty if there is none.
@@ -110,12 +112,11 @@ class Search {
     keeps_ = keeps, breaks_ = breaks;
   }
 
-  static constexpr double resolution = 5e-8;  // a part of the last printed digit
   bool adjacent(double a, double b) const {
-    return unknown_.whole ? std::abs(a - b) <= 1 : std::abs(std::log(a / b)) <= resolution;
+    return unknown_.whole ? std::abs(a - b) <= 1 : std::abs(std::log(a / b)) <= resolution_;
   }
   double between(double x, double a, double b) const {
-    const double low = std::min(a, b), high = std::max(a, b), margin = 0.4 * resolution;
+    const double low = std::min(a, b), high = std::max(a, b), margin = 0.4 * resolution_;
     return unknown_.whole ? std::clamp(std::floor(x), low + 1, high - 1)
                           : std::clamp(x, low * (1 + margin), high * (1 - margin));
   }
@@ -131,7 +132,7 @@ class Search {
 
   const Unknown& unknown_;
   const EpsilonOf& epsilon_of_;
-  double epsilon_;
+  double epsilon_, resolution_;
   std::optional<Point> keeps_, breaks_;  // neighbours of which one keeps and one breaks the target
 };
 
@@ -142,8 +143,11 @@ struct Problem {
   const EventsOf& events;
   const PrivacyTarget& target;
 
-  std::optional<double> solve(const EpsilonOf& epsilon_of, std::optional<double> near) const {
-    return Search(unknown, epsilon_of, target.epsilon).tightest(near.value_or(unknown.start), first_stride);
+  /// A value that keeps the target, and the tightest up to a relative `resolution`.
+  std::optional<double> solve(const EpsilonOf& epsilon_of, std::optional<double> near,
+                              double resolution = Search::fine) const {
+    return Search(unknown, epsilon_of, target.epsilon, resolution)
+        .tightest(near.value_or(unknown.start), first_stride);
   }
 };
 
@@ -194,13 +198,32 @@ class Epsilons {
   /// Whether the accountant's own answer at x is at most the one given: it ends on the grid that was used. If not,
   /// everything is computed anew, on the grid where it ends.
   bool confirmed(double x) {
-    if (points_ == 0) return true;
-    const std::size_t used = std::exchange(points_, 0);
+    if (grids_.points() == 0) return true;
+    const PldAccountant::Grids used = std::exchange(grids_, {});
+    const bool costly = costly_;
     const double epsilon = compute(x);
-    if (points_ == used) return true;
+    if (grids_ == used || (costly && epsilon <= problem_.target.epsilon)) return true;
     known_ = {{x, epsilon}};
     return false;
   }
+
+  /// A value to begin with in place of `near`, if the grids there are costly: an accountant far from the target may
+  /// need much finer ones than near it, or tell nothing. Forgets those grids.
+  std::optional<double> closer(std::optional<double> near) {
+    if (near) (*this)(*near);
+    if (grids_.points() <= cheap) return near;
+    grids_ = {}, known_.clear();
+    const auto rough = [&](double x) {
+      PldAccountant a(problem_.target.adjacency);
+      a.compose(problem_.events(x));
+      return a.rough_epsilon(problem_.target.delta);
+    };
+    const auto x = problem_.solve(rough, near, 0.01);
+    return x ? x : near;
+  }
+
+  /// To what part a value is worth searching for: on the largest grids epsilon is hardly better known.
+  double resolution() const { return costly_ ? 1e-3 : Search::fine; }
 
  private:
   double compute(double x) {
@@ -208,29 +231,38 @@ class Epsilons {
       const auto a = make_accountant(accountant_, problem_.target.adjacency);
       a->compose(problem_.events(x));
       const auto* pld = one_grid_ ? dynamic_cast<const PldAccountant*>(a.get()) : nullptr;
-      if (points_ > 0) return pld->epsilon_on(points_, problem_.target.delta);
-      if (pld) points_ = pld->points(problem_.target.delta);
+      if (grids_.points() > 0) return pld->epsilon_on(grids_, problem_.target.delta);
+      if (pld) remember(pld->grids(problem_.target.delta));
       return a->epsilon(problem_.target.delta);
     } catch (const PrivacyError&) {
       return infinity;
     }
   }
 
+  void remember(const PldAccountant::Grids& grids) {
+    costly_ = std::max(grids.forward, grids.backward) > most;
+    grids_ = {std::min(grids.forward, most), std::min(grids.backward, most)};
+  }
+
   const Problem& problem_;
   std::string accountant_;
   bool one_grid_;
-  std::size_t points_ = 0;  // of that grid
+  PldAccountant::Grids grids_;  // those
+  bool costly_ = false;         // the accountant's have more points than a search has time for
+  static constexpr std::size_t cheap = 1u << 16, most = 1u << 18;
   std::map<double, double> known_;
 };
 
 std::optional<double> search(const Problem& problem, Epsilons& epsilon_of, std::string_view accountant,
                              std::optional<double> near) {
+  near = epsilon_of.closer(near);
   for (int round = 0; round < 3; ++round) {
-    const auto x = problem.solve(std::ref(epsilon_of), near);
+    if (near) epsilon_of(*near);
+    const auto x = problem.solve(std::ref(epsilon_of), near, epsilon_of.resolution());
     if (!x || epsilon_of.confirmed(*x)) return x;
     near = x;
   }
-  return problem.solve(Epsilons(problem, accountant, false), near);
+  return problem.solve(Epsilons(problem, accountant, false), near, epsilon_of.resolution());
 }
 
 std::optional<double> rdp_or_nothing(const Problem& problem) {

@@ -68,6 +68,18 @@ std::string commitment_to(const Communicator& comm, const Shard& shard, const st
   return comm.is_root() ? key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, ""))) : "";
 }
 
+// The events speak of the block with the largest share of a batch: of the blocks that there are.
+void check_shares(const Query& query, const BlockLayout& layout) {
+  const auto* rule = std::get_if<WithoutReplacement>(&query.sampling);
+  if (!rule) return;
+  const auto rate = [](std::uint64_t most, std::uint64_t among) {
+    return static_cast<double>(most) / static_cast<double>(among);
+  };
+  const auto actual = std::get<WithoutReplacement>(stratified(*rule, layout));
+  const double stated = rule->among > 0 ? rate(rule->most, rule->among) : rate(rule->batch, query.records);
+  verify(stated >= rate(actual.most, actual.among), "a batch's share of a block is the one that events state");
+}
+
 }  // namespace
 
 Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
@@ -76,6 +88,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   verify(!comm.is_root() || key.has_value(), "the root needs the secret key");
   for (const auto& query : queries) {
     verify(query.site == sites_.size(), "queries are numbered in their order");
+    check_shares(query, shard.layout);
     steps_ = std::max(steps_, steps_of(query));
     sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
     sites_.back()->shuffle(shard);
@@ -84,7 +97,6 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   if (comm.is_root()) {
     noise_ = std::make_unique<SecretStream>(key->derive("noise"));
     shared_phase_noise_ = std::make_unique<SecretStream>(key->derive("phase noise"));
-    quota_ = std::make_unique<SecretStream>(key->derive("quota"));
   }
   const bool phases_draw =
       std::ranges::any_of(queries, [](const Query& q) { return q.relay && q.relay->own_noise.has_value(); });
@@ -158,27 +170,6 @@ const Query& Curator::query(std::uint32_t site) const {
   return sites_[site]->query;
 }
 
-// Sends each rank its blocks' shares of the next batches without replacement, and of no others.
-void Curator::share_quotas(Site& s, std::uint64_t first, std::uint64_t last) {
-  const std::uint64_t batch = std::get<WithoutReplacement>(s.query.sampling).batch;
-  std::uint64_t own = shard_.blocks.size();
-  const auto counts = comm_.gather(std::string(reinterpret_cast<const char*>(&own), sizeof own));
-  std::vector<std::string> parts(static_cast<std::size_t>(comm_.size()));
-  for (std::uint64_t t = first; comm_.is_root() && t < last; ++t) {
-    SecretReader reader(*quota_, t, s.query.site);
-    const auto quota = split_batch(shard_.layout, batch, reader);
-    std::size_t block = 0;
-    for (std::size_t r = 0; r < parts.size(); ++r) {
-      std::memcpy(&own, counts[r].data(), sizeof own);
-      parts[r].append(reinterpret_cast<const char*>(quota.data() + block), own * sizeof(std::uint64_t));
-      block += own;
-    }
-  }
-  const std::string mine = comm_.scatter(parts);
-  s.quotas.resize(mine.size() / sizeof(std::uint64_t));
-  std::memcpy(s.quotas.data(), mine.data(), mine.size());
-}
-
 // Only what is in the plan, and paid for.
 void Curator::begin_step(const Site& s, std::uint64_t t) {
   if (t >= s.query.steps)
@@ -198,12 +189,6 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
   Site& s = site(query.site);
   verify(!s.query.relay, "the records of a phase are seen by its program");
   begin_step(s, t);
-  const std::uint64_t window = t / reserved_steps * reserved_steps;
-  const bool quotas = std::holds_alternative<WithoutReplacement>(s.query.sampling);
-  if (quotas && s.quotas_from != window + 1) {
-    share_quotas(s, window, std::min(s.query.steps, window + reserved_steps));
-    s.quotas_from = window + 1;
-  }
   const Stopwatch watch(timing_.sampling);
   if (const auto* rule = std::get_if<Shuffled>(&s.query.sampling)) {
     s.shuffle(shard_, t / rule->steps_per_pass());
@@ -214,7 +199,8 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
   if (disjoint) s.take_part(shard_, t);
   for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty() && !disjoint; ++i) {
     const Block& block = shard_.blocks[i];
-    const std::uint64_t quota = quotas ? s.quotas[(t - window) * shard_.blocks.size() + i] : 0;
+    const auto* wor = std::get_if<WithoutReplacement>(&s.query.sampling);
+    const std::uint64_t quota = wor ? block_quota(shard_.layout, wor->batch, block.id, t) : 0;
     select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota,
            s.selected[i]);
   }

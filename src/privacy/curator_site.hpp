@@ -34,8 +34,6 @@ struct Curator::Site {
   LatticeAccumulator sum;
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
   std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
-  std::vector<std::uint64_t> quotas;              // steps of the window x own blocks (batches without replacement)
-  std::uint64_t quotas_from = 0;                  // first step of that window + 1
   AlignedVector<float> released;                  // values, then the stop flag
   std::vector<double> exact;                      // the same of an exact query, without the flag
   std::vector<double> selected_run;               // uniform numbers of the run that was released

@@ -39,10 +39,10 @@ double collect(Guarantee& g, const std::vector<Event>& events, Adjacency adjacen
 // Points of the curve. Convolutions are costly: all but the first are bounds of the grid on which that one ends.
 std::vector<Guarantee> points_of(const PldAccountant& accountant, const std::vector<double>& deltas) {
   std::vector<Guarantee> points;
-  std::size_t grid = 0;
+  PldAccountant::Grids grids;
   for (const double delta : deltas) {
-    const double epsilon = grid > 0 ? accountant.epsilon_on(grid, delta) : accountant.epsilon(delta);
-    if (grid == 0) grid = accountant.points(delta);
+    const double epsilon = grids.points() > 0 ? accountant.epsilon_on(grids, delta) : accountant.epsilon(delta);
+    if (grids.points() == 0) grids = accountant.grids(delta);
     points.push_back({.epsilon = epsilon, .delta = delta});
   }
   return points;

@@ -129,6 +129,7 @@ double minimizer(F f, double low, double high) {
 struct Window {
   Focus focus;
   double high = 0;
+  double width() const { return high - focus.low; }
 };
 Window window_for(const Sketch& k, double tilt) {
   constexpr double margin = 30, low = -14, high = 18;
@@ -151,6 +152,30 @@ Window window_for(const Sketch& k, double tilt) {
 
 constexpr double lowest_log_tilt = -14, highest_log_tilt = 16;
 
+// About what ComposedLoss charges to delta for a transform of narrow laws at losses near 0.
+double transform_error(const Sketch& k, double tilt, double width, double uses) {
+  const double step = width * 0x1p-18, a = 2 * tilt;
+  return uses * 0x1p-45 * std::exp(k(tilt)) * std::sqrt(2 / (step * a * (a + 1) * (a + 2)));
+}
+
+// For losses of which a rare one outweighs all others: few uses at small sampling rates. There the tilt of the best
+// Chernoff bound makes many rare ones of one (its bound is far too large), and the window has to hold their sum.
+// With a quarter of the tilt for a smaller delta, what lies outside the window is a small part of `delta` already
+// where it lies, untilted, however far from the bulk.
+Window window_for_rare(const Sketch& k, double delta) {
+  constexpr double margin = 10;  // e^-10 of delta
+  const double log_tail = std::log(delta) - margin;
+  const double far = minimizer([&](double x) { return (k(x) - log_tail) / x; }, lowest_log_tilt, highest_log_tilt);
+  Window window;
+  window.focus.tilt = far / 4;
+  window.focus.rise = far - window.focus.tilt;
+  window.high = (k(far) - log_tail) / window.focus.rise;
+  const auto lowest = [&](double x) { return (k(window.focus.tilt - x) - log_tail) / x; };
+  window.focus.fall = std::min(minimizer(lowest, -14, 18), 400 / window.high);
+  window.focus.low = -lowest(window.focus.fall);
+  return window;
+}
+
 constexpr std::size_t smallest_size = 1u << 12, largest_size = 1u << 20;
 
 }  // namespace
@@ -160,6 +185,7 @@ struct PldAccountant::Goal {
   bool epsilon;  // wanted
   double given;  // the other one
   double close;  // stop at this relative width
+  std::size_t largest = largest_size;  // or at this grid
 
   double answer(const ComposedLoss& loss) const { return epsilon ? loss.epsilon(given) : loss.delta(given); }
 };
@@ -183,6 +209,11 @@ class Refinement {
       return epsilon_wanted ? (log_bound - std::log(given)) / x : log_bound - x * given;
     };
     window_ = window_for(k, minimizer(objective, lowest_log_tilt, highest_log_tilt));
+    if (epsilon_wanted) {
+      const Window rare = window_for_rare(k, given);
+      const double error = transform_error(k, rare.focus.tilt, rare.width(), direction.uses);
+      if (4 * rare.width() < window_.width() && error < 0x1p-6 * given) window_ = rare;
+    }
     for (const CountedPair& use : direction.pairs) {
       ranges_.push_back(loss_range(use.pair, tail / direction.uses));
       attained_ranges_.push_back(loss_range(use.attained, tail / direction.uses));
@@ -194,7 +225,7 @@ class Refinement {
   bool possible() const { return std::isfinite(window_.high - window_.focus.low); }
 
   ComposedLoss compose(std::size_t size, Bound bound, Progress& progress) const {
-    const double step = step_for(size);
+    const double step = step_for(size), dense = static_cast<double>(size);
     Focus focus = window_.focus;
     focus.size = size;
     while (step * static_cast<double>(focus.size - 2) < window_.high - focus.low && focus.size < 2 * largest_size)
@@ -203,8 +234,8 @@ class Refinement {
     for (std::size_t i = 0; i < direction_.pairs.size(); ++i) {
       const CountedPair& use = direction_.pairs[i];
       laws.push_back(bound == Bound::upper
-                         ? CountedLaw{discretize(use.pair, ranges_[i], step, bound), use.count}
-                         : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound), use.count});
+                         ? CountedLaw{discretize(use.pair, ranges_[i], step, bound, dense), use.count}
+                         : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound, dense), use.count});
       progress.add();
     }
     return {laws, focus, bound};
@@ -261,9 +292,8 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
 
   Interval all;
   Progress progress("composing privacy losses", 0, "laws");
-  for (std::size_t size = smallest_size; size <= largest_size;) {
+  for (std::size_t size = smallest_size; size <= goal.largest;) {
     all.most = 0;
-    all.points = size;
     bool closed = true;
     for (std::size_t i = 0; i < directions.size(); ++i) {
       Interval& interval = intervals[i];
@@ -272,6 +302,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
         interval.most = std::min(interval.most, goal.answer(refinements[i].compose(size, Bound::upper, progress)));
         interval.least =
             std::max(interval.least, goal.answer(refinements[i].compose(size, Bound::lower, progress)));
+        (i == 0 ? all.grids.forward : all.grids.backward) = size;
         if (!directions[i].attained) closed = closed && before_most - interval.most <= goal.close * interval.most;
       }
       all.least = std::max(all.least, interval.least);
@@ -284,21 +315,29 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
     size *= ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16;
   }
-  return {rounded_down(all.least), rounded_up(all.most), all.points};
+  return {rounded_down(all.least), rounded_up(all.most), all.grids};
 }
 
-double PldAccountant::epsilon_on(std::size_t points, double delta) const {
+double PldAccountant::epsilon_on(const Grids& grids, double delta) const {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  verify(points >= smallest_size && points <= largest_size, "a grid of points() points");
   if (uses_.count(NonPrivate{}) > 0) return infinity;
   double most = 0;
   Progress progress("composing privacy losses", 0, "laws");
-  for (const Direction& direction : directions_of(uses_, adjacency())) {
-    const Refinement refinement(direction, true, delta);
+  const std::vector<Direction> directions = directions_of(uses_, adjacency());
+  for (std::size_t i = 0; i < directions.size(); ++i) {
+    const std::size_t points = i == 0 ? grids.forward : grids.backward;
+    verify(points >= smallest_size && points <= largest_size, "grids as grids() gave them");
+    const Refinement refinement(directions[i], true, delta);
     if (!refinement.possible()) return infinity;
     most = std::max(most, refinement.compose(points, Bound::upper, progress).epsilon(delta));
   }
   return rounded_up(most);
+}
+
+double PldAccountant::rough_epsilon(double delta) const {
+  verify(delta > 0 && delta < 1, "delta in (0, 1)");
+  if (uses_.count(NonPrivate{}) > 0) return infinity;
+  return uses_.empty() ? 0 : solve({true, delta, 0x1p-5, largest_size / 16}).most;
 }
 
 const PldAccountant::Interval& PldAccountant::epsilon_interval(double delta) const {

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/pld_transform.hpp"
 
 namespace dpmpi {
 
@@ -37,13 +36,20 @@ struct InfiniteMass {
 
 }  // namespace
 
+// A tilted law's total has to be 1 to the last bits, because its power of `count` is taken: what a plain sum of a
+// million terms loses, 10^-12, is 10^-5 after 10^7 uses, more than some tails. So the sum is compensated (Neumaier).
 double log_moment(std::span<const SketchPoint> points, double tilt) {
-  double peak = -infinity, sum = 0;
+  double peak = -infinity, sum = 0, lost = 0;
   for (const SketchPoint& x : points) peak = std::max(peak, x.log_mass + tilt * x.loss);
   if (peak == -infinity) return peak;
-  for (const SketchPoint& x : points)
-    if (const double below = x.log_mass + tilt * x.loss - peak; below > -80) sum += std::exp(below);
-  return peak + std::log(sum);
+  for (const SketchPoint& x : points) {
+    const double below = x.log_mass + tilt * x.loss - peak;
+    if (below <= -80) continue;
+    const double term = std::exp(below), next = sum + term;
+    lost += sum >= term ? sum - next + term : term - next + sum;
+    sum = next;
+  }
+  return peak + std::log(sum + lost);
 }
 
 double log_chernoff_factor(double tilt) { return -tilt * std::log1p(1 / tilt) - std::log1p(tilt); }
@@ -62,10 +68,9 @@ ComposedLoss::ComposedLoss(std::span<const CountedLaw> laws, const Focus& focus,
     const std::vector<SketchPoint> points = points_of(law);
     const double moment = log_moment(points, tilt_);
     std::ranges::fill(powers.law(), 0.0);
-    std::int64_t at = ((law.first % size) + size) % size;
-    for (const SketchPoint& x : points) {
-      powers.law()[static_cast<std::size_t>(at)] += std::exp(x.log_mass + tilt_ * x.loss - moment);
-      at = at + 1 == size ? 0 : at + 1;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto at = static_cast<std::size_t>(((law.place[i] % size) + size) % size);
+      powers.law()[at] += std::exp(points[i].log_mass + tilt_ * points[i].loss - moment);
     }
     powers.multiply(count);
     infinite.add(law, count, bound);
@@ -86,8 +91,7 @@ ComposedLoss::ComposedLoss(std::span<const CountedLaw> laws, const Focus& focus,
   const auto start = ((static_cast<std::int64_t>(first) % size) + size) % size;
   std::rotate(product.mass.begin(), product.mass.begin() + start, product.mass.end());
   tilted_ = std::move(product.mass);
-  const double error = bound == Bound::upper ? product.error : -product.error;
-  for (double& mass : tilted_) mass = std::max(0.0, std::max(0.0, mass) + error);
+  charge(product);
 
   // Chernoff: what lies outside the window wraps around into it.
   const double high = low_ + step_ * static_cast<double>(size);
@@ -97,6 +101,22 @@ ComposedLoss::ComposedLoss(std::span<const CountedLaw> laws, const Focus& focus,
   relative_error_ = 0x1p-49 * (uses * (4 + tilt_ * farthest) + std::abs(log_moment_) + static_cast<double>(size));
   infinite_ = infinite.value();
   loss_error_ += 0x1p-49 * (std::abs(offset) + std::abs(low_) + high - low_);
+}
+
+// The transform's errors count in delta(epsilon) as much as masses do: with w_j = e^(K - tilt l_j) (1 - e^(epsilon -
+// l_j)) for each tilted one. Either every mass moves by the largest error of one, so that delta moves by that times
+// the sum of the w_j; or, by Cauchy and Schwarz, delta moves by the root of the sum of all squared errors times that
+// of all w_j^2. The first suits laws whose transforms vanish at most frequencies. The second suits those that are
+// narrow on their grid: few uses of a mechanism that rarely tells anything.
+void ComposedLoss::charge(const CircularPowers::Product& product) {
+  const double one = std::exp(2 * log_chernoff_factor(tilt_)), twice = 2 * tilt_;  // the largest square
+  const double all = 1 / (step_ * tilt_ * (tilt_ + 1)) + std::sqrt(one);
+  const double squares = 2 / (step_ * twice * (twice + 1) * (twice + 2)) + one;
+  const double norm = product.norm_of_errors * std::sqrt(squares) * (1 + 0x1p-40);
+  const bool each = product.error * all <= 4 * norm;
+  log_transform_ = each ? -infinity : std::log(norm);
+  const double error = !each ? 0 : bound_ == Bound::upper ? product.error : -product.error;
+  for (double& mass : tilted_) mass = std::max(0.0, std::max(0.0, mass) + error);
 }
 
 // delta(l_j) at the grid's losses from above to below. With T_j = P{L >= l_j},
@@ -142,19 +162,23 @@ double ComposedLoss::outside(double loss) const {
   return std::exp(log_moment_ - tilt_ * loss + log_chernoff_factor(tilt_) + log_outside_);
 }
 
+double ComposedLoss::transform(double loss) const {
+  return log_transform_ == -infinity ? 0 : std::exp(log_moment_ - tilt_ * loss + log_transform_);
+}
+
 double ComposedLoss::epsilon(double delta) const {
   const bool up = bound_ == Bound::upper;
   const double scale = std::exp(up ? -relative_error_ : relative_error_);
   // What the window's masses may give at `loss` for the total to be delta.
+  const double always = up ? outside(0) : 0;
   const auto target = [&](double loss) {
-    return up ? (delta - infinite_ / scale - outside(loss)) * scale
-              : (delta - infinite_ / scale + outside(loss)) * scale;
+    const double charged = (up ? always : outside(loss)) + transform(loss);
+    return up ? (delta - infinite_ / scale - charged) * scale : (delta - infinite_ / scale + charged) * scale;
   };
-  const double constant = up ? target(0) : 0;
-  if (up && !(constant >= 0)) return infinity;
   Walk walk(*this);
+  if (up && !(target(walk.here()) >= 0)) return infinity;
   while (walk.next()) {
-    const double allowed = up ? constant : target(walk.here());
+    const double allowed = target(walk.here());
     if (walk.within > allowed)
       return std::max(0.0, up ? walk.solve(allowed) + loss_error_
                               : (allowed < 0 ? infinity : walk.solve(allowed)) - loss_error_);
@@ -171,7 +195,8 @@ double ComposedLoss::delta(double epsilon) const {
   if (up && at < low_) return 1;
   while (walk.here() > at && walk.next()) within = walk.here() > at ? walk.within : walk.at(at);
   const double scale = std::exp(up ? relative_error_ : -relative_error_);
-  const double total = (within + infinite_) * scale + (up ? 1 : -1) * outside(std::max(at, walk.here()));
+  const double where = std::max(at, walk.here());
+  const double total = (within + infinite_) * scale + (up ? 1 : -1) * (outside(where) + transform(where));
   return std::clamp(total, 0.0, 1.0);
 }
 

@@ -28,39 +28,53 @@ CellMass between(const LossCut& low, const LossCut& high) {
   return cell;
 }
 
-GridLaw empty_law(const LossPair& pair, double anchor, LossRange range, double step) {
+// From a point to the next one, in steps: a power of two.
+std::int64_t stride_at(std::int64_t place, double dense) {
+  const double far = std::abs(static_cast<double>(place)) / dense;
+  return far < 2 ? 1 : std::int64_t{1} << static_cast<int>(2 * std::floor(std::log2(far)));
+}
+
+GridLaw empty_law(const LossPair& pair, double anchor, LossRange range, double step, double dense) {
   GridLaw law{step, anchor};
-  law.first = static_cast<std::int64_t>(std::floor((range.low - anchor) / step)) - 1;
+  const auto first = static_cast<std::int64_t>(std::floor((range.low - anchor) / step)) - 1;
   const auto last = static_cast<std::int64_t>(std::ceil((range.high - anchor) / step)) + 1;
-  law.mass.assign(static_cast<std::size_t>(last - law.first + 1), 0.0);
+  for (std::int64_t place = first; place < last; place += stride_at(place, dense)) law.place.push_back(place);
+  law.place.push_back(last);
+  law.mass.assign(law.place.size(), 0.0);
   law.loss_error = pair.loss_error + 0x1p-48 * (1 + std::abs(anchor) + std::max(-range.low, range.high) + step);
   return law;
 }
 
-// Where an atom stands on the grid: index (relative to law.first) of the point below it and the distance from there
-// in losses. Atoms within 2^-40 steps of a point count as standing on it; that is part of the loss error.
+// Where an atom stands: index of the point below it (-1: none) and the distance from there in losses. Atoms within
+// 2^-40 steps of a point of the grid count as standing on it; that is part of the loss error.
 struct Place {
-  double index, distance;
+  std::ptrdiff_t index;
+  double distance;
 };
 Place place(const GridLaw& law, double loss) {
-  const double position = (loss - law.anchor) / law.step - static_cast<double>(law.first);
+  const double position = (loss - law.anchor) / law.step - static_cast<double>(law.place.front());
   const double nearest = std::round(position);
-  if (std::abs(position - nearest) <= 0x1p-40) return {nearest, 0};
-  const double below = std::floor(position);
-  return {below, (position - below) * law.step};
+  const double from = std::abs(position - nearest) <= 0x1p-40 ? nearest : position;
+  const auto above = std::ranges::upper_bound(law.place, from, {}, [&](std::int64_t at) {
+    return static_cast<double>(at - law.place.front());
+  });
+  const std::ptrdiff_t index = above - law.place.begin() - 1;
+  if (index < 0) return {-1, 0};
+  const std::int64_t below = law.place[static_cast<std::size_t>(index)] - law.place.front();
+  return {index, (from - static_cast<double>(below)) * law.step};
 }
 
 // Splits p and q = scaled_q e^(-g_i) of losses in [g_i, g_{i+1}] between the ends so that both are kept. That
 // spreads e^(-loss) under P, of which gamma -> (1 - gamma e^(-loss))_+ is convex, so H grows ("connect the dots",
 // Doroshenko et al. 2022). More p and less q make H grow, too.
 void split(GridLaw& law, std::size_t i, double p, double scaled_q) {
-  const double upper = std::clamp((p - scaled_q) / -std::expm1(-law.step), 0.0, p);
+  const double upper = std::clamp((p - scaled_q) / -std::expm1(-law.gap(i)), 0.0, p);
   law.mass[i] += p - upper;
   law.mass[i + 1] += upper;
 }
 
-GridLaw discretize_up(const LossPair& pair, LossRange range, double step) {
-  GridLaw law = empty_law(pair, pair.anchor, range, step);
+GridLaw discretize_up(const LossPair& pair, LossRange range, double step, double dense) {
+  GridLaw law = empty_law(pair, pair.anchor, range, step, dense);
   law.infinite = pair.infinite;
   const std::size_t last = law.mass.size() - 1;
   if (pair.cut) {
@@ -78,7 +92,7 @@ GridLaw discretize_up(const LossPair& pair, LossRange range, double step) {
     const Place at = place(law, atom.loss);
     if (at.index < 0)
       law.mass[0] += atom.p;
-    else if (at.index >= static_cast<double>(last))
+    else if (at.index >= static_cast<std::ptrdiff_t>(last))
       law.infinite += atom.p;
     else
       split(law, static_cast<std::size_t>(at.index), atom.p, atom.p * std::exp(-at.distance));
@@ -101,7 +115,7 @@ std::vector<Cell> cells_around_points(const LossPair& pair, const GridLaw& law) 
   if (pair.cut) {
     LossCut low = pair.cut(law.loss(0) - law.step / 2);  // what lies below is dropped
     for (std::size_t i = 0; i <= last; ++i) {
-      const LossCut high = pair.cut(law.loss(i) + law.step / 2);
+      const LossCut high = pair.cut(law.loss(i) + law.gap(i) / 2);
       const CellMass cell = between(low, high);
       const double p = cell.p - cell.p_error;
       if (p > 0) cells[i] = {p, p - std::exp(law.loss(i)) * (cell.q + cell.q_error)};
@@ -111,15 +125,16 @@ std::vector<Cell> cells_around_points(const LossPair& pair, const GridLaw& law) 
   }
   for (const LossAtom& atom : pair.atoms) {
     const Place at = place(law, atom.loss);
-    const bool up = at.distance > law.step / 2;
-    const double index = at.index + up;
-    if (index < 0) continue;
-    Cell& cell = cells[static_cast<std::size_t>(std::min(index, static_cast<double>(last)))];
-    if (at.distance == 0 || index > static_cast<double>(last)) {
+    if (at.index < 0) continue;
+    const double gap = law.gap(static_cast<std::size_t>(at.index));
+    const bool up = at.distance > gap / 2;
+    const std::size_t index = static_cast<std::size_t>(at.index) + up;
+    Cell& cell = cells[std::min(index, last)];
+    if (at.distance == 0 || index > last) {
       cell.exact += atom.p;
     } else {
       cell.p += atom.p;
-      cell.excess -= atom.p * std::expm1(up ? law.step - at.distance : -at.distance);
+      cell.excess -= atom.p * std::expm1(up ? gap - at.distance : -at.distance);
     }
   }
   return cells;
@@ -133,11 +148,7 @@ std::vector<Cell> cells_around_points(const LossPair& pair, const GridLaw& law) 
 // lends more than it has.
 class Lending {
  public:
-  Lending(std::vector<Cell>& cells, double step)
-      : cells_(cells),
-        grow_(std::exp(step)),
-        from_above_(-1 / std::expm1(-step)),
-        from_below_(1 / std::expm1(step)) {}
+  Lending(std::vector<Cell>& cells, const GridLaw& law) : cells_(cells), law_(law), step_(law.step) {}
 
   /// Makes all cells able to borrow what they need: parts of them join a neighbour, or their losses are rounded
   /// down.
@@ -153,26 +164,33 @@ class Lending {
       const Cell& cell = cells_[i];
       mass[i] += (cell.movable_q() + cell.exact) * (1 - 0x1p-50);  // less than the rounding of what follows
       if (cell.excess > 0) {
-        mass[i] += cell.excess * from_above_;
-        mass[i - 1] -= cell.excess * from_below_;
+        mass[i] += cell.excess * gap(i - 1).from_above;
+        mass[i - 1] -= cell.excess * gap(i - 1).from_below;
       } else if (cell.excess < 0) {
-        mass[i] -= cell.excess * from_below_;
-        mass[i + 1] += cell.excess * from_above_;
+        mass[i] -= cell.excess * gap(i).from_below;
+        mass[i + 1] += cell.excess * gap(i).from_above;
       }
     }
   }
 
  private:
+  // Between neighbouring points: e^gap, and what the two ends lend for one unit of excess.
+  struct Gap {
+    double grow, from_above, from_below;
+    explicit Gap(double gap) : grow(std::exp(gap)), from_above(-1 / std::expm1(-gap)), from_below(1 / std::expm1(gap)) {}
+  };
+  Gap gap(std::size_t i) const { return law_.gap(i) == law_.step ? step_ : Gap(law_.gap(i)); }
+
   double lendable_above(std::size_t i) const { return i + 1 < cells_.size() ? cells_[i + 1].lendable() : 0; }
   double lendable_below(std::size_t i) const { return i > 0 ? cells_[i - 1].lendable() : 0; }
 
   // What cannot be served joins the cell below, with an excess there.
   void borrow_from_above(std::size_t i) {
     Cell& cell = cells_[i];
-    const double need = -cell.excess * from_above_, served = std::min(1.0, lendable_above(i) / need);
+    const double need = -cell.excess * gap(i).from_above, served = std::min(1.0, lendable_above(i) / need);
     if (i > 0 && served < 1) {
       cells_[i - 1].p += (1 - served) * cell.p;
-      cells_[i - 1].excess += (1 - served) * (cell.p - cell.movable_q() / grow_);
+      cells_[i - 1].excess += (1 - served) * (cell.p - cell.movable_q() / gap(i - 1).grow);
     }
     cell.p *= served;
     cell.excess *= served;
@@ -182,17 +200,23 @@ class Lending {
   // What cannot be served is rounded down: more q.
   void borrow_from_below(std::size_t i) {
     Cell& cell = cells_[i];
-    cell.excess = std::min(cell.excess, lendable_below(i) / from_below_);
-    if (i > 0) cells_[i - 1].lent += cell.excess * from_below_;
+    if (i == 0) {
+      cell.excess = 0;
+      return;
+    }
+    const double from_below = gap(i - 1).from_below;
+    cell.excess = std::min(cell.excess, lendable_below(i) / from_below);
+    cells_[i - 1].lent += cell.excess * from_below;
   }
 
   // Where there is nothing to borrow below, if the cell above can then borrow enough and none borrowed from here.
   bool join_above(std::size_t i) {
     Cell& cell = cells_[i];
-    if (cell.excess * from_below_ <= lendable_below(i) || cell.lent > 0 || i + 2 >= cells_.size()) return false;
+    const bool served = i > 0 && cell.excess * gap(i - 1).from_below <= lendable_below(i);
+    if (served || cell.lent > 0 || i + 2 >= cells_.size()) return false;
     Cell& above = cells_[i + 1];
-    const double excess = above.excess + cell.p - cell.movable_q() * grow_;
-    const double more = (std::min(above.excess, 0.0) - excess) * from_above_;
+    const double excess = above.excess + cell.p - cell.movable_q() * gap(i).grow;
+    const double more = (std::min(above.excess, 0.0) - excess) * gap(i + 1).from_above;
     if (excess > 0 || more > cells_[i + 2].lendable()) return false;
     above.p += cell.p;
     above.excess = excess;
@@ -202,7 +226,8 @@ class Lending {
   }
 
   std::vector<Cell>& cells_;
-  double grow_, from_above_, from_below_;
+  const GridLaw& law_;
+  Gap step_;
 };
 
 // Where mass crowds at an end of all losses, its cell has no neighbour to borrow from. So the grid is put where
@@ -228,12 +253,12 @@ LossPair with_span_on_grid(const LossPair& pair, double step) {
   return pair.narrowed(whole * step);
 }
 
-GridLaw discretize_down(const LossPair& given, LossRange range, double step) {
+GridLaw discretize_down(const LossPair& given, LossRange range, double step, double dense) {
   const LossPair pair = with_span_on_grid(given, step);
-  GridLaw law = empty_law(pair, merged_anchor(pair, step), range, step);
+  GridLaw law = empty_law(pair, merged_anchor(pair, step), range, step, dense);
   law.infinite = pair.infinite;
   std::vector<Cell> cells = cells_around_points(pair, law);
-  Lending lending(cells, step);
+  Lending lending(cells, law);
   lending.settle();
   lending.lend(law.mass);
   for (double& mass : law.mass) mass = std::max(mass * (1 - 0x1p-50), 0.0);
@@ -273,8 +298,9 @@ LossRange loss_range(const LossPair& pair, double tail) {
   return {edge(std::min(-largest_loss, pair.anchor), p_below), edge(std::max(largest_loss, pair.anchor), p_above)};
 }
 
-GridLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound) {
-  return bound == Bound::upper ? discretize_up(pair, range, step) : discretize_down(pair, range, step);
+GridLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound, double dense) {
+  return bound == Bound::upper ? discretize_up(pair, range, step, dense)
+                               : discretize_down(pair, range, step, dense);
 }
 
 double aligned_step(const LossPair& pair, double step) {

@@ -12,7 +12,8 @@ namespace {
 
 // Every input reaches every output through log2(size) butterflies, on one path, and in each a product with a root
 // of unity and a sum have relative errors below 8 * 2^-53. So an output's error is below that times log2(size)
-// times the sum of all |inputs|.
+// times the sum of all |inputs|. Stage by stage, the root of the sum of all squared errors is below twice that times
+// the root of the sum of all squared outputs.
 double transform_error(std::size_t size) { return 0x1p-50 * std::log2(static_cast<double>(size)); }
 
 }  // namespace
@@ -68,13 +69,16 @@ void CircularPowers::multiply(double count) {
 
 CircularPowers::Product CircularPowers::product() {
   const std::size_t last = log_size_.size() - 1;
-  double sum = 0, error = 0;
+  double sum = 0, squares = 0, error = 0, squared_errors = 0;
   for (std::size_t k = 0; k <= last; ++k) {
     const double absolute = std::exp(log_size_[k]), weight = k == 0 || k == last ? 1 : 2;
     plans_->transform[k][0] = absolute * std::cos(angle_[k]);
     plans_->transform[k][1] = absolute * std::sin(angle_[k]);
     sum += weight * absolute;
-    error += weight * std::exp(log_bound_[k]) * std::min(relative_[k] + 0x1p-48, 2.0);
+    squares += weight * absolute * absolute;
+    const double off = std::exp(log_bound_[k]) * std::min(relative_[k] + 0x1p-48, 2.0);
+    error += weight * off;
+    squared_errors += weight * off * off;
   }
   fftw_execute(plans_->backward);
   const double scale = 1 / static_cast<double>(size_);
@@ -82,6 +86,8 @@ CircularPowers::Product CircularPowers::product() {
   result.mass.assign(real_, real_ + size_);
   for (double& mass : result.mass) mass *= scale;
   result.error = scale * (error + transform_error(size_) * (sum + error)) * (1 + 0x1p-20);
+  const double norm = std::sqrt(scale * squares), off = std::sqrt(scale * squared_errors);  // Parseval
+  result.norm_of_errors = (off + 2 * transform_error(size_) * (norm + off)) * (1 + 0x1p-20);
   return result;
 }
 

@@ -48,9 +48,12 @@ Mechanism sampled(const Query& q, const Poisson& poisson) {
   return PoissonGaussian{poisson.rate, q.noise_multiplier};
 }
 
+// Of the block with the largest share: a record's chances are those of its block, whose number of selected records is
+// public.
 Mechanism sampled(const Query& q, const WithoutReplacement& wor) {
-  if (q.noise == Noise::discrete_gaussian) return WorDiscreteGaussian{q.records, wor.batch, q.noise_multiplier};
-  return WorGaussian{q.records, wor.batch, q.noise_multiplier};
+  const std::uint64_t among = wor.among > 0 ? wor.among : q.records, most = wor.among > 0 ? wor.most : wor.batch;
+  if (q.noise == Noise::discrete_gaussian) return WorDiscreteGaussian{among, most, q.noise_multiplier};
+  return WorGaussian{among, most, q.noise_multiplier};
 }
 
 }  // namespace
@@ -93,6 +96,8 @@ Tree Query::tree() const {
 
 HiddenState Query::hidden_state() const {
   HiddenState state = *hidden;
+  if (const auto* wor = std::get_if<WithoutReplacement>(&sampling); wor && wor->among > 0)
+    state.population = wor->among, state.batch = wor->most;
   state.noise_multiplier *= noise_multiplier;
   state.error += hidden_rounding * noise_multiplier;
   state.drift += hidden_rounding * noise_multiplier;

@@ -22,8 +22,10 @@ namespace {
 
 std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& facts, double noise_multiplier) {
   std::vector<Query> queries;
+  const BlockLayout layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
   for (auto spec : config.method->queries(facts, noise_multiplier)) {
     spec.noise = config.privacy.law();
+    spec.sampling = stratified(spec.sampling, layout);
     queries.push_back(
         Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
   }

@@ -58,27 +58,85 @@ TEST(Poisson, EdgesAndReplay) {
 }
 
 TEST(WithoutReplacement, EverySubsetIsEquallyLikely) {
-  const BlockLayout layout{7, 3};
-  SecretStream root(SecretKey::from_seed(2));
+  const BlockLayout layout{8, 2};
   std::vector<SecretStream> blocks;
-  for (std::uint64_t j = 0; j < 3; ++j) blocks.emplace_back(SecretKey::from_seed(100 + j));
+  for (std::uint64_t j = 0; j < 2; ++j) blocks.emplace_back(SecretKey::from_seed(100 + j));
   std::map<std::vector<std::uint32_t>, int> seen;
   constexpr int steps = 70000;
   for (std::uint64_t t = 0; t < steps; ++t) {
-    SecretReader reader(root, t, 1);
-    const auto quota = split_batch(layout, 3, reader);
     std::vector<std::uint32_t> batch;
-    for (std::uint32_t j = 0; j < 3; ++j)
-      for (const auto i : selected(WithoutReplacement{3}, layout.begin(j), layout.size(j), blocks[j], t, quota[j]))
+    for (std::uint32_t j = 0; j < 2; ++j)
+      for (const auto i : selected(WithoutReplacement{4}, layout.begin(j), layout.size(j), blocks[j], t,
+                                   block_quota(layout, 4, j, t)))
         batch.push_back(i + static_cast<std::uint32_t>(layout.begin(j)));
-    ASSERT_EQ(batch.size(), 3u);
+    ASSERT_EQ(batch.size(), 4u);
     ++seen[batch];
   }
-  EXPECT_EQ(seen.size(), 35u);  // 7 choose 3
+  EXPECT_EQ(seen.size(), 36u);  // 4 choose 2, of either block
   double chi2 = 0;
-  const double expected = steps / 35.0;
+  const double expected = steps / 36.0;
   for (const auto& [batch, c] : seen) chi2 += (c - expected) * (c - expected) / expected;
-  EXPECT_LT(chi2, 85);  // 34 degrees of freedom: exceeded with probability about 3e-6
+  EXPECT_LT(chi2, 87);  // 35 degrees of freedom: exceeded with probability about 3e-6
+}
+
+std::vector<BlockLayout> layouts() {
+  std::vector<BlockLayout> list;
+  for (const std::uint32_t blocks : {1u, 3u, 8u, 16u}) list.push_back({10'007, blocks});
+  list.push_back({7, 3});
+  list.push_back({10'100, 2, {0, 100, 10'100}});              // sites of 100 and 10,000
+  list.push_back({10'100, 4, {0, 50, 100, 5'100, 10'100}});  // in two blocks each
+  return list;
+}
+
+// Shares of blocks, whole numbers at each step, never further from the share than rounding makes them, and not on
+// the long run either.
+TEST(WithoutReplacement, QuotasAreTheBlocksSharesRounded) {
+  for (const BlockLayout& layout : layouts())
+    for (const std::uint64_t batch : {1u, 2u, 5u, 6u, 101u, 640u, 10'006u}) {
+      if (batch > layout.records) continue;
+      SCOPED_TRACE(::testing::Message() << layout.records << " in " << layout.blocks << ", batch " << batch);
+      std::vector<std::uint64_t> sum(layout.blocks, 0);
+      constexpr std::uint64_t steps = 2000;
+      for (std::uint64_t t = 0; t < steps; ++t) {
+        std::uint64_t all = 0;
+        for (std::uint32_t j = 0; j < layout.blocks; ++j) {
+          const std::uint64_t quota = block_quota(layout, batch, j, t);
+          ASSERT_LE(quota, layout.size(j));
+          all += quota, sum[j] += quota;
+        }
+        ASSERT_EQ(all, batch);
+      }
+      for (std::uint32_t j = 0; j < layout.blocks; ++j) {
+        const double share = static_cast<double>(layout.size(j)) / static_cast<double>(layout.records);
+        const double mean = static_cast<double>(sum[j]) / steps, expected = static_cast<double>(batch) * share;
+        EXPECT_NEAR(mean, expected, 0.01 + expected * 2 / static_cast<double>(layout.size(j)));
+      }
+    }
+}
+
+// The law of (own quotas, whether another rank's record takes part), in integers: quotas are numbers and not drawn,
+// so a record's chance given all of them is quota / size of its block, and no step's exceeds the one that events
+// state. For sites of 100 and 10,000 records a batch of 101 has the rate 1/100 in both.
+TEST(WithoutReplacement, QuotasTellNothingBeyondTheStatedRate) {
+  for (const BlockLayout& layout : layouts())
+    for (const std::uint64_t batch : {1u, 2u, 5u, 6u, 101u, 640u, 10'006u}) {
+      if (batch > layout.records) continue;
+      const auto rule = std::get<WithoutReplacement>(stratified(WithoutReplacement{batch}, layout));
+      EXPECT_EQ(rule.batch, batch);
+      std::uint64_t reached = 0;
+      for (std::uint64_t t = 0; t < 2000; ++t)
+        for (std::uint32_t j = 0; j < layout.blocks; ++j) {
+          const std::uint64_t quota = block_quota(layout, batch, j, t);
+          ASSERT_LE(quota * rule.among, rule.most * layout.size(j)) << t << " " << j;
+          reached += quota == rule.most && layout.size(j) == rule.among;
+        }
+      EXPECT_GT(reached, 0u) << "the stated rate is one that occurs";
+    }
+  const BlockLayout sites{10'100, 2, {0, 100, 10'100}};
+  const auto rule = std::get<WithoutReplacement>(stratified(WithoutReplacement{101}, sites));
+  EXPECT_EQ(rule.most * 100, rule.among) << "rate 1/100";
+  for (std::uint64_t t = 0; t < 100; ++t) EXPECT_EQ(block_quota(sites, 101, 0, t), 1u);
+  EXPECT_TRUE(std::holds_alternative<FullBatch>(stratified(FullBatch{}, sites)));
 }
 
 TEST(Cyclic, EveryRecordOnceInEachRoundOnAnyBlocks) {

@@ -43,11 +43,14 @@ inline std::map<std::string, std::string> with(std::map<std::string, std::string
 }
 
 /// What a plan makes of a method's releases.
-inline std::vector<Query> queries_of(const Method& method, const PublicFacts& facts, double noise_multiplier) {
+inline std::vector<Query> queries_of(const Method& method, const PublicFacts& facts, double noise_multiplier,
+                                     const BlockLayout& layout = {}) {
   std::vector<Query> all;
-  for (const auto& spec : method.queries(facts, noise_multiplier))
+  for (auto spec : method.queries(facts, noise_multiplier)) {
+    if (layout.records > 0) spec.sampling = stratified(spec.sampling, layout);
     all.push_back(
         Query::declare(spec, static_cast<std::uint32_t>(all.size()), facts.adjacency, facts.data.records));
+  }
   return all;
 }
 
@@ -96,7 +99,7 @@ struct Trial {
   /// A method that has not started yet, and its queries.
   void plan() {
     method = make_method(name, options);
-    queries = queries_of(*method, facts, multiplier);
+    queries = queries_of(*method, facts, multiplier, shard.layout);
     steps = method->steps(facts);
   }
   /// Goes on where another trial of the same settings stands, with a method that knows of it what its archive says.

@@ -36,9 +36,11 @@ struct World {
 
   World(const Setup& with, const std::vector<QuerySpec>& specs)
       : setup(with), shard(random_shard(with.shape, with.blocks, with.comm.rank(), with.comm.size())) {
-    for (const QuerySpec& spec : specs)
+    for (QuerySpec spec : specs) {
+      spec.sampling = stratified(spec.sampling, shard.layout);
       queries.push_back(
           Query::declare(spec, static_cast<std::uint32_t>(queries.size()), setup.adjacency, setup.shape.count));
+    }
     if (setup.comm.is_root()) ledger.emplace(Ledger::create(path, {setup.adjacency, setup.shape.count}));
     start();
   }

@@ -17,9 +17,14 @@ namespace dpmpi {
 struct Poisson {
   double rate = 0;
 };
-/// Uniformly `batch` of the n records, secret.
+/// `batch` of the n records: of every block its share, a public number (block_quota()), and which records of the
+/// block these are is uniform and secret. So a rank that sees how many of its own records take part learns nothing
+/// about the others.
 struct WithoutReplacement {
   std::uint64_t batch = 0;
+  /// Where blocks' shares are the largest: at most `most` of the `among` records of a block (stratified()). All
+  /// records are one block as long as `among` is 0.
+  std::uint64_t most = 0, among = 0;
 };
 /// All records.
 struct FullBatch {};
@@ -77,9 +82,13 @@ std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records);
 /// Expected share of a block's records in a step.
 double expected_share(const SamplingRule& rule, std::uint64_t records);
 
-/// Secret block sizes of WithoutReplacement batches: how many of `batch` fall into each block, exactly
-/// hypergeometric.
-std::vector<std::uint64_t> split_batch(const BlockLayout& layout, std::uint64_t batch, SecretReader& reader);
+/// Of a WithoutReplacement batch, how many records of `block` take part in step t: the block's share of the batch,
+/// rounded up or down. Public: a function of its arguments. Shares follow the blocks' sizes, but are equal where
+/// sizes differ by one record; all add up to the batch, and which of them are rounded up changes from step to step,
+/// so that means over steps are the shares.
+std::uint64_t block_quota(const BlockLayout& layout, std::uint64_t batch, std::uint32_t block, std::uint64_t step);
+/// The rule with the largest share that it has in any block of a layout, at any step. Other rules stay as they are.
+SamplingRule stratified(const SamplingRule& rule, const BlockLayout& layout);
 
 /// The selected positions of one block at step t, ascending, into `out` (its capacity is kept).
 /// `stream` is keyed for this block, `site` tells apart the queries that draw from it; `quota` is this block's

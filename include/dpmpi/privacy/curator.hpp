@@ -147,7 +147,6 @@ class Curator {
   std::uint64_t window_end(std::uint64_t step) const;
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
-  void share_quotas(Site& site, std::uint64_t first, std::uint64_t last);
   void add_noise(Site& site, std::uint64_t step, double scale);
   void go_on_with_running_sum(Site& site, std::uint64_t step, double scale);
   std::span<const double> next_prefix_noise(Site& site, std::uint64_t step, double leaf_scale);
@@ -160,7 +159,6 @@ class Curator {
   std::string commitment_;
   std::vector<std::unique_ptr<Site>> sites_;
   std::unique_ptr<SecretStream> noise_;   // root only
-  std::unique_ptr<SecretStream> quota_;   // root only: block sizes of batches without replacement
   std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
   std::unique_ptr<SecretStream> count_;   // root only: how often runs are repeated
   std::unique_ptr<SecretStream> runs_;    // uniform numbers of repeated runs, if a query declares them

@@ -23,17 +23,24 @@ class PldAccountant final : public Accountant {
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
 
-  /// On how many points epsilon(delta) is known well enough; 0 if that takes no grid.
-  std::size_t points(double delta) const { return epsilon_interval(delta).points; }
-  /// The bound of the grid with so many points (as many as `points` gave), rounded up: never below epsilon(delta)
-  /// if that ends on this grid, at a part of its cost. For searches, whose neighbouring problems end on the same
-  /// grid.
-  double epsilon_on(std::size_t points, double delta) const;
+  /// How many points the grids of the two directions have; a direction that is less revealing may do with fewer.
+  struct Grids {
+    std::size_t forward = 0, backward = 0;
+    std::size_t points() const { return forward + backward; }
+    bool operator==(const Grids&) const = default;
+  };
+  /// The grids on which epsilon(delta) is known well enough; without points if that takes none.
+  Grids grids(double delta) const { return epsilon_interval(delta).grids; }
+  /// The bound of these grids (as `grids` gave them), rounded up: never below epsilon(delta) if that ends on them, at
+  /// a part of its cost. For searches, whose neighbouring problems end on the same grids.
+  double epsilon_on(const Grids& grids, double delta) const;
+  /// An upper bound, most often within 3 % of epsilon(delta), at a part of its cost. For searches that begin far away.
+  double rough_epsilon(double delta) const;
 
  private:
   struct Interval {
     double least = 0, most = 0;
-    std::size_t points = 0;
+    Grids grids = {};
   };
   struct Goal;
   Interval solve(const Goal& goal) const;

@@ -20,10 +20,12 @@ class CircularPowers {
   std::span<double> law() { return {real_, size_}; }
   void multiply(double count);
 
-  /// The product, and a bound on the error of each of its elements (which may be slightly negative). Once.
+  /// The product, and bounds on the errors of its elements (which may be slightly negative): of each of them, and
+  /// of the root of the sum of their squares. The second is far below the first times the number of elements where
+  /// frequencies do not vanish: errors of all frequencies cannot add up in every element. Once.
   struct Product {
     std::vector<double> mass;
-    double error = 0;
+    double error = 0, norm_of_errors = 0;
   };
   Product product();
 
