@@ -321,6 +321,7 @@ TEST(LoadErrorsOnRanks, RanksThatSeeFilesOfDifferentSizeAreRefused) {
     DataOptions o;
     o.root = mine.path();
     o.train = "a.csv";
+    o.header = "yes";
     mine.write("a.csv", site_csv(0, comm.rank() == 1 ? 21 : 20));
     const std::string message = message_of([&] { inspect(comm, o, DataRole::training); });
     EXPECT_MENTIONS(message,

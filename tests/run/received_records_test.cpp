@@ -65,7 +65,7 @@ void write_arrays(const CanaryRecords& records) {
 void write_native(const std::string& input, const std::string& output) {
   DataOptions options;
   options.root = folder();
-  options.label = input.find("csv") != input.npos ? "label" : "auto";
+  options.header = "yes";
   if (input.find("svm") != input.npos) options.features = CanaryRecords::features;
   convert({folder() + "/" + input, folder() + "/" + output}, options);
 }
@@ -162,12 +162,13 @@ class ReceivedRecords : public ::testing::Test {
     write_both("site1.csv", CanaryRecords{500, 540}.table(","));
     write("site2.csv", CanaryRecords{1040, training.count - 1040}.table(","));
     write("trainer.ini",
-          "[data]\ntrain = unseen.csv\nrecords = 310\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
+          "[data]\ntrain = unseen.csv\nheader = yes\nrecords = 310\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
           "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n");
     write("base.ini",
-          fmt::format("[run]\ndir = run\n[data]\nblocks = {}\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-5\n"
-                      "accountant = rdp\n[report]\nprogress = none\n",
-                      blocks));
+          fmt::format(
+              "[run]\ndir = run\n[data]\nblocks = {}\nheader = yes\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-5\n"
+              "accountant = rdp\n[report]\nprogress = none\n",
+              blocks));
   }
 };
 
