@@ -161,7 +161,7 @@ TEST_F(Cli, RefusalsOfPrivacyExitWith4) {
 
 TEST_F(Cli, PlanLedgerAccountAndCertificateAgree) {
   const std::string run = folder() + "/agree";
-  const json plan = json::parse(dpmpi("plan --json " + config()).output);
+  const json plan = json::parse(dpmpi("plan --quiet --json " + config()).output);
   EXPECT_LE(plan["epsilon"].get<double>(), 2.0);
   EXPECT_GT(plan["epsilon"].get<double>(), 1.999);
   EXPECT_EQ(plan["events"].size(), 1u);
@@ -187,7 +187,7 @@ TEST_F(Cli, PlanLedgerAccountAndCertificateAgree) {
 
 TEST_F(Cli, ExactNoiseIsPlannedRecordedAndCertified) {
   const std::string run = folder() + "/exact", exact = config() + " --set privacy.noise=discrete_gaussian";
-  const json plan = json::parse(dpmpi("plan --json " + exact).output);
+  const json plan = json::parse(dpmpi("plan --quiet --json " + exact).output);
   EXPECT_EQ(plan["noise"][0]["law"], "discrete_gaussian");
   ASSERT_EQ(dpmpi("-q " + exact + " --set run.dir=" + run).code, 0);
   const json certificate = file(run + "/certificate.json");

@@ -43,7 +43,7 @@ class Planning : public ::testing::Test {
   }
   static json planned(const std::string& more = "", const std::string& launcher = "") {
     const auto outcome =
-        testing::run_command(fmt::format("{}{} plan --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
+        testing::run_command(fmt::format("{}{} plan --quiet --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
     EXPECT_EQ(outcome.code, 0) << outcome.output;
     return json::parse(outcome.output, nullptr, false);
   }
@@ -142,7 +142,7 @@ TEST_F(Planning, ASumOfOneLeaf) {
          "[method]\nname = zo-o2nc\ninner = 1\nbatch = 8\n[privacy]\nepsilon = 4\n"
          "delta = 1e-5\nadjacency = replace_one\n";
   const auto outcome =
-      testing::run_command(fmt::format("{} plan --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
+      testing::run_command(fmt::format("{} plan --quiet --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const json plan = json::parse(outcome.output);
   EXPECT_LT(plan["events"][0]["first_leaf"].get<double>(), 0.5);
