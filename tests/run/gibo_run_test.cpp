@@ -105,7 +105,8 @@ TEST_F(GiboRun, TablesThatDoNotFitAreRefusedEarly) {
 // Plans say what is kept: for each of 400 records half as many numbers again as points, and 16.
 TEST_F(GiboRun, PlansTellTheMemory) {
   configure("batch = fixed\nb = 3\nmemory = window:17\n");
-  const Outcome outcome = testing::run_command(fmt::format("{} plan --quiet --json --config {}", DPMPI_PROGRAM, config_));
+  const Outcome outcome =
+      testing::run_command(fmt::format("{} plan --quiet --json --config {}", DPMPI_PROGRAM, config_));
   const auto memory = nlohmann::json::parse(outcome.output).at("memory");
   EXPECT_EQ(memory.at("ranks_bytes"), 400 * 8 * (1.5 * 20 + 16));
   EXPECT_EQ(memory.at("root_bytes"), 8 * 20 * (3 * 20 + 4 * 5));

@@ -42,8 +42,8 @@ class Planning : public ::testing::Test {
            "30\nclip = 0.5\n[privacy]\nepsilon = 2\ndelta = 1e-5\n";
   }
   static json planned(const std::string& more = "", const std::string& launcher = "") {
-    const auto outcome =
-        testing::run_command(fmt::format("{}{} plan --quiet --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
+    const auto outcome = testing::run_command(
+        fmt::format("{}{} plan --quiet --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
     EXPECT_EQ(outcome.code, 0) << outcome.output;
     return json::parse(outcome.output, nullptr, false);
   }
