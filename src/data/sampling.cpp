@@ -102,8 +102,9 @@ std::string describe(const SamplingRule& rule) {
   return std::visit(
       overloaded{[](const Poisson& p) { return fmt::format("Poisson, sampling rate {:.6g}", p.rate); },
                  [](const WithoutReplacement& w) {
-                   return fmt::format("{} without replacement{}", w.batch,
-                                      w.among == 0 ? "" : fmt::format(", at most {} of a block of {}", w.most, w.among));
+                   return fmt::format(
+                       "{} without replacement{}", w.batch,
+                       w.among == 0 ? "" : fmt::format(", at most {} of a block of {}", w.most, w.among));
                  },
                  [](const FullBatch&) { return std::string("full batch"); },
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
@@ -148,7 +149,8 @@ namespace {
 
 __extension__ using uint128 = unsigned __int128;
 
-// Where a block begins on a scale of `whole` that shares follow: records, or blocks where these are as good as equal.
+// Where a block begins on a scale of `whole` that shares follow: records, or blocks where these are as good as
+// equal.
 struct Shares {
   std::uint64_t whole;
   bool by_record;

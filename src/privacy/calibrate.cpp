@@ -222,8 +222,9 @@ class Epsilons {
     return x ? x : near;
   }
 
-  /// To what part a value is worth searching for: on the largest grids epsilon is hardly better known.
-  double resolution() const { return costly_ ? 1e-3 : Search::fine; }
+  /// The accountant's grids have more points than a search has time for. It gets smaller ones, and need not find
+  /// the last digit: on the largest grids epsilon is hardly better known.
+  bool costly() const { return costly_; }
 
  private:
   double compute(double x) {
@@ -248,7 +249,7 @@ class Epsilons {
   std::string accountant_;
   bool one_grid_;
   PldAccountant::Grids grids_;  // those
-  bool costly_ = false;         // the accountant's have more points than a search has time for
+  bool costly_ = false;         // these are not the accountant's
   static constexpr std::size_t cheap = 1u << 16, most = 1u << 18;
   std::map<double, double> known_;
 };
@@ -256,13 +257,13 @@ class Epsilons {
 std::optional<double> search(const Problem& problem, Epsilons& epsilon_of, std::string_view accountant,
                              std::optional<double> near) {
   near = epsilon_of.closer(near);
-  for (int round = 0; round < 3; ++round) {
+  for (int round = 0; round < (epsilon_of.costly() ? 1 : 3); ++round) {
     if (near) epsilon_of(*near);
-    const auto x = problem.solve(std::ref(epsilon_of), near, epsilon_of.resolution());
+    const auto x = problem.solve(std::ref(epsilon_of), near, epsilon_of.costly() ? 1e-3 : Search::fine);
     if (!x || epsilon_of.confirmed(*x)) return x;
     near = x;
   }
-  return problem.solve(Epsilons(problem, accountant, false), near, epsilon_of.resolution());
+  return problem.solve(Epsilons(problem, accountant, false), near, epsilon_of.costly() ? 1e-2 : Search::fine);
 }
 
 std::optional<double> rdp_or_nothing(const Problem& problem) {

@@ -34,15 +34,15 @@ struct Curator::Site {
   LatticeAccumulator sum;
   std::vector<std::vector<std::uint32_t>> selected;  // for each own block
   std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
-  AlignedVector<float> released;                  // values, then the stop flag
-  std::vector<double> exact;                      // the same of an exact query, without the flag
-  std::vector<double> selected_run;               // uniform numbers of the run that was released
-  std::uint64_t drawn = 0, summed = 0, next = 0;  // steps + 1 of the last draw and sum; next step to release
-  std::vector<ShuffledBlock> shuffled;            // for each own block, if the rule is Shuffled
-  std::uint64_t shuffled_for = 0;                 // pass
-  std::unique_ptr<PartPlaces> places;             // if the rule is Disjoint
-  std::size_t part = no_part;                     // to which selected, slots, sum and batching belong
-  std::unique_ptr<RelayWorkspace> relay;          // if releases are phases
+  AlignedVector<float> released;                     // values, then the stop flag
+  std::vector<double> exact;                         // the same of an exact query, without the flag
+  std::vector<double> selected_run;                  // uniform numbers of the run that was released
+  std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
+  std::vector<ShuffledBlock> shuffled;               // for each own block, if the rule is Shuffled
+  std::uint64_t shuffled_for = 0;                    // pass
+  std::unique_ptr<PartPlaces> places;                // if the rule is Disjoint
+  std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
+  std::unique_ptr<RelayWorkspace> relay;             // if releases are phases
   std::size_t micro_batch_rows;
   static constexpr std::size_t no_part = ~std::size_t{0};
 

@@ -182,9 +182,9 @@ constexpr std::size_t smallest_size = 1u << 12, largest_size = 1u << 20;
 
 // What is asked for: epsilon at a delta, or delta at an epsilon.
 struct PldAccountant::Goal {
-  bool epsilon;  // wanted
-  double given;  // the other one
-  double close;  // stop at this relative width
+  bool epsilon;                        // wanted
+  double given;                        // the other one
+  double close;                        // stop at this relative width
   std::size_t largest = largest_size;  // or at this grid
 
   double answer(const ComposedLoss& loss) const { return epsilon ? loss.epsilon(given) : loss.delta(given); }
@@ -233,9 +233,10 @@ class Refinement {
     std::vector<CountedLaw> laws;
     for (std::size_t i = 0; i < direction_.pairs.size(); ++i) {
       const CountedPair& use = direction_.pairs[i];
-      laws.push_back(bound == Bound::upper
-                         ? CountedLaw{discretize(use.pair, ranges_[i], step, bound, dense), use.count}
-                         : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound, dense), use.count});
+      laws.push_back(
+          bound == Bound::upper
+              ? CountedLaw{discretize(use.pair, ranges_[i], step, bound, dense), use.count}
+              : CountedLaw{discretize(use.attained, attained_ranges_[i], step, bound, dense), use.count});
       progress.add();
     }
     return {laws, focus, bound};

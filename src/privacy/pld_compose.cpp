@@ -37,7 +37,8 @@ struct InfiniteMass {
 }  // namespace
 
 // A tilted law's total has to be 1 to the last bits, because its power of `count` is taken: what a plain sum of a
-// million terms loses, 10^-12, is 10^-5 after 10^7 uses, more than some tails. So the sum is compensated (Neumaier).
+// million terms loses, 10^-12, is 10^-5 after 10^7 uses, more than some tails. So the sum is compensated
+// (Neumaier).
 double log_moment(std::span<const SketchPoint> points, double tilt) {
   double peak = -infinity, sum = 0, lost = 0;
   for (const SketchPoint& x : points) peak = std::max(peak, x.log_mass + tilt * x.loss);
@@ -103,11 +104,11 @@ ComposedLoss::ComposedLoss(std::span<const CountedLaw> laws, const Focus& focus,
   loss_error_ += 0x1p-49 * (std::abs(offset) + std::abs(low_) + high - low_);
 }
 
-// The transform's errors count in delta(epsilon) as much as masses do: with w_j = e^(K - tilt l_j) (1 - e^(epsilon -
-// l_j)) for each tilted one. Either every mass moves by the largest error of one, so that delta moves by that times
-// the sum of the w_j; or, by Cauchy and Schwarz, delta moves by the root of the sum of all squared errors times that
-// of all w_j^2. The first suits laws whose transforms vanish at most frequencies. The second suits those that are
-// narrow on their grid: few uses of a mechanism that rarely tells anything.
+// The transform's errors count in delta(epsilon) as much as masses do: with w_j = e^(K - tilt l_j) (1 - e^(epsilon
+// - l_j)) for each tilted one. Either every mass moves by the largest error of one, so that delta moves by that
+// times the sum of the w_j; or, by Cauchy and Schwarz, delta moves by the root of the sum of all squared errors
+// times that of all w_j^2. The first suits laws whose transforms vanish at most frequencies. The second suits those
+// that are narrow on their grid: few uses of a mechanism that rarely tells anything.
 void ComposedLoss::charge(const CircularPowers::Product& product) {
   const double one = std::exp(2 * log_chernoff_factor(tilt_)), twice = 2 * tilt_;  // the largest square
   const double all = 1 / (step_ * tilt_ * (tilt_ + 1)) + std::sqrt(one);

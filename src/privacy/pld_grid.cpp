@@ -55,9 +55,8 @@ Place place(const GridLaw& law, double loss) {
   const double position = (loss - law.anchor) / law.step - static_cast<double>(law.place.front());
   const double nearest = std::round(position);
   const double from = std::abs(position - nearest) <= 0x1p-40 ? nearest : position;
-  const auto above = std::ranges::upper_bound(law.place, from, {}, [&](std::int64_t at) {
-    return static_cast<double>(at - law.place.front());
-  });
+  const auto above = std::ranges::upper_bound(
+      law.place, from, {}, [&](std::int64_t at) { return static_cast<double>(at - law.place.front()); });
   const std::ptrdiff_t index = above - law.place.begin() - 1;
   if (index < 0) return {-1, 0};
   const std::int64_t below = law.place[static_cast<std::size_t>(index)] - law.place.front();
@@ -177,7 +176,8 @@ class Lending {
   // Between neighbouring points: e^gap, and what the two ends lend for one unit of excess.
   struct Gap {
     double grow, from_above, from_below;
-    explicit Gap(double gap) : grow(std::exp(gap)), from_above(-1 / std::expm1(-gap)), from_below(1 / std::expm1(gap)) {}
+    explicit Gap(double gap)
+        : grow(std::exp(gap)), from_above(-1 / std::expm1(-gap)), from_below(1 / std::expm1(gap)) {}
   };
   Gap gap(std::size_t i) const { return law_.gap(i) == law_.step ? step_ : Gap(law_.gap(i)); }
 

@@ -12,8 +12,8 @@ namespace {
 
 // Every input reaches every output through log2(size) butterflies, on one path, and in each a product with a root
 // of unity and a sum have relative errors below 8 * 2^-53. So an output's error is below that times log2(size)
-// times the sum of all |inputs|. Stage by stage, the root of the sum of all squared errors is below twice that times
-// the root of the sum of all squared outputs.
+// times the sum of all |inputs|. Stage by stage, the root of the sum of all squared errors is below twice that
+// times the root of the sum of all squared outputs.
 double transform_error(std::size_t size) { return 0x1p-50 * std::log2(static_cast<double>(size)); }
 
 }  // namespace

@@ -48,8 +48,8 @@ Mechanism sampled(const Query& q, const Poisson& poisson) {
   return PoissonGaussian{poisson.rate, q.noise_multiplier};
 }
 
-// Of the block with the largest share: a record's chances are those of its block, whose number of selected records is
-// public.
+// Of the block with the largest share: a record's chances are those of its block, whose number of selected records
+// is public.
 Mechanism sampled(const Query& q, const WithoutReplacement& wor) {
   const std::uint64_t among = wor.among > 0 ? wor.among : q.records, most = wor.among > 0 ? wor.most : wor.batch;
   if (q.noise == Noise::discrete_gaussian) return WorDiscreteGaussian{among, most, q.noise_multiplier};

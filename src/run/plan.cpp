@@ -76,6 +76,8 @@ double largest_leaf(const RunningSum& running) {
 
 // Share of the releases that a record takes part in: expected, or the largest of disjoint parts.
 double share_of_releases(const Query& q) {
+  const auto* wor = std::get_if<WithoutReplacement>(&q.sampling);
+  if (wor && wor->among > 0) return static_cast<double>(wor->most) / static_cast<double>(wor->among);
   const auto* rule = std::get_if<Disjoint>(&q.sampling);
   if (!rule) return expected_share(q.sampling, q.records);
   return static_cast<double>(std::ranges::max(rule->parts, {}, &Disjoint::Part::uses).uses) /

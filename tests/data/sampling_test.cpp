@@ -83,7 +83,7 @@ std::vector<BlockLayout> layouts() {
   std::vector<BlockLayout> list;
   for (const std::uint32_t blocks : {1u, 3u, 8u, 16u}) list.push_back({10'007, blocks});
   list.push_back({7, 3});
-  list.push_back({10'100, 2, {0, 100, 10'100}});              // sites of 100 and 10,000
+  list.push_back({10'100, 2, {0, 100, 10'100}});             // sites of 100 and 10,000
   list.push_back({10'100, 4, {0, 50, 100, 5'100, 10'100}});  // in two blocks each
   return list;
 }

@@ -227,6 +227,25 @@ TEST(Calibrate, ALongPlanTakesNoTime) {
   }
 }
 
+// The value of the Renyi accountant, with which a search begins, has a hundredth of the target's epsilon here. Work
+// is counted, not timed: how many values are tried; pld_grid_test.cpp bounds what one costs.
+TEST(Calibrate, TriesFewValuesAtTinyRates) {
+  for (const double steps : {1., 100., 10000.}) {
+    int tried = 0;
+    const EventsOf events = [&](double z) {
+      ++tried;
+      return std::vector<Event>{{PoissonGaussian{1e-5, z}, static_cast<std::uint64_t>(steps)}};
+    };
+    const PrivacyTarget target{2, 1e-7, Adjacency::add_remove};
+    const double z = calibrate_noise(events, target, "pld");
+    EXPECT_LE(tried, 200) << steps;
+    const Guarantee at = epsilon_guarantee(events(z), target.adjacency, target.delta, "pld");
+    EXPECT_LE(at.epsilon, 2) << steps;
+    EXPECT_GE(at.epsilon, 1.98) << steps;
+    EXPECT_GE(at.least, 1.98) << steps;
+  }
+}
+
 // Accounts for events with a known value, then asks for that value from the epsilon found.
 TEST(Calibrate, InvertsAccountingForEveryUnknown) {
   struct Case {

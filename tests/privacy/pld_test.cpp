@@ -311,6 +311,16 @@ TEST(PldAccountant, LongRunsAreQuick) {
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 20);  // sanitizers too
 }
 
+// Where one rare loss outweighs all others, the best Chernoff bound is a hundred times epsilon, and a grid that
+// suits it does not tell epsilon from 0.
+TEST(PldAccountant, KnowsEpsilonAtTinyRates) {
+  for (const double z : {.4, .53, .566, .6, 1.}) {
+    const PldAccountant few = composed({{PoissonGaussian{1e-5, z}, 100}});
+    EXPECT_LE(few.epsilon(1e-7), few.least_epsilon(1e-7) * 1.001) << z;
+    EXPECT_GT(few.least_epsilon(1e-7), 0) << z;
+  }
+}
+
 TEST(PldAccountant, EndsOfTheRange) {
   EXPECT_EQ(PldAccountant(add_remove).epsilon(1e-6), 0);
   EXPECT_EQ(PldAccountant(add_remove).delta(0), 0);

@@ -31,10 +31,11 @@ class PldAccountant final : public Accountant {
   };
   /// The grids on which epsilon(delta) is known well enough; without points if that takes none.
   Grids grids(double delta) const { return epsilon_interval(delta).grids; }
-  /// The bound of these grids (as `grids` gave them), rounded up: never below epsilon(delta) if that ends on them, at
-  /// a part of its cost. For searches, whose neighbouring problems end on the same grids.
+  /// The bound of these grids (as `grids` gave them), rounded up: never below epsilon(delta) if that ends on them,
+  /// at a part of its cost. For searches, whose neighbouring problems end on the same grids.
   double epsilon_on(const Grids& grids, double delta) const;
-  /// An upper bound, most often within 3 % of epsilon(delta), at a part of its cost. For searches that begin far away.
+  /// An upper bound, most often within 3 % of epsilon(delta), at a part of its cost. For searches that begin far
+  /// away.
   double rough_epsilon(double delta) const;
 
  private:

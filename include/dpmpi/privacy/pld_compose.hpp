@@ -46,7 +46,7 @@ class ComposedLoss {
   double step_ = 0, tilt_ = 0, low_ = 0;  // low_: loss of tilted_[0]
   double log_moment_ = 0;                 // log of the product of all E e^(tilt loss)
   double log_outside_ = 0;                // log of the tilted mass outside the window, at most
-  double log_transform_ = 0;              // log of the transform's error in tilted masses, summed; -inf: see charge()
+  double log_transform_ = 0;  // log of the transform's error in tilted masses, summed; -inf: see charge()
   double infinite_ = 0;
   double loss_error_ = 0, relative_error_ = 0;
   std::vector<double> tilted_;

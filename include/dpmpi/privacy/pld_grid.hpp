@@ -8,8 +8,8 @@
 
 namespace dpmpi {
 
-/// The law of the loss of one use: mass[i] at loss anchor + place[i] step, `infinite` at infinity. Places ascend and
-/// may leave points of the grid out. The total may differ from 1: more is above, less is below.
+/// The law of the loss of one use: mass[i] at loss anchor + place[i] step, `infinite` at infinity. Places ascend
+/// and may leave points of the grid out. The total may differ from 1: more is above, less is below.
 struct GridLaw {
   double step = 0, anchor = 0;
   std::vector<std::int64_t> place = {};
@@ -39,9 +39,9 @@ enum class Bound { upper, lower };
 inline constexpr double everywhere = 1e18;
 
 /// For measures (P, Q) write H_gamma = sup_S P(S) - gamma Q(S). `upper`: H_gamma of the law is at least the pair's
-/// for every gamma > 0; `lower`: at most. Either carries over to any composition. Farther than `dense` steps from the
-/// anchor, points stand more and more apart: at a distance of x dense steps, x^2 steps or less. So rare losses far out
-/// cost little; and a law may have any points of a grid.
+/// for every gamma > 0; `lower`: at most. Either carries over to any composition. Farther than `dense` steps from
+/// the anchor, points stand more and more apart: at a distance of x dense steps, x^2 steps or less. So rare losses
+/// far out cost little; and a law may have any points of a grid.
 GridLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound, double dense = everywhere);
 
 /// The step, at most `step`, with which `pair`'s second loss lies on the grid of its anchor; `step` if it has none
