@@ -90,6 +90,18 @@ Json parsed_header(const std::string& text, const std::string& path) {
   return header;
 }
 
+/// The end of the last tensor that the header announces.
+template <class Json>
+std::uint64_t announced_bytes(const Json& header) {
+  std::uint64_t end = 0;
+  for (const Json& tensor : header) {
+    if (!tensor.is_object() || !tensor.contains("data_offsets")) continue;
+    for (const Json& offset : tensor["data_offsets"])
+      if (offset.is_number_unsigned()) end = std::max(end, offset.template get<std::uint64_t>());
+  }
+  return end;
+}
+
 nlohmann::json read_header(FileReader& file, const std::string& path) {
   return parsed_header<nlohmann::json>(read_header_text(file, path), path);
 }
@@ -103,7 +115,7 @@ bool has_safetensors_header(const std::string& path, std::span<const ParameterGr
   if (file.left() < expected.size()) return false;
   std::string text(expected.size(), '\0');
   file.read(text);
-  return text == expected;
+  return text == expected && file.left() == announced_bytes(tensor_entries(groups));
 }
 
 std::map<std::string, std::string> read_metadata(const std::string& path) {
@@ -116,18 +128,15 @@ std::map<std::string, std::string> read_metadata(const std::string& path) {
   return metadata;
 }
 
-std::uint64_t parameter_bytes(const std::string& path) {
-  FileReader file(path);
-  read_header_text(file, path);
-  return file.left();
-}
-
 std::string parameters_digest(const std::string& path) {
   FileReader file(path);
   const std::string text = read_header_text(file, path);
   auto header = parsed_header<nlohmann::ordered_json>(text, path);
   // Readers disagree about repeated members and the like, so a header in other words counts as another one.
   const bool as_written = padded(header.dump()) == text;
+  if (const std::uint64_t announced = announced_bytes(header); file.left() > announced)
+    throw DataError(
+        fmt::format("{} has {} bytes of tensors, where its header announces {}", path, file.left(), announced));
   header.erase("__metadata__");
   Sha256 digest;
   digest.update(as_written ? header.dump() : text);

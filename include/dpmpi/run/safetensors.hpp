@@ -1,7 +1,6 @@
 #pragma once
 // Model files in the safetensors layout: the length of a JSON header, the header, float32 tensors.
 
-#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -25,8 +24,6 @@ bool has_safetensors_header(const std::string& path, std::span<const ParameterGr
                             const std::vector<std::pair<std::string, std::string>>& metadata);
 /// A model file's text pairs.
 std::map<std::string, std::string> read_metadata(const std::string& path);
-/// Bytes of its data section.
-std::uint64_t parameter_bytes(const std::string& path);
 /// The same of a model file: safetensors_digest of what was written, or of other bytes if the file was edited.
 std::string parameters_digest(const std::string& path);
 /// A model file's parameters. Throws DataError (file, tensor, what is there and what the objective has) unless it
