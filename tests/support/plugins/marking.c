@@ -1,5 +1,5 @@
-/* Leaves a mark when it is loaded, as code would that came with a directory; else the example's quantile regression.
- * The mark is the file that MARKING_PLUGIN names. */
+/* Leaves a mark when it is loaded, as code would that came with a directory; else the example's quantile
+ * regression. The mark is the file that MARKING_PLUGIN names. */
 #include <stdio.h>
 #include <stdlib.h>
 
