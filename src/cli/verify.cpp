@@ -17,7 +17,7 @@ const char* word(VerifiedItem::State state) {
     case VerifiedItem::State::absent:
       return "absent";
     case VerifiedItem::State::unchecked:
-      return "unchecked";
+      return "unknown";
     case VerifiedItem::State::warning:
       return "WARNING";
     case VerifiedItem::State::bad:
@@ -42,10 +42,10 @@ int print_verification(const std::vector<VerifiedItem>& items, bool json, std::o
     out << answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
   } else {
     for (const auto& item : items)
-      out << fmt::format("{:<9} {:<20} {}\n", word(item.state), item.place, item.detail);
+      out << fmt::format("{:<7} {:<20} {}\n", word(item.state), item.place, item.detail);
     out << (bad      ? "the run does not verify\n"
-            : absent ? "what is there fits together, but for what is unchecked\n"
-                     : "everything fits together, but for what is unchecked\n");
+            : absent ? "what is there fits together, but for what is unknown\n"
+                     : "everything fits together, but for what is unknown\n");
   }
   return static_cast<int>(bad ? ExitCode::privacy : ExitCode::done);
 }

@@ -228,8 +228,8 @@ class ForgedRun : public ::testing::Test {
     generate(options);
   }
   void configure(const std::string& text) const {
-    overwrite(folder_ + "/run.ini", "[data]\nblocks = 4\ntrain = train.csv\neval = train-eval.csv\n" + text +
-                                        "[report]\nprogress = none\neval_every = 40\n");
+    overwrite(folder_ + "/run.ini", "[data]\nblocks = 4\ntrain = train.csv\nheader = yes\neval = train-eval.csv\n" +
+                                        text + "[report]\nprogress = none\neval_every = 40\n");
   }
   void run(const std::string& config, std::vector<std::string> settings = {}) const {
     settings.push_back("run.dir=" + finished_);

@@ -322,7 +322,7 @@ TEST_F(Verify, CommandAndExitCodes) {
   overwrite(damaged + "/plan.json", "{}");
   const auto wrong = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
   EXPECT_EQ(wrong.code, 4) << wrong.output;
-  EXPECT_NE(wrong.output.find("BAD       plan.json"), std::string::npos) << wrong.output;
+  EXPECT_NE(wrong.output.find("BAD     plan.json"), std::string::npos) << wrong.output;
   EXPECT_EQ(testing::run_command(fmt::format("{} verify {}/none", DPMPI_PROGRAM, folder())).code, 2);
   EXPECT_EQ(testing::run_command(fmt::format("{} verify", DPMPI_PROGRAM)).code, 2);
 }
