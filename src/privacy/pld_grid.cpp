@@ -28,9 +28,11 @@ CellMass between(const LossCut& low, const LossCut& high) {
   return cell;
 }
 
-// From a point to the next one, in steps: a power of two.
-std::int64_t stride_at(std::int64_t place, double dense) {
-  const double far = std::abs(static_cast<double>(place)) / dense;
+// From a point to the next one, in steps: a power of two. Masses crowd at the anchor (place 0) or, where that is
+// the end of all losses, somewhere between it and loss 0 (at the place `zero`).
+std::int64_t stride_at(std::int64_t place, double zero, double dense) {
+  const double at = static_cast<double>(place);
+  const double far = std::max({std::min(0.0, zero) - at, at - std::max(0.0, zero), 0.0}) / dense;
   return far < 2 ? 1 : std::int64_t{1} << static_cast<int>(2 * std::floor(std::log2(far)));
 }
 
@@ -38,7 +40,9 @@ GridLaw empty_law(const LossPair& pair, double anchor, LossRange range, double s
   GridLaw law{step, anchor};
   const auto first = static_cast<std::int64_t>(std::floor((range.low - anchor) / step)) - 1;
   const auto last = static_cast<std::int64_t>(std::ceil((range.high - anchor) / step)) + 1;
-  for (std::int64_t place = first; place < last; place += stride_at(place, dense)) law.place.push_back(place);
+  if (!pair.atoms.empty()) dense = everywhere;  // atoms have their points
+  const double zero = -anchor / step;
+  for (std::int64_t place = first; place < last; place += stride_at(place, zero, dense)) law.place.push_back(place);
   law.place.push_back(last);
   law.mass.assign(law.place.size(), 0.0);
   law.loss_error = pair.loss_error + 0x1p-48 * (1 + std::abs(anchor) + std::max(-range.low, range.high) + step);

@@ -40,8 +40,9 @@ inline constexpr double everywhere = 1e18;
 
 /// For measures (P, Q) write H_gamma = sup_S P(S) - gamma Q(S). `upper`: H_gamma of the law is at least the pair's
 /// for every gamma > 0; `lower`: at most. Either carries over to any composition. Farther than `dense` steps from
-/// the anchor, points stand more and more apart: at a distance of x dense steps, x^2 steps or less. So rare losses
-/// far out cost little; and a law may have any points of a grid.
+/// the anchor, loss 0 and what lies between, points stand more and more apart: at a distance of x dense steps, x^2
+/// steps or less. So rare losses far out cost little; and a law may have any points of a grid. Pairs with atoms
+/// have all points.
 GridLaw discretize(const LossPair& pair, LossRange range, double step, Bound bound, double dense = everywhere);
 
 /// The step, at most `step`, with which `pair`'s second loss lies on the grid of its anchor; `step` if it has none
