@@ -163,11 +163,12 @@ TEST(Curator, LedgerEqualsPlanForEverySamplingRule) {
 // Under trust = root a rank knows how many of its own records take part. The event is that of the block with the
 // largest share, and a curator whose blocks have larger shares than its query states refuses.
 TEST(Curator, BatchesWithoutReplacementStateTheLargestShareOfABlock) {
-  World world(WithoutReplacement{40}, 1.0, 230, 3, 1, Adjacency::replace_one);
-  EXPECT_EQ(world.queries[0].events(0, 5), (std::vector<Event>{{WorGaussian{76, 14, 1.0}, 5}}));
+  World world(WithoutReplacement{42}, 1.0, 230, 3, 1, Adjacency::replace_one);
+  // 400 records in 4 blocks: 10 or 11 of 100
+  EXPECT_EQ(world.queries[0].events(0, 5), (std::vector<Event>{{WorGaussian{100, 11, 1.0}, 5}}));
   QuerySpec spec = world.queries[0];
-  spec.sampling = WithoutReplacement{40};
-  const std::vector<Query> whole{Query::declare(spec, 0, Adjacency::replace_one, 230)};
+  spec.sampling = WithoutReplacement{42};
+  const std::vector<Query> whole{Query::declare(spec, 0, Adjacency::replace_one, 400)};
   EXPECT_THROW(Curator(world.setup.comm, world.shard, whole, 128, SecretKey::from_seed(1), true), BugError);
 }
 
