@@ -266,7 +266,8 @@ TEST(ZoHidden, CompositionChargesOrdinaryEvents) {
   EXPECT_EQ(events({}, 5), (std::vector<Event>{{Gaussian{5}, 40}}));
   EXPECT_EQ(events({{"batch", "30"}, {"sampling", "poisson"}}, 5),
             (std::vector<Event>{{PoissonGaussian{0.1, 5}, 40}}));
-  EXPECT_EQ(events({{"batch", "30"}, {"sampling", "wor"}}, 5), (std::vector<Event>{{WorGaussian{300, 30, 5}, 40}}));
+  EXPECT_EQ(events({{"batch", "30"}, {"sampling", "wor"}}, 5), (std::vector<Event>{{WorGaussian{150, 15, 5}, 40}}))
+      << "two blocks of 150";
   for (const char* partition : {"cyclic", "shuffle_once", "reshuffle"})
     EXPECT_EQ(events({{"batch", "30"}, {"sampling", partition}}, 5), (std::vector<Event>{{Gaussian{5}, 4}}))
         << partition;
