@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -164,11 +165,13 @@ TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {
   EXPECT_EQ(larger.code, 4);
   EXPECT_NE(larger.output.find("the audit is of another promise, (100, 0.005)"), std::string::npos)
       << larger.output;
-  for (const char* damaged : {"{}", "[]", "text", R"({"config_digest": 1})"}) {
+  const std::string other = "not what dpmpi audit writes";
+  for (const auto& [damaged, message] : std::map<std::string, std::string>{
+           {"{}", other}, {"[]", other}, {"text", "is not JSON"}, {R"({"config_digest": 1})", other}}) {
     std::ofstream(path("bound.json")) << damaged;
     const Outcome outcome = train("");
     EXPECT_EQ(outcome.code, 3) << outcome.output;
-    EXPECT_NE(outcome.output.find("not what dpmpi audit writes"), std::string::npos) << outcome.output;
+    EXPECT_NE(outcome.output.find(message), std::string::npos) << outcome.output;
   }
   EXPECT_FALSE(fs::exists(path("refused")));
 }
@@ -221,7 +224,8 @@ TEST_F(AuditCommand, OneClearMessage) {
       {"audit --config a.ini --set audit.runs=3", "audit.runs", 2},
       {"audit --config a.ini --set audit.ranks=2", "audit.ranks = 2", 2},
       {"audit --config a.ini --set audit.canary=41", "audit.canary = 41: data.eval has 40 records", 2},
-      {"audit --config a.ini --set data.eval= --set audit.game=canary", "needs public records: data.eval", 2},
+      {"audit --config a.ini --set data.header=yes --set data.eval= --set audit.game=canary",
+       "needs public records: data.eval", 2},
       {"audit --config a.ini --set data.eval=data.csv", "data.eval", 4},
       {"audit --config a.ini --data x.csv", "--data is an option of dpmpi evaluate, predict", 2}};
   for (const auto& c : cases) {

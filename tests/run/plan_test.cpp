@@ -122,8 +122,9 @@ TEST_F(Planning, AnAccountantCanBeChosen) {
 // may be.
 TEST_F(Planning, WhatLiesBeyondTheResolvedNormalsIsCharged) {
   const double lost = 1.5 * (std::exp(-0.5 * 9.5 * 9.5) + 11 * std::exp(-0.5 * 10.5 * 10.5));
-  std::ofstream(folder() + "/one.ini") << "[data]\ntrain = train.csv\nblocks = 4\n[method]\nbatch = 100\nsteps = "
-                                          "30\nclip = 0.5\n[privacy]\nnoise_multiplier = 1\n";
+  std::ofstream(folder() + "/one.ini")
+      << "[data]\ntrain = train.csv\nheader = yes\nblocks = 4\n[method]\nbatch = 100\nsteps = "
+         "30\nclip = 0.5\n[privacy]\nnoise_multiplier = 1\n";
   const auto at_delta = [](double delta) {
     return testing::run_command(
         fmt::format("{} plan --config {}/one.ini --set privacy.delta={}", DPMPI_PROGRAM, folder(), delta));

@@ -263,6 +263,7 @@ TEST_F(ReceivedRecords, AreNoneFromOtherSites) {
 // The root sends the records of this file out, so all of them are on their way.
 TEST_F(ReceivedRecords, AreTheRanksOwnWithEveryMethod) {
   for (const auto& method : methods()) {
+    if (method.summary == "for tests") continue;  // the program does not have it
     SCOPED_TRACE(method.name);
     const std::string objective = min_max(method.name)         ? "auc"
                                   : searches(method.name)      ? "mlp"

@@ -138,8 +138,10 @@ TEST_F(Verify, LinesOfTheLedger) {
   EXPECT_EQ(bad_after(finished(), "ledger.jsonl", [](std::string& text) { text += "x"; }), "ledger.jsonl:5");
   EXPECT_EQ(bad_after(finished(), "ledger.jsonl", [](std::string& text) { text.clear(); }), "ledger.jsonl:1");
   EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", cut_last), "ledger.jsonl:2");
-  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", replace("\"count\":100", "\"count\":99")), "ledger.jsonl:2");
-  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", replace("\"count\":100", "\"count\":999")), "ledger.jsonl:2");
+  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", replace("\"count\":100", "\"count\":99")),
+            "ledger.jsonl:2: count");
+  EXPECT_EQ(bad_after(stopped(), "ledger.jsonl", replace("\"count\":100", "\"count\":999")),
+            "ledger.jsonl:2: count");
 }
 
 TEST_F(Verify, MembersOfTheCertificateWithoutTheModel) {
