@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the AUC table of docs/methods/minimax.md, from the top of a checkout:
+# Runs the AUC table of docs/results/minimax.md, from the top of a checkout:
 #   configs/minimax/table.sh FILE [CONFIG]...      CONFIG: mnist, fashion-mnist-imbalanced, ... (default: all four)
 # Appends a line "config method epsilon seed auc" to FILE for every cell; cells that FILE has already are left out, so
 # it goes on where it was stopped. Needs the data: launch/fetch-data mnist fashion-mnist, or DPMPI_DATA set.

@@ -101,7 +101,7 @@ std::string audit_help() {
          "result\n"
          "goes to audit.json (of a run: RUN/audit.json), or audit-2.json and so on: no result is overwritten. "
          "Exit code 4 if a bound lies above the promise.\n"
-         "docs/auditing.md says what the games show and what they do not.\n\n"
+         "docs/guide/auditing.md says what the games show and what they do not.\n\n"
          "  --output         another file\n"
          "  --json           print the result as JSON\n";
 }

@@ -13,7 +13,8 @@
 // iterates and public settings. So a step is one Gaussian release of sensitivity 2 B however many losses it looks
 // at. Two things differ from the source. Its rule for the number of points compares the acquisition, which is
 // never above 0, with the tolerance, and would always take one point; its proofs mean the posterior's trace, as
-// here. And its proof covers evaluations without noise only; see docs/privacy.md, "Posterior gradients".
+// here. And its proof covers evaluations without noise only; see docs/theory/posterior_gradients.md, "Posterior
+// gradients".
 //
 
 #include <cmath>

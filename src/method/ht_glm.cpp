@@ -3,7 +3,7 @@
 //  - the step of a record is capped by its own norm, or proximal: the printed proof needs one smoothness for all
 //    records, which linear models with unbounded features do not have;
 //  - the noise is that of the exact sensitivity, half of the printed, which includes rounding.
-// docs/privacy.md has the proof; it takes nothing for granted about the data.
+// docs/theory/phases.md has the proof; it takes nothing for granted about the data.
 
 #include <algorithm>
 #include <cmath>

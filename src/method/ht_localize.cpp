@@ -2,7 +2,7 @@
 // regularisation around the last phase's point, each solved by clipped descent (Algorithm 1) on folds of fresh
 // records, of which the one nearest to a majority is taken; for strongly convex risks, rounds of such phases within
 // shrinking balls (Corollary 3). Corrected: regularisers and shares by the repaired Proposition 2, aggregation
-// without a radius, a bound for any number of steps. What is wrong in the paper: docs/methods/heavy-tailed.md.
+// without a radius, a bound for any number of steps. What is wrong in the paper: docs/theory/heavy_tailed_plans.md.
 
 #include <algorithm>
 #include <cmath>

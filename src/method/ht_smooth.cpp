@@ -2,7 +2,7 @@
 // for smooth losses that are no linear model's, whose clipped steps do not contract (Asi, Liu and Tian 2024,
 // Algorithms 6 and 7), in a corrected form. The printed tests share a noisy threshold, and when a phase halts tells
 // about one record; here every test has noise of its own, paid for by target charging, and a guard bounds what any
-// record does. Smoothness is a fact of the loss's code. docs/privacy.md has the proof.
+// record does. Smoothness is a fact of the loss's code. docs/theory/heavy_tailed_phases.md has the proof.
 
 #include <algorithm>
 #include <cmath>

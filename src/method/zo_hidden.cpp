@@ -1,6 +1,6 @@
 // zo-hidden: projected zeroth-order descent of which only the last iterate (or a few) is released (Chien, Chen and
 // Li 2025, "Privacy Amplification in Differentially Private Zeroth-Order Optimization with Hidden States", in the
-// corrected form of docs/privacy.md, "Hidden iterates"). The method reads
+// corrected form of docs/theory/last_iterate.md, "Hidden iterates"). The method reads
 //
 //   for t = 0 .. T-1:
 //     U = frame(t)                                     d x K, public
@@ -229,7 +229,7 @@ class Mezo final : public ZoHidden {
 
 const MethodRegistration zo_hidden{
     {"zo-hidden", "descent on K clipped differences a step; iterates may stay hidden",
-     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/privacy.md, Hidden iterates",
+     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/theory/last_iterate.md, Hidden iterates",
      make_method<ZoHidden>}};
 const MethodRegistration mezo{{"mezo", "zeroth-order SGD along one normal direction: NOT PRIVATE, a baseline",
                                "Malladi et al. 2023 (arXiv:2305.17333), Algorithm 1", make_method<Mezo>}};

@@ -2,7 +2,7 @@
 // Tran and Cutkosky 2024, Algorithms 1-5), in its corrected form:
 //  - what is released is g_t + TREE(t), not the printed recursion (Algorithm 4), and its noise is calibrated to the
 //    exact sensitivity of the tree, where the paper's bound fails for short epochs (T <= 4);
-//  - the tree's proof composes over the nodes that are used, each with its own noise (docs/privacy.md);
+//  - the tree's proof composes over the nodes that are used, each with its own noise (docs/theory/running_sums.md);
 //  - estimates are clipped, so that privacy does not rest on the declared Lipschitz constant.
 // And zo-o2nc-noiseless, the same without noise: a baseline.
 

@@ -93,7 +93,7 @@ std::vector<double> removal_curve(double q, double z, Orders orders) {
 // One of the sampled records differs: (a-1) eps(a) <= log(1 + sum_j g^j binom(a,j) c_j) at whole a, with
 // c_2 = min(4 (e^{eps(2)} - 1), 2 e^{eps(2)}) and c_j = 2 e^{(j-1) eps(j)}, where eps(j) = j / (2 z^2) and
 // eps(infinity) is infinite; or convexity where that is smaller. For samples of a fixed size this is Thm. 9 of
-// Wang, Balle and Kasiviswanathan (2019); for Poisson samples docs/accounting.md has the proof.
+// Wang, Balle and Kasiviswanathan (2019); for Poisson samples docs/theory/renyi.md has the proof.
 class ReplacementMoments {
  public:
   ReplacementMoments(double rate, double z, std::size_t largest)

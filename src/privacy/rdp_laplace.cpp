@@ -41,7 +41,7 @@ double laplace_rdp(double t, double a) {
 //   exp((a-1) D_a) - 1 = a (a-1) q^2 int_0^t  (gamma^{a-2} + [gamma^{-a-1}]) (1 - e^{(x-t)/2}) e^x dx
 //                      + a (a-1) q^2 int_{-t}^0 gamma^{a-2} (1 - e^{-(x+t)/2}) e^{2x} dx.
 //
-// add_remove has the second integral, replace_one the term in brackets instead; docs/accounting.md derives both.
+// add_remove has the second integral, replace_one the term in brackets instead; docs/theory/renyi.md derives both.
 // The integrands are positive and analytic in each piece.
 class SampledLaplace {
  public:

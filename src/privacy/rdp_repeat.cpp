@@ -1,5 +1,5 @@
 // Repeat and select: the best of a random number of runs of one Gaussian mechanism (Papernot and Steinke 2022,
-// arXiv:2110.03620). docs/privacy.md has the proof of what is computed here.
+// arXiv:2110.03620). docs/theory/selection.md has the proof of what is computed here.
 
 #include <algorithm>
 #include <cmath>

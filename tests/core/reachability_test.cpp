@@ -215,7 +215,8 @@ class Cell {
   Point centre_;
 };
 
-// What is proven (docs/privacy.md), and what is found: far less where no row of angles runs along a cell's edge.
+// What is proven (docs/theory/numerics.md), and what is found: far less where no row of angles runs along a cell's
+// edge.
 TEST(NormalPairs, GiveLatticePointsTheirProbability) {
   const auto points = points_at([](double u) { return 0.3 + 3 * u; }, finest, 24, 6);
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -1,5 +1,5 @@
 // X3: linear regression on features and noise with heavy tails: how the cost of privacy falls with the records, the
-// budget and the dimension, and the methods side by side. Slow; prints tables of docs/methods/heavy-tailed.md.
+// budget and the dimension, and the methods side by side. Slow; prints tables of docs/results/heavy-tailed.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // What clipped-gd makes of heavy tails, against the rates that theory predicts and other clips. Slow; prints the
-// tables of docs/methods/heavy-tailed.md.
+// tables of docs/results/heavy-tailed.md.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

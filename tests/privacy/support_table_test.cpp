@@ -1,4 +1,4 @@
-// The table "What is supported" of docs/accounting.md says what the accountants accept, cell by cell.
+// The table "What is supported" of docs/reference/support_table.md says what the accountants accept, cell by cell.
 #include <fstream>
 #include <map>
 #include <set>
@@ -89,7 +89,7 @@ std::vector<std::string> cells(const std::string& row) {
 }
 
 TEST(SupportTable, SaysWhatEveryAccountantAccepts) {
-  std::ifstream page(DPMPI_SOURCE_DIR "/docs/accounting.md");
+  std::ifstream page(DPMPI_SOURCE_DIR "/docs/reference/support_table.md");
   std::string line;
   while (std::getline(page, line) && !line.starts_with("| event | fields |")) {
   }

@@ -70,8 +70,8 @@ TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
 }
 
 TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
-  EXPECT_EQ(dpmpi("help reference").output, read_file(DPMPI_SOURCE_DIR "/docs/reference.md"))
-      << "write it again: dpmpi help reference > docs/reference.md";
+  EXPECT_EQ(dpmpi("help reference").output, read_file(DPMPI_SOURCE_DIR "/docs/reference/options.md"))
+      << "write it again: dpmpi help reference > docs/reference/options.md";
   const std::string manual = dpmpi("help man").output;
   for (const char* part :
        {".SH COMMANDS", "method.clip", "objective.name = logistic", "privacy.noise_multiplier"}) {

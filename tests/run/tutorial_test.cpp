@@ -1,4 +1,4 @@
-// The commands of docs/tutorial.md, in its order, in one shell.
+// The commands of docs/guide/tutorial.md, in its order, in one shell.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -30,7 +30,7 @@ TEST(Tutorial, EveryCommandWorks) {
   fs::create_directories(folder + "/build");
   fs::create_directory_symlink(fs::path(DPMPI_PROGRAM).parent_path(), folder + "/build/release");
   std::ofstream(folder + "/tutorial.sh") << "set -e\n"
-                                         << commands_of(read_file(DPMPI_SOURCE_DIR "/docs/tutorial.md"));
+                                         << commands_of(read_file(DPMPI_SOURCE_DIR "/docs/guide/tutorial.md"));
   const testing::Outcome outcome = testing::run_command("cd " + folder + " && sh tutorial.sh", 120);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   for (const char* part :

@@ -6,7 +6,7 @@
 
 namespace dpmpi {
 
-std::string reference_page();   ///< docs/reference.md
+std::string reference_page();   ///< docs/reference/options.md
 std::string manual_page();      ///< dpmpi(1), for man
 std::string bash_completion();  ///< to be sourced
 

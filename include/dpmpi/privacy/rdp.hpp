@@ -23,7 +23,7 @@ double gaussian_rdp(double noise_multiplier, double order);
 
 /// Poisson-subsampled Gaussian (sampling_rate in (0, 1]).
 /// add_remove: Mironov, Talwar and Zhang 2019 (arXiv:1908.10530); the direction "remove" dominates (their Thm. 5).
-/// replace_one: the pair (1-q) N(0, s^2) + q N(+-1, s^2), s = 2 noise_multiplier, dominates (docs/accounting.md).
+/// replace_one: the pair (1-q) N(0, s^2) + q N(+-1, s^2), s = 2 noise_multiplier, dominates (docs/theory/renyi.md).
 double poisson_gaussian_rdp(double sampling_rate, double noise_multiplier, double order, Adjacency adjacency);
 
 /// Fixed-size sample without replacement, replace_one: Wang, Balle and Kasiviswanathan 2019 (arXiv:1808.00087),

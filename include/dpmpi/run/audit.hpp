@@ -1,7 +1,7 @@
 #pragma once
 // Empirical lower bounds on a mechanism's epsilon: it is run many times, as configured, on datasets that differ in
 // one record, and an attacker who sees what it releases is told neither which. Nobody's records are read.
-// docs/auditing.md says what the games show.
+// docs/guide/auditing.md says what the games show.
 
 #include <cstdint>
 #include <functional>
