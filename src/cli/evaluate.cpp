@@ -83,7 +83,14 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
   const std::string& run = line.arguments[0];
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
   if (config.method->is_private()) refuse_private_evaluation(config.data);
-  const std::string& data = file_of(config.data, scored_role(config.data));
+  const DataRole role = scored_role(config.data);
+  // What td says of records beyond means are exact sums and largest values over all of them, on every rank.
+  if (role == DataRole::given && config.objective_name == "td" && comm.size() > 1)
+    throw ConfigError(
+        "dpmpi evaluate: every rank would see exact sums over the records of --data, by which td measures: start "
+        "it "
+        "on one rank, without mpirun");
+  const std::string& data = file_of(config.data, role);
   TrainedModel model = read_trained_model(comm, run, config);
   const Assessment a = assess(comm, model);
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);

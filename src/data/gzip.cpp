@@ -75,7 +75,7 @@ std::size_t GzipReader::decompress(std::span<char> out) {
     if (code == Z_BUF_ERROR)  // no progress: zlib has given all it can, and the file has no more bytes
       fail(fmt::format("gzip data are truncated near uncompressed byte {}", show_field(position_)));
     if (code != Z_OK && code != Z_STREAM_END)
-      fail(fmt::format("gzip data are corrupt near uncompressed byte {} ({})", position_,
+      fail(fmt::format("gzip data are corrupt near uncompressed byte {} ({})", show_field(position_),
                        stream_.msg != nullptr ? stream_.msg : zError(code)));
   }
   return done;

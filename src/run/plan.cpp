@@ -88,7 +88,7 @@ double share_of_releases(const Query& q) {
 double noised_sums(const Query& q) {
   return static_cast<double>(q.steps) * (q.repeated ? expected_repetitions(q.repeated->law) : 1);
 }
-double drawn_count_delta(const Query& q) { return q.repeated ? 0x1p-60 * std::max(1.0, noised_sums(q)) : 0; }
+double drawn_count_delta(const Query& q) { return q.repeated ? 0x1p-46 * std::max(1.0, noised_sums(q)) : 0; }
 
 // Probability that some release lands where a neighbour's noise may not reach: by union over pairs of coordinates
 // and steps, the shift of one sensitivity in one pair (the worst place for it), the others unshifted.
