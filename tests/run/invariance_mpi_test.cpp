@@ -372,8 +372,8 @@ TEST_F(Invariance, SitesKeepTheirFiles) {
     }
   testing::world().barrier();
   const auto sites = [](const std::string& root) {
-    return Settings{"data.root=" + root, "data.shards=a.csv,b.csv", "data.blocks=8", "method.batch=40",
-                    "method.steps=3"};
+    return Settings{"data.root=" + root, "data.shards=a.csv,b.csv", "data.header=yes",
+                    "data.blocks=8",     "method.batch=40",         "method.steps=3"};
   };
   std::map<std::string, std::string> together;
   testing::for_each_size({1},
