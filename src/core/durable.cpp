@@ -15,6 +15,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
+#include "dpmpi/core/run_file.hpp"
 
 namespace dpmpi {
 namespace {
@@ -71,18 +72,27 @@ std::string advice(int error) {
 
 DurableFile::DurableFile(std::string path, int flags, int permissions, const char* what)
     : path_(std::move(path)), what_(what) {
-  constexpr int always = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // a pipe must not make the opener wait
+  // A pipe must not make the opener wait, and what is written goes to this file alone: through no link, and not to
+  // another name of the file.
+  constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   file_ = attempt("open", path_, [&] { return ::open(path_.c_str(), flags | always, permissions); });
+  if (file_ < 0 && errno == ELOOP) refuse_link(what_ + path_);
   if (file_ < 0) fail("open", errno);
   struct stat status {};
-  if (::fstat(file_, &status) == 0 && S_ISREG(status.st_mode)) return;
+  const bool regular = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+  if (regular && names() <= 1) return;
   ::close(std::exchange(file_, -1));
+  if (regular)
+    throw DataError(
+        fmt::format("{}{} has {} names (hard links): what is written to it would also be written there. Put a copy "
+                    "of the file in place of the link",
+                    what_, path_, status.st_nlink));
   throw DataError(fmt::format("{}{} is no regular file, but a pipe, socket or device", what_, path_));
 }
 
 DurableFile DurableFile::create(const std::string& path, int permissions, int flags) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) dpmpi::fail(path, "remove", errno);
-  return {path, flags | O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, permissions};
+  return {path, flags | O_WRONLY | O_CREAT | O_EXCL, permissions};
 }
 
 DurableFile DurableFile::in_memory(const char* what) {

@@ -9,7 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/file_reader.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "event_reader.hpp"
 
 namespace dpmpi {
@@ -134,7 +134,7 @@ void Ledger::begin(const EventHeader& header, std::string line) {
 
 Ledger Ledger::open(const std::string& path) {
   Ledger ledger(path, open_locked(path, 0));
-  const std::string bytes = read_all(path);
+  const std::string bytes = read_run_file(path, file_limit::lines, fmt::format("ledger {}", path));
   ChainReader reader(path, true);
   const std::size_t complete = for_each_line(bytes, [&](std::string_view line) {
     reader.take(line);

@@ -11,6 +11,7 @@
 #include "dpmpi/core/durable.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/fault.hpp"
+#include "dpmpi/core/run_file.hpp"
 
 namespace dpmpi {
 namespace {
@@ -85,7 +86,8 @@ void describe(Archive& archive, Checkpoint& c) {
 
 }  // namespace
 
-SavedCheckpoint::SavedCheckpoint(const std::string& path, const SecretKey* key) : path_(path), file_(path) {
+SavedCheckpoint::SavedCheckpoint(const std::string& path, const SecretKey* key)
+    : path_(path), file_(open_run_file(path)) {
   file_.refuse_larger(memory_of_machine());
   check(key);
   file_.go_to(head);

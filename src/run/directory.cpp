@@ -61,14 +61,19 @@ void create(const fs::path& folder) {
   if (error) throw ConfigError(fmt::format("run.dir: cannot create {}: {}", folder.string(), error.message()));
 }
 
-// The folder of the key: a real one, that others may not enter. Rights are looked at, not owners: a file server may
-// show another owner than the user who wrote.
-void close_to_others(const std::string& folder) {
+// Behind a link would be the key and the checkpoints of another run: nothing there is looked at, written or wiped.
+void refuse_linked(const std::string& folder) {
   if (fs::is_symlink(folder))
     throw PrivacyError(fmt::format(
         "{0} is a symbolic link: the key of a run is kept in a folder of the run itself. Put the folder "
         "in place of the link, or choose another run.dir",
         folder));
+}
+
+// The folder of the key: a real one, that others may not enter. Rights are looked at, not owners: a file server may
+// show another owner than the user who wrote.
+void close_to_others(const std::string& folder) {
+  refuse_linked(folder);
   std::error_code error;
   fs::permissions(folder, fs::perms::owner_all, error);
   const fs::perms rights = fs::status(folder, error).permissions();
@@ -117,6 +122,7 @@ RunDirectory open_run_directory(const std::string& path) {
 
 void refuse_finished(const std::string& path, bool keep_key) {
   if (!fs::exists(path + "/certificate.json")) return;
+  refuse_linked(path + "/checkpoint");
   if (is_untidy(path + "/checkpoint", keep_key)) {
     const RunLock lock(path);
     if (!keep_key) wipe_key(path);

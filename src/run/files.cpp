@@ -38,7 +38,7 @@ void write_file(const std::string& path, std::string_view text, int permissions)
 
 LineFile::LineFile(const std::string& path, std::uint64_t offset, int permissions)
     : file_(offset == 0 ? DurableFile::create(path, permissions, O_APPEND)
-                        : DurableFile(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, permissions)),
+                        : DurableFile(path, O_WRONLY | O_CREAT | O_APPEND, permissions)),
       size_(offset) {
   if (file_.size() < offset)
     throw DataError(

@@ -76,15 +76,14 @@ void wipe_file(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return;
   if (S_ISREG(status.st_mode)) {
-    // In place: a new file would leave the old blocks as they are.
-    DurableFile file(path, O_WRONLY | O_NOFOLLOW, 0);
-    if (const std::uint64_t names = file.names(); names > 1) {
+    if (status.st_nlink > 1) {
       warn(
           "{} is removed but not overwritten: it has {} names (hard links), so a copy of this run directory holds "
           "the key of this run. Whoever reads it there can remove the noise: end that run too, or 'shred -u' its "
           "checkpoint/key",
-          path, names);
+          path, status.st_nlink);
     } else {
+      DurableFile file(path, O_WRONLY, 0);  // in place: a new file would leave the old blocks as they are
       file.write_at(0, std::string(file_size, '\0'));
       file.sync();
     }

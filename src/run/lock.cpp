@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/run/files.hpp"
 
 namespace dpmpi {
@@ -56,7 +57,13 @@ std::string text_of(const Owner& owner) {
 }
 
 std::optional<Owner> owner_in(const std::string& path) {
-  std::ifstream in(path);
+  std::string text;
+  try {
+    text = read_run_file(path, 4096);
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+  std::istringstream in(text);
   Owner owner;
   if (in >> owner.host >> owner.boot >> owner.process >> owner.started) return owner;
   return std::nullopt;
@@ -78,7 +85,7 @@ bool is_gone(const Owner& owner) {
 
 bool still_at(const std::string& path, const DurableFile& file) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_ino == file.inode();
+  return ::lstat(path.c_str(), &status) == 0 && status.st_ino == file.inode();
 }
 
 // Takes away the file of an owner that is gone. Of two that try at once one finds the other's fresh lock in its
@@ -96,12 +103,13 @@ void remove_stale(const std::string& path, const Owner& gone) {
 RunLock::RunLock(const std::string& run) {
   const std::string path = run + "/lock";
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const bool found = std::filesystem::exists(path);
+    const auto exists = [&] { return std::filesystem::exists(std::filesystem::symlink_status(path)); };
+    const bool found = exists();
     DurableFile file;
     try {
       file = DurableFile(path, O_RDWR | O_CREAT | (found ? 0 : O_EXCL), 0644);
     } catch (const DataError&) {
-      if (!found && std::filesystem::exists(path)) continue;  // somebody was faster
+      if (!found && exists()) continue;  // somebody was faster
       throw;
     }
     bool unsupported = false;

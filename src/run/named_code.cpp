@@ -48,7 +48,8 @@ void permit_code(const RunConfig& config) {
 
 bool is_own_file(const std::string& path) {
   struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+         status.st_uid == ::geteuid();
 }
 
 }  // namespace dpmpi

@@ -8,6 +8,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/ini.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 
 namespace dpmpi {
@@ -22,13 +23,13 @@ Json object_in(const std::string& text, const std::string& place) {
   return value;
 }
 
-Json read_object(const std::string& path) { return object_in(read_file(path, file_limit::document), path); }
+Json read_object(const std::string& path) { return object_in(read_run_file(path, file_limit::document), path); }
 
 /// The whole lines of a file; a last line without its end is one that is being written.
 std::vector<Json> parse_lines(const std::string& path) {
   std::vector<Json> values;
   if (!fs::exists(path)) return values;
-  const std::string text = read_file(path, file_limit::lines);
+  const std::string text = read_run_file(path, file_limit::lines);
   std::size_t at = 0, line = 0;
   for (std::size_t stop; (stop = text.find('\n', at)) != text.npos; at = stop + 1)
     values.push_back(object_in(text.substr(at, stop - at), fmt::format("{}:{}", path, ++line)));
@@ -37,7 +38,7 @@ std::vector<Json> parse_lines(const std::string& path) {
 
 RunRecord::Curve parse_roc(const std::string& path) {
   if (!fs::exists(path)) return {};
-  const Json value = read_untrusted_json<Json>(path);
+  const Json value = parse_untrusted_json<Json>(read_run_file(path, file_limit::document), path);
   const auto share = [](const Json& x) { return x.is_number() && x.get<double>() >= 0 && x.get<double>() <= 1; };
   RunRecord::Curve curve;
   for (const Json& point : value.is_array() ? value : Json::array({nullptr})) {
@@ -50,9 +51,17 @@ RunRecord::Curve parse_roc(const std::string& path) {
 
 std::vector<std::pair<std::string, std::string>> read_settings(const std::string& path) {
   std::vector<std::pair<std::string, std::string>> settings;
-  for (IniEntry& entry : parse_ini(read_file(path, file_limit::config), path))
+  for (IniEntry& entry : parse_ini(read_run_file(path, file_limit::config), path))
     settings.emplace_back(std::move(entry.name), std::move(entry.value));
   return settings;
+}
+
+// A page that is passed on shows pictures, and no other file in their place.
+std::string read_picture(const std::string& path) {
+  if (!fs::exists(fs::symlink_status(path))) return {};
+  std::string picture = read_run_file(path, file_limit::picture);
+  if (!picture.starts_with("\x89PNG\r\n\x1a\n")) throw DataError(fmt::format("{} is no PNG picture", path));
+  return picture;
 }
 
 constexpr std::size_t most_metrics = 64;  // a plot is drawn of each
@@ -98,7 +107,7 @@ RunRecord read_run(const std::string& directory, bool times) {
   run.metrics = parse_lines(directory + "/metrics.jsonl");
   if (times) run.times = parse_lines(directory + "/timing.jsonl");
   run.settings = read_settings(directory + "/config.ini");
-  if (fs::exists(directory + "/samples.png")) run.picture = read_file(directory + "/samples.png");
+  run.picture = read_picture(directory + "/samples.png");
   run.roc = parse_roc(directory + "/roc.json");
   for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval", "events", "by"})
     if (!run.plan.contains(key)) throw DataError(fmt::format("{}/plan.json has no {}", directory, key));

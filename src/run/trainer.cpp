@@ -182,11 +182,12 @@ void Run::refuse_early() {
 }
 
 // A directory that this user's own key vouches for, where it was made: config and program, the library's bytes
-// among them, are what the run began with. Of a copy nobody knows who made its key. Root only.
+// among them, are what the run began with. Of a copy nobody knows who made its key; that this is none, the number
+// of the ledger's file says, so that file has to stand here itself. Root only.
 void Run::refuse_code_of_others() {
-  if (const std::string why = refusal_of_code(config_);
-      !why.empty() && (config_.run.moved || !is_own_file(directory_ + "/checkpoint/key")))
-    throw ConfigError(why);
+  const bool vouched = !config_.run.moved && is_own_file(directory_ + "/checkpoint/key") &&
+                       is_own_file(directory_ + "/ledger.jsonl");
+  if (const std::string why = refusal_of_code(config_); !why.empty() && !vouched) throw ConfigError(why);
 }
 
 void Run::open_records(Clock::time_point start) {

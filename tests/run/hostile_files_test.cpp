@@ -61,6 +61,8 @@ const std::vector<std::pair<std::string, void (*)(const std::string&)>> kinds = 
     {"a process's memory", [](const std::string& p) { fs::create_symlink("/proc/self/mem", p); }}};
 constexpr std::size_t worst = 2;  // of these kinds, for commands that take a second to start
 
+constexpr const char* png_signature = "\x89PNG\r\n\x1a\n";
+
 class HostileFiles : public ::testing::Test {
  protected:
   static std::string folder() { return ::testing::TempDir() + "dpmpi_Hostile"; }
@@ -85,7 +87,7 @@ class HostileFiles : public ::testing::Test {
     ASSERT_EQ(dpmpi("--quiet --config run.ini --set run.dir=finished").code, 0);
     ASSERT_EQ(dpmpi("--quiet --config run.ini --set run.dir=stopped --set run.max_hours=1e-12").code, 6);
     ASSERT_EQ(dpmpi("audit finished --json --set audit.runs=32 --set audit.game=distinguish").code, 0);
-    std::ofstream(path("finished/samples.png")) << "picture";
+    std::ofstream(path("finished/samples.png")) << png_signature;
     fs::remove(path("stopped/checkpoint/previous"));  // which a run would go on from
   }
 
@@ -202,6 +204,92 @@ TEST_F(HostileFiles, WritersFollowNoLinksOfTemporaryFiles) {
   fs::remove_all(path("R/report.html"));
   ASSERT_EQ(::mkfifo(path("R/report.html.new").c_str(), 0600), 0);
   EXPECT_EQ(dpmpi("report R").code, 0);
+}
+
+// Of every name that a run opens for writing: what stands behind a link, symbolic or hard, is another file.
+TEST_F(HostileFiles, ResumesWriteThroughNoLinks) {
+  const std::string mine = path("mine.txt"), words = "resume R --quiet --set run.moved=true --set run.max_hours=0";
+  for (const char* name :
+       {"lock", "ledger.jsonl", "metrics.jsonl", "timing.jsonl", "config.ini", "config.ini.new", "plan.json",
+        "plan.json.new", "model.safetensors", "model.safetensors.new", "certificate.json.new", "checkpoint/key",
+        "checkpoint/key.new", "checkpoint/latest", "checkpoint/next", "checkpoint/next.new", "checkpoint/previous"})
+    for (const bool symbolic : {true, false}) {
+      fs::remove_all(path("R"));
+      fs::copy(path("stopped"), path("R"), fs::copy_options::recursive);
+      fs::remove(mine);
+      const std::string file = path("R/") + name;
+      if (fs::exists(file))
+        fs::rename(file, mine);
+      else
+        std::ofstream(mine) << "300 pages";
+      const std::string before = read_file(mine);
+      symbolic ? fs::create_symlink(mine, file) : fs::create_hard_link(mine, file);
+      const Outcome outcome = dpmpi(words);
+      EXPECT_TRUE(outcome.code == 0 || outcome.code == 3 || outcome.code == 4) << name << outcome.output;
+      EXPECT_TRUE(read_file(mine) == before) << name << " is a link, symbolic: " << symbolic << outcome.output;
+    }
+}
+
+TEST_F(HostileFiles, LocksAreNoLinks) {
+  fs::remove_all(path("R"));
+  fs::copy(path("finished"), path("R"), fs::copy_options::recursive);
+  std::ofstream(path("R/checkpoint/latest")) << "to be tidied up";
+  std::ofstream(path("mine.txt")) << "300 pages";
+  fs::create_symlink(path("mine.txt"), path("R/lock"));
+  Outcome outcome = dpmpi("resume R");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("R/lock is a symbolic link"), std::string::npos) << outcome.output;
+  fs::remove(path("R/lock"));
+  fs::create_hard_link(path("mine.txt"), path("R/lock"));
+  outcome = dpmpi("resume R");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("R/lock has 2 names (hard links)"), std::string::npos) << outcome.output;
+  fs::remove(path("R/lock"));
+  fs::create_symlink(path("nowhere.txt"), path("R/lock"));
+  outcome = dpmpi("resume R");
+  EXPECT_NE(outcome.output.find("R/lock is a symbolic link"), std::string::npos) << outcome.output;
+  EXPECT_FALSE(fs::exists(path("nowhere.txt")));
+  EXPECT_EQ(read_file(path("mine.txt")), "300 pages");
+}
+
+// A directory with the look of a finished run is tidied up: its own checkpoint, not that of another run.
+TEST_F(HostileFiles, FinishedRunsWithTheCheckpointOfAnother) {
+  fs::remove_all(path("R")), fs::remove_all(path("other"));
+  fs::copy(path("stopped"), path("other"), fs::copy_options::recursive);
+  fs::create_directories(path("R"));
+  for (const char* name : {"config.ini", "certificate.json"})
+    fs::copy(path(std::string("finished/") + name), path(std::string("R/") + name));
+  fs::create_directory_symlink(path("other/checkpoint"), path("R/checkpoint"));
+  const Outcome outcome = dpmpi("resume R");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_NE(outcome.output.find("R/checkpoint is a symbolic link"), std::string::npos) << outcome.output;
+  for (const char* name : {"key", "latest"})
+    EXPECT_EQ(read_file(path(std::string("other/checkpoint/") + name)),
+              read_file(path(std::string("stopped/checkpoint/") + name)));
+}
+
+// A report is passed on.
+TEST_F(HostileFiles, ReportsShowNoFilesOfElsewhere) {
+  std::ofstream(path("secret")) << png_signature << "a secret";
+  for (const char* name :
+       {"samples.png", "plan.json", "certificate.json", "metrics.jsonl", "timing.jsonl", "config.ini"}) {
+    fs::remove_all(path("R"));
+    fs::copy(path("finished"), path("R"), fs::copy_options::recursive);
+    const std::string file = path("R/") + name;
+    if (name != std::string("samples.png")) fs::rename(file, path("elsewhere"));
+    fs::remove(file);
+    fs::create_symlink(path(name == std::string("samples.png") ? "secret" : "elsewhere"), file);
+    const Outcome outcome = dpmpi("report R --times");
+    EXPECT_EQ(outcome.code, 3) << name << outcome.output;
+    EXPECT_NE(outcome.output.find(std::string(name) + " is a symbolic link"), std::string::npos) << outcome.output;
+    EXPECT_FALSE(fs::exists(path("R/report.html"))) << name;
+  }
+  fs::remove_all(path("R"));
+  fs::copy(path("finished"), path("R"), fs::copy_options::recursive);
+  std::ofstream(path("R/samples.png")) << "root:x:0:0";
+  const Outcome outcome = dpmpi("report R");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("R/samples.png is no PNG picture"), std::string::npos) << outcome.output;
 }
 
 // Exit code 70, and 134 or 139, say that the program is wrong, not the file.

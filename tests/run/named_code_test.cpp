@@ -176,6 +176,26 @@ TEST_F(NamedCode, ResumesOfCopiesAskForIt) {
   EXPECT_TRUE(was_run());
 }
 
+// An archive that somebody made has the key of its user once it is unpacked, and through a link the ledger has the
+// number that the checkpoint knows.
+TEST_F(NamedCode, ResumesOfUnpackedArchivesDoNotLoadIt) {
+  copy("stopped", "unpacked");
+  const std::string ledger = path("unpacked/ledger.jsonl"), linked = path("stopped/ledger.jsonl");
+  fs::remove(ledger);
+  fs::create_symlink(linked, ledger);
+  Outcome outcome = dpmpi("resume unpacked --quiet");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("ledger.jsonl is a symbolic link"), std::string::npos) << outcome.output;
+  EXPECT_FALSE(was_run());
+  fs::remove(ledger);
+  fs::create_hard_link(linked, ledger);
+  outcome = dpmpi("resume unpacked --quiet");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("ledger.jsonl has 2 names (hard links)"), std::string::npos) << outcome.output;
+  EXPECT_FALSE(was_run());
+  fs::remove(ledger);
+}
+
 TEST_F(NamedCode, ResumesOfEditedRunsDoNotLoadIt) {
   const std::string before = read_file(path("stopped/config.ini"));
   fs::copy(path("loss.so"), path("evil.so"), fs::copy_options::overwrite_existing);

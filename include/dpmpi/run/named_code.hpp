@@ -18,7 +18,8 @@ std::string refusal_of_code(const RunConfig& config);
 /// Lets it be loaded after all: somebody has proved where the config comes from.
 void permit_code(const RunConfig& config);
 
-/// True if the file is this user's own: with the mode that read_key asks for, nobody else can have written it here.
+/// True if the file is this user's own, here and under no other name: with the mode that read_key asks for, nobody
+/// else can have written it.
 bool is_own_file(const std::string& path);
 
 }  // namespace dpmpi
