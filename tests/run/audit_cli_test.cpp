@@ -165,9 +165,9 @@ TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {
   EXPECT_EQ(larger.code, 4);
   EXPECT_NE(larger.output.find("the audit is of another promise, (100, 0.005)"), std::string::npos)
       << larger.output;
-  const std::string other = "not what dpmpi audit writes";
+  const std::string foreign = "not what dpmpi audit writes";
   for (const auto& [damaged, message] : std::map<std::string, std::string>{
-           {"{}", other}, {"[]", other}, {"text", "is not JSON"}, {R"({"config_digest": 1})", other}}) {
+           {"{}", foreign}, {"[]", foreign}, {"text", "is not JSON"}, {R"({"config_digest": 1})", foreign}}) {
     std::ofstream(path("bound.json")) << damaged;
     const Outcome outcome = train("");
     EXPECT_EQ(outcome.code, 3) << outcome.output;
