@@ -138,7 +138,8 @@ std::string reference_page() {
          "of a config\n" +
          markdown(sections()) + "\n## Methods\n" + markdown(method_chapters()) + "\n## Objectives\n" +
          markdown(objective_chapters()) + "\n## Commands with options of their own\n" + markdown(tool_chapters()) +
-         "\n`account`, `calibrate` and `verify`: [account_and_calibrate.md](account_and_calibrate.md) and `dpmpi help COMMAND`.\n";
+         "\n`account`, `calibrate` and `verify`: [account_and_calibrate.md](account_and_calibrate.md) and `dpmpi "
+         "help COMMAND`.\n";
 }
 
 std::string manual_page() {
