@@ -1,4 +1,4 @@
-# Draws the plots of docs/methods/heavy-tailed.md:  cd docs/plots && gnuplot heavy-tailed.gp   (Debian: gnuplot-nox).
+# Draws the plots of docs/results/heavy-tailed.md:  cd docs/plots && gnuplot heavy-tailed.gp   (Debian: gnuplot-nox).
 set style line 1 lc rgb "#0072b2" lw 1.8 pt 7 ps 0.9
 set style line 2 lc rgb "#009e73" lw 1.8 pt 5 ps 0.9
 set style line 3 lc rgb "#d55e00" lw 1.8 pt 9 ps 0.9

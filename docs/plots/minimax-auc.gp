@@ -1,4 +1,4 @@
-# Draws the plot of docs/methods/minimax.md:  cd docs/plots && gnuplot minimax-auc.gp   (Debian: gnuplot-nox).
+# Draws the plot of docs/results/minimax.md:  cd docs/plots && gnuplot minimax-auc.gp   (Debian: gnuplot-nox).
 set terminal svg size 980,760 font "sans,13" noenhanced background "#ffffff"
 set output "minimax-auc.svg"
 set style line 1 lc rgb "#0072b2" lw 2.2 pt 5 ps 0.8

@@ -1,4 +1,4 @@
-# Draws the plot of temporal differences in docs/methods/minimax.md from td.dat:  cd docs/plots && gnuplot td.gp
+# Draws the plot of temporal differences in docs/results/temporal-differences.md from td.dat:  cd docs/plots && gnuplot td.gp
 # (Debian: gnuplot-nox). Lines of td.dat: environment, method, epsilon, share of the run, mean error, least, most.
 set style line 1 lc rgb "#000000" lw 1.8 dt 2
 set style line 2 lc rgb "#0072b2" lw 2.2

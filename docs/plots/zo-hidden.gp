@@ -1,4 +1,4 @@
-# Draws the plots of docs/methods/zo-hidden.md from the .dat files here:  cd docs/plots && gnuplot zo-hidden.gp
+# Draws the plots of docs/results/zo-hidden.md from the .dat files here:  cd docs/plots && gnuplot zo-hidden.gp
 # (Debian: gnuplot-nox).
 set style line 1 lc rgb "#0072b2" lw 2.2 pt 5 ps 0.8
 set style line 2 lc rgb "#000000" lw 1.8 pt 7 ps 0.8

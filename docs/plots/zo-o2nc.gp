@@ -1,4 +1,4 @@
-# Draws the plots of docs/methods/zo-o2nc.md from the .dat files here:  cd docs/plots && gnuplot zo-o2nc.gp
+# Draws the plots of docs/results/zo-o2nc.md from the .dat files here:  cd docs/plots && gnuplot zo-o2nc.gp
 # (Debian: gnuplot-nox).
 set style line 1 lc rgb "#000000" lw 1.6 pt 7 ps 0.8
 set style line 2 lc rgb "#0072b2" lw 1.6 pt 5 ps 0.8
