@@ -22,7 +22,7 @@ struct Page {
 };
 
 /// The blocks between fences: "```sh" holds commands, "```text" lines that they print, word for word. (Output with
-/// numbers that the noise decides stands between other fences, "```text (your numbers differ)".)
+/// numbers that the noise or the machine decides stands between other fences, as "```text (your numbers differ)".)
 Page blocks_of(const std::string& text) {
   std::istringstream lines(text);
   std::string fence;
