@@ -1,4 +1,4 @@
-// The table "What is supported" of docs/reference/support_table.md says what the accountants accept, cell by cell.
+// The table of docs/reference/support_table.md says what the accountants accept, cell by cell.
 #include <fstream>
 #include <map>
 #include <set>

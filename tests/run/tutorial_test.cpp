@@ -1,8 +1,9 @@
-// The commands of docs/guide/tutorial.md, in its order, in one shell.
+// The commands of docs/guide/tutorial.md, in its order, in one shell, and what the page says that they print.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,13 +16,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Lines that begin with "    $ ", with their continuations ("    > ").
-std::string commands_of(const std::string& page) {
-  std::istringstream lines(page);
+struct Page {
   std::string script;
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with("    $ ") || line.starts_with("    > ")) script += line.substr(6) + "\n";
-  return script;
+  std::vector<std::string> shown;
+};
+
+/// The blocks between fences: "```sh" holds commands, "```text" lines that they print, word for word. (Output with
+/// numbers that the noise or the machine decides stands between other fences, as "```text (your numbers differ)".)
+Page blocks_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::string fence;
+  Page page;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```"))
+      fence = line.substr(3);
+    else if (fence == "sh")
+      page.script += line + "\n";
+    else if (fence == "text")
+      page.shown.push_back(line);
+  }
+  return page;
 }
 
 TEST(Tutorial, EveryCommandWorks) {
@@ -29,10 +43,14 @@ TEST(Tutorial, EveryCommandWorks) {
   fs::remove_all(folder);
   fs::create_directories(folder + "/build");
   fs::create_directory_symlink(fs::path(DPMPI_PROGRAM).parent_path(), folder + "/build/release");
-  std::ofstream(folder + "/tutorial.sh") << "set -e\n"
-                                         << commands_of(read_file(DPMPI_SOURCE_DIR "/docs/guide/tutorial.md"));
+  fs::create_directory_symlink(DPMPI_SOURCE_DIR "/launch", folder + "/launch");
+  const Page page = blocks_of(read_file(DPMPI_SOURCE_DIR "/docs/guide/tutorial.md"));
+  EXPECT_GE(page.shown.size(), 10u) << "the page has lost its output";
+  std::ofstream(folder + "/tutorial.sh") << "set -e\n" << page.script;
   const testing::Outcome outcome = testing::run_command("cd " + folder + " && sh tutorial.sh", 120);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
+  for (const std::string& line : page.shown)
+    EXPECT_NE(outcome.output.find(line + "\n"), std::string::npos) << line << "\n" << outcome.output;
   for (const char* part :
        {"age,sector,hours,income", "noise multiplier", "method.clip", "accuracy", "everything fits together",
         "differential privacy under add_remove", "record,prediction,probability"})
