@@ -1,14 +1,16 @@
-// One epsilon for DP-SGD runs of 10^3 to 10^6 steps: calibration asks for about ten, progress for one per
-// checkpoint.
+// One epsilon for DP-SGD runs of 10^3 to 10^6 steps: progress asks for one per checkpoint. And searches for the
+// noise that keeps a target, where they take longest: tiny sampling rates.
 
 #include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/privacy/calibrate.hpp"
 
 namespace {
 
@@ -42,6 +44,23 @@ void ledger_of_single_steps(benchmark::State& state) {
   }
 }
 BENCHMARK(ledger_of_single_steps)->Arg(1'000'000);
+
+void noise_for(benchmark::State& state, double rate, std::uint64_t steps, const PrivacyTarget& target) {
+  double noise = 0;
+  for (auto _ : state) {
+    const auto events = [&](double z) { return std::vector<Event>{{PoissonGaussian{rate, z}, steps}}; };
+    benchmark::DoNotOptimize(noise = calibrate_noise(events, target, "best"));
+  }
+  state.counters["noise"] = noise;
+}
+constexpr auto add_remove = Adjacency::add_remove, replace_one = Adjacency::replace_one;
+BENCHMARK_CAPTURE(noise_for, usual, 2048.0 / 60000, 2344, {1, 5.5e-6, add_remove});
+BENCHMARK_CAPTURE(noise_for, six_uses, 9.25e-6, 6, {.189, 8.84e-10, replace_one});
+BENCHMARK_CAPTURE(noise_for, hundred_uses, 1e-6, 100, {.1, 1e-7, replace_one});
+BENCHMARK_CAPTURE(noise_for, tiny_delta, 3.14e-5, 258, {.0357, 6.12e-11, add_remove});
+BENCHMARK_CAPTURE(noise_for, tinier_delta, 1.772e-6, 5519, {.0984, 2.04e-11, add_remove});
+BENCHMARK_CAPTURE(noise_for, million_uses, 5.149e-6, 981923, {.3, 5.14e-7, replace_one});
+BENCHMARK_CAPTURE(noise_for, ten_million_uses, 1e-6, 10'000'000, {.1, 1e-7, add_remove});
 
 }  // namespace
 

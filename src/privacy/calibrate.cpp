@@ -185,84 +185,139 @@ std::optional<double> solve_by_rdp(const Problem& problem) {
 // Epsilon by one accountant; infinity where it has no bound for the events. Remembers, because convolutions are
 // costly. Those of neighbouring values end on the same grid: after the first value the bound of that grid alone is
 // asked for, at a third of the work.
+//
+// The accountant may need grids with more points than a search has time for. Then the search has smaller ones, and
+// need not find the last digit: on the largest grids epsilon is hardly better known. The accountant is asked for
+// the value that was found.
 class Epsilons {
  public:
   Epsilons(const Problem& problem, std::string_view accountant, bool one_grid = true)
-      : problem_(problem), accountant_(accountant), one_grid_(one_grid) {}
+      : problem_(problem), accountant_(accountant), one_grid_(one_grid && accountant == "pld") {}
 
   double operator()(double x) {
     const auto known = known_.find(x);
     return known != known_.end() ? known->second : known_[x] = compute(x);
   }
 
-  /// Whether the accountant's own answer at x is at most the one given: it ends on the grid that was used. If not,
-  /// everything is computed anew, on the grid where it ends.
-  bool confirmed(double x) {
-    if (grids_.points() == 0) return true;
-    const PldAccountant::Grids used = std::exchange(grids_, {});
-    const bool costly = costly_;
-    const double epsilon = compute(x);
-    // Many uses: on smaller grids the bound may lie per cents above the accountant's, and a count as far below.
-    const bool far_below = problem_.unknown.whole && epsilon < 0.99 * problem_.target.epsilon;
-    if (grids_ == used || (costly && epsilon <= problem_.target.epsilon && !far_below)) return true;
-    known_ = {{x, epsilon}};
-    return false;
-  }
-
-  /// A value to begin with in place of `near`, if the grids there are costly: an accountant far from the target may
-  /// need much finer ones than near it, or tell nothing. Forgets those grids.
+  /// A value to begin with in place of `near`, found on small grids: far from the target the accountant may need
+  /// much finer grids than near it, or tell nothing. Forgets the grids at `near`.
   std::optional<double> closer(std::optional<double> near) {
-    if (near) (*this)(*near);
-    if (grids_.points() <= cheap) return near;
-    grids_ = {}, known_.clear();
+    if (!one_grid_) return near;
+    grids_ = {}, costly_ = false, known_.clear();
     const auto rough = [&](double x) {
-      PldAccountant a(problem_.target.adjacency);
-      a.compose(problem_.events(x));
-      return a.rough_epsilon(problem_.target.delta);
+      return by_losses(x, [&](const PldAccountant& a) { return a.rough_epsilon(problem_.target.delta); });
     };
     const auto x = problem_.solve(rough, near, 0.01);
     return x ? x : near;
   }
 
-  /// The accountant's grids have more points than a search has time for. It gets smaller ones, and need not find
-  /// the last digit: on the largest grids epsilon is hardly better known.
+  /// Whether the value is the accountant's own: its answer there ends on the grid that was used; or the grids are
+  /// costly, and its answer is below the target and not far below. If not, what is computed from now on is by the
+  /// grids there, or what they say corrected by the accountant's answers.
+  bool confirmed(double x) {
+    if (grids_.points() == 0) return true;
+    if (costly_) return answered(x);
+    const auto used = std::exchange(grids_, {});
+    known_.clear();
+    (*this)(x);
+    return !costly_ && grids_ == used;
+  }
+
+  /// The value found: x, or of costly grids the best for which the accountant's answer was below the target.
+  double found(double x) const { return costly_ ? kept_.value_or(x) : x; }
+
   bool costly() const { return costly_; }
 
  private:
+  template <class F>
+  double by_losses(double x, F f) const {
+    try {
+      PldAccountant a(problem_.target.adjacency);
+      a.compose(problem_.events(x));
+      return f(a);
+    } catch (const PrivacyError&) {
+      return infinity;
+    }
+  }
+
   double compute(double x) {
+    if (one_grid_) return by_losses(x, [&](const PldAccountant& a) { return on_grids(a, x); });
     try {
       const auto a = make_accountant(accountant_, problem_.target.adjacency);
       a->compose(problem_.events(x));
-      const auto* pld = one_grid_ ? dynamic_cast<const PldAccountant*>(a.get()) : nullptr;
-      if (grids_.points() > 0) return pld->epsilon_on(grids_, problem_.target.delta);
-      if (pld) remember(pld->grids(problem_.target.delta));
       return a->epsilon(problem_.target.delta);
     } catch (const PrivacyError&) {
       return infinity;
     }
   }
 
-  void remember(const PldAccountant::Grids& grids) {
-    costly_ = std::max(grids.forward, grids.backward) > most;
-    grids_ = {std::min(grids.forward, most), std::min(grids.backward, most)};
+  double on_grids(const PldAccountant& a, double x) {
+    const double delta = problem_.target.delta;
+    if (grids_.points() == 0) {
+      const auto grids = a.grids_within(most, delta);
+      costly_ = !grids;
+      grids_ = grids.value_or(PldAccountant::Grids{most, most});
+      if (grids) return a.epsilon(delta);
+    }
+    return a.epsilon_on(grids_, delta) * (costly_ ? correction_.at(std::log(x)) : 1);
   }
+
+  // Of costly grids.
+  bool answered(double x) {
+    const double target = problem_.target.epsilon, by_grids = known_.at(x) / correction_.at(std::log(x));
+    PldAccountant::Grids ended;
+    const double epsilon = by_losses(x, [&](const PldAccountant& a) {
+      ended = a.grids(problem_.target.delta);
+      return a.epsilon(problem_.target.delta);
+    });
+    known_.clear();
+    if (std::max(ended.forward, ended.backward) <= most) {  // not as costly here
+      grids_ = ended, costly_ = false, known_ = {{x, epsilon}};
+      return false;
+    }
+    ++answers_;
+    if (epsilon <= target && epsilon > kept_epsilon_) kept_ = x, kept_epsilon_ = epsilon;
+    if (kept_epsilon_ >= (1 - (answers_ == 1 ? far_below : 3 * far_below)) * target) return true;
+    correction_.learn(std::log(x), std::log(epsilon / by_grids) + far_below / 4);
+    return answers_ == most_answers && kept_.has_value();
+  }
+
+  // The accountant's epsilon over that of costly grids: its logarithm along that of the unknown, through the last
+  // two answers.
+  struct Correction {
+    double x = 0, value = 0, slope = 0;
+    bool any = false;
+    double at(double log_x) const { return std::exp(value + slope * (log_x - x)); }
+    void learn(double log_x, double log_ratio) {
+      if (any && std::abs(log_x - x) > 1e-3) slope = (log_ratio - value) / (log_x - x);
+      x = log_x, value = log_ratio, any = true;
+    }
+  };
 
   const Problem& problem_;
   std::string accountant_;
   bool one_grid_;
-  PldAccountant::Grids grids_;  // those
+  PldAccountant::Grids grids_;  // those that values are computed on
   bool costly_ = false;         // these are not the accountant's
-  static constexpr std::size_t cheap = 1u << 16, most = 1u << 18;
+  Correction correction_;
+  int answers_ = 0;             // of the accountant, where its grids are costly
+  std::optional<double> kept_;  // the value with the largest of those below the target
+  double kept_epsilon_ = 0;
+  // Many uses: on smaller grids the bound may lie far above the accountant's. A later answer may be farther below.
+  static constexpr double far_below = 0.01;
+  static constexpr int most_answers = 4;
+  static constexpr std::size_t most = 1u << 17;
   std::map<double, double> known_;
 };
 
 std::optional<double> search(const Problem& problem, Epsilons& epsilon_of, std::string_view accountant,
                              std::optional<double> near) {
   near = epsilon_of.closer(near);
-  for (int round = 0; round < (epsilon_of.costly() ? 1 : 3); ++round) {
+  for (int round = 0; round < 6; ++round) {
     if (near) epsilon_of(*near);
     const auto x = problem.solve(std::ref(epsilon_of), near, epsilon_of.costly() ? 1e-3 : Search::fine);
-    if (!x || epsilon_of.confirmed(*x)) return x;
+    if (!x) return x;
+    if (epsilon_of.confirmed(*x)) return epsilon_of.found(*x);
     near = x;
   }
   return problem.solve(Epsilons(problem, accountant, false), near, epsilon_of.costly() ? 1e-2 : Search::fine);

@@ -177,6 +177,7 @@ Window window_for_rare(const Sketch& k, double delta) {
 }
 
 constexpr std::size_t smallest_size = 1u << 12, largest_size = 1u << 20;
+constexpr double epsilon_close = 0x1p-13;
 
 }  // namespace
 
@@ -280,7 +281,8 @@ void PldAccountant::compose(const Event& event) {
 }
 
 // Every grid gives valid bounds, so the best of all count. The width shrinks with the square of the step where
-// losses have smooth densities.
+// losses have smooth densities. Where a finer grid has moved neither bound, the rest of the width is what is
+// charged for rounding and for losses beyond the grid, and no grid closes it.
 PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   const std::vector<Direction> directions = directions_of(uses_, adjacency());
   if (directions.empty()) return {0, 0};
@@ -294,11 +296,12 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   Interval all;
   Progress progress("composing privacy losses", 0, "laws");
   for (std::size_t size = smallest_size; size <= goal.largest;) {
-    all.most = 0;
+    const Interval before = std::exchange(all, {.least = all.least, .grids = all.grids});
     bool closed = true;
     for (std::size_t i = 0; i < directions.size(); ++i) {
       Interval& interval = intervals[i];
-      if (size == smallest_size || interval.most > all.least) {
+      const double wide = interval.most == infinity ? 1 : interval.most - interval.least - goal.close * before.most;
+      if (size == smallest_size || (interval.most > all.least && wide > 0)) {
         const double before_most = interval.most;
         interval.most = std::min(interval.most, goal.answer(refinements[i].compose(size, Bound::upper, progress)));
         interval.least =
@@ -311,12 +314,22 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     }
     const double width = all.most - all.least, wanted = goal.close * all.most;
     const bool attained = directions.front().attained;
-    if (std::isfinite(width) && (attained ? width <= wanted : closed)) break;
-    if (all.least == infinity) break;
+    if (all.least == infinity || (std::isfinite(width) && (attained ? width <= wanted : closed))) break;
+    const bool finer = size > smallest_size && std::isfinite(before.most);
+    if (finer && before.most - all.most <= wanted / 8 && all.least - before.least <= wanted / 8) break;
+    all.settled = false;
     const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
     size *= ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16;
   }
-  return {rounded_down(all.least), rounded_up(all.most), all.grids};
+  return {rounded_down(all.least), rounded_up(all.most), all.grids, all.settled};
+}
+
+std::optional<PldAccountant::Grids> PldAccountant::grids_within(std::size_t largest, double delta) const {
+  verify(delta > 0 && delta < 1, "delta in (0, 1)");
+  if (uses_.empty() || uses_.count(NonPrivate{}) > 0 || epsilon_.count(delta) > 0) return grids(delta);
+  const Interval interval = solve({true, delta, epsilon_close, largest});
+  if (!interval.settled) return {};
+  return epsilon_.emplace(delta, interval).first->second.grids;
 }
 
 double PldAccountant::epsilon_on(const Grids& grids, double delta) const {
@@ -336,9 +349,12 @@ double PldAccountant::epsilon_on(const Grids& grids, double delta) const {
 }
 
 double PldAccountant::rough_epsilon(double delta) const {
-  verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  if (uses_.count(NonPrivate{}) > 0) return infinity;
-  return uses_.empty() ? 0 : solve({true, delta, 0x1p-5, largest_size / 16}).most;
+  double most = epsilon_on({smallest_size, smallest_size}, delta);
+  for (std::size_t size = 4 * smallest_size; size <= largest_size / 16; size *= 4) {
+    const double before = std::exchange(most, std::min(most, epsilon_on({size, size}, delta)));
+    if (before - most <= 0x1p-5 * most) break;
+  }
+  return most;
 }
 
 const PldAccountant::Interval& PldAccountant::epsilon_interval(double delta) const {
@@ -349,7 +365,7 @@ const PldAccountant::Interval& PldAccountant::epsilon_interval(double delta) con
     if (uses_.count(NonPrivate{}) > 0)
       interval = {infinity, infinity};
     else if (!uses_.empty())
-      interval = solve({true, delta, 0x1p-13});
+      interval = solve({true, delta, epsilon_close});
     found = epsilon_.emplace(delta, interval).first;
   }
   return found->second;

@@ -17,11 +17,12 @@ namespace {
 
 using Real = long double;
 
-// P(k) at the least k, and P(k+1) / P(k).
+// P(k) at the least k, and P(k+1) / P(k). Of the truncated negative binomial law P(1) = (1 - gamma) shape /
+// (gamma^-shape - 1), written so that it has full precision for every shape > -1, next to 0, too.
 Real first_mass(const RepetitionLaw& law) {
   if (law.distribution == Repetitions::poisson) return std::exp(-static_cast<Real>(law.mean));
-  return std::exp((1 + static_cast<Real>(law.shape)) * std::log(static_cast<Real>(law.gamma)) +
-                  static_cast<Real>(log_expected_repetitions(law)));
+  const Real L = -std::log(static_cast<Real>(law.gamma)), x = law.shape * L;
+  return (1 - static_cast<Real>(law.gamma)) / L * (x == 0 ? 1 : x / std::expm1(x));
 }
 Real ratio(const RepetitionLaw& law, Real k) {
   if (law.distribution == Repetitions::poisson) return law.mean / (k + 1);
@@ -42,17 +43,18 @@ struct Run {
 
 }  // namespace
 
+// Every k gets the whole number of the 2^63 words that is nearest to its share, in their order; so the law that is
+// drawn is known to the last word. What rounding leaves over goes to the first k without any.
 std::uint64_t repetitions(const RepetitionLaw& law, std::uint64_t word) {
-  Real left = (static_cast<Real>(word >> 1) + 0.5L) * 0x1p-63L, mass = first_mass(law);
+  const double mean = expected_repetitions(law);
+  std::uint64_t k = law.distribution == Repetitions::poisson ? 0 : 1, left = word >> 1;
+  Real mass = first_mass(law);
   verify(mass > 0, "a law of repetitions whose masses can be told from 0");
-  std::uint64_t k = law.distribution == Repetitions::poisson ? 0 : 1;
-  const auto mean = static_cast<Real>(expected_repetitions(law));
-  while (left > mass) {
-    left -= mass;
-    mass *= ratio(law, static_cast<Real>(k++));
-    if (static_cast<Real>(k) > mean && mass < 0x1p-80L) break;  // what is left is rounding
+  for (;; mass *= ratio(law, static_cast<Real>(k++))) {
+    const auto words = static_cast<std::uint64_t>(mass * 0x1p63L + 0.5L);
+    if (left < words || (words == 0 && static_cast<double>(k) > mean)) return k;
+    left -= words;
   }
-  return k;
 }
 
 void Curator::uniforms_of_run(const Site& s, std::uint64_t t, std::uint64_t run, std::span<double> out) {

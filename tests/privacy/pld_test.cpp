@@ -321,6 +321,30 @@ TEST(PldAccountant, KnowsEpsilonAtTinyRates) {
   }
 }
 
+// What is charged for rounding and for losses beyond the grid does not shrink with the step: where a finer grid
+// moves neither bound, larger ones are not tried (they had 2^20 points); nor in the direction that is known well
+// enough.
+TEST(PldAccountant, TriesNoLargerGridsWhereTheyTellNoMore) {
+  EXPECT_LE(composed({{PoissonGaussian{9.25e-6, .2451796}, 6}}, replace_one).grids(8.84e-10).points(), 1u << 15);
+  EXPECT_LE(composed({{PoissonGaussian{1e-6, .1824055}, 100}}, replace_one).grids(1e-7).points(), 1u << 16);
+  const auto rare = composed({{PoissonGaussian{3.14e-5, .844305}, 258}}).grids(6.12e-11);
+  EXPECT_EQ(rare.forward, 1u << 20);
+  EXPECT_LE(rare.backward, 1u << 16);
+}
+
+// The same grids, or none.
+TEST(PldAccountant, GridsWithinALimit) {
+  const PldAccountant small = composed({{PoissonGaussian{.01, 1}, 1000}});
+  const auto grids = small.grids_within(1u << 17, 1e-6);
+  ASSERT_TRUE(grids.has_value());
+  EXPECT_EQ(*grids, composed({{PoissonGaussian{.01, 1}, 1000}}).grids(1e-6));
+  EXPECT_LE(small.epsilon_on(*grids, 1e-6), small.epsilon(1e-6) * (1 + 1e-9));
+  const PldAccountant large = composed({{PoissonGaussian{5.149e-6, .2662569}, 981923}}, replace_one);
+  EXPECT_FALSE(large.grids_within(1u << 17, 5.14e-7).has_value());
+  EXPECT_EQ(large.grids(5.14e-7).forward, 1u << 20);
+  EXPECT_GE(large.rough_epsilon(5.14e-7), large.epsilon(5.14e-7));
+}
+
 TEST(PldAccountant, EndsOfTheRange) {
   EXPECT_EQ(PldAccountant(add_remove).epsilon(1e-6), 0);
   EXPECT_EQ(PldAccountant(add_remove).delta(0), 0);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <span>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,40 @@ TEST_F(Planning, WhatLiesBeyondTheResolvedNormalsIsCharged) {
   const auto refused = at_delta(99 * lost);
   EXPECT_EQ(refused.code, 4) << refused.output;
   EXPECT_NE(refused.output.find(fmt::format("up to {:.3g} could", lost)), std::string::npos) << refused.output;
+}
+
+// The number of repeated runs, a thousand on average, is drawn by a law that is off by 2^-46 of that: by far the
+// most of what is charged here. The ledger of a run has the plan's event.
+TEST_F(Planning, TheDrawnNumberOfRunsIsCharged) {
+  const double mean = 1000,
+               reach = std::exp(-0.5 * std::pow(10.5 - 1 / 30.0, 2)) + 2 * std::exp(-0.5 * 10.5 * 10.5);
+  const double lost = mean * (0x1p-46 + reach);
+  EXPECT_LT(mean * reach, 1e-9 * lost);
+  std::ofstream(folder() + "/repeated.ini") << "[data]\ntrain = train.csv\nheader = yes\n[method]\nname = "
+                                               "random-stopping\ngamma = 0.001\n[privacy]\nnoise_multiplier = 30\n";
+  const auto at_delta = [](double delta, const std::string& command) {
+    return testing::run_command(fmt::format("{} {} --config {}/repeated.ini --set privacy.delta={}", DPMPI_PROGRAM,
+                                            command, folder(), delta));
+  };
+  EXPECT_EQ(at_delta(101 * lost, "plan").code, 0);
+  const auto refused = at_delta(99 * lost, "plan");
+  EXPECT_EQ(refused.code, 4) << refused.output;
+  EXPECT_NE(refused.output.find(fmt::format("up to {:.3g} could", lost)), std::string::npos) << refused.output;
+
+  const std::string run = folder() + "/repeated";
+  const auto outcome = at_delta(101 * lost, "-q --set run.dir=" + run);
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const json plan = json::parse(read_file(run + "/plan.json"));
+  ASSERT_EQ(plan["events"].size(), 1u);
+  std::istringstream ledger(read_file(run + "/ledger.jsonl"));
+  std::string head, line, more;
+  std::getline(ledger, head);
+  std::getline(ledger, line);
+  const json event = json::parse(line);
+  for (const auto& [member, value] : plan["events"][0].items()) EXPECT_EQ(event[member], value) << member;
+  EXPECT_EQ(event["event"], "repeat_and_select");
+  EXPECT_FALSE(std::getline(ledger, more));
+  EXPECT_EQ(testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, run)).code, 0);
 }
 
 // A sum of one leaf has the noise of its own clip, not of a clip of leaves that do not exist: both the promise and

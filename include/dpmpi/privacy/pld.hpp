@@ -31,17 +31,19 @@ class PldAccountant final : public Accountant {
   };
   /// The grids on which epsilon(delta) is known well enough; without points if that takes none.
   Grids grids(double delta) const { return epsilon_interval(delta).grids; }
-  /// The bound of these grids (as `grids` gave them), rounded up: never below epsilon(delta) if that ends on them,
-  /// at a part of its cost. For searches, whose neighbouring problems end on the same grids.
+  /// The same if none of them has more points than `largest`, a power of two; at a part of their cost if one has.
+  std::optional<Grids> grids_within(std::size_t largest, double delta) const;
+  /// The bound of these grids (of powers of two, 2^12 to 2^20), rounded up: never below epsilon(delta) if that ends
+  /// on them, at a part of its cost. For searches, whose neighbouring problems end on the same grids.
   double epsilon_on(const Grids& grids, double delta) const;
-  /// An upper bound, most often within 3 % of epsilon(delta), at a part of its cost. For searches that begin far
-  /// away.
+  /// An upper bound by small grids, most often within 3 % of epsilon(delta). For searches that begin far away.
   double rough_epsilon(double delta) const;
 
  private:
   struct Interval {
     double least = 0, most = 0;
     Grids grids = {};
+    bool settled = true;  ///< larger grids would not tell more
   };
   struct Goal;
   Interval solve(const Goal& goal) const;
