@@ -1,9 +1,11 @@
 #include "layout.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/text.hpp"
+#include "dpmpi/data/text_lines.hpp"
 
 namespace dpmpi {
 namespace {
@@ -27,6 +29,15 @@ std::size_t record_lines(std::string_view bytes, const DataOptions& options) {
   return count;
 }
 
+/// A text of which the first bytes hold no record is one without: read_head looks for the first lines that are one.
+bool holds_record(std::string_view bytes, char comment) {
+  for (std::size_t at = 0, stop; at < bytes.size(); at = stop + 1) {
+    stop = std::min(bytes.find('\n', at), bytes.size());
+    if (is_record(bytes.substr(at, stop - at), comment)) return true;
+  }
+  return false;
+}
+
 void set_text(FileLayout& layout, const Head& head, const DataOptions& options) {
   if (layout.format == Format::libsvm) {
     if (options.features == 0)
@@ -38,6 +49,8 @@ void set_text(FileLayout& layout, const Head& head, const DataOptions& options) 
     layout.storage = options.densify ? Storage::dense_f32 : Storage::sparse_f32;
     layout.comment = '#';
     if (head.bytes.starts_with("\xef\xbb\xbf")) layout.begin = 3;
+    if (!holds_record(std::string_view(head.bytes).substr(layout.begin), layout.comment))
+      fail(head.path, "holds no records");
     return;
   }
   layout.table = table_layout(head.bytes, options, layout.format == Format::csv ? ',' : '\t', head.path);

@@ -3,35 +3,68 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/data/all_or_none.hpp"
-#include "dpmpi/data/text.hpp"
+#include "dpmpi/data/text_lines.hpp"
 #include "packed.hpp"
 #include "source.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// What one rank found in its part of a text.
-struct LineScan {
-  std::vector<std::uint64_t> start;    // of each record
-  std::vector<std::uint64_t> skipped;  // for each line that is no record: records before it in this part
-  std::uint64_t lines() const { return start.size() + skipped.size(); }
-  /// Lines of this part before record `row`.
-  std::uint64_t lines_before(std::uint64_t row) const {
-    const auto after = std::upper_bound(skipped.begin(), skipped.end(), row);
-    return row + static_cast<std::uint64_t>(after - skipped.begin());
+/// A record of a text: how many records and lines come before it, and its first byte.
+struct Mark {
+  std::uint64_t row = 0, line = 0, byte = 0;
+};
+
+/// Chooses the records of a part from which the root finds where blocks begin.
+class Marks {
+ public:
+  /// Of the first part, where these rows, ascending from 0, are known to begin a block.
+  explicit Marks(std::vector<std::uint64_t> rows) : rows_(std::move(rows)) {}
+  /// Of another part, where nobody knows how many records come before: every 2^k-th, `most` or fewer.
+  explicit Marks(std::size_t most) : most_(most) {}
+
+  void see(const Mark& record) {
+    if (record.row != next_) return;
+    marks_.push_back(record);
+    next_ = rows_.empty() ? after_thinning(record.row) : next_row(record.row);
   }
+  const std::vector<Mark>& chosen() const { return marks_; }
+
+ private:
+  std::uint64_t next_row(std::uint64_t row) const {
+    const auto next = std::ranges::upper_bound(rows_, row);
+    return next == rows_.end() ? ~std::uint64_t{0} : *next;
+  }
+  std::uint64_t after_thinning(std::uint64_t row) {
+    if (marks_.size() > most_) {
+      every_ *= 2;
+      std::erase_if(marks_, [&](const Mark& mark) { return mark.row % every_ != 0; });
+    }
+    return (row / every_ + 1) * every_;
+  }
+
+  std::vector<std::uint64_t> rows_;
+  std::size_t most_ = 0;
+  std::uint64_t every_ = 1, next_ = 0;
+  std::vector<Mark> marks_;
+};
+
+/// Sizes of one rank's part of a text.
+struct PartSize {
+  std::uint64_t records = 0, lines = 0;
 };
 
 constexpr std::uint64_t glance_every = 4096;  // lines, which take less than a look at the clock
 
-/// This rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
-LineScan scan_lines(const Communicator& comm, Source& source) {
-  LineScan scan;
+/// Shows the records of this rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
+PartSize scan_lines(const Communicator& comm, Source& source, const std::function<void(const Mark&)>& see) {
+  PartSize part;
   all_or_none(comm, [&] {
     if (!source.records.file) return;
     InputFile& file = *source.records.file;
@@ -48,26 +81,18 @@ LineScan scan_lines(const Communicator& comm, Source& source) {
                       file.gzip() ? 0 : to - from, "");
     std::uint64_t counted = from;
     for_each_line(file, layout.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
-      if (scan.lines() % glance_every == 0) progress.add(offset - counted), counted = offset;
-      if (is_record(line, layout.comment))
-        scan.start.push_back(offset);
-      else
-        scan.skipped.push_back(scan.start.size());
+      if (part.lines % glance_every == 0) progress.add(offset - counted), counted = offset;
+      if (is_record(line, layout.comment)) see({part.records++, part.lines, offset});
+      ++part.lines;
     });
   });
-  return scan;
+  return part;
 }
 
-/// Sizes of one rank's part of a text.
-struct PartSize {
-  std::uint64_t records = 0, lines = 0;
-};
-
 /// Of every rank's part, on the root; empty elsewhere.
-std::vector<PartSize> gather_sizes(const Communicator& comm, const LineScan& scan) {
+std::vector<PartSize> gather_sizes(const Communicator& comm, const PartSize& mine) {
   std::vector<PartSize> sizes;
-  const std::vector<PartSize> mine{PartSize{scan.start.size(), scan.lines()}};
-  for (const auto& part : gather_lists(comm, mine)) sizes.push_back(part.at(0));
+  for (const auto& part : gather_lists<PartSize>(comm, {mine})) sizes.push_back(part.at(0));
   return sizes;
 }
 
@@ -84,37 +109,60 @@ void for_each_filled(const BlockRange& range, std::uint64_t records, Visit&& vis
     if (const std::uint64_t row = range.row(block, records); row < range.row(block + 1, records)) visit(block, row);
 }
 
-/// Which rows begin a block: for each part those that lie in it, counted from its first. On the root.
-std::vector<std::vector<std::uint64_t>> first_rows(const std::vector<PartSize>& parts, const BlockRange& range) {
-  std::vector<std::vector<std::uint64_t>> rows(parts.size());
-  std::size_t part = 0;
-  std::uint64_t before = 0;
-  for_each_filled(range, total_records(parts), [&](std::uint32_t, std::uint64_t row) {
-    while (row - before >= parts[part].records) before += parts[part++].records;
-    rows[part].push_back(row - before);
-  });
-  return rows;
+/// What this rank marks: not so much that the root could not hold all ranks' marks, and so much that it hardly
+/// reads anything again.
+Marks marks_of_part(const Communicator& comm, const BlockRange& range) {
+  constexpr std::size_t per_block = 64;
+  if (!comm.is_root()) return Marks(per_block * (range.count() / static_cast<std::size_t>(comm.size()) + 1));
+  std::vector<std::uint64_t> rows;
+  for_each_filled(range, range.slots(), [&](std::uint32_t, std::uint64_t row) { rows.push_back(row); });
+  return Marks(std::move(rows));
 }
 
-/// The first byte of a line, and the number of lines before it.
-struct LineStart {
-  std::uint64_t byte = 0, lines_before = 0;
+/// The marks of a whole text, ascending. On the root.
+class MarkedText {
+ public:
+  MarkedText(Source& source, const std::vector<PartSize>& sizes, const std::vector<std::vector<Mark>>& parts)
+      : source_(source) {
+    std::uint64_t rows = 0, lines = source.layout.line;
+    for (std::size_t p = 0; p < parts.size(); rows += sizes[p].records, lines += sizes[p++].lines)
+      for (const Mark& mark : parts[p]) marks_.push_back({rows + mark.row, lines + mark.line, mark.byte});
+  }
+
+  /// Record `row`, looked for from the last mark before it on.
+  Mark find(std::uint64_t row) {
+    const auto after = std::ranges::upper_bound(marks_, row, {}, &Mark::row);
+    const Mark& near = *std::prev(after);
+    if (near.row == row) return near;
+    InputFile& file = *source_.records.file;
+    const std::uint64_t end = after == marks_.end() ? file.size() : after->byte;
+    check_memory(end - near.byte, available_memory(), file.path(), false);
+    const std::string text = file.read(near.byte, end - near.byte);
+    TextPosition position{file.path(), near.line, near.row};
+    std::optional<Mark> found;
+    for_each_record(text, source_.layout.comment, position, [&](std::string_view line, std::uint64_t index) {
+      if (index == row)
+        found = {row, position.line, near.byte + static_cast<std::uint64_t>(line.data() - text.data())};
+    });
+    if (!found) throw DataError(fmt::format("{} was changed while it was read", file.path()));
+    return *found;
+  }
+
+ private:
+  Source& source_;
+  std::vector<Mark> marks_;
 };
 
-/// From where the blocks' first rows are, in every part: a block ends where the next one begins. On the root.
-std::vector<Extent> extents_between(const std::vector<std::vector<LineStart>>& found,
-                                    const std::vector<PartSize>& parts, const BlockRange& range,
-                                    std::uint64_t first_line) {
-  std::vector<Extent> filled;
-  for (std::size_t p = 0; p < parts.size(); first_line += parts[p++].lines)
-    for (const LineStart& start : found[p]) {
-      if (!filled.empty()) filled.back().end = start.byte;
-      filled.push_back({start.byte, ~std::uint64_t{0}, first_line + start.lines_before});
-    }
+/// A block ends where the next one begins. On the root.
+std::vector<Extent> extents_of(MarkedText text, const BlockRange& range, std::uint64_t records) {
   std::vector<Extent> extents(range.count());
-  auto next = filled.begin();
-  for_each_filled(range, total_records(parts),
-                  [&](std::uint32_t block, std::uint64_t) { extents[block - range.first] = *next++; });
+  Extent* before = nullptr;
+  for_each_filled(range, records, [&](std::uint32_t block, std::uint64_t row) {
+    const Mark first = text.find(row);
+    if (before != nullptr) before->end = first.byte;
+    before = &extents[block - range.first];
+    *before = {first.byte, ~std::uint64_t{0}, first.line};
+  });
   return extents;
 }
 
@@ -140,23 +188,29 @@ std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> exten
 }  // namespace
 
 std::uint64_t count_records(const Communicator& comm, Source& source) {
-  std::uint64_t records = source.layout.is_text() ? total_records(gather_sizes(comm, scan_lines(comm, source)))
-                                                  : source.layout.records();
+  std::uint64_t records = source.layout.is_text()
+                              ? total_records(gather_sizes(comm, scan_lines(comm, source, [](const Mark&) {})))
+                              : source.layout.records();
   comm.broadcast(records);
   if (records == 0) throw DataError(fmt::format("{}: holds no records", source.records.path));
   return records;
 }
 
-// Whoever looked through the part that a block begins in tells the root where.
+// No rank is asked anything that depends on other ranks' records: each tells the root what it has marked, and the
+// root looks up the rest in the file.
 std::vector<Extent> locate_text(const Communicator& comm, Source& source, const BlockRange& range) {
-  const LineScan scan = scan_lines(comm, source);
-  const std::vector<PartSize> parts = gather_sizes(comm, scan);
-  all_or_none(comm, [&] { check_slots(source.records.path, total_records(parts), range.slots()); });
-  std::vector<LineStart> mine;
-  for (const std::uint64_t row : scatter_lists(comm, first_rows(parts, range)))
-    mine.push_back({scan.start.at(row), scan.lines_before(row)});
-  const auto found = gather_lists(comm, mine);
-  return hand_out(comm, extents_between(found, parts, range, source.layout.line), range, !source.records.gzip);
+  Marks marks = marks_of_part(comm, range);
+  const PartSize part = scan_lines(comm, source, [&](const Mark& record) { marks.see(record); });
+  const std::vector<PartSize> sizes = gather_sizes(comm, part);
+  const auto parts = gather_lists(comm, marks.chosen());
+  std::vector<Extent> extents;
+  all_or_none(comm, [&] {
+    if (!comm.is_root()) return;
+    const std::uint64_t records = total_records(sizes);
+    check_slots(source.records.path, records, range.slots());
+    extents = extents_of({source, sizes, parts}, range, records);
+  });
+  return hand_out(comm, std::move(extents), range, !source.records.gzip);
 }
 
 std::vector<Extent> locate_rows(const Communicator& comm, const ArrayHeader& array, const BlockRange& range) {

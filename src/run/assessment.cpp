@@ -98,7 +98,7 @@ Assessment assess(const Communicator& comm, TrainedModel& model) {
   for_each_score(model, [&](const Block& block, std::uint32_t row, std::span<const float> scores) {
     tally.add(scores, block.records.label[row]);
   });
-  comm.sum_to_root(tally.sums());
+  add_on_root(comm, tally.sums());
   if (!comm.is_root()) return result;
   if (quantity)
     result.absolute_error =

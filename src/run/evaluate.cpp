@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/progress.hpp"
 #include "dpmpi/data/sampling.hpp"
 
@@ -55,6 +56,19 @@ void for_each_micro_batch(const Objective& objective, const Shard& shard, const 
       visit(block, rows);
       progress.add(rows.size());
     });
+  }
+}
+
+void add_on_root(const Communicator& comm, std::span<std::int64_t> values) {
+  if (!comm.is_root()) return comm.send({reinterpret_cast<const char*>(values.data()), values.size_bytes()}, 0);
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    const std::string bytes = comm.receive(rank);
+    verify(bytes.size() == values.size_bytes(), "all ranks add equally many numbers");
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      std::int64_t other = 0;
+      std::memcpy(&other, bytes.data() + j * sizeof other, sizeof other);
+      values[j] += other;
+    }
   }
 }
 
@@ -127,7 +141,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
       if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);
     }
   });
-  comm.sum_to_root(totals);
+  add_on_root(comm, totals);
 
   Evaluation result;
   result.measures = objective.measures(comm, shard);

@@ -64,6 +64,20 @@ TEST_F(BadFile, OnlyBlankLines) {
   options_.features = 2;
   expect("a.svm", "\n# comment\n", {"holds no records"});
 }
+// However many records are declared: a table without any is not trained on, and LIBSVM text neither.
+TEST_F(BadFile, NoRecordsWhereSomeAreDeclared) {
+  options_.records = 10;
+  options_.features = 2;
+  for (const char* name : {"a.csv", "a.svm"})
+    for (const std::string text : {"\n \n", "\xef\xbb\xbf\n\n", "\xef\xbb\xbf"}) {
+      expect(name, text, {"holds no records"});
+      const std::string zipped = folder_.write_gzip("zipped", text);
+      expect(name + std::string(".gz"), read_file(zipped), {"holds no records"});
+    }
+  expect("a.svm", "# comment\n\n#", {"holds no records"});
+  options_.train = folder_.write("a.svm", "\xef\xbb\xbf# comment\n1 1:2");
+  EXPECT_NO_THROW(load_one(options_, kind_, 10));
+}
 TEST_F(BadFile, OnlyAHeader) {
   options_.header = "yes";
   expect("a.csv", "x,y\n", {"holds no records"});
@@ -250,6 +264,11 @@ TEST_F(BadFile, CorruptGzip) {
   expect("a.csv.gz", checksum, {"gzip data are corrupt"});
   for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 40; ++i) bytes[i] = '\x55';
   expect("a.csv.gz", bytes, {"gzip data are corrupt"});
+  // How long the text is, of a private file, is nobody's business.
+  expect("a.csv.gz", checksum, {fmt::format("corrupt near uncompressed byte {} (", text.size())});
+  options_.show_values = false;
+  options_.header = "yes";
+  expect("a.csv.gz", checksum, {"corrupt near uncompressed byte (private, not shown; see data.show_values) ("});
 }
 
 TEST_F(BadFile, BytesAfterTheLastGzipMember) {

@@ -424,7 +424,12 @@ TEST_F(Canary, GzipData) {
            return Files{{"a.csv.gz", bytes.substr(0, bytes.size() - 5)}};
          }});
   check({"more", [&](const Values& v) { return Files{{"a.csv.gz", zipped(v) + v.word}}; }});
-  expect_faults(6, 6);
+  check({"corrupt", [&](const Values& v) {
+           std::string bytes = zipped(v);
+           bytes[bytes.size() - 8] = static_cast<char>(bytes[bytes.size() - 8] ^ 1);
+           return Files{{"a.csv.gz", bytes}};
+         }});
+  expect_faults(9, 9);
 }
 
 // Grouping by a column that names the episode: one that goes on after another, and one that is too long.

@@ -61,6 +61,16 @@ std::string uneven_csv() {
   return text;
 }
 
+/// 20,000 rows: the ranks tell the root where a few of them are, between which are lines that are no records.
+std::string long_csv(const std::string& odd = "") {
+  std::string text = "label,x\n";
+  for (int i = 0; i < 20000; ++i) {
+    text += fmt::format("{},{}\n", i % 2, i == 17777 && !odd.empty() ? odd : std::to_string(i));
+    if (i % 13 == 5) text += i % 2 == 0 ? "\n" : "  # 1,2\n";
+  }
+  return text;
+}
+
 DataOptions training_file(const std::string& path) {
   DataOptions o;
   o.train = path;
@@ -76,6 +86,19 @@ DataOptions headed_file(const std::string& path) {
 TEST(LoadOnRanks, Csv) {
   expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
                       [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
+}
+
+TEST(LoadOnRanks, TextsOfMoreRecordsThanTheRootIsToldOf) {
+  for (const std::uint32_t blocks : {8u, 11u, 300u})
+    for (const bool declared : {false, true})
+      expect_same_records([](const Folder& f) { f.write("a.csv", long_csv()); },
+                          [&](const SharedFolder& f) {
+                            DataOptions o = headed_file(f.file("a.csv"));
+                            o.comment = "#";
+                            if (declared) o.records = 31000;
+                            return o;
+                          },
+                          blocks);
 }
 
 TEST(LoadOnRanks, GzippedCsvGivesTheRecordsOfThePlainOne) {

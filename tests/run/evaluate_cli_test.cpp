@@ -203,6 +203,20 @@ TEST_F(TrainedRun, ValuesOfAPolicyAreNoPredictions) {
   const Outcome evaluated = dpmpi("evaluate grid --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.output;
   EXPECT_FALSE(json::parse(evaluated.output)["metrics"].contains("absolute_error")) << evaluated.output;
+  // Its measures are exact sums on every rank: of public records on any number of ranks, of others on one.
+  const Outcome by_two = dpmpi("evaluate grid --json", 2);
+  EXPECT_EQ(by_two.code, 0) << by_two.output;
+  EXPECT_EQ(json::parse(by_two.output), json::parse(evaluated.output));
+  fs::copy(path("grid-eval.csv"), path("grid-given.csv"));
+  const Outcome given = dpmpi("evaluate grid --data grid-given.csv --json");
+  ASSERT_EQ(given.code, 0) << given.output;
+  EXPECT_EQ(json::parse(given.output)["metrics"], json::parse(evaluated.output)["metrics"]);
+  const Outcome refused = dpmpi("evaluate grid --data grid-given.csv", 2);
+  EXPECT_EQ(refused.code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("every rank would see exact sums over the records of --data, by which td measures: "
+                                "start it on one rank, without mpirun"),
+            refused.output.npos)
+      << refused.output;
   ASSERT_EQ(dpmpi("predict grid --data grid-eval.csv --output grid-out.csv").code, 0);
   EXPECT_EQ(read_file(path("grid-out.csv")).substr(0, 13), "record,score\n");
 }

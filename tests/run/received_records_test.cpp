@@ -94,7 +94,7 @@ struct Launch {
   }
 };
 
-Launch launch(const std::string& program, const std::string& arguments) {
+Launch tapped(const std::string& program, const std::string& arguments) {
   const std::string tap = folder() + "/tap";
   fs::remove_all(tap);
   fs::create_directories(tap);
@@ -106,9 +106,15 @@ Launch launch(const std::string& program, const std::string& arguments) {
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string file = fmt::format("{}/{}", tap, rank);
     const std::string bytes = fs::exists(file) ? read_file(file) : "";
-    EXPECT_GT(bytes.size(), 100u) << "rank " << rank << " received something";
     result.received.push_back(bytes + inflated(bytes));
   }
+  return result;
+}
+Launch launch(const std::string& program, const std::string& arguments) {
+  Launch result = tapped(program, arguments);
+  for (int rank = 0; rank < ranks; ++rank)
+    EXPECT_GT(result.received[static_cast<std::size_t>(rank)].size(), 100u)
+        << "rank " << rank << " received something";
   return result;
 }
 Launch launch(const std::string& arguments) { return launch(DPMPI_PROGRAM, arguments); }
@@ -250,6 +256,54 @@ TEST_F(ReceivedRecords, AreTheRanksOwnInEveryFormat) {
   }
 }
 
+/// What a rank received, behind the one thing that is new in every launch: the name of memory that the machine's
+/// ranks share.
+std::string after_start(const std::string& received) {
+  const std::size_t name = received.find("/dpmpi-");
+  EXPECT_NE(name, received.npos);
+  return received.substr(std::min(received.find("\n<", name), received.size()));
+}
+
+// Two files of which one goes on with more records, all zeros, which change no gradient: a rank with full blocks
+// before them, or with empty blocks behind them, receives the same bytes.
+TEST_F(ReceivedRecords, AreNotToldByWhatComesLaterOrBefore) {
+  const CanaryRecords fewer{0, 1400};
+  const auto zeros = [&](const std::string& row) {
+    std::string rows;
+    for (std::uint64_t i = fewer.end(); i < training.end(); ++i) rows += row;
+    return rows;
+  };
+  struct Case {
+    std::uint64_t slots;
+    int rank;  // whose blocks are alike in both files
+  };
+  for (const Case& c : {Case{1700, 1}, Case{5000, ranks - 1}})
+    for (const char* file : {"grows.csv", "grows.csv.gz", "grows.svm", "grows.svm.gz"}) {
+      SCOPED_TRACE(fmt::format("{}, {} slots", file, c.slots));
+      const bool table = std::string(file).find("csv") != std::string::npos;
+      const std::string few = table ? fewer.table(",") : fewer.libsvm();
+      const std::string more = few + zeros(table ? "0,0,0,0,0\n" : "0 1:0\n");
+      std::vector<std::string> received;
+      for (const std::string& text : {few, more}) {
+        write_both(std::string(file).substr(0, 9), text);
+        Settings settings{fmt::format("data.train={}", file), fmt::format("data.records={}", c.slots),
+                          "data.bias=0", "privacy.seed=1"};
+        if (!table) settings.push_back(fmt::format("data.features={}", CanaryRecords::features));
+        for (const std::string& option : options_of("dp-sgd", "logistic")) settings.push_back(option);
+        const Launch run = train(settings);
+        ASSERT_EQ(run.outcome.code, 0) << run.outcome.output;
+        const BlockLayout layout{c.slots, blocks};
+        const Ownership ownership = run.ownership();
+        const bool full = layout.begin(ownership.end(c.rank)) <= fewer.count;
+        const bool empty = layout.begin(ownership.begin(c.rank)) >= training.count;
+        ASSERT_TRUE(full || empty);
+        received.push_back(after_start(run.received[static_cast<std::size_t>(c.rank)]));
+        EXPECT_GT(received.back().size(), 1000u);
+      }
+      EXPECT_TRUE(received[0] == received[1]) << "rank " << c.rank << " received other bytes";
+    }
+}
+
 TEST_F(ReceivedRecords, AreNoneFromOtherSites) {
   for (const char* counts : {"500,540,491", "510,600,590"}) {
     const Launch run = train({"data.shards=site0.csv,site1.csv.gz,site2.csv", "data.blocks=6",
@@ -340,6 +394,78 @@ TEST_F(ReceivedRecords, AreTheRanksOwnWithEveryCommand) {
     expect_own_only(command, training, [](std::uint64_t) { return nobody; });
     for (int rank = 1; rank < ranks; ++rank)
       EXPECT_FALSE(holds(command.received[static_cast<std::size_t>(rank)], training.count)) << "rank " << rank;
+  }
+}
+
+// td reads a record as a transition or as an episode. It measures by sums that every rank sees: of private records
+// it does so on one rank alone, and several are refused before any receives anything.
+TEST_F(ReceivedRecords, AreTheRanksOwnWithTransitionsAndEpisodes) {
+  const auto logged = [](const CanaryRecords& records, bool episodes) {
+    std::string text = episodes ? "label,s,t,done,reward,u,v,last,gain\n" : "label,s,t,u,v,done\n";
+    for (std::uint64_t i = records.first; i < records.end(); ++i) {
+      const auto x = [&](std::uint64_t j) { return CanaryRecords::text(i, j); };
+      text += episodes ? fmt::format("2,{},{},0,0.5,{},{},1,0.25\n", x(0), x(1), x(2), x(3))
+                       : fmt::format("{},{},{},{},{},0\n", i % 2, x(0), x(1), x(2), x(3));
+    }
+    return text;
+  };
+  for (const bool episodes : {false, true}) {
+    SCOPED_TRACE(episodes ? "episodes" : "transitions");
+    write_both("log.csv", logged(training, episodes));
+    write_both("more.csv", logged(unseen, episodes));
+    write("known.csv", logged(published, episodes));
+    Settings settings{"data.train=log.csv.gz", fmt::format("data.records={}", slots),
+                      "data.eval=known.csv",   "objective.name=td",
+                      "method.name=dp-sgda",   "data.bias=0"};
+    if (episodes)
+      for (const char* more : {"objective.unit=episode", "objective.episode_steps=2"}) settings.emplace_back(more);
+    for (const std::string& option : options_of("dp-sgda", "td")) settings.push_back(option);
+    const Launch run = train(settings);
+    ASSERT_EQ(run.outcome.code, 0) << run.outcome.output;
+    const auto own = expect_own_only(run, training, owner_in({slots, blocks}, run.ownership()));
+    EXPECT_GT(own[1], 100u);
+    const Launch scored = launch("predict run --data more.csv.gz --output p.csv");
+    ASSERT_EQ(scored.outcome.code, 0) << scored.outcome.output;
+    expect_own_only(scored, unseen, owner_in({unseen.count, 16}, Ownership::even(16, ranks)));
+    const Launch refused = tapped(DPMPI_PROGRAM, "evaluate run --data more.csv.gz");
+    EXPECT_EQ(refused.outcome.code, 2) << refused.outcome.output;
+    EXPECT_NE(refused.outcome.output.find("start it on one rank"), std::string::npos) << refused.outcome.output;
+    for (const std::string& received : refused.received) EXPECT_TRUE(received.empty());
+  }
+}
+
+// What a worker receives while private records are scored does not depend on the records of others; and to the root
+// their sums come one by one, not through other ranks, as those of a reduction.
+TEST_F(ReceivedRecords, AreNotSummedOnOtherRanks) {
+  const Launch run = train(
+      {"data.train=train.csv.gz", fmt::format("data.records={}", slots), "method.batch=150", "method.steps=4"});
+  ASSERT_EQ(run.outcome.code, 0) << run.outcome.output;
+  const BlockLayout layout{unseen.count, 16};
+  const Ownership ownership = Ownership::even(16, ranks);
+  const auto rows = [](std::uint64_t from, std::uint64_t to) {
+    const std::string table = CanaryRecords{from, to - from}.table(",");
+    return table.substr(table.find('\n') + 1);
+  };
+  const std::string table = unseen.table(",");
+  for (const char* command : {"evaluate run --data scored.csv", "predict run --data scored.csv --output p.csv"}) {
+    SCOPED_TRACE(command);
+    for (int rank = 1; rank < ranks; ++rank) {
+      const std::uint64_t begin = unseen.first + layout.begin(ownership.begin(rank));
+      const std::uint64_t end = unseen.first + layout.begin(ownership.end(rank)), shift = 20000;
+      const std::string changed = table.substr(0, table.find('\n') + 1) +
+                                  rows(unseen.first + shift, begin + shift) + rows(begin, end) +
+                                  rows(end + shift, unseen.end() + shift);
+      ASSERT_EQ(changed.size(), table.size());
+      std::vector<std::string> received;
+      for (const std::string& text : {table, changed}) {
+        write("scored.csv", text);
+        const Launch scored = launch(command);
+        ASSERT_EQ(scored.outcome.code, 0) << scored.outcome.output;
+        EXPECT_EQ(scored.received[0].find("<MPI_Reduce"), std::string::npos) << "a reduction of private sums";
+        received.push_back(scored.received[static_cast<std::size_t>(rank)]);
+      }
+      EXPECT_TRUE(received[0] == received[1]) << "rank " << rank << " received other bytes";
+    }
   }
 }
 

@@ -38,6 +38,10 @@ void for_each_micro_batch(const Objective& objective, const Shard& shard, const 
 Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
                     bool with_roc = false);
 
+/// Adds up `values` of all ranks on the root, to which each sends its own: they may be of private records, and a
+/// reduction would pass sums of some ranks through the memory of others. Collective.
+void add_on_root(const Communicator& comm, std::span<std::int64_t> values);
+
 /// The unit of exact sums over `records` numbers of size <= largest: 2^-24, or as fine as 64 bits have room for.
 /// The same on any number of ranks. Local.
 double exact_unit(double largest, std::uint64_t records);
