@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -38,6 +39,16 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using State = VerifiedItem::State;
 
+// At no length: a directory may hold any number of files.
+std::string shown_names(const std::set<std::string>& names, std::string_view separator) {
+  constexpr std::size_t most = 20;
+  std::vector<std::string> shown;
+  for (const std::string& name : names)
+    if (shown.size() < most) shown.push_back(shown_name(name));
+  const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  return fmt::format("{}{}", fmt::join(shown, separator), more);
+}
+
 class Verification {
  public:
   explicit Verification(std::string run) : run_(std::move(run)) {}
@@ -61,7 +72,9 @@ class Verification {
       leftovers();
     } catch (const Wrong& wrong) {
       add(State::bad, wrong.place, wrong.problem);
-    } catch (const std::exception& e) {  // unreadable, malformed, of another type
+    } catch (const json::exception&) {  // whose own words name no file
+      add(State::bad, place_, "has a member of another type than dpmpi writes there");
+    } catch (const std::exception& e) {  // unreadable, malformed
       add(State::bad, place_, e.what());
     }
     return std::move(items_);
@@ -109,7 +122,7 @@ class Verification {
     for (const Book* book : books()) {
       if (book->header().value("config", json()) != config_->digest())
         throw Wrong{place_, fmt::format("its settings have the digest {}, but {}:1 says {}", config_->digest(),
-                                        book->file, book->header().value("config", json("nothing")).dump())};
+                                        book->file, shown_json(book->header().value("config", json("nothing"))))};
       if (book->header().value("seeded", json(false)) != config_->privacy.seeded())
         throw Wrong{place_, fmt::format("privacy.seed contradicts {}:1", book->file)};
     }
@@ -140,7 +153,7 @@ class Verification {
       derived_ = &own_;
     }
     same(place_, plan_.value, derived_->plan_json, "config.ini");
-    refuse_other_writing(place_, plan_.text.substr(0, plan_.text.size() - 1), 2);
+    refuse_other_writing(place_, plan_);
     good(place_, fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at "
                              "delta {}",
                              plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
@@ -182,7 +195,7 @@ class Verification {
   void ledger() {
     place_ = book_.file;
     unchecked(place_, "data", "commits to the records by the noise key, which is not here to compare");
-    if (!derived_) return;
+    if (!derived_) return refuse_other_writing(book_);
     same_header(book_, derived_->plan, derived_->facts.data.records, json::object());
     std::size_t next = 1;
     complete_ = each_planned_line(derived_->plan.queries, [&](const LedgerEntry& planned) {
@@ -191,6 +204,7 @@ class Verification {
       return true;
     });
     if (next < book_.lines.size()) throw Wrong{book_.place(next), "is more than was planned"};
+    refuse_other_writing(book_);
     good(place_, complete_ ? "has every line of the plan" : "has lines of the plan, which goes on");
   }
 
@@ -199,7 +213,7 @@ class Verification {
     if (!training_) return;
     place_ = training_->file;
     unchecked(place_, "data, settings", "follow from the trainer's records, and from the models before");
-    if (!derived_) return;
+    if (!derived_) return refuse_other_writing(*training_);
     const Plan& plan = derived_->plan.training->plan;
     same_header(*training_, plan, private_tuning(derived_->facts)->centre().data.records,
                 {{"trainings", plan.runs}});
@@ -214,6 +228,7 @@ class Verification {
       take(expected, training_->line(i), "settings");
       same_line(*training_, i, expected);
     }
+    refuse_other_writing(*training_);
     all_whole_ = training_->lines.size() - 1 == trained_ * one.size();
     good(place_, fmt::format("{} trainings of {} at most, each with settings of its own", trained_, plan.runs));
   }
@@ -261,7 +276,7 @@ class Verification {
     if (derived_ && !complete_)
       throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
     same(place_, c, expected, "the run");
-    refuse_other_writing(place_, document.text.substr(0, document.text.size() - 1), 2);
+    refuse_other_writing(place_, document);
     if (!derived_) return good(place_, "digests of ledger, config and plan");
     good(place_, fmt::format("made again from config.ini and the ledger: epsilon {} at delta {}, and every other "
                              "member; digests of ledger, config and plan",
@@ -301,7 +316,7 @@ class Verification {
       const json line = parsed(lines[i], place_), number = line.value("step", json());
       const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
       if (step <= done || step > plan.steps || !method.releases(step))
-        throw Wrong{place_, fmt::format("step {} is none that the run shows there", number.dump())};
+        throw Wrong{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
       json expected{{"step", step}, {"epsilon", "infinity"}};
       if (method.is_private()) {
         spent->compose(plan.events(done, step));
@@ -359,7 +374,7 @@ class Verification {
     std::set<std::string> others;
     for (const auto& entry : fs::directory_iterator(run_))
       if (!read.contains(entry.path().filename())) others.insert(entry.path().filename());
-    if (!others.empty()) unchecked("other files", fmt::format("{}", fmt::join(others, ", ")), "not read");
+    if (!others.empty()) unchecked("other files", shown_names(others, ", "), "not read");
   }
 
   // Last, because what a kill at the end left says nothing against the other files.
@@ -374,7 +389,7 @@ class Verification {
     if (left.empty()) return;
     const std::string what =
         fmt::format("{} left in a finished run: whoever has the key can remove the noise from what was released",
-                    fmt::join(left, " and "));
+                    shown_names(left, " and "));
     if (left == std::set<std::string>{"key"} && config_->run.keep_key)
       add(State::warning, place_, what + ". run.keep_key asked for it");
     else
@@ -419,6 +434,8 @@ DerivedRun derive_run(const std::string& run) {
                       read_document(run, "plan.json").value);
   } catch (const Wrong& wrong) {
     throw DataError(fmt::format("{}/{}: {}", run, wrong.place, wrong.problem));
+  } catch (const json::exception&) {
+    throw DataError(fmt::format("{}/plan.json: has a member of another type than dpmpi writes there", run));
   }
 }
 
