@@ -5,11 +5,15 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
+
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +24,7 @@
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/privacy/planned_lines.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/certificate.hpp"
@@ -30,6 +35,7 @@
 #include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/training_ledger.hpp"
 #include "dpmpi/run/tune_private.hpp"
+#include "memory_bound.hpp"
 #include "stated_files.hpp"
 
 namespace dpmpi {
@@ -149,8 +155,8 @@ class Verification {
     if (const std::string reason = not_derivable(*config_); !reason.empty())
       return unchecked(place_, "everything but its SHA-256, and what follows from it in other files", reason);
     if (!derived_) {
-      own_ = derive_run(config_, plan_.value);
-      derived_ = &own_;
+      compare_before_planning();
+      plan_again();
     }
     same(place_, plan_.value, derived_->plan_json, "config.ini");
     refuse_other_writing(place_, plan_);
@@ -159,6 +165,60 @@ class Verification {
                              plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
     public_facts(*config_, plan_.value, "");
     if (training_) public_facts(config_->search()->base(), plan_.value["training"], "training.");
+  }
+
+  // Whoever wrote the files chose how long planning takes: what can be seen without it comes first.
+  void compare_before_planning() {
+    json restated{{"accountant", config_->privacy.accountant},
+                  {"adjacency", config_->privacy.adjacency},
+                  {"objective", config_->objective_name},
+                  {"config_digest", config_->digest()}};
+    if (config_->data.records > 0) restated["n"] = config_->data.records;
+    same_members(place_, plan_.value, restated, "config.ini");
+    json promised;
+    for (const char* member : {"n", "adjacency"}) take(promised, plan_.value, member);
+    same_members(book_.place(0), book_.header(), promised, "plan.json");
+    if (!finished()) return;
+    std::uint64_t planned = 0, paid = 0;
+    for (const Event& event : planned_events(plan_.value, place_)) planned += event.count;
+    for (std::size_t i = 1; i < book_.lines.size(); ++i)
+      paid += std::get<Event>(parse_event_line(book_.lines[i], book_.place(i)).content).count;
+    if (paid != planned) refuse_uncovered();
+  }
+  // The members that are expected, whatever others there are.
+  static void same_members(const std::string& place, const json& stated, const json& expected,
+                           const std::string& source) {
+    json part = json::object();
+    for (const auto& [name, value] : expected.items())
+      if (stated.contains(name)) part[name] = stated[name];
+    same(place, part, expected, source);
+  }
+  [[noreturn]] void refuse_uncovered() const {
+    throw Wrong{book_.file, "does not cover plan.json, though the run has a certificate"};
+  }
+
+  // In memory that is in proportion to the files: a run keeps all that it trains, in its model or its checkpoint.
+  void plan_again() {
+    constexpr std::uint64_t always = 1024 * file_limit::mebibyte, each_byte = 64;
+    std::uint64_t kept = 0;
+    for (const char* file : {"model.safetensors", "checkpoint/latest", "checkpoint/previous"})
+      kept += bytes_on_disk(path(file));
+    try {
+      const MemoryBound bound(always + each_byte * kept);
+      own_ = derive_run(config_, plan_.value);
+    } catch (const std::bad_alloc&) {
+      throw Wrong{place_,
+                  fmt::format("could only be planned again with more than {} MiB of memory, which is out of "
+                              "proportion to the model or checkpoint that is here",
+                              (always + each_byte * kept) / file_limit::mebibyte)};
+    }
+    derived_ = &own_;
+  }
+  // What a file really fills: a hole in it is no parameter.
+  static std::uint64_t bytes_on_disk(const std::string& file) {
+    struct stat status {};
+    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
 
   // `member`: "training." or nothing.
@@ -273,8 +333,7 @@ class Verification {
       for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
         take(expected["generators"], c["generators"], stream);
     if (training_ && derived_) expected_of_trainings(expected);
-    if (derived_ && !complete_)
-      throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
+    if (derived_ && !complete_) refuse_uncovered();
     same(place_, c, expected, "the run");
     refuse_other_writing(place_, document);
     if (!derived_) return good(place_, "digests of ledger, config and plan");
