@@ -21,6 +21,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/ledger.hpp"
@@ -122,7 +123,7 @@ class Verification {
 
   void config() {
     place_ = "config.ini";
-    config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{});
+    config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{}, ConfigOf::run);
     if (config_->search()) training_ = read_book(TrainingLedger::file);
     place_ = "config.ini";
     for (const Book* book : books()) {
@@ -354,7 +355,7 @@ class Verification {
     place_ = "metrics.jsonl";
     if (!finished()) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
-    const std::string text = read_file(path(place_), file_limit::lines);
+    const std::string text = read_run_file(path(place_), file_limit::lines);
     if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     if (derived_) epsilon_of_steps(lines_of(text));
@@ -408,7 +409,8 @@ class Verification {
     if (!finished()) return;
     if (!exists(place_))
       return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
-    const std::string file = path(place_), certificate = file_digest(path("certificate.json"));
+    const std::string file = path(place_),
+                      certificate = sha256(read_run_file(path("certificate.json"), file_limit::document));
     if (read_metadata(file)["certificate"] != certificate)
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     const std::vector<std::pair<std::string, std::string>> metadata{{"method", config_->method_name},
@@ -489,8 +491,9 @@ std::vector<VerifiedItem> verify_run(const std::string& run, const DerivedRun& d
 DerivedRun derive_run(const std::string& run) {
   check_folder(run);
   try {
-    return derive_run(std::make_shared<const RunConfig>(run + "/config.ini", std::vector<std::string>{}),
-                      read_document(run, "plan.json").value);
+    return derive_run(
+        std::make_shared<const RunConfig>(run + "/config.ini", std::vector<std::string>{}, ConfigOf::run),
+        read_document(run, "plan.json").value);
   } catch (const Wrong& wrong) {
     throw DataError(fmt::format("{}/{}: {}", run, wrong.place, wrong.problem));
   } catch (const json::exception&) {
