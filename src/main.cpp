@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
       config = config_of_run(line.arguments[0], line.data, line.overrides);
     } else if (line.command != "audit") {
       const std::string path = options.resume ? *options.resume + "/config.ini" : *line.config;
-      config = std::make_unique<RunConfig>(path, line.overrides);
+      config = std::make_unique<RunConfig>(path, line.overrides, options.resume ? ConfigOf::run : ConfigOf::user);
     }
     if (options.resume && launcher_rank() == 0) refuse_finished(*options.resume, config->run.keep_key);
     options.quiet = line.quiet();

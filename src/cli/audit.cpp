@@ -6,6 +6,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/write.hpp"
@@ -38,7 +39,8 @@ std::string next_result(const std::string& run) {
 
 /// A run is audited as it was: with the settings, and so the promise, of its plan.
 void refuse_other_promise(const std::string& run, const RunConfig& config) {
-  const auto plan = read_untrusted_json(run + "/plan.json");
+  const auto plan =
+      parse_untrusted_json(read_run_file(run + "/plan.json", file_limit::document), run + "/plan.json");
   if (!plan.is_object() || plan.value("config_digest", nlohmann::json()) != config.digest())
     throw ConfigError(fmt::format(
         "{} was planned with other settings than these: an audit of a run takes --set audit.* only; for "
@@ -69,16 +71,17 @@ int print_audit(const AuditReport& report, bool json) {
 int run_audit(const Communicator& comm, const CommandLine& line) {
   const std::string run = line.arguments.empty() ? "" : line.arguments[0];
   const std::string path = run.empty() ? *line.config : run + "/config.ini";
+  const ConfigOf whose = run.empty() ? ConfigOf::user : ConfigOf::run;
   if (!line.output.empty()) refuse_part_of_run(line.output);
   all_or_none(comm, [&] {
     if (!comm.is_root()) return;
-    const RunConfig config(path, line.overrides);
+    const RunConfig config(path, line.overrides, whose);
     if (!run.empty()) refuse_other_promise(run, config);
     verify_before_code(config);
     if (!line.output.empty()) keep_inputs(config, line.output);
   });
   set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says
-  const AuditReport report = audit(comm, path, line.overrides, line.quiet() || line.json);
+  const AuditReport report = audit(comm, path, line.overrides, line.quiet() || line.json, whose);
   int code = 0;
   if (comm.is_root()) {
     const std::string output = !line.output.empty() ? line.output : next_result(run);

@@ -16,9 +16,6 @@ using Json = nlohmann::json;
 // A matrix of most_explicit_leaves rows that are padded with zeros, and more.
 constexpr std::size_t longest_line = 64 * file_limit::mebibyte;
 
-// A parser's message quotes what it could not read, which may be long.
-std::string reason_of(const Json::exception& e) { return std::string(e.what()).substr(0, 160); }
-
 }  // namespace
 
 void refuse(std::string_view where, std::string_view member, std::string_view value, std::string_view allowed) {
@@ -38,8 +35,10 @@ Members::Members(std::string_view line, std::string_view where) : where_(where) 
         fmt::format("{}: a line of {} bytes; at most {} are allowed", where, line.size(), longest_line));
   try {
     object_ = Json::parse(line, no_member_twice);
-  } catch (const Json::exception& e) {
-    throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers: {}", where, reason_of(e)));
+  } catch (const Json::parse_error& e) {  // whose own message quotes the file
+    throw PrivacyError(fmt::format("{}: not a JSON object (at byte {})", where, e.byte));
+  } catch (const Json::exception&) {
+    throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers", where));
   }
   if (!object_.is_object()) throw PrivacyError(fmt::format("{}: not a JSON object: {}", where, shown(object_)));
 }

@@ -74,7 +74,7 @@ class ChainReader {
 };
 
 std::string read_all(const std::string& path) {
-  return read_file(path, file_limit::lines, fmt::format("ledger {}", path));
+  return read_run_file(path, file_limit::lines, fmt::format("ledger {}", path));
 }
 
 // Calls take(line) for every line that has its newline; returns the number of bytes they fill.

@@ -17,8 +17,8 @@ void judge(const AuditGround& ground, GameResult& result) {
 }
 
 AuditReport audit(const Communicator& world, const std::string& path, const std::vector<std::string>& overrides,
-                  bool quiet) {
-  AuditGround ground(world, path, overrides);
+                  bool quiet, ConfigOf whose) {
+  AuditGround ground(world, path, overrides, whose);
   ground.announces = world.is_root() && !quiet;
   if (ground.announces) print_settings(ground.config, ground.facts, ground.plan, ground.layout, world.size());
   const std::string& chosen = ground.config.audit.game;

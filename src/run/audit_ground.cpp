@@ -42,8 +42,13 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
 }  // namespace
 
 AuditGround::AuditGround(const Communicator& all, const std::string& path,
-                         const std::vector<std::string>& overrides)
-    : world(all), config(path, overrides), groups(all, config.audit.ranks), path_(path), overrides_(overrides) {
+                         const std::vector<std::string>& overrides, ConfigOf whose)
+    : world(all),
+      config(path, overrides, whose),
+      groups(all, config.audit.ranks),
+      path_(path),
+      overrides_(overrides),
+      whose_(whose) {
   if (!config.method->is_private())
     throw ConfigError(
         fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
@@ -61,7 +66,7 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
   layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
   if (!groups.idle()) objective->open(groups.own, config.data);
   mechanism = {[this] {
-                 RunConfig fresh(path_, overrides_);
+                 RunConfig fresh(path_, overrides_, whose_);
                  return std::move(fresh.method);
                },
                objective.get(),

@@ -18,7 +18,8 @@ class AuditGround {
  public:
   /// Collective over `all`, which must outlive the ground. Throws ConfigError, DataError, PrivacyError, on all
   /// ranks alike.
-  AuditGround(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides);
+  AuditGround(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
+              ConfigOf whose = ConfigOf::user);
   AuditGround(const AuditGround&) = delete;
 
   const Communicator& world;
@@ -54,6 +55,7 @@ class AuditGround {
   void try_worst_case();
   std::string path_;
   std::vector<std::string> overrides_;
+  ConfigOf whose_;
   Shard public_;
   std::vector<float> start_;
   std::unique_ptr<WorstCase> worst_;

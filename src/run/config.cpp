@@ -11,6 +11,7 @@
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/ini.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/objective/library.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/run/searched_config.hpp"
@@ -57,7 +58,8 @@ bool on_command_line(const Settings& settings, const std::string& name) {
   return found != settings.end() && found->second.origin == "--set";
 }
 
-Settings settings_of(const std::string& path, const std::vector<std::string>& overrides) {
+Settings settings_of(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose) {
+  if (whose == ConfigOf::run && fs::is_symlink(path)) refuse_link(path);
   Settings settings = read_ini(path);
   for (const auto& assignment : overrides) apply_override(settings, assignment);
   return settings;
@@ -158,11 +160,11 @@ void declare_method(Options& options, std::string& name) {
   options.add("name", name, "training method (dpmpi list methods)");
 }
 
-RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides)
-    : RunConfig(settings_of(path, overrides), path) {}
+RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose)
+    : RunConfig(settings_of(path, overrides, whose), path, whose) {}
 
-RunConfig::RunConfig(const Settings& settings, const std::string& path)
-    : path_(path), of_run_directory_(stands_in_run_directory(path)) {
+RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf whose)
+    : path_(path), of_run_directory_(whose == ConfigOf::run || stands_in_run_directory(path)) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
 
   std::vector<std::string> problems;
@@ -220,7 +222,13 @@ LibraryBuilder* RunConfig::library() const { return dynamic_cast<LibraryBuilder*
 void RunConfig::look_at_library(const Settings& settings) {
   LibraryBuilder* const code = library();
   if (!code || code->library().empty()) return;
-  if (!of_run_directory_ || on_command_line(settings, "objective.library")) return code->identify();
+  const bool named_by_user = on_command_line(settings, "objective.library");
+  if (of_run_directory_ && named_by_user && value("objective.library_digest").empty())
+    throw ConfigError(fmt::format(
+        "{}: objective.library_digest is empty: nothing says which code the run was made with, so {} is "
+        "not loaded for it. Put back the config of the run; every run has the digest there",
+        path_, code->library()));
+  if (!of_run_directory_ || named_by_user) return code->identify();
   code->refuse(fmt::format(
       "{}: objective.library = {}: a run directory names code that would be run, and that is not for it to say. "
       "If you know the file, name it yourself: --set objective.library=FILE",
@@ -229,7 +237,8 @@ void RunConfig::look_at_library(const Settings& settings) {
 
 void RunConfig::read_search(const Settings& settings, std::vector<std::string>& problems) {
   if (auto* const tune = dynamic_cast<TunePrivate*>(objective.get())) {
-    search_ = tune->read_trainer(data.config_folder);
+    const bool copied = of_run_directory_ && value("objective.trainer") == trainer_file;
+    search_ = tune->read_trainer(data.config_folder, copied ? ConfigOf::run : ConfigOf::user);
     // A config elsewhere is not taken for that of a run directory, and this one may not lend its name to it.
     if (of_run_directory_ && search_->base().library() && !search_->base().of_run_directory() &&
         !on_command_line(settings, "objective.trainer"))

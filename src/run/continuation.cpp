@@ -8,6 +8,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/run/training_ledger.hpp"
 
@@ -67,6 +68,17 @@ void check_ledger(const std::string& file, std::uint64_t seen_lines, const std::
                     file, seen_lines));
 }
 
+// The certificate is made of the plan, and says that the ledger began with it.
+void check_plan(const std::string& directory, const Ledger& ledger) {
+  const auto header = parse_untrusted_json(ledger.lines().front(), "ledger.jsonl:1");
+  const std::string plan = directory + "/plan.json";
+  if (header.value("plan", nlohmann::json()) == sha256(read_run_file(plan, file_limit::document))) return;
+  throw PrivacyError(
+      fmt::format("{} is not the plan that the run began with: its SHA-256 is not the one in ledger.jsonl:1. Put "
+                  "back the plan of this run, or start a new run",
+                  plan));
+}
+
 void check_place(const std::string& directory, const Checkpoint& checkpoint, const RunConfig& config,
                  const Ledger& ledger) {
   if (checkpoint.ledger_inode == ledger.inode() || config.run.moved) return;
@@ -103,6 +115,7 @@ void check_continuation(const std::string& directory, const Checkpoint& checkpoi
   check_program(directory, checkpoint, program);
   check_ledger(directory + "/ledger.jsonl", checkpoint.ledger_lines, checkpoint.ledger_line_hash, ledger);
   check_place(directory, checkpoint, config, ledger);
+  check_plan(directory, ledger);
 }
 
 void check_training_ledger(const std::string& file, const Checkpoint& checkpoint, const Ledger& ledger) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/run/checkpoint.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/files.hpp"
@@ -25,7 +26,7 @@ bool nothing_released(const fs::path& folder) {
   if (has_checkpoint(folder)) return false;
   for (const char* name : {"ledger.jsonl", "training_ledger.jsonl"}) {
     if (!fs::exists(folder / name)) continue;
-    const std::string ledger = read_file(folder / name, file_limit::lines);
+    const std::string ledger = read_run_file(folder / name, file_limit::lines);
     if (std::count(ledger.begin(), ledger.end(), '\n') > 1) return false;
   }
   return true;

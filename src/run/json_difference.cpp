@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "dpmpi/core/untrusted_json.hpp"
+
 namespace dpmpi {
 namespace {
 
@@ -17,7 +19,7 @@ bool same_leaf(const json& stated, const json& expected) {
 
 // Messages quote a value, not a file.
 std::string quoted(const json& value) {
-  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = value.dump(-1, ' ', true, json::error_handler_t::replace);
   return text.size() <= 300 ? text : text.substr(0, 300) + "...";
 }
 
@@ -35,7 +37,7 @@ class Comparison {
 
  private:
   std::optional<JsonDifference> members(const std::string& place, const json& stated, const json& expected) const {
-    const auto at = [&](const std::string& name) { return place.empty() ? name : place + "." + name; };
+    const auto at = [&](const std::string& name) { return (place.empty() ? "" : place + ".") + shown_name(name); };
     for (const auto& [name, value] : expected.items()) {
       const auto found = stated.find(name);
       if (found == stated.end()) return JsonDifference{at(name), "missing"};

@@ -9,6 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/run/files.hpp"
 
@@ -110,7 +111,7 @@ nlohmann::json read_header(FileReader& file, const std::string& path) {
 
 bool has_safetensors_header(const std::string& path, std::span<const ParameterGroup> groups,
                             const std::vector<std::pair<std::string, std::string>>& metadata) {
-  FileReader file(path);
+  FileReader file = open_run_file(path);
   const std::string expected = safetensors_header(groups, metadata);
   if (file.left() < expected.size()) return false;
   std::string text(expected.size(), '\0');
@@ -119,7 +120,7 @@ bool has_safetensors_header(const std::string& path, std::span<const ParameterGr
 }
 
 std::map<std::string, std::string> read_metadata(const std::string& path) {
-  FileReader file(path);
+  FileReader file = open_run_file(path);
   const auto header = read_header(file, path);
   std::map<std::string, std::string> metadata;
   if (const auto pairs = header.find("__metadata__"); pairs != header.end())
@@ -129,7 +130,7 @@ std::map<std::string, std::string> read_metadata(const std::string& path) {
 }
 
 std::string parameters_digest(const std::string& path) {
-  FileReader file(path);
+  FileReader file = open_run_file(path);
   const std::string text = read_header_text(file, path);
   auto header = parsed_header<nlohmann::ordered_json>(text, path);
   // Readers disagree about repeated members and the like, so a header in other words counts as another one.
@@ -145,7 +146,7 @@ std::string parameters_digest(const std::string& path) {
 }
 
 std::vector<float> read_safetensors(const std::string& path, std::span<const ParameterGroup> groups) {
-  FileReader file(path);
+  FileReader file = open_run_file(path);
   auto header = read_header(file, path);
   header.erase("__metadata__");
   const std::uint64_t tensors = file.left(), begin = file.size() - tensors;

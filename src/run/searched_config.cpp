@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 
 namespace dpmpi {
 namespace {
@@ -29,8 +31,10 @@ Entry parse(const std::string& text) {
 
 }  // namespace
 
-SearchedConfig::SearchedConfig(const std::string& path, const std::vector<std::string>& searched)
-    : path_(path), text_(read_ini(path)) {
+SearchedConfig::SearchedConfig(const std::string& path, const std::vector<std::string>& searched, ConfigOf whose)
+    : path_(path), whose_(whose) {
+  if (whose == ConfigOf::run && std::filesystem::is_symlink(path)) refuse_link(path);
+  text_ = read_ini(path);
   // Looked at before the config is read, which might read itself and so on for ever.
   if (const auto objective = text_.find("objective.name");
       objective != text_.end() && objective->second.value.starts_with("tune_"))
@@ -38,7 +42,7 @@ SearchedConfig::SearchedConfig(const std::string& path, const std::vector<std::s
         fmt::format("{}: objective.name = {} trains models itself; a trainer's objective is the loss "
                     "that its model minimises",
                     path, objective->second.value));
-  base_ = std::make_unique<const RunConfig>(text_, path);
+  base_ = std::make_unique<const RunConfig>(text_, path, whose);
   for (const std::string& text : searched) {
     const Entry entry = parse(text);
     if (base_->value(entry.key).empty())
@@ -66,7 +70,7 @@ std::unique_ptr<RunConfig> SearchedConfig::with(const std::vector<std::string>& 
   Settings text = text_;
   for (const std::string& setting : settings) apply_override(text, setting);
   try {
-    return std::make_unique<RunConfig>(text, path_);
+    return std::make_unique<RunConfig>(text, path_, whose_);
   } catch (const ConfigError& e) {
     throw ConfigError(fmt::format("objective.search: {} with {}: {}", path_, fmt::join(settings, " "), e.what()));
   }

@@ -43,7 +43,11 @@ Book read_book(const std::string& run, const std::string& file);
 void same(const std::string& place, const nlohmann::json& stated, const nlohmann::json& expected,
           const std::string& source);
 /// Throws Wrong unless JSON was written as the program writes it, with this indent (-1: on one line). Readers
-/// disagree about members that are there twice. (Lines of ledgers are read by what refuses those.)
+/// disagree about members that are there twice.
 void refuse_other_writing(const std::string& place, std::string_view text, int indent);
+/// The same of a whole document, which ends with a newline.
+void refuse_other_writing(const std::string& place, const Document& document);
+/// The same of a ledger's header and events: what the ledger's writer makes of their values are their bytes.
+void refuse_other_writing(const Book& book);
 
 }  // namespace dpmpi

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
@@ -46,7 +47,7 @@ void refuse_unfinished(const std::string& run) {
 
 void check_certified(const std::string& run, const std::string& model) {
   const std::string certificate = run + "/certificate.json";
-  const auto certified = read_untrusted_json(certificate);
+  const auto certified = parse_untrusted_json(read_run_file(certificate, file_limit::document), certificate);
   if (!certified.is_object() || certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
     throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
                                    certificate, run));
@@ -106,8 +107,8 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
         "trained for them, which costs its people privacy: dpmpi train --config {0}/{1} --set ... with the "
         "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
         run, RunConfig::trainer_file));
-  refuse_unfinished(run);  // so it is a run directory, whatever else stands there
-  auto config = std::make_unique<RunConfig>(file, overrides);
+  refuse_unfinished(run);
+  auto config = std::make_unique<RunConfig>(file, overrides, ConfigOf::run);
   config->data.given = from_here(data);
   if (data.empty() && config->data.eval.empty())
     throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", file));

@@ -60,12 +60,12 @@ void TunePrivate::declare(Options& options) {
   declare_start(options, start_);
 }
 
-std::shared_ptr<const SearchedConfig> TunePrivate::read_trainer(const std::string& folder) {
+std::shared_ptr<const SearchedConfig> TunePrivate::read_trainer(const std::string& folder, ConfigOf whose) {
   if (trainer_.empty()) throw ConfigError("objective.trainer is not set: the config by which models are trained");
   if (searched_.empty())
     throw ConfigError("objective.search is empty: options of the trainer, as method.rate:0.01:1");
   const std::string path = (std::filesystem::path(folder) / trainer_).string();
-  return search_ = of_trainer(path, [&] { return std::make_shared<const SearchedConfig>(path, searched_); });
+  return search_ = of_trainer(path, [&] { return std::make_shared<const SearchedConfig>(path, searched_, whose); });
 }
 
 void TunePrivate::check(const RunConfig& config, std::vector<std::string>& problems) const {

@@ -5,10 +5,15 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <variant>
+
+#include <sys/stat.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,9 +21,11 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/ledger.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/privacy/planned_lines.hpp"
 #include "dpmpi/run/audit.hpp"
 #include "dpmpi/run/certificate.hpp"
@@ -29,6 +36,7 @@
 #include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/training_ledger.hpp"
 #include "dpmpi/run/tune_private.hpp"
+#include "memory_bound.hpp"
 #include "stated_files.hpp"
 
 namespace dpmpi {
@@ -37,6 +45,16 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using State = VerifiedItem::State;
+
+// At no length: a directory may hold any number of files.
+std::string shown_names(const std::set<std::string>& names, std::string_view separator) {
+  constexpr std::size_t most = 20;
+  std::vector<std::string> shown;
+  for (const std::string& name : names)
+    if (shown.size() < most) shown.push_back(shown_name(name));
+  const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  return fmt::format("{}{}", fmt::join(shown, separator), more);
+}
 
 class Verification {
  public:
@@ -61,7 +79,9 @@ class Verification {
       leftovers();
     } catch (const Wrong& wrong) {
       add(State::bad, wrong.place, wrong.problem);
-    } catch (const std::exception& e) {  // unreadable, malformed, of another type
+    } catch (const json::exception&) {  // whose own words name no file
+      add(State::bad, place_, "has a member of another type than dpmpi writes there");
+    } catch (const std::exception& e) {  // unreadable, malformed
       add(State::bad, place_, e.what());
     }
     return std::move(items_);
@@ -103,13 +123,13 @@ class Verification {
 
   void config() {
     place_ = "config.ini";
-    config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{});
+    config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{}, ConfigOf::run);
     if (config_->search()) training_ = read_book(TrainingLedger::file);
     place_ = "config.ini";
     for (const Book* book : books()) {
       if (book->header().value("config", json()) != config_->digest())
         throw Wrong{place_, fmt::format("its settings have the digest {}, but {}:1 says {}", config_->digest(),
-                                        book->file, book->header().value("config", json("nothing")).dump())};
+                                        book->file, shown_json(book->header().value("config", json("nothing"))))};
       if (book->header().value("seeded", json(false)) != config_->privacy.seeded())
         throw Wrong{place_, fmt::format("privacy.seed contradicts {}:1", book->file)};
     }
@@ -136,16 +156,70 @@ class Verification {
     if (const std::string reason = not_derivable(*config_); !reason.empty())
       return unchecked(place_, "everything but its SHA-256, and what follows from it in other files", reason);
     if (!derived_) {
-      own_ = derive_run(config_, plan_.value);
-      derived_ = &own_;
+      compare_before_planning();
+      plan_again();
     }
     same(place_, plan_.value, derived_->plan_json, "config.ini");
-    refuse_other_writing(place_, plan_.text.substr(0, plan_.text.size() - 1), 2);
+    refuse_other_writing(place_, plan_);
     good(place_, fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at "
                              "delta {}",
                              plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
     public_facts(*config_, plan_.value, "");
     if (training_) public_facts(config_->search()->base(), plan_.value["training"], "training.");
+  }
+
+  // Whoever wrote the files chose how long planning takes: what can be seen without it comes first.
+  void compare_before_planning() {
+    json restated{{"accountant", config_->privacy.accountant},
+                  {"adjacency", config_->privacy.adjacency},
+                  {"objective", config_->objective_name},
+                  {"config_digest", config_->digest()}};
+    if (config_->data.records > 0) restated["n"] = config_->data.records;
+    same_members(place_, plan_.value, restated, "config.ini");
+    json promised;
+    for (const char* member : {"n", "adjacency"}) take(promised, plan_.value, member);
+    same_members(book_.place(0), book_.header(), promised, "plan.json");
+    if (!finished()) return;
+    std::uint64_t planned = 0, paid = 0;
+    for (const Event& event : planned_events(plan_.value, place_)) planned += event.count;
+    for (std::size_t i = 1; i < book_.lines.size(); ++i)
+      paid += std::get<Event>(parse_event_line(book_.lines[i], book_.place(i)).content).count;
+    if (paid != planned) refuse_uncovered();
+  }
+  // The members that are expected, whatever others there are.
+  static void same_members(const std::string& place, const json& stated, const json& expected,
+                           const std::string& source) {
+    json part = json::object();
+    for (const auto& [name, value] : expected.items())
+      if (stated.contains(name)) part[name] = stated[name];
+    same(place, part, expected, source);
+  }
+  [[noreturn]] void refuse_uncovered() const {
+    throw Wrong{book_.file, "does not cover plan.json, though the run has a certificate"};
+  }
+
+  // In memory that is in proportion to the files: a run keeps all that it trains, in its model or its checkpoint.
+  void plan_again() {
+    constexpr std::uint64_t always = 1024 * file_limit::mebibyte, each_byte = 64;
+    std::uint64_t kept = 0;
+    for (const char* file : {"model.safetensors", "checkpoint/latest", "checkpoint/previous"})
+      kept += bytes_on_disk(path(file));
+    try {
+      const MemoryBound bound(always + each_byte * kept);
+      own_ = derive_run(config_, plan_.value);
+    } catch (const std::bad_alloc&) {
+      throw Wrong{place_,
+                  fmt::format("could only be planned again with more than {} MiB of memory, which is out of "
+                              "proportion to the model or checkpoint that is here",
+                              (always + each_byte * kept) / file_limit::mebibyte)};
+    }
+    derived_ = &own_;
+  }
+  // What a file really fills: a hole in it is no parameter.
+  static std::uint64_t bytes_on_disk(const std::string& file) {
+    struct stat status {};
+    if (::lstat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
   }
 
   // `member`: "training." or nothing.
@@ -182,7 +256,7 @@ class Verification {
   void ledger() {
     place_ = book_.file;
     unchecked(place_, "data", "commits to the records by the noise key, which is not here to compare");
-    if (!derived_) return;
+    if (!derived_) return refuse_other_writing(book_);
     same_header(book_, derived_->plan, derived_->facts.data.records, json::object());
     std::size_t next = 1;
     complete_ = each_planned_line(derived_->plan.queries, [&](const LedgerEntry& planned) {
@@ -191,6 +265,7 @@ class Verification {
       return true;
     });
     if (next < book_.lines.size()) throw Wrong{book_.place(next), "is more than was planned"};
+    refuse_other_writing(book_);
     good(place_, complete_ ? "has every line of the plan" : "has lines of the plan, which goes on");
   }
 
@@ -199,7 +274,7 @@ class Verification {
     if (!training_) return;
     place_ = training_->file;
     unchecked(place_, "data, settings", "follow from the trainer's records, and from the models before");
-    if (!derived_) return;
+    if (!derived_) return refuse_other_writing(*training_);
     const Plan& plan = derived_->plan.training->plan;
     same_header(*training_, plan, private_tuning(derived_->facts)->centre().data.records,
                 {{"trainings", plan.runs}});
@@ -214,6 +289,7 @@ class Verification {
       take(expected, training_->line(i), "settings");
       same_line(*training_, i, expected);
     }
+    refuse_other_writing(*training_);
     all_whole_ = training_->lines.size() - 1 == trained_ * one.size();
     good(place_, fmt::format("{} trainings of {} at most, each with settings of its own", trained_, plan.runs));
   }
@@ -258,10 +334,9 @@ class Verification {
       for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
         take(expected["generators"], c["generators"], stream);
     if (training_ && derived_) expected_of_trainings(expected);
-    if (derived_ && !complete_)
-      throw Wrong{"ledger.jsonl", "does not cover plan.json, though the run has a certificate"};
+    if (derived_ && !complete_) refuse_uncovered();
     same(place_, c, expected, "the run");
-    refuse_other_writing(place_, document.text.substr(0, document.text.size() - 1), 2);
+    refuse_other_writing(place_, document);
     if (!derived_) return good(place_, "digests of ledger, config and plan");
     good(place_, fmt::format("made again from config.ini and the ledger: epsilon {} at delta {}, and every other "
                              "member; digests of ledger, config and plan",
@@ -280,7 +355,7 @@ class Verification {
     place_ = "metrics.jsonl";
     if (!finished()) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
-    const std::string text = read_file(path(place_), file_limit::lines);
+    const std::string text = read_run_file(path(place_), file_limit::lines);
     if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
     if (derived_) epsilon_of_steps(lines_of(text));
@@ -301,7 +376,7 @@ class Verification {
       const json line = parsed(lines[i], place_), number = line.value("step", json());
       const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
       if (step <= done || step > plan.steps || !method.releases(step))
-        throw Wrong{place_, fmt::format("step {} is none that the run shows there", number.dump())};
+        throw Wrong{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
       json expected{{"step", step}, {"epsilon", "infinity"}};
       if (method.is_private()) {
         spent->compose(plan.events(done, step));
@@ -334,7 +409,8 @@ class Verification {
     if (!finished()) return;
     if (!exists(place_))
       return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
-    const std::string file = path(place_), certificate = file_digest(path("certificate.json"));
+    const std::string file = path(place_),
+                      certificate = sha256(read_run_file(path("certificate.json"), file_limit::document));
     if (read_metadata(file)["certificate"] != certificate)
       throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
     const std::vector<std::pair<std::string, std::string>> metadata{{"method", config_->method_name},
@@ -359,7 +435,7 @@ class Verification {
     std::set<std::string> others;
     for (const auto& entry : fs::directory_iterator(run_))
       if (!read.contains(entry.path().filename())) others.insert(entry.path().filename());
-    if (!others.empty()) unchecked("other files", fmt::format("{}", fmt::join(others, ", ")), "not read");
+    if (!others.empty()) unchecked("other files", shown_names(others, ", "), "not read");
   }
 
   // Last, because what a kill at the end left says nothing against the other files.
@@ -374,7 +450,7 @@ class Verification {
     if (left.empty()) return;
     const std::string what =
         fmt::format("{} left in a finished run: whoever has the key can remove the noise from what was released",
-                    fmt::join(left, " and "));
+                    shown_names(left, " and "));
     if (left == std::set<std::string>{"key"} && config_->run.keep_key)
       add(State::warning, place_, what + ". run.keep_key asked for it");
     else
@@ -415,10 +491,13 @@ std::vector<VerifiedItem> verify_run(const std::string& run, const DerivedRun& d
 DerivedRun derive_run(const std::string& run) {
   check_folder(run);
   try {
-    return derive_run(std::make_shared<const RunConfig>(run + "/config.ini", std::vector<std::string>{}),
-                      read_document(run, "plan.json").value);
+    return derive_run(
+        std::make_shared<const RunConfig>(run + "/config.ini", std::vector<std::string>{}, ConfigOf::run),
+        read_document(run, "plan.json").value);
   } catch (const Wrong& wrong) {
     throw DataError(fmt::format("{}/{}: {}", run, wrong.place, wrong.problem));
+  } catch (const json::exception&) {
+    throw DataError(fmt::format("{}/plan.json: has a member of another type than dpmpi writes there", run));
   }
 }
 

@@ -242,6 +242,14 @@ TEST(ReadEvents, ErrorsNameFileAndLine) {
   EXPECT_EQ(message.find("list:4: "), 0u) << message;
 }
 
+TEST(ReadEvents, ErrorsDoNotQuoteWhatIsNoJson) {
+  std::istringstream in("{\"event\":\"gaussian\",\"hidden text\n");
+  const std::string message = message_of([&] { read_events(in, "list"); });
+  EXPECT_EQ(message.find("list:1: not a JSON object (at byte "), 0u) << message;
+  EXPECT_EQ(message.find("hidden"), message.npos) << message;
+  EXPECT_EQ(message.find("exception"), message.npos) << message;
+}
+
 TEST(ReadEvents, ChecksChainsThatAreThere) {
   const std::string header = R"({"ledger":1,"adjacency":"add_remove"})";
   const auto line = [](const std::string& prev) {

@@ -292,6 +292,36 @@ TEST_F(HostileFiles, ReportsShowNoFilesOfElsewhere) {
   EXPECT_NE(outcome.output.find("R/samples.png is no PNG picture"), std::string::npos) << outcome.output;
 }
 
+// What is judged is the directory itself, not what a link in it leads to.
+TEST_F(HostileFiles, NothingIsReadThroughLinks) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> readers = {
+      {"verify R",
+       {"config.ini", "plan.json", "certificate.json", "ledger.jsonl", "metrics.jsonl", "model.safetensors"}},
+      {"evaluate R", {"config.ini", "certificate.json", "model.safetensors"}},
+      {"audit R --set audit.runs=32 --set audit.game=distinguish", {"config.ini", "plan.json"}}};
+  for (const auto& [words, files] : readers)
+    for (const std::string& file : files) {
+      fs::remove_all(path("R"));
+      fs::copy(path("finished"), path("R"), fs::copy_options::recursive);
+      fs::rename(path("R/" + file), path("elsewhere"));
+      fs::create_symlink(path("elsewhere"), path("R/" + file));
+      const Outcome outcome = dpmpi(words);
+      EXPECT_TRUE(outcome.code == 3 || outcome.code == 4) << words << " " << file << ": " << outcome.output;
+      EXPECT_NE(outcome.output.find(file + " is a symbolic link"), std::string::npos) << words << outcome.output;
+    }
+  fs::remove_all(path("R"));
+  fs::copy(path("stopped"), path("R"), fs::copy_options::recursive);
+  for (const char* file : {"config.ini", "plan.json"}) {
+    fs::rename(path(std::string("R/") + file), path("elsewhere"));
+    fs::create_symlink(path("elsewhere"), path(std::string("R/") + file));
+    const Outcome outcome = dpmpi("resume R --set run.moved=true");
+    EXPECT_EQ(outcome.code, 3) << outcome.output;
+    EXPECT_NE(outcome.output.find(std::string(file) + " is a symbolic link"), std::string::npos) << outcome.output;
+    fs::remove(path(std::string("R/") + file));
+    fs::rename(path("elsewhere"), path(std::string("R/") + file));
+  }
+}
+
 // Exit code 70, and 134 or 139, say that the program is wrong, not the file.
 TEST_F(HostileFiles, MembersOfOtherTypes) {
   const auto with = [](const std::string& file, const std::string& from, const std::string& to) {

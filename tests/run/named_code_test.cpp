@@ -100,6 +100,34 @@ TEST_F(NamedCode, IsNotRunForAFolderWithAConfigAlone) {
   EXPECT_FALSE(was_run());
 }
 
+// That a config is of a run directory follows from the command, not from what stands there: not even the digest of
+// a file that it names is taken. (resume takes it, to compare the program with the one that began the run.)
+TEST_F(NamedCode, IsNotLookedAtForAFolderThatIsGivenAsARun) {
+  fs::remove_all(path("bare"));
+  fs::create_directories(path("bare"));
+  fs::copy(path("finished/config.ini"), path("bare/config.ini"));
+  edit("bare/config.ini", "library = ./loss.so", "library = ./absent.so");
+  for (const std::string words : {"audit bare", "verify bare"}) {
+    const Outcome outcome = dpmpi(words);
+    EXPECT_TRUE(outcome.code >= 2 && outcome.code <= 4) << words << ": " << outcome.output;
+    EXPECT_EQ(outcome.output.find("absent.so"), std::string::npos) << outcome.output;
+  }
+  EXPECT_FALSE(RunConfig(path("run.ini"), {"objective.library=" + path("loss.so")}).of_run_directory());
+  EXPECT_TRUE(RunConfig(path("run.ini"), {}, ConfigOf::run).of_run_directory());
+}
+
+// Without the digest nothing says whether the file is the one of the run.
+TEST_F(NamedCode, IsNotRunIfTheRunDoesNotSayWhichItWas) {
+  copy("finished", "damaged");
+  edit("damaged/config.ini", "library_digest = " + file_digest(path("loss.so")), "library_digest = ");
+  for (const std::string words : {"evaluate damaged", "plan --config damaged/config.ini", "audit damaged"}) {
+    const Outcome outcome = dpmpi(words + allowed);
+    EXPECT_EQ(outcome.code, 2) << words << ": " << outcome.output;
+    EXPECT_NE(outcome.output.find("objective.library_digest is empty"), std::string::npos) << outcome.output;
+    EXPECT_FALSE(was_run()) << words;
+  }
+}
+
 // By another name of the directory, too.
 TEST_F(NamedCode, IsNotRunThroughLinks) {
   fs::remove(path("link")), fs::remove(path("mine.ini"));

@@ -195,6 +195,17 @@ TEST_F(Refusal, ARolledBackLedger) {
   EXPECT_TRUE(contains(outcome, "Put back the newer ledger")) << outcome.output;
 }
 
+TEST_F(Refusal, AnotherPlan) {
+  ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
+  const std::string plan = read_file(run_ + "/plan.json");
+  std::ofstream(run_ + "/plan.json") << "{\"epsilon\":0.01}\n";
+  const Outcome outcome = alone("none", run_);
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "plan.json is not the plan that the run began with")) << outcome.output;
+  std::ofstream(run_ + "/plan.json") << plan;
+  EXPECT_EQ(alone("none", run_).code, 0) << "put back";
+}
+
 TEST_F(Refusal, ACopyOfTheRunDirectory) {
   ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
   fs::copy(run_, folder_ + "/copy", fs::copy_options::recursive);

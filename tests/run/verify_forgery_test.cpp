@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -26,6 +28,7 @@
 #include "dpmpi/run/trainer.hpp"
 #include "dpmpi/run/verify.hpp"
 #include "run/tuning_folder.hpp"
+#include "support/process.hpp"
 
 namespace dpmpi {
 namespace {
@@ -384,6 +387,67 @@ TEST_F(ForgedRun, MembersOfAnAuditThatTheCertificateQuotes) {
   });
 }
 
+// ---- Ledgers that were written in other words
+
+class RewrittenLedger : public ForgedRun {
+ protected:
+  void SetUp() override {
+    ForgedRun::SetUp();
+    configure(kinds().front().config);
+    run(folder_ + "/run.ini");
+    begin();
+    files_->write(damaged_);
+    std::istringstream in(read_file(finished_ + "/ledger.jsonl"));
+    for (std::string line; std::getline(in, line);) lines_.push_back(line);
+  }
+
+  // Where verify finds fault after that change of one line, with everything behind it settled.
+  std::string bad_after(std::size_t line, const std::string& from, const std::string& to) {
+    auto lines = lines_;
+    const std::size_t at = lines[line].find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at == std::string::npos) return "";
+    lines[line].replace(at, from.size(), to);
+    std::string text = lines[0] + "\n";
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      const std::size_t link = lines[i].find(R"("prev":")");
+      if (i > line)
+        lines[i].replace(link, lines[i].size() - link, fmt::format(R"("prev":"{}"}})", sha256(lines[i - 1])));
+      text += lines[i] + "\n";
+    }
+    Files forged = *files_;
+    forged.certificate["ledger_head"] = sha256(lines.back());
+    forged.header["__metadata__"]["certificate"] = sha256(forged.certificate.dump(2) + "\n");
+    forged.write(damaged_);
+    overwrite(damaged_ + "/ledger.jsonl", text);
+    return bad(verify_run(damaged_, *derived_));
+  }
+
+  std::vector<std::string> lines_;
+};
+
+// Every value is what it was, and the chain holds: but the program writes nothing like that.
+TEST_F(RewrittenLedger, NumbersBlanksAndEscapesHaveOneWayEach) {
+  EXPECT_EQ(bad_after(1, "a", "a"), "") << "the forger's tools change nothing by themselves";
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {R"("sampling_rate":0.1)", R"("sampling_rate":1e-1)"},
+      {R"("sampling_rate":0.1)", R"("sampling_rate":0.10)"},
+      {R"("sampling_rate":0.1)", R"("sampling_rate":0.1000000000000000055)"},
+      {R"("count":100)", R"("count":1e2)"},
+      {R"("count":100)", R"("count": 100)"},
+      {R"("clip":1,)", R"("clip":1.0,)"},
+      {R"("steps":[0,99])", R"("steps":[0, 99])"},
+      {R"("site":"g)", R"("site":"\u0067)"},
+      {R"({"event":)", R"({"\u0065vent":)"},
+      {R"("prev":)", R"( "prev":)"},
+      {R"({"event":)", R"( {"event":)"},
+      {R"(,"prev")", R"(,"site":"x","prev")"}};
+  for (const auto& [from, to] : changes) EXPECT_EQ(bad_after(1, from, to), "ledger.jsonl:2") << to;
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {R"("n":500)", R"("n": 500)"}, {R"("n":500)", R"("n":5e2)"}, {R"("config")", R"("\u0063onfig")"}})
+    EXPECT_EQ(bad_after(0, from, to), "ledger.jsonl:1") << to;
+}
+
 // ---- Events that were rewritten
 
 class ForgedEvents : public ForgedRun {
@@ -455,6 +519,69 @@ TEST_F(ForgedEvents, InTheLedgerAlone) {
   forged.write(damaged_);
   EXPECT_EQ(bad(verify_run(damaged_)), "ledger.jsonl:3: noise_multiplier");
 }
+
+// Whoever writes the files chooses what it takes to plan them again. (AddressSanitizer ends a program that gets no
+// more memory.)
+#ifndef __SANITIZE_ADDRESS__
+class DearPlans : public ForgedEvents {
+ protected:
+  // The config with these values, and every digest that it is in settled.
+  void settle_config(Files& forged, const std::map<std::string, std::string>& values) {
+    std::string text = read_file(finished_ + "/config.ini");
+    for (const auto& [from, to] : values) {
+      ASSERT_NE(text.find(from), text.npos) << from;
+      text.replace(text.find(from), from.size(), to);
+    }
+    fs::create_directories(folder_ + "/digest");
+    overwrite(folder_ + "/digest/config.ini", text);
+    const std::string digest = RunConfig(folder_ + "/digest/config.ini", {}).digest();
+    for (Json* part : {&forged.plan, &forged.ledger[0], &forged.certificate})
+      for (const char* name : {"config", "config_digest"})
+        if (part->contains(name)) (*part)[name] = digest;
+    forged.header["__metadata__"]["config"] = digest;
+    forged.settle(Files::plan_file);
+    forged.write(damaged_);
+    overwrite(damaged_ + "/config.ini", text);
+  }
+  // By a process of its own, in little time and memory.
+  void expect_answered(const std::string& place) const {
+    rusage before{}, after{};
+    ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &before), 0);
+    const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged_));
+    ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &after), 0);
+    EXPECT_EQ(outcome.code, 4);
+    EXPECT_NE(outcome.output.find("\nBAD     " + place), std::string::npos) << outcome.output;
+    EXPECT_LT(after.ru_utime.tv_sec - before.ru_utime.tv_sec, 4) << outcome.output;
+    EXPECT_TRUE(after.ru_maxrss == before.ru_maxrss || after.ru_maxrss < 1200 * 1024) << after.ru_maxrss << " KiB";
+  }
+};
+
+// As many steps as the config says, and no line for them.
+TEST_F(DearPlans, OfMoreStepsThanTheLedgerPaysFor) {
+  Files forged = *files_;
+  forged.plan["steps"] = forged.certificate["steps"] = 1000000;
+  forged.plan["events"][0]["count"] = forged.plan["noise"][0]["count"] = 1000000;
+  forged.plan["accountant"] = forged.certificate["accountant"] = "best";
+  ASSERT_NO_FATAL_FAILURE(
+      settle_config(forged, {{"steps = 250", "steps = 1000000"}, {"accountant = rdp", "accountant = best"}}));
+  expect_answered("ledger.jsonl         does not cover plan.json");
+}
+TEST_F(DearPlans, OfOtherSettingsThanThePlanStates) {
+  Files forged = *files_;
+  ASSERT_NO_FATAL_FAILURE(
+      settle_config(forged, {{"steps = 250", "steps = 1000000"}, {"accountant = rdp", "accountant = best"}}));
+  expect_answered("plan.json: accountant is");
+}
+TEST_F(DearPlans, OfMoreParametersThanTheModelHolds) {
+  for (const char* objective : {"mean", "tune_gp"}) {
+    Files forged = *files_;
+    forged.plan["data"]["features"] = 300000000;
+    forged.plan["objective"] = objective;
+    ASSERT_NO_FATAL_FAILURE(settle_config(forged, {{"name = logistic", std::string("name = ") + objective}}));
+    expect_answered("plan.json");
+  }
+}
+#endif
 
 // Two members of one name: readers differ in which of them they show.
 TEST_F(ForgedEvents, MembersThatAreThereTwice) {

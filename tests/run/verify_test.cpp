@@ -313,6 +313,71 @@ TEST_F(Verify, LooksAtARunThatGoesOn) {
   EXPECT_EQ(outcome.output.find("BAD"), std::string::npos) << outcome.output;
 }
 
+TEST_F(Verify, NamesOfFilesForgeNoLines) {
+  const std::string damaged = copy(finished());
+  overwrite(damaged + "/zz\nok        plan.json\n\x1b[8m", "");
+  for (int i = 0; i < 30; ++i) overwrite(fmt::format("{}/more{:02}", damaged, i), "");
+  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(outcome.output.find("\nok        plan.json\n"), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("more19 and 12 more"), std::string::npos) << outcome.output;
+}
+
+TEST_F(Verify, NamesOfMembersForgeNoLines) {
+  const std::string damaged = copy(finished());
+  std::string text = read_file(damaged + "/certificate.json");
+  overwrite(damaged + "/certificate.json", text.insert(2, "  \"x\\nok        plan.json\\u001b[8m\": 1,\n"));
+  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_EQ(outcome.output.find("\nok        plan.json\x1b"), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
+}
+
+TEST_F(Verify, NamesOfWhatIsLeftBehindForgeNoLines) {
+  const std::string damaged = copy(finished());
+  overwrite(damaged + "/checkpoint/zz\nok        plan.json\n\x1b[8m", "");
+  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_EQ(outcome.output.find("\nok        plan.json\n"), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
+}
+
+// A parser's own words name no file and no line.
+TEST_F(Verify, NothingIsSaidInTheWordsOfALibrary) {
+  const auto said = [&](const std::string& file, const std::string& from, const std::string& to) {
+    const std::string damaged = copy(finished());
+    std::string text = read_file(damaged + "/" + file);
+    EXPECT_NE(text.find(from), text.npos) << from;
+    overwrite(damaged + "/" + file, text.replace(text.find(from), from.size(), to));
+    const auto items = verify_run(damaged);
+    EXPECT_EQ(items.back().state, State::bad) << file << to;
+    EXPECT_EQ(items.back().detail.find("exception"), std::string::npos) << items.back().detail;
+    return items.back().place + ": " + items.back().detail;
+  };
+  EXPECT_NE(
+      said("ledger.jsonl", "\"count\":100,", "\"count\":100 hidden,").find("ledger.jsonl:2: not a JSON object"),
+      std::string::npos);
+  said("certificate.json", "\"generators\": {", "\"generators\": 7, \"other\": {");
+  said("plan.json", "\"events\": [", "\"events\": [7, ");
+}
+
+TEST_F(Verify, DocumentsEndWithANewline) {
+  for (const char* file : {"plan.json", "certificate.json"}) {
+    const std::string damaged = copy(finished());
+    std::string text = read_file(damaged + "/" + file);
+    text.pop_back();
+    overwrite(damaged + "/" + file, text);
+    const auto items = verify_run(damaged);
+    EXPECT_EQ(items.back().state, State::bad);
+    EXPECT_EQ(items.back().place, file);
+    // (The ledger has the digest of the plan.)
+    const char* problem =
+        file == std::string("plan.json") ? "is not the plan whose" : "does not end with a newline";
+    EXPECT_NE(items.back().detail.find(problem), std::string::npos) << items.back().detail;
+  }
+}
+
 TEST_F(Verify, CommandAndExitCodes) {
   const auto good = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, finished()));
   EXPECT_EQ(good.code, 0) << good.output;

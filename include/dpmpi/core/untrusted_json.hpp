@@ -52,4 +52,12 @@ std::string shown_json(const Json& value) {
   return text.size() <= 60 ? text : text.substr(0, 60) + "...";
 }
 
+/// How a message shows a name that a directory or a file gives, in which anything may stand: as it is if that is
+/// plain, else like any other text.
+inline std::string shown_name(const std::string& name) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  const bool as_it_is = !name.empty() && name.size() <= 60 && name.find_first_not_of(plain) == name.npos;
+  return as_it_is ? name : shown_json(nlohmann::json(name));
+}
+
 }  // namespace dpmpi

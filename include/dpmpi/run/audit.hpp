@@ -85,7 +85,7 @@ struct AuditReport {
 /// Audits the config's mechanism. Collective; the report is on the root. Throws ConfigError, DataError,
 /// PrivacyError.
 AuditReport audit(const Communicator& world, const std::string& path, const std::vector<std::string>& overrides,
-                  bool quiet);
+                  bool quiet, ConfigOf whose = ConfigOf::user);
 
 /// What a certificate says of the audit in this file, as JSON text: confidence, games and bounds. Throws DataError
 /// if it is no audit's result, PrivacyError if it is one of another config (RunConfig::digest) or of another

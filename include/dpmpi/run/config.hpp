@@ -48,16 +48,19 @@ struct AuditOptions {
 void declare_objective(Options& options, std::string& name, double& l2);
 void declare_method(Options& options, std::string& name);
 
+/// Whose word a config is: the user's, who named the file, or that of a run directory, which may come from anybody.
+enum class ConfigOf { user, run };
+
 class LibraryBuilder;
 class SearchedConfig;
 
 class RunConfig {
  public:
   /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at
-  /// once.
-  RunConfig(const std::string& path, const std::vector<std::string>& overrides);
+  /// once. A file that a user names counts as that of a run, too, if it stands beside the files of one.
+  RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose = ConfigOf::user);
   /// The same with settings that were read from `path` before.
-  RunConfig(const Settings& settings, const std::string& path);
+  RunConfig(const Settings& settings, const std::string& path, ConfigOf whose = ConfigOf::user);
   RunConfig(const RunConfig&) = delete;
 
   RunOptions run;
@@ -73,8 +76,7 @@ class RunConfig {
   /// The config of objective.trainer, by which the objective trains models; null: there is none.
   const std::shared_ptr<const SearchedConfig>& search() const { return search_; }
 
-  /// The file stands beside those of a run, so it may come from anybody: code that it names, and --set does not, is
-  /// not loaded.
+  /// The file may come from anybody: code that it names, and --set does not, is not loaded.
   bool of_run_directory() const { return of_run_directory_; }
   /// The objective's builder if that is code in a file which the config names, else null.
   LibraryBuilder* library() const;

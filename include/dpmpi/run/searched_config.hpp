@@ -15,7 +15,8 @@ class SearchedConfig {
  public:
   /// `searched`: entries "section.key:low:high" of sections [method] and [objective]. Throws ConfigError that names
   /// the file or the entry, also where the config would search itself.
-  SearchedConfig(const std::string& path, const std::vector<std::string>& searched);
+  SearchedConfig(const std::string& path, const std::vector<std::string>& searched,
+                 ConfigOf whose = ConfigOf::user);
 
   const RunConfig& base() const { return *base_; }      ///< as its file stands
   const RunConfig& centre() const { return *centre_; }  ///< with the values in the middle of the box
@@ -29,6 +30,7 @@ class SearchedConfig {
 
  private:
   std::string path_;
+  ConfigOf whose_;
   Settings text_;  // read once: what follows in a run must not depend on later changes of the file
   std::unique_ptr<const RunConfig> base_, centre_;
   HyperParameters hyper_;

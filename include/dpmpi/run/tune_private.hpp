@@ -24,7 +24,7 @@ class TunePrivate final : public ObjectiveEntry::Builder {
   void declare(Options& options) override;
   /// The config of objective.trainer, a path that begins at `folder` unless it is absolute. Once, after the options
   /// were read and before anything below. Throws ConfigError.
-  std::shared_ptr<const SearchedConfig> read_trainer(const std::string& folder);
+  std::shared_ptr<const SearchedConfig> read_trainer(const std::string& folder, ConfigOf whose);
   /// Appends a message for everything in which `config`, whose objective this is, does not fit the trainer's.
   void check(const RunConfig& config, std::vector<std::string>& problems) const;
 
