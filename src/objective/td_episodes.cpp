@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/objective/dot.hpp"
 #include "dpmpi/objective/gather.hpp"
 #include "dpmpi/objective/mlp_clip.hpp"
@@ -27,8 +28,8 @@ class TdOfEpisodes final : public TdBase {
   }
   std::size_t micro_batch_rows() const override { return 64; }
 
-  /// Throws ConfigError where an episode has more transitions than records have room for: of such data every
-  /// record is taken apart in the wrong places, and none would contribute.
+  /// Throws ConfigError on all ranks where an episode has more transitions than records have room for: of such data
+  /// every record is taken apart in the wrong places, and none would contribute.
   std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
 
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
@@ -45,6 +46,7 @@ class TdOfEpisodes final : public TdBase {
     std::vector<double> packed;
   };
 
+  void check_room(const Shard& shard) const;
   std::size_t unpack(const Records& records, std::uint32_t i) override;
   Transition transition(std::size_t t) const override;
   NumericSlack slack() const override;
@@ -91,6 +93,11 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
 }
 
 std::vector<Measure> TdOfEpisodes::measures(const Communicator& comm, const Shard& shard) {
+  all_or_none(comm, [&] { check_room(shard); });
+  return TdBase::measures(comm, shard);
+}
+
+void TdOfEpisodes::check_room(const Shard& shard) const {
   for (const Block& block : shard.blocks)
     for (std::size_t i = 0; i < block.records.count; ++i)
       if (block.records.label[i] > static_cast<float>(settings_.episode_steps))
@@ -99,7 +106,6 @@ std::vector<Measure> TdOfEpisodes::measures(const Communicator& comm, const Shar
                         "a record make "
                         "states of {} then. Give the number that the file was made with",
                         settings_.episode_steps, block.records.features, settings_.state));
-  return TdBase::measures(comm, shard);
 }
 
 Transition TdOfEpisodes::transition(std::size_t t) const {

@@ -221,6 +221,23 @@ TEST_F(TrainedRun, ValuesOfAPolicyAreNoPredictions) {
   EXPECT_EQ(read_file(path("grid-out.csv")).substr(0, 13), "record,score\n");
 }
 
+TEST_F(TrainedRun, EpisodesThatAreTooLongAreRefusedOnAllRanksAtOnce) {
+  ASSERT_EQ(
+      dpmpi("generate --kind gridworld --records 300 --eval_records 90 --episode_steps 2 --output e.csv").code, 0);
+  std::string eval = read_file(path("e-eval.csv"));
+  eval[eval.rfind('\n', eval.size() - 2) + 1] = '9';  // transitions of the last record, which the last rank has
+  std::ofstream(path("e-eval.csv")) << eval;
+  std::ofstream(path("e.ini"))
+      << "[run]\ndir = episodes\n[data]\ntrain = e.csv\neval = e-eval.csv\nbias = 0\nblocks = 4\n"
+         "[objective]\nname = td\nunit = episode\nepisode_steps = 2\nvalue = linear\ndiscount = 0.9\n"
+         "[method]\nname = dp-sgda\nbatch = 100\nsteps = 5\ndual_rate = 1\ndual_clip = 5\n"
+         "[privacy]\nepsilon = 1\ndelta = 1e-4\n";
+  const Outcome refused = dpmpi("--quiet --config e.ini", 2);
+  EXPECT_EQ(refused.code, 2) << refused.output;
+  EXPECT_NE(refused.output.find("dpmpi: config error: objective.episode_steps = 2: "), refused.output.npos)
+      << refused.output;  // and not of rank 1 alone, which would have ended the job under the others
+}
+
 TEST_F(TrainedRun, RecordsNeedNoLabels) {
   std::istringstream lines(read_file(path("classes.csv")));
   std::ofstream bare(path("bare.csv")), svm(path("bare.svm"));
