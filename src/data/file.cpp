@@ -130,7 +130,7 @@ void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std
       at = 0;
       const std::size_t kept = buffer.size();
       if (kept > longest)
-        fail(file.path(), fmt::format("line at byte {} is longer than 64 MiB; is this text?", base));
+        fail(file.path(), fmt::format("line at byte {} is longer than 64 MiB; is this text?", show_field(base)));
       buffer.resize(kept + chunk);
       const std::size_t got = file.read(base + kept, std::span(buffer).subspan(kept));
       buffer.resize(kept + got);

@@ -166,8 +166,8 @@ std::vector<Extent> extents_of(MarkedText text, const BlockRange& range, std::ui
   return extents;
 }
 
-/// Of the root's extents of all blocks every rank gets its own (without `tell_bytes` only their lines); the root
-/// keeps all.
+/// Of the root's extents of all blocks every rank gets its own (without `tell_bytes` only their lines, and nothing
+/// of an empty block, which lies where the records end); the root keeps all.
 std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> extents, const BlockRange& range,
                              bool tell_bytes) {
   std::vector<std::vector<Extent>> parts;
@@ -175,6 +175,7 @@ std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> exten
     auto& part = parts.emplace_back();
     for (std::uint32_t b = range.ownership.begin(rank); b < range.ownership.end(rank); ++b) {
       part.push_back(extents[b - range.first]);
+      if (part.back().begin == part.back().end) part.back() = {};
       if (!tell_bytes) part.back().begin = part.back().end = 0;
     }
   }

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "dpmpi/core/digest.hpp"
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/run_file.hpp"
+#include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/run/checkpoint.hpp"
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/files.hpp"
@@ -30,6 +32,27 @@ bool nothing_released(const fs::path& folder) {
     if (std::count(ledger.begin(), ledger.end(), '\n') > 1) return false;
   }
   return true;
+}
+
+std::string head_of_ledger(const std::string& folder) {
+  const std::string text = read_run_file(folder + "/ledger.jsonl", file_limit::lines);
+  const std::size_t end = text.rfind('\n');
+  if (end == text.npos) return {};
+  const std::size_t begin = text.rfind('\n', end - 1) + 1;  // 0 if there is none
+  return sha256(std::string_view(text).substr(begin, end - begin));
+}
+
+// Whether the run is done says its own certificate only: another file of that name must not cost it its key.
+void check_own_certificate(const std::string& folder) {
+  const std::string file = folder + "/certificate.json";
+  const auto certificate = parse_untrusted_json(read_run_file(file, file_limit::document), file);
+  const bool own =
+      certificate.is_object() && certificate.value("ledger_head", nlohmann::json()) == head_of_ledger(folder);
+  if (!own || !fs::is_regular_file(fs::symlink_status(folder + "/model.safetensors")))
+    throw PrivacyError(fmt::format(
+        "{} is not the certificate of this run, or its model is not there, and the run still has its key "
+        "or a checkpoint: nothing was changed. Remove that file, and resume the run",
+        file));
 }
 
 // Does a finished run still have what only a run at work needs?
@@ -126,6 +149,7 @@ void refuse_finished(const std::string& path, bool keep_key) {
   refuse_linked(path + "/checkpoint");
   if (is_untidy(path + "/checkpoint", keep_key)) {
     const RunLock lock(path);
+    check_own_certificate(path);
     if (!keep_key) wipe_key(path);
     remove_checkpoints(path);
   }

@@ -412,6 +412,16 @@ TEST_F(Canary, Native) {
   expect_faults(40, 35);
 }
 
+// Where it begins follows the lengths of the lines before it.
+TEST_F(Canary, LinesOfNoText) {
+  options_.header = "no", options_.label = "first";
+  check({"long", [](const Values& v) {
+           return Files{
+               {"a.csv", fmt::format("0,{}\n", v.word) + std::string((std::size_t{64} << 20) + (4u << 20), '0')}};
+         }});
+  expect_faults(3, 3);
+}
+
 TEST_F(Canary, GzipData) {
   options_.header = "no", options_.label = "first";
   const auto zipped = [&](const Values& v) {

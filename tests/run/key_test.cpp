@@ -148,6 +148,33 @@ TEST_F(Key, IsZeroedWhereItStands) {
   EXPECT_EQ(left.find_first_not_of('\0'), left.npos);
 }
 
+// Whatever bears the name of a certificate: the key and the checkpoint are all that a stopped run has.
+TEST_F(Key, IsNotWipedForACertificateOfAnotherRun) {
+  ASSERT_EQ(alone("none", config_).code, 0);
+  const std::string certificate = run_ + "/certificate.json", model = run_ + "/model.safetensors";
+  const std::string others = folder_ + "/others.json", others_model = folder_ + "/others.safetensors";
+  fs::rename(certificate, others), fs::rename(model, others_model);
+  fs::remove_all(run_);
+  ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
+  const auto expect_refused = [&](const char* what) {
+    const Outcome outcome = run_command(fmt::format("{} resume {}", DPMPI_PROGRAM, run_));
+    EXPECT_TRUE(outcome.code == 3 || outcome.code == 4) << what << ": " << outcome.output;
+    EXPECT_TRUE(contains(outcome, "certificate.json")) << outcome.output;
+    EXPECT_TRUE(holds_key(key_)) << what;
+    EXPECT_TRUE(fs::exists(run_ + "/checkpoint/latest")) << what;
+    fs::remove(certificate);
+  };
+  std::ofstream{certificate};
+  expect_refused("an empty file");
+  fs::copy_file(others_model, model);
+  fs::copy_file(others, certificate);
+  expect_refused("files of another run");
+  fs::create_symlink(others, certificate);
+  expect_refused("a link");
+  fs::remove(model);
+  EXPECT_EQ(alone("none", run_).code, 0);
+}
+
 // --- processes
 
 int count(const Outcome& outcome, std::string_view what) {

@@ -264,32 +264,64 @@ std::string after_start(const std::string& received) {
   return received.substr(std::min(received.find("\n<", name), received.size()));
 }
 
-// Two files of which one goes on with more records, all zeros, which change no gradient: a rank with full blocks
-// before them, or with empty blocks behind them, receives the same bytes.
-TEST_F(ReceivedRecords, AreNotToldByWhatComesLaterOrBefore) {
-  const CanaryRecords fewer{0, 1400};
-  const auto zeros = [&](const std::string& row) {
-    std::string rows;
-    for (std::uint64_t i = fewer.end(); i < training.end(); ++i) rows += row;
-    return rows;
+/// Writes 1,400 records and so many that are all zeros, which change no gradient, in one format.
+constexpr CanaryRecords fewer{0, 1400};
+std::string repeated(const std::string& row, std::uint64_t zeros) {
+  std::string rows;
+  for (std::uint64_t i = 0; i < zeros; ++i) rows += row;
+  return rows;
+}
+void write_grown_arrays(std::uint64_t zeros, bool idx) {
+  const auto count = static_cast<std::uint32_t>(fewer.count + zeros);
+  const auto width = static_cast<std::uint32_t>(CanaryRecords::features);
+  const std::string x = fewer.floats(idx) + std::string(zeros * width * sizeof(float), '\0');
+  const std::string y = fewer.labels() + std::string(zeros, '\0');
+  write_both("grown-x",
+             idx ? idx_file(0x0d, {count, width}, x) : npy_file("<f4", fmt::format("({}, {})", count, width), x));
+  write_both("grown-y", idx ? idx_file(8, {count}, y) : npy_file("|u1", fmt::format("({},)", count), y));
+}
+struct GrownFile {
+  std::string file;
+  std::function<void(std::uint64_t)> write;
+  Settings settings = {};
+};
+std::vector<GrownFile> grown_files() {
+  const auto table = [](std::uint64_t zeros) {
+    write_both("grown", fewer.table(",") + repeated("0,0,0,0,0\n", zeros));
   };
+  const auto sparse = [](std::uint64_t zeros) { write_both("grown", fewer.libsvm() + repeated("0 1:0\n", zeros)); };
+  const std::string features = fmt::format("data.features={}", CanaryRecords::features);
+  std::vector<GrownFile> all;
+  for (const char* gzip : {"", ".gz"}) {
+    all.push_back({fmt::format("grown{}", gzip), table, {"data.format=csv"}});
+    all.push_back({fmt::format("grown{}", gzip), sparse, {"data.format=libsvm", features}});
+  }
+  // The size of a plain file of rows tells how many there are.
+  all.push_back(
+      {"grown-x.gz,grown-y.gz", [](std::uint64_t zeros) { write_grown_arrays(zeros, true); }, {"data.format=idx"}});
+  all.push_back({"grown-x.gz,grown-y.gz",
+                 [](std::uint64_t zeros) { write_grown_arrays(zeros, false); },
+                 {"data.format=npy"}});
+  return all;
+}
+
+// Of two files that differ in how many records come at the end, a rank with full blocks before these, or with empty
+// blocks behind them, receives the same bytes.
+TEST_F(ReceivedRecords, AreNotToldByWhatComesLaterOrBefore) {
   struct Case {
     std::uint64_t slots;
     int rank;  // whose blocks are alike in both files
   };
   for (const Case& c : {Case{1700, 1}, Case{5000, ranks - 1}})
-    for (const char* file : {"grows.csv", "grows.csv.gz", "grows.svm", "grows.svm.gz"}) {
-      SCOPED_TRACE(fmt::format("{}, {} slots", file, c.slots));
-      const bool table = std::string(file).find("csv") != std::string::npos;
-      const std::string few = table ? fewer.table(",") : fewer.libsvm();
-      const std::string more = few + zeros(table ? "0,0,0,0,0\n" : "0 1:0\n");
+    for (const GrownFile& format : grown_files()) {
+      SCOPED_TRACE(fmt::format("{}, {}, {} slots", format.file, format.settings[0], c.slots));
       std::vector<std::string> received;
-      for (const std::string& text : {few, more}) {
-        write_both(std::string(file).substr(0, 9), text);
-        Settings settings{fmt::format("data.train={}", file), fmt::format("data.records={}", c.slots),
-                          "data.bias=0", "privacy.seed=1"};
-        if (!table) settings.push_back(fmt::format("data.features={}", CanaryRecords::features));
-        for (const std::string& option : options_of("dp-sgd", "logistic")) settings.push_back(option);
+      for (const std::uint64_t zeros : {std::uint64_t{0}, training.count - fewer.count}) {
+        format.write(zeros);
+        Settings settings{"data.train=" + format.file, fmt::format("data.records={}", c.slots), "data.bias=0",
+                          "privacy.seed=1"};
+        for (const Settings& more : {format.settings, options_of("dp-sgd", "logistic")})
+          settings.insert(settings.end(), more.begin(), more.end());
         const Launch run = train(settings);
         ASSERT_EQ(run.outcome.code, 0) << run.outcome.output;
         const BlockLayout layout{c.slots, blocks};
