@@ -96,7 +96,7 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);
   const Objective& objective = *model.objective;
   if (line.json) {
-    fmt::print("{}\n", json_of(objective, a, run, data).dump(2));
+    fmt::print("{}\n", json_of(objective, a, run, data).dump(2, ' ', false, Json::error_handler_t::replace));
     return static_cast<int>(ExitCode::done);
   }
   fmt::print("{} on {} records of {}\n", run, a.evaluation.records, data);

@@ -104,7 +104,7 @@ int show_plan(const Communicator& comm, const CommandLine& line) {
     out["predicted"] = predicted(plan, cost, machine, line.ranks);
     if (footprint.ranks + footprint.root > 0)
       out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), comm.size(),
                    stdout);

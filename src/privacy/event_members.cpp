@@ -24,8 +24,9 @@ void refuse(std::string_view where, std::string_view member, std::string_view va
 
 Members::Members(std::string_view line, std::string_view where) : where_(where) {
   std::set<std::string> seen;
+  ShapeLimits limits{std::string(where)};
   const Json::parser_callback_t no_member_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > deepest_json) throw PrivacyError(fmt::format("{}: nested more than {} deep", where, deepest_json));
+    limits.see(depth, event);
     if (depth == 1 && event == Json::parse_event_t::key && !seen.insert(parsed.get<std::string>()).second)
       throw PrivacyError(fmt::format("{}: member {} is given twice", where, shown(parsed)));
     return true;
@@ -35,6 +36,8 @@ Members::Members(std::string_view line, std::string_view where) : where_(where) 
         fmt::format("{}: a line of {} bytes; at most {} are allowed", where, line.size(), longest_line));
   try {
     object_ = Json::parse(line, no_member_twice);
+  } catch (const DataError& e) {
+    throw PrivacyError(e.what());
   } catch (const Json::parse_error& e) {  // whose own message quotes the file
     throw PrivacyError(fmt::format("{}: not a JSON object (at byte {})", where, e.byte));
   } catch (const Json::exception&) {

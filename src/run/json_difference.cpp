@@ -11,10 +11,12 @@ namespace {
 
 using nlohmann::json;
 
+// 500 and 500.0, 0.0 and -0.0 are different writings.
 bool same_leaf(const json& stated, const json& expected) {
-  if (!stated.is_number_float() || !expected.is_number_float()) return stated == expected;
+  if (stated.is_number_float() != expected.is_number_float()) return false;
+  if (!stated.is_number_float()) return stated == expected;
   const double a = stated.get<double>(), b = expected.get<double>();
-  return std::abs(a - b) <= 1e-9 * std::abs(b);
+  return std::signbit(a) == std::signbit(b) && std::abs(a - b) <= 1e-9 * std::abs(b);
 }
 
 // Messages quote a value, not a file.

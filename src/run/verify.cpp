@@ -105,6 +105,13 @@ class Verification {
   static void take(json& expected, const json& stated, const std::string& name) {
     expected[name] = stated.value(name, json());
   }
+  // What is taken as stated and is a name or a digest, if it is there.
+  json stated_text(const json& stated, const std::string& name) const {
+    json value = stated.value(name, json());
+    if (!value.is_null() && !(value.is_string() && value.get_ref<const std::string&>().size() <= 200))
+      throw Wrong{place_, fmt::format("{} is no text of at most 200 bytes", name)};
+    return value;
+  }
 
   Book read_book(const std::string& file) {
     place_ = file;
@@ -326,13 +333,13 @@ class Verification {
     expected["config_digest"] = config_->digest();
     expected["plan_digest"] = sha256(plan_.text);
     expected["ledger_head"] = book_.head;
-    expected["data_commitment"] = book_.header().value("data", json());
+    expected["data_commitment"] = stated_text(book_.header(), "data");
     if (!config_->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
     for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
-    for (const char* origin : {"program", "version"}) take(expected, c, origin);
-    if (derived_ && c.contains("generators"))
+    for (const char* origin : {"program", "version"}) expected[origin] = stated_text(c, origin);
+    if (derived_ && c.contains("generators") && c["generators"].is_object())
       for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
-        take(expected["generators"], c["generators"], stream);
+        expected["generators"][stream] = stated_text(c["generators"], stream);
     if (training_ && derived_) expected_of_trainings(expected);
     if (derived_ && !complete_) refuse_uncovered();
     same(place_, c, expected, "the run");
@@ -347,7 +354,7 @@ class Verification {
     if (!all_whole_)
       throw Wrong{training_->file, "lacks lines of its last training, though the run has a certificate"};
     expected["training"]["ledger_head"] = training_->head;
-    expected["training"]["data_commitment"] = training_->header().value("data", json());
+    expected["training"]["data_commitment"] = stated_text(training_->header(), "data");
     expected["training"]["trained"] = trained_;
   }
 
@@ -358,6 +365,7 @@ class Verification {
     const std::string text = read_run_file(path(place_), file_limit::lines);
     if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
+    if (!text.ends_with('\n')) throw Wrong{place_, "does not end with a newline, as dpmpi writes it"};
     if (derived_) epsilon_of_steps(lines_of(text));
     good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
                                       derived_ ? "; epsilon spent after every step that it shows" : ""));
@@ -396,8 +404,9 @@ class Verification {
     place_ = "audit.json";
     if (!certificate_.contains("audit")) return;
     if (!exists(place_)) return absent(place_, "not here: certificate.json quotes it");
-    if (json::parse(certified_audit(path(place_), config_->digest(), plan_.value["epsilon"].get<double>(),
-                                    plan_.value["delta"].get<double>())) != certificate_["audit"])
+    const json bounds = json::parse(certified_audit(
+        path(place_), config_->digest(), plan_.value["epsilon"].get<double>(), plan_.value["delta"].get<double>()));
+    if (certificate_["audit"].dump() != bounds.dump())  // 1 and 1.0 are equal values
       throw Wrong{place_, "is not the audit that certificate.json quotes"};
     good(place_, "the bounds on epsilon in certificate.json");
     unchecked(place_, "config, method, objective, adjacency, confidence, seed, bound, games",

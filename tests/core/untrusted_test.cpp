@@ -79,6 +79,13 @@ TEST_F(Untrusted, JsonSaysWhereItEnds) {
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
   EXPECT_EQ(refused(objects), "x.json: nested more than 16 deep");
+  const auto object = [](int members) {
+    std::string text;
+    for (int i = 0; i < members; ++i) text += fmt::format("{}\"m{}\": {{\"a\": 0}}", i > 0 ? "," : "", i);
+    return "{" + text + "}";
+  };
+  EXPECT_EQ(refused("[" + object(1000) + "," + object(1000) + "]"), "no error");
+  EXPECT_EQ(refused("{\"a\": " + object(1001) + "}"), "x.json: an object with more than 1000 members");
   EXPECT_EQ(refused("{\"secret\" 1}"), "x.json: is not JSON (at byte 11)");
   EXPECT_EQ(refused(""), "x.json: is not JSON (at byte 1)");
   EXPECT_EQ(refused("\"\xff\""), "x.json: is not JSON (at byte 2)");

@@ -221,6 +221,13 @@ TEST_F(TrainedRun, ValuesOfAPolicyAreNoPredictions) {
   EXPECT_EQ(read_file(path("grid-out.csv")).substr(0, 13), "record,score\n");
 }
 
+TEST_F(TrainedRun, NamesOfFilesMayBeOfAnyBytes) {
+  fs::copy(path("sign-eval.csv"), path("caf\xe9.csv"));
+  const Outcome evaluated = dpmpi("evaluate sign --json --data caf\xe9.csv");
+  ASSERT_EQ(evaluated.code, 0) << evaluated.output;
+  EXPECT_EQ(json::parse(evaluated.output)["metrics"], json::parse(dpmpi("evaluate sign --json").output)["metrics"]);
+}
+
 TEST_F(TrainedRun, EpisodesThatAreTooLongAreRefusedOnAllRanksAtOnce) {
   ASSERT_EQ(
       dpmpi("generate --kind gridworld --records 300 --eval_records 90 --episode_steps 2 --output e.csv").code, 0);

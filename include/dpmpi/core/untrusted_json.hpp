@@ -1,8 +1,10 @@
 #pragma once
 // JSON from files that may come from anybody.
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,19 +17,43 @@ namespace dpmpi {
 /// Deeper than anything that dpmpi writes, and than what recursion over a value may take of the stack.
 inline constexpr int deepest_json = 16;
 
+/// More than any object has that dpmpi writes. Libraries compare a member with all before it.
+inline constexpr std::size_t most_members = 1000;
+
+/// Follows a parser of the JSON library, and throws DataError that names `place` where values are nested more than
+/// deepest_json deep or an object has more than most_members members.
+class ShapeLimits {
+ public:
+  explicit ShapeLimits(std::string place) : place_(std::move(place)) {}
+
+  template <class Event>
+  void see(int depth, Event event) {
+    if (depth > deepest_json) throw DataError(fmt::format("{}: nested more than {} deep", place_, deepest_json));
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Event::object_start) members_[level + 1] = 0;
+    if (event == Event::key && ++members_[level] > most_members)
+      throw DataError(fmt::format("{}: an object with more than {} members", place_, most_members));
+  }
+
+ private:
+  std::string place_;
+  std::array<std::size_t, deepest_json + 2> members_{};  // so far, of the object that is open at each depth
+};
+
 /// Throws DataError that names `place` and the byte unless `text` is one JSON value (in UTF-8, with finite
-/// numbers), nested at most deepest_json deep and no longer than a document can be. The text itself is not quoted.
+/// numbers) within ShapeLimits and no longer than a document can be. The text itself is not quoted.
 template <class Json = nlohmann::json>
 Json parse_untrusted_json(std::string_view text, const std::string& place) {
   if (text.size() > file_limit::document)
     throw DataError(
         fmt::format("{}: {} bytes of JSON; at most {} are allowed", place, text.size(), file_limit::document));
-  const auto not_deep = [&](int depth, typename Json::parse_event_t, Json&) {
-    if (depth > deepest_json) throw DataError(fmt::format("{}: nested more than {} deep", place, deepest_json));
+  ShapeLimits limits(place);
+  const auto within = [&](int depth, typename Json::parse_event_t event, Json&) {
+    limits.see(depth, event);
     return true;
   };
   try {
-    return Json::parse(text, not_deep);
+    return Json::parse(text, within);
   } catch (const nlohmann::json::parse_error& e) {
     throw DataError(fmt::format("{}: is not JSON (at byte {})", place, e.byte));
   } catch (const nlohmann::json::exception&) {
