@@ -215,7 +215,7 @@ class Cell {
   Point centre_;
 };
 
-// What is proven (docs/theory/numerics.md), and what is found: far less where no row of angles runs along a cell's
+// What is proven (docs/theory/noise.md), and what is found: far less where no row of angles runs along a cell's
 // edge.
 TEST(NormalPairs, GiveLatticePointsTheirProbability) {
   const auto points = points_at([](double u) { return 0.3 + 3 * u; }, finest, 24, 6);
