@@ -59,7 +59,8 @@ bool on_command_line(const Settings& settings, const std::string& name) {
 }
 
 Settings settings_of(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose) {
-  if (whose == ConfigOf::run && fs::is_symlink(path)) refuse_link(path);
+  std::error_code unreadable;  // reading it says why
+  if (whose == ConfigOf::run && fs::is_symlink(path, unreadable)) refuse_link(path);
   Settings settings = read_ini(path);
   for (const auto& assignment : overrides) apply_override(settings, assignment);
   return settings;
