@@ -6,7 +6,6 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/log.hpp"
-#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/write.hpp"
@@ -39,8 +38,7 @@ std::string next_result(const std::string& run) {
 
 /// A run is audited as it was: with the settings, and so the promise, of its plan.
 void refuse_other_promise(const std::string& run, const RunConfig& config) {
-  const auto plan =
-      parse_untrusted_json(read_run_file(run + "/plan.json", file_limit::document), run + "/plan.json");
+  const auto plan = read_run_json(run + "/plan.json");
   if (!plan.is_object() || plan.value("config_digest", nlohmann::json()) != config.digest())
     throw ConfigError(fmt::format(
         "{} was planned with other settings than these: an audit of a run takes --set audit.* only; for "

@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -41,6 +43,11 @@ void refuse_link(const std::string& shown) {
       fmt::format("{} is a symbolic link: the files of a run stand in its own directory, and no link is followed "
                   "out of it. Put the file itself in place of the link",
                   shown));
+}
+
+void check_no_link(const std::string& path) {
+  std::error_code unreadable;
+  if (std::filesystem::is_symlink(path, unreadable)) refuse_link(path);
 }
 
 FileReader open_run_file(const std::string& path, const std::string& shown) {

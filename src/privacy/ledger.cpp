@@ -134,7 +134,7 @@ void Ledger::begin(const EventHeader& header, std::string line) {
 
 Ledger Ledger::open(const std::string& path) {
   Ledger ledger(path, open_locked(path, 0));
-  const std::string bytes = read_run_file(path, file_limit::lines, fmt::format("ledger {}", path));
+  const std::string bytes = read_all(path);
   ChainReader reader(path, true);
   const std::size_t complete = for_each_line(bytes, [&](std::string_view line) {
     reader.take(line);

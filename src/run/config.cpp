@@ -59,8 +59,7 @@ bool on_command_line(const Settings& settings, const std::string& name) {
 }
 
 Settings settings_of(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose) {
-  std::error_code unreadable;  // reading it says why
-  if (whose == ConfigOf::run && fs::is_symlink(path, unreadable)) refuse_link(path);
+  if (whose == ConfigOf::run) check_no_link(path);
   Settings settings = read_ini(path);
   for (const auto& assignment : overrides) apply_override(settings, assignment);
   return settings;

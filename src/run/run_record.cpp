@@ -38,7 +38,7 @@ std::vector<Json> parse_lines(const std::string& path) {
 
 RunRecord::Curve parse_roc(const std::string& path) {
   if (!fs::exists(path)) return {};
-  const Json value = parse_untrusted_json<Json>(read_run_file(path, file_limit::document), path);
+  const Json value = read_run_json<Json>(path);
   const auto share = [](const Json& x) { return x.is_number() && x.get<double>() >= 0 && x.get<double>() <= 1; };
   RunRecord::Curve curve;
   for (const Json& point : value.is_array() ? value : Json::array({nullptr})) {

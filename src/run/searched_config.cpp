@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,8 +32,7 @@ Entry parse(const std::string& text) {
 
 SearchedConfig::SearchedConfig(const std::string& path, const std::vector<std::string>& searched, ConfigOf whose)
     : path_(path), whose_(whose) {
-  std::error_code unreadable;  // reading it says why
-  if (whose == ConfigOf::run && std::filesystem::is_symlink(path, unreadable)) refuse_link(path);
+  if (whose == ConfigOf::run) check_no_link(path);
   text_ = read_ini(path);
   // Looked at before the config is read, which might read itself and so on for ever.
   if (const auto objective = text_.find("objective.name");

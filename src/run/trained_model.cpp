@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/run_file.hpp"
 #include "dpmpi/core/untrusted_json.hpp"
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/load.hpp"
@@ -47,7 +46,7 @@ void refuse_unfinished(const std::string& run) {
 
 void check_certified(const std::string& run, const std::string& model) {
   const std::string certificate = run + "/certificate.json";
-  const auto certified = parse_untrusted_json(read_run_file(certificate, file_limit::document), certificate);
+  const auto certified = read_run_json(certificate);
   if (!certified.is_object() || certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
     throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
                                    certificate, run));

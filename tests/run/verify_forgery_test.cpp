@@ -263,6 +263,12 @@ class ForgedRun : public ::testing::Test {
     ASSERT_EQ(bad(verify_run(damaged_)), "");
   }
 
+  void begin_with_first_kind() {
+    configure(kinds().front().config);
+    run(folder_ + "/run.ini");
+    begin();
+  }
+
   // The forger changed `member` of `file`, and everything behind it.
   void expect_found(const Files& forged, const std::string& file, const std::string& member) {
     ++flips_;
@@ -401,9 +407,7 @@ class RewrittenLedger : public ForgedRun {
  protected:
   void SetUp() override {
     ForgedRun::SetUp();
-    configure(kinds().front().config);
-    run(folder_ + "/run.ini");
-    begin();
+    begin_with_first_kind();
     files_->write(damaged_);
     std::istringstream in(read_file(finished_ + "/ledger.jsonl"));
     for (std::string line; std::getline(in, line);) lines_.push_back(line);
@@ -469,9 +473,7 @@ class ForgedEvents : public ForgedRun {
  protected:
   void SetUp() override {
     ForgedRun::SetUp();
-    configure(kinds().front().config);
-    run(folder_ + "/run.ini");
-    begin();
+    begin_with_first_kind();
   }
 
   // All that a reader would compare: epsilon and the rest follow from the events in plan, ledger and certificate.

@@ -12,6 +12,9 @@ namespace dpmpi {
 /// Says of a file of a run directory that it is a link.
 [[noreturn]] void refuse_link(const std::string& shown);
 
+/// Says so if it is one. (If it cannot be looked at, whoever reads it says why.)
+void check_no_link(const std::string& path);
+
 /// Opens such a file; DataError if it is a link or is not there.
 FileReader open_run_file(const std::string& path, const std::string& shown = {});
 

@@ -11,6 +11,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/file_reader.hpp"
+#include "dpmpi/core/run_file.hpp"
 
 namespace dpmpi {
 
@@ -69,6 +70,12 @@ Json read_untrusted_json(const std::string& path, const std::string& place) {
 template <class Json = nlohmann::json>
 Json read_untrusted_json(const std::string& path) {
   return read_untrusted_json<Json>(path, path);
+}
+
+/// Of a whole file of a run directory, through no link.
+template <class Json = nlohmann::json>
+Json read_run_json(const std::string& path) {
+  return parse_untrusted_json<Json>(read_run_file(path, file_limit::document), path);
 }
 
 /// How a message shows a value: escaped, and not at any length.
