@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "dpmpi/objective/glm_steps.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 
 namespace dpmpi {
 

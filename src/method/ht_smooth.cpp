@@ -16,7 +16,7 @@
 #include "dpmpi/method/heavy_tail_options.hpp"
 #include "dpmpi/method/released_point.hpp"
 #include "dpmpi/objective/record_gradients.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "heavy_tail_range.hpp"
 
 namespace dpmpi {

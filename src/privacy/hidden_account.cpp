@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "hidden_run.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/repeat.hpp"

@@ -14,7 +14,7 @@
 #include "dpmpi/core/random.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/run/training_plan.hpp"
 
 namespace dpmpi {

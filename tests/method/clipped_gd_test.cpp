@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "method/trial.hpp"
 #include "objective/vector_objective.hpp"

@@ -16,7 +16,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/box_descent.hpp"
 #include "dpmpi/method/gibo_options.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "method/gibo_toys.hpp"
 #include "method/loss_sums.hpp"

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/data/generate.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "method/log_slope.hpp"
 #include "method/trial.hpp"
 

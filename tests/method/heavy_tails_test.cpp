@@ -15,7 +15,7 @@
 
 #include "dpmpi/data/generate.hpp"
 #include "dpmpi/objective/glm.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "method/log_slope.hpp"
 #include "method/trial.hpp"
 

@@ -17,7 +17,7 @@
 #include "dpmpi/method/ball.hpp"
 #include "dpmpi/method/heavy_tail_printed.hpp"
 #include "dpmpi/objective/glm_steps.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "method/phase_trial.hpp"
 
 namespace dpmpi {

@@ -10,7 +10,6 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/method/heavy_tail_localization.hpp"
-#include "dpmpi/privacy/gdp.hpp"
 #include "method/trial.hpp"
 #include "objective/vector_objective.hpp"
 

@@ -16,7 +16,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/laplace.hpp"
 #include "dpmpi/method/guarded_pass.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "method/phase_trial.hpp"
 
 namespace dpmpi {

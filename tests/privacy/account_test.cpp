@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 
 namespace dpmpi {
 namespace {

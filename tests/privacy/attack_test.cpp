@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/rdp.hpp"

@@ -1,4 +1,5 @@
 #include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -9,6 +9,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"

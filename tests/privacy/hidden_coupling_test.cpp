@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/hidden_paper.hpp"
 #include "support/close.hpp"
 

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "hidden_case.hpp"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "support/close.hpp"
 
 namespace dpmpi::paper {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/hidden_paper.hpp"
 #include "hidden_case.hpp"
 #include "support/close.hpp"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/pld_compose.hpp"
 #include "dpmpi/privacy/pld_pairs.hpp"
 #include "dpmpi/privacy/pld_transform.hpp"

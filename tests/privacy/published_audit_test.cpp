@@ -12,7 +12,6 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
-#include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/pld.hpp"
 
 namespace dpmpi {

@@ -13,7 +13,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
-#include "dpmpi/privacy/gdp.hpp"
+#include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/run/files.hpp"
 #include "part_world.hpp"

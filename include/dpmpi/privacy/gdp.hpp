@@ -11,15 +11,6 @@
 
 namespace dpmpi {
 
-/// delta(epsilon) = Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2), for mu >= 0 and epsilon >= 0
-/// (Balle and Wang 2018, Thm. 8). In logarithms: small values keep their relative precision down to the smallest
-/// double.
-double gdp_delta(double mu, double epsilon);
-/// Smallest epsilon >= 0 with gdp_delta(mu, epsilon) <= delta. delta in (0, 1).
-double gdp_epsilon(double mu, double delta);
-/// Largest mu with gdp_delta(mu, epsilon) <= delta.
-double gdp_mu(double epsilon, double delta);
-
 /// Exact for gaussian, tree, gdp and Poisson sampling with rate 1, under both adjacencies. For hidden_state without
 /// sampling the smaller of composition and of the bounds of hidden_state.hpp, which use a part of delta. Refuses
 /// everything else.
