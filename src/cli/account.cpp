@@ -14,7 +14,7 @@
 #include "dpmpi/privacy/guarantee.hpp"
 #include "dpmpi/privacy/ledger.hpp"
 #include "dpmpi/privacy/planned_events.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 
 namespace dpmpi {
 

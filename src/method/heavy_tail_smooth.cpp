@@ -7,7 +7,7 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/lambert_w.hpp>
 
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/privacy/target_charging.hpp"
 #include "heavy_tail_range.hpp"
 

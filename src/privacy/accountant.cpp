@@ -11,7 +11,6 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/pld.hpp"
 #include "dpmpi/privacy/pure.hpp"
-#include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
 

@@ -14,7 +14,7 @@
 #include "dpmpi/core/progress.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/pld.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 
 namespace dpmpi {
 

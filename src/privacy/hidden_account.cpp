@@ -5,7 +5,8 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gaussian_curve.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
+#include "dpmpi/privacy/rdp_curves.hpp"
 #include "hidden_run.hpp"
 
 namespace dpmpi {
@@ -79,7 +80,8 @@ void explain_sampled(const HiddenState& run, HiddenExplanation& e) {
 
 HiddenExplanation explain(const HiddenState& run, Adjacency adjacency, double delta) {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  rdp_curve(run, adjacency, std::span<const double>{rdp_orders().data(), 1});  // refuses what has no bound
+  check({run, 1}, "event");
+  if (run.sampled()) require_replace_one(run, adjacency);
   HiddenExplanation e{.delta = delta};
   const double last = all_last_steps(run);
   e.last_step_epsilon = std::isfinite(last) ? gdp_epsilon(last, delta) : infinity;

@@ -7,7 +7,7 @@
 #include <boost/math/quadrature/gauss.hpp>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/renyi_quadrature.hpp"
 #include "hidden_run.hpp"

@@ -6,6 +6,7 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
+#include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/target_charging.hpp"
 #include "hidden_run.hpp"

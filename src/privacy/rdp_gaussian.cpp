@@ -4,7 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "dpmpi/privacy/rdp.hpp"
+#include <fmt/format.h>
+
+#include "dpmpi/core/errors.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/renyi_quadrature.hpp"
 
@@ -140,6 +143,14 @@ std::vector<double> poisson_discrete_gaussian_curve(double rate, double z, Adjac
   if (adjacency == Adjacency::replace_one) return chords(ReplacementMoments(rate, z, largest), orders);
   const BinomialSum moments = removal_moments(rate, z, largest);
   return chords([&](double a) { return moments.log_one_plus(a); }, orders);
+}
+
+void require_replace_one(const Mechanism& mechanism, Adjacency adjacency) {
+  if (adjacency != Adjacency::replace_one)
+    throw PrivacyError(
+        fmt::format("event {} under add_remove: samples of a fixed size have a bound under replace_one "
+                    "only (n and the batch size are the same in both datasets)",
+                    name(mechanism)));
 }
 
 std::vector<double> wor_gaussian_curve(double rate, double z, Orders orders) {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "dpmpi/privacy/gaussian_curve.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
 #include "dpmpi/privacy/repeat.hpp"
 

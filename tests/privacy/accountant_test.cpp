@@ -13,6 +13,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 
 namespace dpmpi {
 namespace {

@@ -12,7 +12,6 @@
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
-#include "dpmpi/privacy/rdp.hpp"
 
 namespace dpmpi {
 namespace {

@@ -12,7 +12,6 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/privacy/strategy.hpp"
 #include "support/close.hpp"
 

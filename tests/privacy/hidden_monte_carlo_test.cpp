@@ -13,7 +13,6 @@
 
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
-#include "dpmpi/privacy/rdp.hpp"
 #include "hidden_case.hpp"
 
 namespace dpmpi {

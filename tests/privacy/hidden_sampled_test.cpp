@@ -10,6 +10,7 @@
 #include "dpmpi/privacy/gdp.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
 #include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "hidden_case.hpp"
 #include "support/close.hpp"
 
@@ -167,6 +168,14 @@ TEST(HiddenSampled, AccountantFindsTheCoupling) {
   EXPECT_THROW(composition_mu(run), PrivacyError);
   EXPECT_THROW(GdpAccountant(Adjacency::replace_one).compose({run, 1}), PrivacyError);
   EXPECT_THROW(RdpAccountant(Adjacency::add_remove).compose({run, 1}), PrivacyError);
+}
+
+TEST(HiddenSampled, NothingIsExplainedThatNoAccountantBounds) {
+  const HiddenState run = HiddenCase{.n = 1e4, .d = 1e4, .K = 64, .eta = 64, .sigma = 0.05, .batch = 500}.run(2e5);
+  EXPECT_THROW(explain(run, Adjacency::add_remove, delta), PrivacyError);
+  HiddenState empty = run;
+  empty.steps = 0;
+  EXPECT_THROW(explain(empty, Adjacency::replace_one, delta), PrivacyError);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/privacy/accountant.hpp"
 #include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/privacy/strategy.hpp"
 #include "hidden_case.hpp"
 

@@ -1,4 +1,5 @@
 #include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 
 #include <algorithm>
 #include <cmath>

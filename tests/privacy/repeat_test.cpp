@@ -15,6 +15,7 @@
 #include "dpmpi/privacy/calibrate.hpp"
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/run/files.hpp"
 #include "part_world.hpp"
 #include "support/kolmogorov.hpp"

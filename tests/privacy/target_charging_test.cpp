@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 
 namespace dpmpi {
 namespace {

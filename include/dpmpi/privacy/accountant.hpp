@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dpmpi/privacy/event.hpp"
-#include "dpmpi/privacy/rdp.hpp"
+#include "dpmpi/privacy/rdp_conversion.hpp"
 
 namespace dpmpi {
 

@@ -1,5 +1,5 @@
 #pragma once
-// Renyi differential privacy of single mechanisms, and its conversion to (epsilon, delta).
+// Renyi differential privacy of single mechanisms.
 //
 // A mechanism is (a, eps(a))-RDP if D_a(M(D) || M(D')) <= eps(a) for all neighbours in both directions (Mironov
 // 2017). All functions return upper bounds: computed to about 1e-13 and rounded up by a relative 2^-36.
@@ -12,11 +12,6 @@
 #include "dpmpi/privacy/event.hpp"
 
 namespace dpmpi {
-
-inline constexpr double rdp_largest_order = 2048;
-
-/// Default orders: fractions below 2, then 2..256, 320, 384, 448, 512, 640, 768, 1024.
-const std::vector<double>& rdp_orders();
 
 /// a / (2 z^2), with z the noise multiplier (Mironov 2017, Prop. 7). order > 1.
 double gaussian_rdp(double noise_multiplier, double order);
@@ -38,20 +33,5 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism);
 /// Curve of one use of a mechanism. Throws PrivacyError if there is no bound for it under this adjacency. That of
 /// approx_dp holds with probability 1 - delta only, see RdpAccountant::failure().
 std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, std::span<const double> orders);
-
-/// The smallest value over the orders, and the order that attains it.
-struct RdpConversion {
-  double value;
-  double order;
-};
-/// min_a eps(a) + log(1 - 1/a) - (log delta + log a)/(a - 1), floored at 0 (Canonne, Kamath and Steinke 2020, Prop.
-/// 12; Balle et al. 2020, Thm. 21). delta in (0, 1).
-RdpConversion rdp_to_epsilon(std::span<const double> orders, std::span<const double> curve, double delta);
-/// The same bound solved for delta; at most 1. epsilon >= 0.
-RdpConversion rdp_to_delta(std::span<const double> orders, std::span<const double> curve, double epsilon);
-
-/// The same two for the curve rho a, at the best real order.
-RdpConversion zcdp_to_epsilon(double rho, double delta);
-RdpConversion zcdp_to_delta(double rho, double epsilon);
 
 }  // namespace dpmpi

@@ -21,6 +21,9 @@ std::vector<double> poisson_gaussian_curve(double rate, double z, Adjacency adja
 std::vector<double> poisson_discrete_gaussian_curve(double rate, double z, Adjacency adjacency, Orders orders);
 /// Samples of exactly rate * population records, under replace_one.
 std::vector<double> wor_gaussian_curve(double rate, double z, Orders orders);
+/// Throws PrivacyError for samples of a fixed size under add_remove: n and the batch size are the same in both
+/// datasets.
+void require_replace_one(const Mechanism& mechanism, Adjacency adjacency);
 
 std::vector<double> laplace_curve(double scale, Orders orders);  // rdp_laplace.cpp
 std::vector<double> poisson_laplace_curve(double rate, double scale, Adjacency adjacency, Orders orders);
