@@ -9,6 +9,7 @@
 
 #include "dpmpi/method/box_search.hpp"
 #include "dpmpi/method/method.hpp"
+#include "dpmpi/privacy/repetition_law.hpp"
 
 namespace dpmpi {
 namespace {

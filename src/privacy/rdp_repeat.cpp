@@ -7,16 +7,10 @@
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp_conversion.hpp"
 #include "dpmpi/privacy/rdp_curves.hpp"
-#include "dpmpi/privacy/repeat.hpp"
+#include "dpmpi/privacy/repetition_law.hpp"
 
 namespace dpmpi {
 namespace {
-
-// log(x / (1 - e^-x)), for any x.
-double log_bernoulli(double x) {
-  if (x == 0) return 0;
-  return x > 0 ? std::log(x) - std::log(-std::expm1(-x)) : std::log(-x) - log_expm1(-x);
-}
 
 // Divergences do not decrease in their order, so a bound at a higher order is one at lower orders: of
 // rho a + (1+eta) (rho (b-1) + L/b) + log E K / (a-1), L = log(1/gamma), the smallest value at orders from a on,
@@ -52,15 +46,6 @@ std::vector<double> poisson_curve(double mean, double noise_multiplier, double r
 }
 
 }  // namespace
-
-double log_expected_repetitions(const RepetitionLaw& law) {
-  if (law.distribution == Repetitions::poisson) return std::log(law.mean);
-  const double L = -std::log(law.gamma);
-  const double log_mean = std::log1p(-law.gamma) + L - std::log(L) + log_bernoulli(law.shape * L);
-  return std::max(0.0, log_mean);
-}
-
-double expected_repetitions(const RepetitionLaw& law) { return std::exp(log_expected_repetitions(law)); }
 
 std::vector<double> repeat_and_select_curve(const RepeatAndSelect& mechanism, Orders orders) {
   const RepetitionLaw& law = mechanism.law;

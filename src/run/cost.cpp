@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dpmpi/privacy/repetition_law.hpp"
+
 namespace dpmpi {
 namespace {
 

@@ -15,6 +15,7 @@
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/privacy/calibrate.hpp"
 #include "dpmpi/privacy/gaussian_curve.hpp"
+#include "dpmpi/privacy/repetition_law.hpp"
 #include "dpmpi/run/training_plan.hpp"
 
 namespace dpmpi {

@@ -16,6 +16,7 @@
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/rdp.hpp"
 #include "dpmpi/privacy/rdp_conversion.hpp"
+#include "dpmpi/privacy/repetition_law.hpp"
 #include "dpmpi/run/files.hpp"
 #include "part_world.hpp"
 #include "support/kolmogorov.hpp"
