@@ -3,7 +3,7 @@
 #include "dpmpi/data/all_or_none.hpp"
 #include "dpmpi/data/file.hpp"
 #include "dpmpi/run/plan.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/trains_models.hpp"
 
 #include <fmt/format.h>
 
@@ -72,8 +72,7 @@ T made_by_root(const Communicator& comm, Make&& make) {
   return made;
 }
 
-void refuse_untrusted_trainers(const PrivateTuning& tuning, int ranks) {
-  const RunConfig& trainer = tuning.search().base();
+void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
   if (ranks > 1 && trainer.privacy.trust != "cluster")
     throw PrivacyError(fmt::format(
         "objective.trainer = {}: models are trained by all {} ranks, and each of them reads all of the "
@@ -86,12 +85,11 @@ void refuse_untrusted_trainers(const PrivateTuning& tuning, int ranks) {
 
 Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
   Plan plan = make_plan(config, facts, made_by_root<Promise>(comm, [&] { return make_promise(config, facts); }));
-  if (const auto* const tuning = private_tuning(facts)) {
-    refuse_untrusted_trainers(*tuning, comm.size());
-    const auto promise =
-        made_by_root<TrainingPromise>(comm, [&] { return make_training_promise(config, facts, plan); });
-    plan.training = make_training_plan(config, facts, promise);
-    refuse_what_does_not_fit(comm, tuning->search().centre().method->footprint(tuning->centre()), true);
+  if (const auto* const trains = trains_models(facts)) {
+    refuse_untrusted_trainers(*config.trainer(), comm.size());
+    plan.training = trains->plan(
+        config, facts, made_by_root<TrainingPromise>(comm, [&] { return trains->promise(config, facts, plan); }));
+    refuse_what_does_not_fit(comm, trains->centre_config().method->footprint(trains->centre()), true);
   }
   refuse_what_does_not_fit(comm, config.method->footprint(facts), false);
   if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());

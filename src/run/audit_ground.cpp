@@ -11,7 +11,6 @@
 #include "dpmpi/data/load.hpp"
 #include "dpmpi/objective/saddle.hpp"
 #include "dpmpi/run/guards.hpp"
-#include "dpmpi/run/searched_config.hpp"
 
 namespace dpmpi {
 namespace {
@@ -52,11 +51,11 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
   if (!config.method->is_private())
     throw ConfigError(
         fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
-  if (config.search())
+  if (config.trainer())
     throw ConfigError(
         fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "
                     "nobody's: audit {}, and this config's method with another objective",
-                    config.objective_name, config.search()->base().path()));
+                    config.objective_name, config.trainer()->path()));
   if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
   facts.data = inspect(world, config.data, DataRole::training);
   objective = make_objective(config, facts.data);

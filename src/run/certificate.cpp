@@ -9,7 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/trains_models.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
@@ -83,7 +83,7 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
                                double delta) {
   if (config.privacy.seeded()) return not_private(config, epsilon);
-  const RunConfig& trainer = config.search()->base();
+  const RunConfig& trainer = *config.trainer();
   if (const std::string reason = not_private(trainer, epsilon); !reason.empty()) return reason;
   return fmt::format(
       "For those on whose records models are trained (data.train of objective.trainer): everything released by "
@@ -125,10 +125,10 @@ namespace {
 /// To the trainer's people. The number of trainings may follow from what was released: all that were planned count.
 OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
                           const TrainingProvenance& provenance) {
-  const PrivateTuning& tuning = *private_tuning(facts);
-  const RunConfig& trainer = tuning.search().base();
+  const RunConfig& trainer = *config.trainer();
+  const PublicFacts& centre = trains_models(facts)->centre();
   const Plan& trainings = plan.training->plan;
-  const std::uint64_t n = tuning.centre().data.records;
+  const std::uint64_t n = centre.data.records;
   const Guarantee g = certified(trainings.events(), !config.privacy.seeded(), trainings.adjacency,
                                 trainings.delta(), trainer.privacy.accountant);
   OrderedJson out;
@@ -143,8 +143,8 @@ OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, con
   out["noise"] = trainer.privacy.noise;
   out["numerical_slack"] = largest_slack(trainings);
   out["trust"] = trainer.privacy.trust;
-  auto assumptions = trainer.method->assumptions(tuning.centre());
-  for (auto& about_loss : tuning.centre().objective->assumptions()) assumptions.push_back(std::move(about_loss));
+  auto assumptions = trainer.method->assumptions(centre);
+  for (auto& about_loss : centre.objective->assumptions()) assumptions.push_back(std::move(about_loss));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
   out["method"] = trainer.method_name;
   out["objective"] = trainer.objective_name;

@@ -14,8 +14,7 @@
 #include "dpmpi/core/run_file.hpp"
 #include "dpmpi/objective/library.hpp"
 #include "dpmpi/privacy/accountant.hpp"
-#include "dpmpi/run/searched_config.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/training_builder.hpp"
 
 namespace dpmpi {
 namespace {
@@ -212,7 +211,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   }
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
-  if (problems.empty()) read_search(settings, problems);
+  if (problems.empty()) read_trainer(settings, problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   look_at_library(settings);
 }
@@ -235,18 +234,25 @@ void RunConfig::look_at_library(const Settings& settings) {
       path_, code->library()));
 }
 
-void RunConfig::read_search(const Settings& settings, std::vector<std::string>& problems) {
-  if (auto* const tune = dynamic_cast<TunePrivate*>(objective.get())) {
-    const bool copied = of_run_directory_ && value("objective.trainer") == trainer_file;
-    search_ = tune->read_trainer(data.config_folder, copied ? ConfigOf::run : ConfigOf::user);
-    // A config elsewhere is not taken for that of a run directory, and this one may not lend its name to it.
-    if (of_run_directory_ && search_->base().library() && !search_->base().of_run_directory() &&
-        !on_command_line(settings, "objective.trainer"))
-      problems.push_back(
-          fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}",
-                      path_, value("objective.trainer"), trainer_file));
-    tune->check(*this, problems);
-  }
+TrainingBuilder* RunConfig::training() const { return dynamic_cast<TrainingBuilder*>(objective.get()); }
+
+const RunConfig* RunConfig::trainer() const {
+  const TrainingBuilder* const builder = training();
+  return builder ? &builder->trainer() : nullptr;
+}
+
+void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>& problems) {
+  TrainingBuilder* const builder = training();
+  if (!builder) return;
+  const bool copied = of_run_directory_ && value("objective.trainer") == trainer_file;
+  builder->read_trainer(data.config_folder, copied ? ConfigOf::run : ConfigOf::user);
+  // A config elsewhere is not taken for that of a run directory, and this one may not lend its name to it.
+  if (of_run_directory_ && trainer()->library() && !trainer()->of_run_directory() &&
+      !on_command_line(settings, "objective.trainer"))
+    problems.push_back(
+        fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}", path_,
+                    value("objective.trainer"), trainer_file));
+  builder->check(*this, problems);
 }
 
 const Options::Declaration* RunConfig::find(const std::string& name) const {
@@ -285,7 +291,7 @@ std::string RunConfig::resolved() const {
       // The copy in the run directory must find the data that the original found beside itself, and the copy of
       // the trainer's config.
       const bool here = declaration.name == "data.root" && data.root.empty();
-      const bool copied = declaration.name == "objective.trainer" && search_;
+      const bool copied = declaration.name == "objective.trainer" && trainer();
       text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
                           ini_value(here     ? data.config_folder
                                     : copied ? trainer_file
@@ -310,8 +316,8 @@ std::string RunConfig::essentials() const {
       if (name == left_out) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());
     }
-  if (!search_) return text;
-  std::istringstream lines(search_->base().essentials());
+  if (!trainer()) return text;
+  std::istringstream lines(trainer()->essentials());
   for (std::string line; std::getline(lines, line);) text += fmt::format("trainer.{}\n", line);
   return text;
 }

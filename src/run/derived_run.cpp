@@ -8,7 +8,7 @@
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/unloaded_plugin.hpp"
 #include "dpmpi/run/certificate.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/training_builder.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
@@ -35,20 +35,16 @@ std::uint64_t positive(const json& object, const std::string& name, const std::s
   return number.get<std::uint64_t>();
 }
 
-const TunePrivate* second_set(const RunConfig& config) {
-  return dynamic_cast<const TunePrivate*>(config.objective.get());
-}
-
 std::unique_ptr<Objective> objective_of(const RunConfig& config, const DatasetFacts& data,
                                         const json& stated_plan) {
   const auto bias = static_cast<float>(config.data.bias);
   std::unique_ptr<Objective> objective;
   if (config.objective_name == plugin)
     objective = unloaded_plugin(positive(stated_plan, "dim", "plan.json"));
-  else if (const TunePrivate* const tune = second_set(config))
-    objective = tune->make({data.features, data.storage, bias},
-                           stated_facts(stated<json>(stated_plan, "training", "plan.json"),
-                                        config.search()->base().data, "plan.json: training"));
+  else if (const TrainingBuilder* const builder = config.training())
+    objective = builder->make({data.features, data.storage, bias},
+                              stated_facts(stated<json>(stated_plan, "training", "plan.json"),
+                                           builder->trainer().data, "plan.json: training"));
   else
     return make_objective(config, data);
   objective->l2 = config.l2;
@@ -75,7 +71,7 @@ DatasetFacts stated_facts(const json& stated_plan, const DataOptions& declared, 
 }
 
 std::string not_derivable(const RunConfig& config) {
-  if (!config.search() || config.search()->base().objective_name != plugin) return {};
+  if (!config.trainer() || config.trainer()->objective_name != plugin) return {};
   return "objective.trainer has a plugin, and libraries that a run names are not loaded";
 }
 

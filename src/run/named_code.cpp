@@ -11,7 +11,6 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/objective/library.hpp"
-#include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/verify.hpp"
 
 namespace dpmpi {
@@ -19,7 +18,7 @@ namespace {
 
 std::vector<LibraryBuilder*> refused_in(const RunConfig& config) {
   std::vector<LibraryBuilder*> refused;
-  for (LibraryBuilder* code : {config.library(), config.search() ? config.search()->base().library() : nullptr})
+  for (LibraryBuilder* code : {config.library(), config.trainer() ? config.trainer()->library() : nullptr})
     if (code && !code->refusal().empty()) refused.push_back(code);
   return refused;
 }

@@ -16,7 +16,7 @@
 #include "dpmpi/privacy/calibrate.hpp"
 #include "dpmpi/privacy/gaussian_curve.hpp"
 #include "dpmpi/privacy/repetition_law.hpp"
-#include "dpmpi/run/training_plan.hpp"
+#include "dpmpi/run/trains_models.hpp"
 
 namespace dpmpi {
 namespace {
@@ -233,8 +233,8 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
 
 Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
   Plan plan = make_plan(config, facts, make_promise(config, facts));
-  if (private_tuning(facts))
-    plan.training = make_training_plan(config, facts, make_training_promise(config, facts, plan));
+  if (const auto* const trains = trains_models(facts))
+    plan.training = trains->plan(config, facts, trains->promise(config, facts, plan));
   return plan;
 }
 

@@ -6,7 +6,7 @@
 
 #include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/plan.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/trains_models.hpp"
 #include "json_values.hpp"
 
 namespace dpmpi {
@@ -79,9 +79,9 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
 
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
   OrderedJson out = json_plan(plan, config, facts);
-  if (const auto* const tuning = private_tuning(facts)) {
+  if (const auto* const trains = trains_models(facts)) {
     out["training"] = {{"runs", plan.training->plan.runs}};
-    out["training"].update(json_plan(plan.training->plan, tuning->search().centre(), tuning->centre()));
+    out["training"].update(json_plan(plan.training->plan, trains->centre_config(), trains->centre()));
     out["both"] = OrderedJson::object();
     put_guarantee(out["both"], plan.training->both.guarantee);
     out["both"]["attacker"] = json_attacker(plan.training->both);

@@ -8,7 +8,7 @@
 
 #include "dpmpi/core/say.hpp"
 #include "dpmpi/privacy/strategy.hpp"
-#include "dpmpi/run/training_plan.hpp"
+#include "dpmpi/run/trains_models.hpp"
 
 namespace dpmpi {
 namespace {
@@ -79,7 +79,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     row("promise", "none: THIS METHOD IS NOT PRIVATE");
   }
   if (plan.training) {
-    const RunConfig& trainer = config.search()->base();
+    const RunConfig& trainer = *config.trainer();
     const Plan& trainings = plan.training->plan;
     row("trainer", trainer.path());
     row("models", fmt::format("{} at most, by {} on {} records of other people", trainings.runs,

@@ -35,7 +35,7 @@
 #include "dpmpi/run/safetensors.hpp"
 #include "dpmpi/run/settings_table.hpp"
 #include "dpmpi/run/stop_requests.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/trains_models.hpp"
 #include "dpmpi/run/watchdog.hpp"
 
 namespace dpmpi {
@@ -51,7 +51,7 @@ double seconds_since(Clock::time_point start) {
 ProgramIdentity identity_of(const RunConfig& config) {
   ProgramIdentity program = program_identity(config.value("objective.library"),
                                              files_of_models(config.data, config.value("objective.train")));
-  const std::string library = config.search() ? config.search()->base().value("objective.library") : "";
+  const std::string library = config.trainer() ? config.trainer()->value("objective.library") : "";
   if (library.empty()) return program;
   const ProgramIdentity trainer = program_identity(library);
   return {sha256(program.digest + trainer.digest), program.text + "; trains by " + trainer.text};
@@ -97,7 +97,7 @@ class Run {
   bool root_;
   PublicFacts facts_;
   std::unique_ptr<Objective> objective_;
-  PrivateTuning* tuning_ = nullptr;  // the objective, if it trains models on private records
+  TrainsModels* tuning_ = nullptr;  // the objective, if it trains models on private records
   Plan plan_;
   Shard training_, evaluation_;
   ProgramIdentity program_ = identity_of(config_);
@@ -139,7 +139,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   }
   if (options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
   objective_ = make_objective(config, facts_.data);
-  tuning_ = dynamic_cast<PrivateTuning*>(objective_.get());
+  tuning_ = dynamic_cast<TrainsModels*>(objective_.get());
   facts_ = public_facts(config, facts_.data, *objective_);
   plan_ = agreed_plan(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
@@ -175,7 +175,7 @@ void Run::refuse_early() {
   ledger_.emplace(Ledger::open(directory_ + "/ledger.jsonl"));
   check_continuation(directory_, checkpoint_->facts(), *key_, config_, program_, *ledger_);
   refuse_code_of_others();
-  if (!config_.search()) return;
+  if (!config_.trainer()) return;
   const std::string file = directory_ + "/" + TrainingLedger::file;
   resumed_trainings_.emplace(Ledger::open(file));
   check_training_ledger(file, checkpoint_->facts(), *resumed_trainings_);
@@ -260,7 +260,7 @@ void Run::start_directory() {
   directory_ = place_.path;
   const std::string plan = plan_json(plan_, config_, facts_);
   write_file(directory_ + "/config.ini", config_.resolved());
-  if (tuning_) write_file(directory_ + "/" + RunConfig::trainer_file, tuning_->search().base().resolved());
+  if (tuning_) write_file(directory_ + "/" + RunConfig::trainer_file, config_.trainer()->resolved());
   write_file(directory_ + "/plan.json", plan);
   if (!audit_.empty())
     write_file(directory_ + "/audit.json", read_file(config_.audit.result, file_limit::document));

@@ -50,23 +50,12 @@ void check_box(const PrivateTuning& tuning, const TrainingPlan& plan) {
 
 }  // namespace
 
-const PrivateTuning* private_tuning(const PublicFacts& facts) {
-  return dynamic_cast<const PrivateTuning*>(facts.objective);
-}
-
-void TrainingPromise::archive(Archive& archive) {
-  trainings.archive(archive);
-  both.archive(archive);
-}
-
-TrainingPromise make_training_promise(const RunConfig& config, const PublicFacts& facts, const Plan& plan) {
-  const PrivateTuning& tuning = *private_tuning(facts);
-  const RunConfig& trainer = tuning.search().centre();
+TrainingPromise PrivateTuning::promise(const RunConfig& config, const PublicFacts& facts, const Plan& plan) const {
   TrainingPromise promise;
   const std::uint64_t most = most_trainings(config, facts);
-  promise.trainings = make_promise(trainer, tuning.centre(), most);
+  promise.trainings = make_promise(centre_config(), centre_, most);
   std::vector<Event> events = plan.events();
-  for (const Event& event : make_plan(trainer, tuning.centre(), promise.trainings, most).events())
+  for (const Event& event : make_plan(centre_config(), centre_, promise.trainings, most).events())
     events.push_back(event);
   const double delta = std::min(plan.delta(), promise.trainings.guarantee.delta);
   const bool is_private = config.method->is_private();
@@ -76,20 +65,18 @@ TrainingPromise make_training_promise(const RunConfig& config, const PublicFacts
   return promise;
 }
 
-std::shared_ptr<const TrainingPlan> make_training_plan(const RunConfig& config, const PublicFacts& facts,
-                                                       const TrainingPromise& promise) {
-  const PrivateTuning& tuning = *private_tuning(facts);
+std::shared_ptr<const TrainingPlan> PrivateTuning::plan(const RunConfig& config, const PublicFacts& facts,
+                                                        const TrainingPromise& promise) const {
   auto plan = std::make_shared<TrainingPlan>();
-  plan->plan =
-      make_plan(tuning.search().centre(), tuning.centre(), promise.trainings, most_trainings(config, facts));
-  plan->dim = tuning.centre().objective->dim();
+  plan->plan = make_plan(centre_config(), centre_, promise.trainings, most_trainings(config, facts));
+  plan->dim = objective_->dim();
   plan->both = promise.both;
   if (plan->plan.hides_times())
     throw ConfigError(
         fmt::format("objective.trainer: how long a run of {} takes follows what is secret in it, and "
                     "the times of a search would tell: use another method",
-                    tuning.search().base().method_name));
-  check_box(tuning, *plan);
+                    search_->base().method_name));
+  check_box(*this, *plan);
   return plan;
 }
 

@@ -17,6 +17,7 @@
 #include "dpmpi/data/text.hpp"
 #include "dpmpi/run/guards.hpp"
 #include "dpmpi/run/run_in_memory.hpp"
+#include "dpmpi/run/training_plan.hpp"
 
 namespace dpmpi {
 namespace {
@@ -60,12 +61,12 @@ void TunePrivate::declare(Options& options) {
   declare_start(options, start_);
 }
 
-std::shared_ptr<const SearchedConfig> TunePrivate::read_trainer(const std::string& folder, ConfigOf whose) {
+void TunePrivate::read_trainer(const std::string& folder, ConfigOf whose) {
   if (trainer_.empty()) throw ConfigError("objective.trainer is not set: the config by which models are trained");
   if (searched_.empty())
     throw ConfigError("objective.search is empty: options of the trainer, as method.rate:0.01:1");
   const std::string path = (std::filesystem::path(folder) / trainer_).string();
-  return search_ = of_trainer(path, [&] { return std::make_shared<const SearchedConfig>(path, searched_, whose); });
+  search_ = of_trainer(path, [&] { return std::make_shared<const SearchedConfig>(path, searched_, whose); });
 }
 
 void TunePrivate::check(const RunConfig& config, std::vector<std::string>& problems) const {

@@ -33,9 +33,8 @@
 #include "dpmpi/run/config.hpp"
 #include "dpmpi/run/files.hpp"
 #include "dpmpi/run/safetensors.hpp"
-#include "dpmpi/run/searched_config.hpp"
 #include "dpmpi/run/training_ledger.hpp"
-#include "dpmpi/run/tune_private.hpp"
+#include "dpmpi/run/trains_models.hpp"
 #include "memory_bound.hpp"
 #include "stated_files.hpp"
 
@@ -131,7 +130,7 @@ class Verification {
   void config() {
     place_ = "config.ini";
     config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{}, ConfigOf::run);
-    if (config_->search()) training_ = read_book(TrainingLedger::file);
+    if (config_->trainer()) training_ = read_book(TrainingLedger::file);
     place_ = "config.ini";
     for (const Book* book : books()) {
       if (book->header().value("config", json()) != config_->digest())
@@ -172,7 +171,7 @@ class Verification {
                              "delta {}",
                              plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
     public_facts(*config_, plan_.value, "");
-    if (training_) public_facts(config_->search()->base(), plan_.value["training"], "training.");
+    if (training_) public_facts(*config_->trainer(), plan_.value["training"], "training.");
   }
 
   // Whoever wrote the files chose how long planning takes: what can be seen without it comes first.
@@ -283,7 +282,7 @@ class Verification {
     unchecked(place_, "data, settings", "follow from the trainer's records, and from the models before");
     if (!derived_) return refuse_other_writing(*training_);
     const Plan& plan = derived_->plan.training->plan;
-    same_header(*training_, plan, private_tuning(derived_->facts)->centre().data.records,
+    same_header(*training_, plan, trains_models(derived_->facts)->centre().data.records,
                 {{"trainings", plan.runs}});
     const auto one = events_of_training(plan.events(), plan.runs);
     trained_ = trainings_in(training_->lines, one, place_).size();

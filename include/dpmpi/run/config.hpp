@@ -52,7 +52,7 @@ void declare_method(Options& options, std::string& name);
 enum class ConfigOf { user, run };
 
 class LibraryBuilder;
-class SearchedConfig;
+class TrainingBuilder;
 
 class RunConfig {
  public:
@@ -73,8 +73,10 @@ class RunConfig {
   std::unique_ptr<ObjectiveEntry::Builder> objective;
   std::unique_ptr<Method> method;
 
-  /// The config of objective.trainer, by which the objective trains models; null: there is none.
-  const std::shared_ptr<const SearchedConfig>& search() const { return search_; }
+  /// The objective's builder if that trains models by a config of its own, else null.
+  TrainingBuilder* training() const;
+  /// That config, of objective.trainer; null: there is none.
+  const RunConfig* trainer() const;
 
   /// The file may come from anybody: code that it names, and --set does not, is not loaded.
   bool of_run_directory() const { return of_run_directory_; }
@@ -98,12 +100,11 @@ class RunConfig {
 
  private:
   const Options::Declaration* find(const std::string& name) const;
-  void read_search(const Settings& settings, std::vector<std::string>& problems);
+  void read_trainer(const Settings& settings, std::vector<std::string>& problems);
   void look_at_library(const Settings& settings);
 
   std::string path_;
   bool of_run_directory_;
-  std::shared_ptr<const SearchedConfig> search_;
   std::vector<std::unique_ptr<Options>> sections_;
 };
 

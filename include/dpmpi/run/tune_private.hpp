@@ -13,24 +13,21 @@
 #include "dpmpi/data/blocks.hpp"
 #include "dpmpi/objective/tuned_objective.hpp"
 #include "dpmpi/run/searched_config.hpp"
-#include "dpmpi/run/training_ledger.hpp"
-#include "dpmpi/run/training_plan.hpp"
+#include "dpmpi/run/training_builder.hpp"
+#include "dpmpi/run/trains_models.hpp"
 
 namespace dpmpi {
 
 /// Its options.
-class TunePrivate final : public ObjectiveEntry::Builder {
+class TunePrivate final : public TrainingBuilder {
  public:
   void declare(Options& options) override;
-  /// The config of objective.trainer, a path that begins at `folder` unless it is absolute. Once, after the options
-  /// were read and before anything below. Throws ConfigError.
-  std::shared_ptr<const SearchedConfig> read_trainer(const std::string& folder, ConfigOf whose);
-  /// Appends a message for everything in which `config`, whose objective this is, does not fit the trainer's.
-  void check(const RunConfig& config, std::vector<std::string>& problems) const;
+  void read_trainer(const std::string& folder, ConfigOf whose) override;
+  const RunConfig& trainer() const override { return search_->base(); }
+  void check(const RunConfig& config, std::vector<std::string>& problems) const override;
 
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override;
-  /// The same without a look at the trainer's data, of which this is public.
-  std::unique_ptr<Objective> make(const ObjectiveFacts& facts, const DatasetFacts& trainer_data) const;
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts, const DatasetFacts& trainer_data) const override;
   LabelKind label_kind() const override { return search_->base().objective->label_kind(); }
   std::size_t classes() const override { return search_->base().objective->classes(); }
 
@@ -40,7 +37,7 @@ class TunePrivate final : public ObjectiveEntry::Builder {
   std::shared_ptr<const SearchedConfig> search_;
 };
 
-class PrivateTuning final : public TunedObjective {
+class PrivateTuning final : public TunedObjective, public TrainsModels {
  public:
   /// Looks at the trainer's data, which every rank must be able to read. Local. Errors as for inspect(), and
   /// DataError where it has not `facts.features` features.
@@ -50,12 +47,13 @@ class PrivateTuning final : public TunedObjective {
                 const DatasetFacts& trainer_data);
 
   const SearchedConfig& search() const { return *search_; }
-  const PublicFacts& centre() const { return centre_; }  ///< public facts of a training in the middle of the box
-
-  /// What a user would --set for the model of an iterate.
-  std::vector<std::string> settings(std::span<const float> iterate) const;
-  /// What to do with them, in words.
-  std::string advice(std::span<const float> iterate) const;
+  const RunConfig& centre_config() const override { return search_->centre(); }
+  const PublicFacts& centre() const override { return centre_; }
+  TrainingPromise promise(const RunConfig& config, const PublicFacts& facts, const Plan& plan) const override;
+  std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const PublicFacts& facts,
+                                           const TrainingPromise& promise) const override;
+  std::vector<std::string> settings(std::span<const float> iterate) const override;
+  std::string advice(std::span<const float> iterate) const override;
 
   LabelKind label_kind() const override { return scorer_->label_kind(); }
   std::size_t classes() const override { return scorer_->classes(); }
@@ -65,12 +63,8 @@ class PrivateTuning final : public TunedObjective {
 
   /// Reads the trainer's data, on every rank all of them.
   void open(const Communicator& comm, const DataOptions& data) override;
-  /// Before points are prepared: the plan of the trainings and the run's key (read on the root), from which every
-  /// training gets a key of its own. The keyed commitment to the trainer's data. Collective; throws CommError if
-  /// ranks read different data.
-  std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key);
-  /// Where trainings are paid for. Root only, before points are prepared; must outlive the objective's use.
-  void pay_in(TrainingLedger& ledger) { ledger_ = &ledger; }
+  std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key) override;
+  void pay_in(TrainingLedger& ledger) override { ledger_ = &ledger; }
 
   /// Pays for the trainings at these points, then trains. A point at which the trainer's settings do not fit
   /// together, or would cost something else than planned, has the model of the trainer's start. Throws PrivacyError
