@@ -341,6 +341,14 @@ void check(const Event& event, std::string_view where) {
   if (!natural.holds(event.count)) refuse(where, "count", fmt::format("{}", event.count), natural.text);
 }
 
+std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
+  std::map<Mechanism, std::uint64_t> total;
+  for (const auto& event : events) total[event.mechanism] += event.count;
+  return total;
+}
+
+bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return uses(a) == uses(b); }
+
 std::string to_json(const Event& event, std::string_view extra) {
   std::string text = fmt::format("{{\"event\":\"{}\"", name(event.mechanism));
   std::visit([&](const auto& m) { for_each_member(m, Writer{text}); }, event.mechanism);

@@ -9,6 +9,7 @@
 
 #include "dpmpi/core/digest.hpp"
 #include "dpmpi/privacy/hidden_state.hpp"
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/run/trains_models.hpp"
 #include "json_values.hpp"
 
@@ -141,7 +142,7 @@ OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, con
   out["trained"] = provenance.trained;
   out["theorem"] = theorem(trainer.method_name);
   out["noise"] = trainer.privacy.noise;
-  out["numerical_slack"] = largest_slack(trainings);
+  out["numerical_slack"] = trainings.largest_slack();
   out["trust"] = trainer.privacy.trust;
   auto assumptions = trainer.method->assumptions(centre);
   for (auto& about_loss : centre.objective->assumptions()) assumptions.push_back(std::move(about_loss));
@@ -182,7 +183,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["events"] = json_events(provenance.events);
   out["theorem"] = theorem(config.method_name);
   out["noise"] = config.method->is_private() ? config.privacy.noise : "none";
-  out["numerical_slack"] = largest_slack(plan);
+  out["numerical_slack"] = plan.largest_slack();
   out["trust"] = config.privacy.trust;
   out["released"] = config.method->released();
   for (const auto& event : provenance.events)

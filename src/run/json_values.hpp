@@ -4,12 +4,11 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
+#include "dpmpi/data/records.hpp"
 #include "dpmpi/privacy/guarantee.hpp"
-#include "dpmpi/run/plan.hpp"
 
 namespace dpmpi {
 
@@ -43,21 +42,6 @@ inline void put_guarantee(OrderedJson& out, const Guarantee& guarantee) {
   out["delta"] = guarantee.delta;
   out["by"] = json_by(guarantee);
   out["interval"] = json_interval(guarantee);
-}
-
-/// One object for every mechanism, with all its uses.
-inline OrderedJson json_events(const std::vector<Event>& events) {
-  auto merged = OrderedJson::array();
-  for (const auto& [mechanism, count] : uses(events))
-    merged.push_back(OrderedJson::parse(to_json({mechanism, count})));
-  return merged;
-}
-
-/// The largest relative numerical slack of the plan's sensitivities.
-inline double largest_slack(const Plan& plan) {
-  double slack = 0;
-  for (const auto& query : plan.queries) slack = std::max(slack, query.eta);
-  return slack;
 }
 
 }  // namespace dpmpi

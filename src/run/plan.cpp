@@ -148,13 +148,11 @@ bool Plan::hides_times() const {
   return std::ranges::any_of(queries, [](const Query& query) { return query.hides_times(); });
 }
 
-std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
-  std::map<Mechanism, std::uint64_t> total;
-  for (const auto& event : events) total[event.mechanism] += event.count;
-  return total;
+double Plan::largest_slack() const {
+  double slack = 0;
+  for (const auto& query : queries) slack = std::max(slack, query.eta);
+  return slack;
 }
-
-bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return uses(a) == uses(b); }
 
 void Promise::archive(Archive& archive) {
   archive.field("noise_multiplier", noise_multiplier);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "dpmpi/privacy/planned_events.hpp"
 #include "dpmpi/run/cost.hpp"
 #include "dpmpi/run/plan.hpp"
 #include "dpmpi/run/trains_models.hpp"
@@ -64,7 +65,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["data"] = json_data(facts.data);
   out["dim"] = facts.objective->dim();
   out["noise"] = json_queries(plan);
-  out["slack"] = largest_slack(plan);
+  out["slack"] = plan.largest_slack();
   out["attacker"] = json_attacker(plan.promise);
   out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
   out["flops_per_step"] = cost.flops;

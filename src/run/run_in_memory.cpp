@@ -4,7 +4,6 @@
 
 #include "dpmpi/core/errors.hpp"
 #include "dpmpi/core/heartbeat.hpp"
-#include "dpmpi/run/plan.hpp"
 
 namespace dpmpi {
 namespace {

@@ -55,12 +55,6 @@ struct World : testing::World {
   }
 };
 
-std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
-  std::map<Mechanism, std::uint64_t> total;
-  for (const auto& event : events) total[event.mechanism] += event.count;
-  return total;
-}
-
 TEST(Schedule, TheLedgerCoversWhatIsReleasedAndNoMore) {
   World world;
   for (std::uint64_t r = 0; r < rounds; ++r) world.round(r);

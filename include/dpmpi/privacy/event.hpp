@@ -9,6 +9,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -194,6 +195,10 @@ struct Event {
   std::uint64_t count = 1;
   bool operator==(const Event&) const = default;
 };
+/// Uses of every mechanism, in a fixed order.
+std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events);
+/// True if both lists hold the same mechanisms equally often, in whatever order and grouping.
+bool same_events(const std::vector<Event>& a, const std::vector<Event>& b);
 
 /// Throws PrivacyError if a parameter is not finite or out of range; `where` ("ledger.jsonl:12") begins the
 /// message.

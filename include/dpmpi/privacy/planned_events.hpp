@@ -13,6 +13,14 @@
 
 namespace dpmpi {
 
+/// One object for every mechanism, with all its uses.
+inline nlohmann::ordered_json json_events(const std::vector<Event>& events) {
+  auto merged = nlohmann::ordered_json::array();
+  for (const auto& [mechanism, count] : uses(events))
+    merged.push_back(nlohmann::ordered_json::parse(to_json({mechanism, count})));
+  return merged;
+}
+
 /// One event as an object. Throws PrivacyError that begins with `place`.
 template <class Json>
 Event planned_event(const Json& object, const std::string& place) {

@@ -2,7 +2,6 @@
 // The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is
 // touched.
 
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -40,6 +39,7 @@ struct Plan {
   std::vector<Event> events() const;  ///< of all runs
   /// Steps are phases, whose duration follows what is secret in them: no file and no message may tell it.
   bool hides_times() const;
+  double largest_slack() const;  ///< the largest relative numerical slack of the queries' sensitivities
 };
 
 /// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts
@@ -69,10 +69,5 @@ std::unique_ptr<Objective> make_objective(const RunConfig& config, const Dataset
 /// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves every block, in a step of every
 /// query, one expected row and the effort of 64 (N1).
 std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
-
-/// Uses of every mechanism, in a fixed order.
-std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events);
-/// True if both lists hold the same mechanisms equally often, in whatever order and grouping.
-bool same_events(const std::vector<Event>& a, const std::vector<Event>& b);
 
 }  // namespace dpmpi
