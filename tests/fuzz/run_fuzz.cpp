@@ -8,7 +8,7 @@
 
 #include "check.hpp"
 #include "dpmpi/core/errors.hpp"
-#include "dpmpi/run/audit.hpp"
+#include "dpmpi/run/certified_audit.hpp"
 #include "memory_file.hpp"
 #include "run_record.hpp"
 
