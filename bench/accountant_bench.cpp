@@ -9,8 +9,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "dpmpi/privacy/accountant.hpp"
-#include "dpmpi/privacy/calibrate.hpp"
+#include "privacy/accountants/accountant.hpp"
+#include "privacy/promise/calibrate.hpp"
 
 namespace {
 

@@ -2,9 +2,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "dpmpi/core/discrete_gaussian.hpp"
-#include "dpmpi/core/lattice.hpp"
-#include "dpmpi/core/random.hpp"
+#include "core/numbers/discrete_gaussian.hpp"
+#include "core/numbers/lattice.hpp"
+#include "core/numbers/random.hpp"
 
 namespace {
 

@@ -13,11 +13,11 @@
 #include <numeric>
 #include <vector>
 
-#include "dpmpi/objective/dot.hpp"
-#include "dpmpi/objective/glm.hpp"
-#include "dpmpi/objective/glm_softmax.hpp"
-#include "dpmpi/objective/mlp.hpp"
-#include "dpmpi/objective/projected_differences.hpp"
+#include "objective/linear/glm.hpp"
+#include "objective/linear/softmax.hpp"
+#include "objective/math/dot.hpp"
+#include "objective/network/mlp.hpp"
+#include "objective/values/projected_differences.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 
 #include <numeric>
 
-#include "dpmpi/method/gradient_posterior.hpp"
-#include "dpmpi/objective/loss_table.hpp"
-#include "method/gibo_toys.hpp"
+#include "method/black_box/gradient_posterior.hpp"
+#include "objective/values/loss_table.hpp"
+#include "problems/numbered_losses.hpp"
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include <numeric>
 #include <random>
 
-#include "dpmpi/objective/glm.hpp"
-#include "dpmpi/objective/glm_steps.hpp"
+#include "objective/linear/glm.hpp"
+#include "objective/linear/steps.hpp"
 
 namespace {
 

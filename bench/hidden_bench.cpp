@@ -23,10 +23,10 @@
 #include <unistd.h>
 
 #include "../tests/comm/traffic.hpp"
-#include "dpmpi/comm/session.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/method/method.hpp"
-#include "dpmpi/privacy/ledger.hpp"
+#include "comm/session.hpp"
+#include "core/errors.hpp"
+#include "method/method.hpp"
+#include "privacy/events/ledger.hpp"
 
 namespace {
 

@@ -12,10 +12,10 @@
 #endif
 #include <Eigen/Core>
 
-#include "dpmpi/objective/gather.hpp"
-#include "dpmpi/objective/mlp.hpp"
-#include "dpmpi/objective/mlp_gradient.hpp"
-#include "dpmpi/objective/mlp_network.hpp"
+#include "objective/copy_rows.hpp"
+#include "objective/network/gradient.hpp"
+#include "objective/network/mlp.hpp"
+#include "objective/network/network.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <limits>
 
-#include "dpmpi/comm/session.hpp"
+#include "comm/session.hpp"
 #include "steps_stand.hpp"
 
 namespace {

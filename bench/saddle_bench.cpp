@@ -8,8 +8,8 @@
 #include <numeric>
 #include <random>
 
-#include "dpmpi/objective/auc.hpp"
-#include "dpmpi/objective/mlp.hpp"
+#include "objective/minimax/auc.hpp"
+#include "objective/network/mlp.hpp"
 
 namespace {
 

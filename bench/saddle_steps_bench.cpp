@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <numeric>
 
-#include "dpmpi/comm/session.hpp"
+#include "comm/session.hpp"
 #include "steps_stand.hpp"
 
 namespace {

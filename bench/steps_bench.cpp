@@ -16,7 +16,7 @@
 #include <benchmark/benchmark.h>
 #include <Eigen/Core>
 
-#include "dpmpi/comm/session.hpp"
+#include "comm/session.hpp"
 #include "steps_stand.hpp"
 
 namespace {

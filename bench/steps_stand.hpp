@@ -18,10 +18,10 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/comm/communicator.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/method/method.hpp"
-#include "dpmpi/privacy/ledger.hpp"
+#include "comm/communicator.hpp"
+#include "core/errors.hpp"
+#include "method/method.hpp"
+#include "privacy/events/ledger.hpp"
 
 namespace dpmpi::bench {
 

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "dpmpi/objective/glm.hpp"
-#include "dpmpi/objective/mlp.hpp"
-#include "dpmpi/objective/zeroth_order.hpp"
+#include "objective/linear/glm.hpp"
+#include "objective/network/mlp.hpp"
+#include "objective/values/zeroth_order.hpp"
 
 namespace {
 

@@ -6,20 +6,20 @@
 #include <system_error>
 #include <thread>
 
-#include "dpmpi/cli/audit.hpp"
-#include "dpmpi/cli/command_line.hpp"
-#include "dpmpi/cli/evaluate.hpp"
-#include "dpmpi/cli/plan.hpp"
-#include "dpmpi/comm/session.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/log.hpp"
-#include "dpmpi/core/progress.hpp"
-#include "dpmpi/core/secrecy.hpp"
-#include "dpmpi/run/config.hpp"
-#include "dpmpi/run/directory.hpp"
-#include "dpmpi/run/signals.hpp"
-#include "dpmpi/run/trained_model.hpp"
-#include "dpmpi/run/trainer.hpp"
+#include "cli/audit.hpp"
+#include "cli/command_line.hpp"
+#include "cli/evaluate.hpp"
+#include "cli/plan.hpp"
+#include "comm/session.hpp"
+#include "core/console/log.hpp"
+#include "core/console/progress.hpp"
+#include "core/errors.hpp"
+#include "core/secrecy.hpp"
+#include "run/config/config.hpp"
+#include "run/directory/directory.hpp"
+#include "run/evaluate/trained_model.hpp"
+#include "run/train/signals.hpp"
+#include "run/train/train.hpp"
 
 namespace {
 

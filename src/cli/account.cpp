@@ -1,4 +1,4 @@
-#include "dpmpi/cli/account.hpp"
+#include "cli/account.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dpmpi/cli/events.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/untrusted_json.hpp"
-#include "dpmpi/privacy/guarantee.hpp"
-#include "dpmpi/privacy/ledger.hpp"
-#include "dpmpi/privacy/planned_events.hpp"
-#include "dpmpi/privacy/rdp_conversion.hpp"
+#include "cli/events.hpp"
+#include "core/errors.hpp"
+#include "core/files/untrusted_json.hpp"
+#include "privacy/curves/rdp_conversion.hpp"
+#include "privacy/events/ledger.hpp"
+#include "privacy/events/planned_events.hpp"
+#include "privacy/promise/guarantee.hpp"
 
 namespace dpmpi {
 

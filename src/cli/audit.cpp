@@ -1,18 +1,18 @@
-#include "dpmpi/cli/audit.hpp"
+#include "cli/audit.hpp"
 
 #include <filesystem>
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/log.hpp"
-#include "dpmpi/core/untrusted_json.hpp"
-#include "dpmpi/data/all_or_none.hpp"
-#include "dpmpi/data/write.hpp"
-#include "dpmpi/run/audit.hpp"
-#include "dpmpi/run/files.hpp"
-#include "dpmpi/run/named_code.hpp"
-#include "dpmpi/run/trained_model.hpp"
+#include "core/console/log.hpp"
+#include "core/errors.hpp"
+#include "core/files/untrusted_json.hpp"
+#include "data/formats/write.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "run/audit/audit.hpp"
+#include "run/certify/named_code.hpp"
+#include "run/directory/files.hpp"
+#include "run/evaluate/trained_model.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/cli/calibrate.hpp"
+#include "cli/calibrate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/cli/events.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/privacy/calibrate.hpp"
-#include "dpmpi/privacy/guarantee.hpp"
+#include "cli/events.hpp"
+#include "core/errors.hpp"
+#include "privacy/promise/calibrate.hpp"
+#include "privacy/promise/guarantee.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/cli/command_line.hpp"
+#include "cli/command_line.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -10,8 +10,8 @@
 #include <fmt/ranges.h>
 #include <boost/program_options.hpp>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/options.hpp"
+#include "core/errors.hpp"
+#include "core/options.hpp"
 
 namespace dpmpi {
 namespace {

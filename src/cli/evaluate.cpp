@@ -1,18 +1,18 @@
-#include "dpmpi/cli/evaluate.hpp"
+#include "cli/evaluate.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/log.hpp"
-#include "dpmpi/data/labels.hpp"
-#include "dpmpi/data/load.hpp"
-#include "dpmpi/data/write.hpp"
-#include "dpmpi/run/assessment.hpp"
-#include "dpmpi/run/guards.hpp"
-#include "dpmpi/run/scores.hpp"
+#include "core/console/log.hpp"
+#include "core/errors.hpp"
+#include "data/formats/write.hpp"
+#include "data/load/load.hpp"
+#include "data/records/labels.hpp"
+#include "run/evaluate/metrics.hpp"
+#include "run/evaluate/scores.hpp"
+#include "run/train/input_checks.hpp"
 
 namespace dpmpi {
 namespace {

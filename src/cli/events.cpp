@@ -1,4 +1,4 @@
-#include "dpmpi/cli/events.hpp"
+#include "cli/events.hpp"
 
 #include <cmath>
 #include <iostream>
@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/file_reader.hpp"
+#include "core/errors.hpp"
+#include "core/files/file_reader.hpp"
 
 namespace dpmpi {
 

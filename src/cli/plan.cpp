@@ -1,4 +1,4 @@
-#include "dpmpi/cli/plan.hpp"
+#include "cli/plan.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -6,16 +6,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dpmpi/cli/events.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/progress.hpp"
-#include "dpmpi/data/all_or_none.hpp"
-#include "dpmpi/data/load.hpp"
-#include "dpmpi/run/cost.hpp"
-#include "dpmpi/run/measure.hpp"
-#include "dpmpi/run/named_code.hpp"
-#include "dpmpi/run/plan.hpp"
-#include "dpmpi/run/settings_table.hpp"
+#include "cli/events.hpp"
+#include "core/console/progress.hpp"
+#include "core/errors.hpp"
+#include "data/load/load.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "run/certify/named_code.hpp"
+#include "run/plan/plan.hpp"
+#include "run/plan/plan_timing.hpp"
+#include "run/plan/settings_table.hpp"
+#include "run/plan/time_estimate.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/cli/reference.hpp"
+#include "cli/reference.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/cli/command_line.hpp"
-#include "dpmpi/core/log.hpp"
-#include "dpmpi/data/convert.hpp"
-#include "dpmpi/data/generate.hpp"
-#include "dpmpi/run/config.hpp"
+#include "cli/command_line.hpp"
+#include "core/console/log.hpp"
+#include "data/load/convert.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/config/config.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/cli/report.hpp"
+#include "cli/report.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,11 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/write.hpp"
-#include "dpmpi/run/files.hpp"
-#include "dpmpi/run/report.hpp"
-#include "dpmpi/run/trained_model.hpp"
+#include "core/errors.hpp"
+#include "data/formats/write.hpp"
+#include "run/directory/files.hpp"
+#include "run/evaluate/trained_model.hpp"
+#include "run/report/report.hpp"
 
 namespace dpmpi {
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include "dpmpi/cli/command_line.hpp"
-#include "dpmpi/cli/plan.hpp"
-#include "dpmpi/cli/report.hpp"
-#include "dpmpi/cli/tools.hpp"
-#include "dpmpi/comm/communicator.hpp"
+#include "cli/command_line.hpp"
+#include "cli/plan.hpp"
+#include "cli/report.hpp"
+#include "cli/tools.hpp"
+#include "comm/communicator.hpp"
 
 namespace dpmpi {
 std::optional<int> run_alone(const CommandLine& line) {

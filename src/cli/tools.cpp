@@ -1,6 +1,6 @@
 // generate, convert, account, calibrate and verify: commands with options of their own.
 
-#include "dpmpi/cli/tools.hpp"
+#include "cli/tools.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,13 +9,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/cli/account.hpp"
-#include "dpmpi/cli/calibrate.hpp"
-#include "dpmpi/cli/verify.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/convert.hpp"
-#include "dpmpi/data/generate.hpp"
-#include "dpmpi/privacy/accountant.hpp"
+#include "cli/account.hpp"
+#include "cli/calibrate.hpp"
+#include "cli/verify.hpp"
+#include "core/errors.hpp"
+#include "data/load/convert.hpp"
+#include "data/synthetic/generate.hpp"
+#include "privacy/accountants/accountant.hpp"
 
 namespace dpmpi {
 namespace {

@@ -5,15 +5,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/cli/audit.hpp"
-#include "dpmpi/cli/command_line.hpp"
-#include "dpmpi/cli/evaluate.hpp"
-#include "dpmpi/cli/reference.hpp"
-#include "dpmpi/cli/tools.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/convert.hpp"
-#include "dpmpi/data/generate.hpp"
-#include "dpmpi/run/config.hpp"
+#include "cli/audit.hpp"
+#include "cli/command_line.hpp"
+#include "cli/evaluate.hpp"
+#include "cli/reference.hpp"
+#include "cli/tools.hpp"
+#include "core/errors.hpp"
+#include "data/load/convert.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/config/config.hpp"
 
 namespace dpmpi {
 namespace {

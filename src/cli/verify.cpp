@@ -1,11 +1,11 @@
-#include "dpmpi/cli/verify.hpp"
+#include "cli/verify.hpp"
 
 #include <ostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {

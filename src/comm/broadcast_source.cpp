@@ -1,10 +1,10 @@
-#include "dpmpi/comm/broadcast_source.hpp"
+#include "comm/broadcast_source.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {

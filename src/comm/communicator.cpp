@@ -1,13 +1,13 @@
-#include "dpmpi/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/heartbeat.hpp"
-#include "handle.hpp"
+#include "comm/handle.hpp"
+#include "core/console/heartbeat.hpp"
+#include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "dpmpi/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 namespace dpmpi {
 

@@ -1,4 +1,4 @@
-#include "dpmpi/comm/session.hpp"
+#include "comm/session.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -12,10 +12,10 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/log.hpp"
-#include "dpmpi/core/secrecy.hpp"
-#include "handle.hpp"
+#include "comm/handle.hpp"
+#include "core/console/log.hpp"
+#include "core/errors.hpp"
+#include "core/secrecy.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "dpmpi/core/fault.hpp"
+#include "core/fault.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/core/ini.hpp"
+#include "core/ini.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/core/options.hpp"
+#include "core/options.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -12,9 +12,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/file_reader.hpp"
-#include "dpmpi/core/ini.hpp"
+#include "core/errors.hpp"
+#include "core/files/file_reader.hpp"
+#include "core/ini.hpp"
 
 namespace dpmpi {
 namespace {

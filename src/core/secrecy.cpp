@@ -1,4 +1,4 @@
-#include "dpmpi/core/secrecy.hpp"
+#include "core/secrecy.hpp"
 
 #include <algorithm>
 #include <fstream>

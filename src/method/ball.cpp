@@ -1,10 +1,10 @@
-#include "dpmpi/method/ball.hpp"
+#include "method/ball.hpp"
 
 #include <cmath>
 #include <cstddef>
 
-#include "dpmpi/core/errors.hpp"
-#include "heavy_tail_range.hpp"
+#include "core/errors.hpp"
+#include "method/require.hpp"
 
 namespace dpmpi {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/method/method.hpp"
+#include "core/errors.hpp"
+#include "method/method.hpp"
 
 namespace dpmpi {
 namespace {

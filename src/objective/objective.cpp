@@ -1,8 +1,8 @@
-#include "dpmpi/objective/objective.hpp"
+#include "objective/objective.hpp"
 
 #include <algorithm>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 
 namespace dpmpi {
 

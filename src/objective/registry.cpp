@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/objective/objective.hpp"
+#include "core/errors.hpp"
+#include "objective/objective.hpp"
 
 namespace dpmpi {
 namespace {

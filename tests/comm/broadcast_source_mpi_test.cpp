@@ -1,8 +1,8 @@
-#include "dpmpi/comm/broadcast_source.hpp"
+#include "comm/broadcast_source.hpp"
 
 #include <string>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 #include "support/mpi_harness.hpp"
 
 namespace dpmpi {

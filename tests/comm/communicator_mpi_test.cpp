@@ -1,11 +1,11 @@
-#include "dpmpi/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 #include <cmath>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 #include "support/mpi_harness.hpp"
 
 namespace dpmpi {

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "dpmpi/comm/session.hpp"
+#include "comm/session.hpp"
 #include "support/mpi_harness.hpp"
 
 namespace dpmpi::testing {

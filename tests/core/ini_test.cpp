@@ -1,5 +1,5 @@
 // Any value that a setting can have comes back from the file it is written to.
-#include "dpmpi/core/ini.hpp"
+#include "core/ini.hpp"
 
 #include <fstream>
 #include <random>
@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/options.hpp"
+#include "core/errors.hpp"
+#include "core/options.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,4 +1,4 @@
-#include "dpmpi/core/options.hpp"
+#include "core/options.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/core/errors.hpp"
+#include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {

@@ -1,5 +1,5 @@
 // What a crash, a debugger or the swap could take out of the process, tried in children.
-#include "dpmpi/core/secrecy.hpp"
+#include "core/secrecy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "dpmpi/core/random.hpp"
+#include "core/numbers/random.hpp"
 
 namespace dpmpi {
 namespace {

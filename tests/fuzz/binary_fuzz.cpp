@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "check.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "native_sparse.hpp"
+#include "core/errors.hpp"
+#include "data/formats/native_sparse.hpp"
 
 namespace {
 

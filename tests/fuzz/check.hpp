@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "dpmpi/data/records.hpp"
+#include "data/records/records.hpp"
 
 namespace dpmpi::fuzzing {
 

@@ -3,11 +3,11 @@
 #include <sstream>
 
 #include "check.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/untrusted_json.hpp"
-#include "dpmpi/privacy/ledger.hpp"
-#include "dpmpi/privacy/planned_events.hpp"
+#include "core/errors.hpp"
+#include "core/files/untrusted_json.hpp"
 #include "memory_file.hpp"
+#include "privacy/events/ledger.hpp"
+#include "privacy/events/planned_events.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 // config.ini, which every command that looks at a run directory reads.
 #include "check.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/ini.hpp"
-#include "dpmpi/core/options.hpp"
-#include "dpmpi/data/options.hpp"
+#include "core/errors.hpp"
+#include "core/ini.hpp"
+#include "core/options.hpp"
+#include "data/records/options.hpp"
 #include "memory_file.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 #include "check.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/libsvm.hpp"
+#include "core/errors.hpp"
+#include "data/formats/libsvm.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpmpi;

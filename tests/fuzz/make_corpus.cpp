@@ -2,10 +2,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "data/binary_files.hpp"
-#include "dpmpi/core/archive.hpp"
-#include "dpmpi/core/digest.hpp"
-#include "dpmpi/data/arrays.hpp"
+#include "core/files/archive.hpp"
+#include "core/files/digest.hpp"
+#include "data/formats/arrays.hpp"
+#include "support/binary_files.hpp"
 
 namespace {
 

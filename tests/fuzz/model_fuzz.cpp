@@ -1,10 +1,10 @@
 // Model files (evaluate, predict, verify) and checkpoints (resume, verify).
 #include "check.hpp"
-#include "dpmpi/core/digest.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/run/checkpoint.hpp"
-#include "dpmpi/run/safetensors.hpp"
+#include "core/errors.hpp"
+#include "core/files/digest.hpp"
 #include "memory_file.hpp"
+#include "run/directory/checkpoint.hpp"
+#include "run/directory/safetensors.hpp"
 
 namespace {
 

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "check.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/run/certified_audit.hpp"
+#include "core/errors.hpp"
 #include "memory_file.hpp"
-#include "run_record.hpp"
+#include "run/certify/certified_audit.hpp"
+#include "run/report/run_record.hpp"
 
 namespace {
 

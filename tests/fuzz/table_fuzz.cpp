@@ -1,6 +1,6 @@
 #include "check.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/data/table.hpp"
+#include "core/errors.hpp"
+#include "data/formats/table.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpmpi;

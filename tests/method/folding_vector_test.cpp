@@ -1,4 +1,4 @@
-#include "dpmpi/method/folding_vector.hpp"
+#include "method/folding_vector.hpp"
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/core/aligned.hpp"
+#include "core/aligned.hpp"
 
 namespace dpmpi::test {
 

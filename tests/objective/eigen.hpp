@@ -1,6 +1,6 @@
 #pragma once
 // Eigen for tests. The first of these silences GCC.
-#include "dpmpi/core/eigen.hpp"
+#include "core/eigen.hpp"
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>

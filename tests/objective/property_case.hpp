@@ -10,8 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/objective/glm_losses.hpp"
-#include "dpmpi/objective/objective.hpp"
+#include "objective/math/losses.hpp"
+#include "objective/objective.hpp"
 #include "objective/random_records.hpp"
 
 namespace dpmpi::test {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "dpmpi/data/records.hpp"
+#include "data/records/records.hpp"
 
 namespace dpmpi::test {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/objective/saddle.hpp"
+#include "objective/minimax/saddle.hpp"
 #include "objective/objective_property.hpp"
 
 namespace dpmpi::test {

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include "data/binary_files.hpp"
-#include "dpmpi/core/random.hpp"
+#include "core/numbers/random.hpp"
+#include "support/binary_files.hpp"
 
 namespace dpmpi::testing {
 

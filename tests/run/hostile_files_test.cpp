@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "dpmpi/run/files.hpp"
+#include "run/directory/files.hpp"
 #include "support/process.hpp"
 
 namespace dpmpi {

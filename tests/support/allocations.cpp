@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "dpmpi/core/aligned.hpp"
+#include "core/aligned.hpp"
 
 namespace dpmpi::test {
 namespace {

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "dpmpi/privacy/curator.hpp"
+#include "privacy/curator/curator.hpp"
 #include "support/shards.hpp"
 
 namespace dpmpi::testing {

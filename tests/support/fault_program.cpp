@@ -28,11 +28,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "dpmpi/comm/session.hpp"
-#include "dpmpi/core/errors.hpp"
-#include "dpmpi/core/fault.hpp"
-#include "dpmpi/run/signals.hpp"
-#include "dpmpi/run/trainer.hpp"
+#include "comm/session.hpp"
+#include "core/errors.hpp"
+#include "core/fault.hpp"
+#include "run/train/signals.hpp"
+#include "run/train/train.hpp"
 
 namespace dpmpi {
 namespace {

@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "dpmpi/core/random.hpp"
-#include "dpmpi/data/sampling.hpp"
-#include "dpmpi/privacy/query.hpp"
+#include "core/numbers/random.hpp"
+#include "data/records/sampling.hpp"
+#include "privacy/curator/query.hpp"
 
 namespace dpmpi {
 namespace {

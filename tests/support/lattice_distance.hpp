@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "dpmpi/core/lattice.hpp"
+#include "core/numbers/lattice.hpp"
 
 namespace dpmpi::testing {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/comm/communicator.hpp"
+#include "comm/communicator.hpp"
 
 namespace dpmpi::testing {
 

@@ -10,7 +10,7 @@
 
 #include <zlib.h>
 
-#include "dpmpi/core/image.hpp"
+#include "core/files/image.hpp"
 
 namespace dpmpi::testing {
 

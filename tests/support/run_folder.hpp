@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "dpmpi/data/generate.hpp"
-#include "dpmpi/run/files.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/directory/files.hpp"
 #include "support/process.hpp"
 
 namespace dpmpi::testing {

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "dpmpi/data/blocks.hpp"
-#include "dpmpi/objective/objective.hpp"
+#include "data/records/blocks.hpp"
+#include "objective/objective.hpp"
 #include "objective/random_records.hpp"
 
 namespace dpmpi::testing {

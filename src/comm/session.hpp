@@ -1,0 +1,32 @@
+#pragma once
+// The life of MPI in this process. One Session in main, alive for the whole program.
+
+#include <functional>
+
+#include "comm/communicator.hpp"
+
+namespace dpmpi {
+
+class Session {
+ public:
+  Session(int& argc, char**& argv);  ///< MPI_Init (funneled)
+  /// Finalises, unless an exception is on its way: finalising while other ranks wait in a collective hangs the job.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Communicator& world() const { return world_; }
+
+  /// Runs `body` on every rank. An exception on any rank ends the whole job within seconds with that error's exit
+  /// code and one message that names the rank; what all ranks see alike is printed by the root only. Returns body's
+  /// value.
+  int run(const std::function<int(const Communicator&)>& body);
+
+ private:
+  Communicator world_;
+};
+
+/// Rank of this process as the launcher tells it, before MPI_Init (0 where it does not say).
+int launcher_rank();
+
+}  // namespace dpmpi

@@ -1,0 +1,150 @@
+#include "data/formats/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/formats/gzip.hpp"
+#include "data/records/options.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw DataError(fmt::format("{}: {}", path, what));
+}
+
+std::uint64_t size_of_regular_file(int descriptor, const std::string& path) {
+  struct stat info {};
+  if (fstat(descriptor, &info) != 0) fail(path, std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) fail(path, "is a directory; a file is expected");
+  if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file (a pipe or device): copy its data to a file first");
+  if (info.st_size == 0) fail(path, "is empty");
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offset, std::span<char> out) {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got = pread(descriptor, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path, fmt::format("cannot be read at byte {}: {}", offset + done, std::strerror(errno)));
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+}  // namespace
+
+std::string find_file(const DataOptions& options, const std::string& name) {
+  namespace fs = std::filesystem;
+  if (fs::path(name).is_absolute()) return name;
+  const char* const environment = std::getenv("DPMPI_DATA");
+  std::vector<fs::path> folders;
+  if (!options.root.empty()) folders.emplace_back(options.root);
+  if (environment != nullptr && *environment != '\0') folders.emplace_back(environment);
+  folders.emplace_back(options.config_folder.empty() ? "." : options.config_folder);
+  std::string tried;
+  for (const fs::path& folder : folders) {
+    const std::string candidate = (folder / name).lexically_normal().string();
+    std::error_code ignored;
+    if (fs::exists(candidate, ignored)) return candidate;
+    tried += fmt::format("\n  tried {}", candidate);
+  }
+  throw DataError(
+      fmt::format("{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config "
+                  "file's folder):{}",
+                  name, environment == nullptr ? ", which is unset," : "", tried));
+}
+
+std::vector<std::string> find_files(const DataOptions& options, std::string_view names) {
+  const std::size_t comma = names.find(',');
+  std::vector<std::string> found{find_file(options, std::string(trim(names.substr(0, comma))))};
+  if (comma != names.npos) found.push_back(find_file(options, std::string(trim(names.substr(comma + 1)))));
+  return found;
+}
+
+InputFile::InputFile(std::string path) : path_(std::move(path)) {
+  // Without O_NONBLOCK, opening a FIFO would wait for a writer before its kind can be checked.
+  descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ < 0) fail(path_, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  try {
+    size_ = size_of_regular_file(descriptor_, path_);
+    char magic[2] = {};
+    if (read_at(descriptor_, path_, 0, magic) != 2 || magic[0] != '\x1f' || magic[1] != '\x8b') return;
+    gzip_ = std::make_unique<GzipReader>(
+        path_, [descriptor = descriptor_, name = path_](std::uint64_t offset, std::span<char> out) {
+          return read_at(descriptor, name, offset, out);
+        });
+    size_ = 0;
+  } catch (...) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      size_(other.size_),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      gzip_(std::move(other.gzip_)) {}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
+  return gzip() ? gzip_->read(offset, out) : read_at(descriptor_, path_, offset, out);
+}
+
+std::string InputFile::read(std::uint64_t offset, std::size_t bytes) {
+  std::string out(bytes, '\0');
+  out.resize(read(offset, std::span<char>(out)));
+  return out;
+}
+
+void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
+                   const std::function<void(std::uint64_t, std::string_view)>& visit) {
+  constexpr std::size_t chunk = std::size_t{1} << 20, longest = std::size_t{64} << 20;
+  bool inside = from != start;  // begin one byte early: if that is a line end, `from` begins a line
+  std::uint64_t base = inside ? from - 1 : from;
+  std::size_t at = 0;
+  std::string buffer;
+  for (bool ended = false;;) {
+    const std::size_t newline = buffer.find('\n', at);
+    if (newline == std::string::npos && !ended) {
+      buffer.erase(0, at);
+      base += at;
+      at = 0;
+      const std::size_t kept = buffer.size();
+      if (kept > longest)
+        fail(file.path(), fmt::format("line at byte {} is longer than 64 MiB; is this text?", show_field(base)));
+      buffer.resize(kept + chunk);
+      const std::size_t got = file.read(base + kept, std::span(buffer).subspan(kept));
+      buffer.resize(kept + got);
+      ended = got < chunk;
+      continue;
+    }
+    const std::uint64_t offset = base + at;
+    if (at == buffer.size() || (!inside && offset >= to)) return;
+    const std::size_t stop = newline == std::string::npos ? buffer.size() : newline;
+    if (!inside) visit(offset, std::string_view(buffer).substr(at, stop - at));
+    inside = false;
+    if (newline == std::string::npos) return;
+    at = newline + 1;
+  }
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,144 @@
+#include "data/formats/table.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+const char* skip_blanks(const char* p, const char* end) {
+  while (p != end && *p == ' ') ++p;
+  return p;
+}
+
+/// Reads the field at p into `field` (which may point into `scratch`); returns its delimiter or `end`.
+const char* next_field(const char* p, const char* end, char delimiter, std::string& scratch,
+                       std::string_view& field) {
+  p = skip_blanks(p, end);
+  if (p == end || *p != '"') {
+    const char* const stop = std::find(p, end, delimiter);
+    field = trim({p, static_cast<std::size_t>(stop - p)});
+    return stop;
+  }
+  scratch.clear();
+  for (const char* from = p + 1;;) {
+    const char* const quote = std::find(from, end, '"');
+    if (quote == end)
+      throw Malformed("a quoted field is not closed on its line (line ends inside quotes are not supported)");
+    scratch.append(from, quote);
+    from = quote + 1;
+    if (from == end || *from != '"') {
+      p = skip_blanks(from, end);
+      break;
+    }
+    scratch += '"';
+    ++from;
+  }
+  if (p != end && *p != delimiter) throw Malformed("text follows a quoted field");
+  field = scratch;
+  return p;
+}
+
+/// One line's columns, left to right.
+class RowParser {
+ public:
+  RowParser(const TableSchema& schema, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out)
+      : schema_(schema), map_(map), labels_(labels), out_(out) {}
+
+  void parse(std::string_view line, std::uint64_t global_index) {
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    const char* p = line.data();
+    const char* const end = p + line.size();
+    for (std::size_t c = 0; c < schema_.columns.size(); ++c) {
+      if (c > 0 && p++ == end) wrong_width(line);
+      p = column(schema_.columns[c], p, end);
+    }
+    if (p != end) wrong_width(line);
+    out_.finish_row(labels_.unlabelled() ? labels_.label_of_none() : labels_.decode(label_, global_index));
+  }
+
+ private:
+  const char* column(const TableColumn& column, const char* p, const char* end) {
+    if (column.use == TableColumn::Use::number) {
+      double x = 0;
+      const char* stop = scan_number(skip_blanks(p, end), end, x);
+      if (stop != nullptr) stop = skip_blanks(stop, end);
+      if (stop != nullptr && (stop == end || *stop == schema_.delimiter)) {
+        out_.dense_row()[column.feature] = map_(column.feature, x);
+        return stop;
+      }
+    }
+    std::string_view field;
+    p = next_field(p, end, schema_.delimiter, scratch_, field);
+    if (column.use == TableColumn::Use::number) out_.dense_row()[column.feature] = number(column, field);
+    if (column.use == TableColumn::Use::label) label_.assign(field);
+    if (column.use == TableColumn::Use::one_hot) one_hot(column, field);
+    return p;
+  }
+
+  float number(const TableColumn& column, std::string_view field) const {
+    double x = schema_.missing;
+    if (is_missing(field)) {
+      if (schema_.fill_missing) return map_(column.feature, x);
+      throw Malformed(
+          fmt::format("column {}: missing value {}: set data.missing to a public number that replaces it",
+                      show(column.name), show_field(field)));
+    }
+    if (!to_number(field, x))
+      throw Malformed(
+          fmt::format("column {}: {} is not a finite number (data.one_hot takes text columns, data.drop leaves "
+                      "columns out)",
+                      show(column.name), show_field(field)));
+    return map_(column.feature, x);
+  }
+
+  void one_hot(const TableColumn& column, std::string_view field) {
+    const auto word = std::find(column.words.begin(), column.words.end(), field);
+    if (word == column.words.end() && !schema_.zero_if_unknown)
+      throw Malformed(
+          fmt::format("column {}: {} is not in its vocabulary in data.one_hot: add it, or set data.unknown = "
+                      "zero",
+                      show(column.name), show_field(field)));
+    const auto chosen = static_cast<std::size_t>(word - column.words.begin());
+    for (std::size_t w = 0; w < column.words.size(); ++w)
+      out_.dense_row()[column.feature + w] = map_(column.feature + w, w == chosen ? 1 : 0);
+  }
+
+  [[noreturn]] void wrong_width(std::string_view line) const {
+    throw Malformed(fmt::format("{} columns where {} are expected", split_fields(line, schema_.delimiter).size(),
+                                schema_.columns.size()));
+  }
+
+  const TableSchema& schema_;
+  const FeatureMap& map_;
+  const LabelRule& labels_;
+  RecordsBuilder& out_;
+  std::string scratch_, label_;
+};
+
+}  // namespace
+
+std::vector<std::string> split_fields(std::string_view line, char delimiter) {
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  std::vector<std::string> fields;
+  std::string scratch;
+  const char* const end = line.data() + line.size();
+  for (const char* p = line.data();; ++p) {
+    std::string_view field;
+    p = next_field(p, end, delimiter, scratch, field);
+    fields.emplace_back(field);
+    if (p == end) return fields;
+  }
+}
+
+void parse_table(std::string_view text, TextPosition& position, const TableSchema& schema, const FeatureMap& map,
+                 const LabelRule& labels, RecordsBuilder& out) {
+  RowParser parser(schema, map, labels, out);
+  for_each_record(text, schema.comment, position,
+                  [&](std::string_view line, std::uint64_t global_index) { parser.parse(line, global_index); });
+}
+
+}  // namespace dpmpi

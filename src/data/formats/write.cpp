@@ -1,0 +1,160 @@
+#include "data/formats/write.hpp"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/console/progress.hpp"
+#include "core/errors.hpp"
+#include "data/formats/file.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// A file that appears under its name only when close() has succeeded.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path) : path_(output_target(path)), temporary_(path_ + ".part") {
+    file_ = std::fopen(temporary_.c_str(), "wb");
+    if (file_ == nullptr) fail();
+  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile() {
+    if (file_ == nullptr) return;
+    std::fclose(file_);
+    std::remove(temporary_.c_str());
+  }
+  void write(std::string_view bytes) {
+    if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
+  }
+  template <class T>
+  void write_array(std::span<const T> values) {
+    write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+  }
+  void close() {
+    if (std::fclose(std::exchange(file_, nullptr)) == 0 && std::rename(temporary_.c_str(), path_.c_str()) == 0)
+      return;
+    const int error = errno;
+    std::remove(temporary_.c_str());
+    errno = error;
+    fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw DataError(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+  }
+  std::string path_, temporary_;
+  std::FILE* file_;
+};
+
+/// Calls visit(column, value) for the features of one row; zeros of sparse rows are left out.
+template <class Visit>
+void for_each_feature(const Records& r, std::size_t i, Visit&& visit) {
+  if (r.storage == Storage::sparse_f32) {
+    for (std::uint64_t e = r.row_begin[i]; e < r.row_begin[i + 1]; ++e) visit(r.column[e], r.value[e]);
+    return;
+  }
+  for (std::size_t j = 0; j < r.features; ++j)
+    visit(j, r.storage == Storage::dense_f32 ? r.row_f32(i)[j] : static_cast<float>(r.row_u8(i)[j]));
+}
+
+void write_csv(OutputFile& out, const Records& r, Progress& progress) {
+  std::string line = "label";
+  for (std::size_t j = 1; j <= r.features; ++j) fmt::format_to(std::back_inserter(line), ",x{}", j);
+  out.write(line + "\n");
+  std::vector<float> row(r.features);
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
+    row.assign(r.features, 0);
+    for_each_feature(r, i, [&](std::size_t j, float x) { row[j] = x; });
+    line = fmt::format("{}", r.label[i]);
+    for (const float x : row) fmt::format_to(std::back_inserter(line), ",{}", x);
+    out.write(line += '\n');
+  }
+}
+
+void write_libsvm(OutputFile& out, const Records& r, Progress& progress) {
+  std::string line;
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
+    line = fmt::format("{}", r.label[i]);
+    for_each_feature(r, i, [&](std::size_t j, float x) {
+      if (x != 0) fmt::format_to(std::back_inserter(line), " {}:{}", j + 1, x);
+    });
+    out.write(line += '\n');
+  }
+}
+
+void write_native(OutputFile& out, const Records& r, Progress& progress) {
+  const NativeHeader header{r.storage, r.count, r.features, r.column.size()};
+  out.write(header.encode());
+  out.write_array(std::span(r.label));
+  if (r.storage == Storage::sparse_f32) {
+    out.write_array(std::span(r.row_begin));
+    out.write_array(std::span(r.column));
+    out.write_array(std::span(r.value));
+    return;
+  }
+  for (std::size_t i = 0; i < r.count; ++i, progress.add()) {
+    if (r.storage == Storage::dense_f32)
+      out.write_array(std::span(r.row_f32(i), r.features));
+    else
+      out.write_array(std::span(r.row_u8(i), r.features));
+  }
+}
+
+}  // namespace
+
+std::string output_target(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) == 0) {
+    if (!S_ISREG(info.st_mode))
+      throw DataError(fmt::format("{}: is a {}, which is not replaced: give a new name or a regular file", path,
+                                  S_ISDIR(info.st_mode) ? "directory" : "pipe or device"));
+    return std::filesystem::canonical(path).string();
+  }
+  if (lstat(path.c_str(), &info) == 0)
+    throw DataError(
+        fmt::format("{}: is a link to a file that is not there: give a new name or a regular file", path));
+  return path;
+}
+
+void keep_files(const DataOptions& options, std::string_view names, const std::string& output) {
+  const std::string target = output_target(output);
+  for (const std::string& file : find_files(options, names))
+    for (const std::string& written : {target, target + ".part"}) {
+      std::error_code absent;
+      if (std::filesystem::equivalent(file, written, absent))
+        throw ConfigError(fmt::format("writing {} would replace its input {}: give another output", output, file));
+    }
+}
+
+void write_records(const std::string& path, Format format, const Records& records) {
+  for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
+  OutputFile out(path);
+  Progress progress("writing " + std::filesystem::path(path).filename().string(), records.count, "records");
+  switch (format) {
+    case Format::csv:
+      write_csv(out, records, progress);
+      break;
+    case Format::libsvm:
+      write_libsvm(out, records, progress);
+      break;
+    case Format::native:
+      write_native(out, records, progress);
+      break;
+    default:
+      throw ConfigError(fmt::format("records cannot be written as {}: csv, libsvm or native", format_name(format)));
+  }
+  out.close();
+}
+
+}  // namespace dpmpi

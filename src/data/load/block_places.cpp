@@ -1,0 +1,225 @@
+// Where the blocks of a file lie in it. The root learns all of it and tells every rank about its own blocks: where
+// data.records is declared, how many slots hold a record is secret, and lengths of lines follow private values.
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/load/input_files.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/packed.hpp"
+#include "data/records/text_lines.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// A record of a text: how many records and lines come before it, and its first byte.
+struct Mark {
+  std::uint64_t row = 0, line = 0, byte = 0;
+};
+
+/// Chooses the records of a part from which the root finds where blocks begin.
+class Marks {
+ public:
+  /// Of the first part, where these rows, ascending from 0, are known to begin a block.
+  explicit Marks(std::vector<std::uint64_t> rows) : rows_(std::move(rows)) {}
+  /// Of another part, where nobody knows how many records come before: every 2^k-th, `most` or fewer.
+  explicit Marks(std::size_t most) : most_(most) {}
+
+  void see(const Mark& record) {
+    if (record.row != next_) return;
+    marks_.push_back(record);
+    next_ = rows_.empty() ? after_thinning(record.row) : next_row(record.row);
+  }
+  const std::vector<Mark>& chosen() const { return marks_; }
+
+ private:
+  std::uint64_t next_row(std::uint64_t row) const {
+    const auto next = std::ranges::upper_bound(rows_, row);
+    return next == rows_.end() ? ~std::uint64_t{0} : *next;
+  }
+  std::uint64_t after_thinning(std::uint64_t row) {
+    if (marks_.size() > most_) {
+      every_ *= 2;
+      std::erase_if(marks_, [&](const Mark& mark) { return mark.row % every_ != 0; });
+    }
+    return (row / every_ + 1) * every_;
+  }
+
+  std::vector<std::uint64_t> rows_;
+  std::size_t most_ = 0;
+  std::uint64_t every_ = 1, next_ = 0;
+  std::vector<Mark> marks_;
+};
+
+/// Sizes of one rank's part of a text.
+struct PartSize {
+  std::uint64_t records = 0, lines = 0;
+};
+
+constexpr std::uint64_t glance_every = 4096;  // lines, which take less than a look at the clock
+
+/// Shows the records of this rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
+PartSize scan_lines(const Communicator& comm, Source& source, const std::function<void(const Mark&)>& see) {
+  PartSize part;
+  all_or_none(comm, [&] {
+    if (!source.records.file) return;
+    InputFile& file = *source.records.file;
+    const FileLayout& layout = source.layout;
+    const std::uint64_t total = file.size() - std::min(file.size(), layout.begin);
+    const auto share = [&](int rank) {
+      const auto r = static_cast<std::uint64_t>(rank), size = static_cast<std::uint64_t>(comm.size());
+      return layout.begin + total / size * r + std::min(r, total % size);
+    };
+    const std::uint64_t from = file.gzip() ? layout.begin : share(comm.rank());
+    const std::uint64_t to = file.gzip() ? ~std::uint64_t{0} : share(comm.rank() + 1);
+    // A text's length in bytes follows its private values: the share is shown, not the number.
+    Progress progress("counting the lines of " + std::filesystem::path(file.path()).filename().string(),
+                      file.gzip() ? 0 : to - from, "");
+    std::uint64_t counted = from;
+    for_each_line(file, layout.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
+      if (part.lines % glance_every == 0) progress.add(offset - counted), counted = offset;
+      if (is_record(line, layout.comment)) see({part.records++, part.lines, offset});
+      ++part.lines;
+    });
+  });
+  return part;
+}
+
+/// Of every rank's part, on the root; empty elsewhere.
+std::vector<PartSize> gather_sizes(const Communicator& comm, const PartSize& mine) {
+  std::vector<PartSize> sizes;
+  for (const auto& part : gather_lists<PartSize>(comm, {mine})) sizes.push_back(part.at(0));
+  return sizes;
+}
+
+std::uint64_t total_records(const std::vector<PartSize>& parts) {
+  std::uint64_t total = 0;
+  for (const PartSize& part : parts) total += part.records;
+  return total;
+}
+
+/// Calls visit(block, row) for each block that holds one of the file's `records` rows, with its first row.
+template <class Visit>
+void for_each_filled(const BlockRange& range, std::uint64_t records, Visit&& visit) {
+  for (std::uint32_t block = range.first; block < range.last; ++block)
+    if (const std::uint64_t row = range.row(block, records); row < range.row(block + 1, records)) visit(block, row);
+}
+
+/// What this rank marks: not so much that the root could not hold all ranks' marks, and so much that it hardly
+/// reads anything again.
+Marks marks_of_part(const Communicator& comm, const BlockRange& range) {
+  constexpr std::size_t per_block = 64;
+  if (!comm.is_root()) return Marks(per_block * (range.count() / static_cast<std::size_t>(comm.size()) + 1));
+  std::vector<std::uint64_t> rows;
+  for_each_filled(range, range.slots(), [&](std::uint32_t, std::uint64_t row) { rows.push_back(row); });
+  return Marks(std::move(rows));
+}
+
+/// The marks of a whole text, ascending. On the root.
+class MarkedText {
+ public:
+  MarkedText(Source& source, const std::vector<PartSize>& sizes, const std::vector<std::vector<Mark>>& parts)
+      : source_(source) {
+    std::uint64_t rows = 0, lines = source.layout.line;
+    for (std::size_t p = 0; p < parts.size(); rows += sizes[p].records, lines += sizes[p++].lines)
+      for (const Mark& mark : parts[p]) marks_.push_back({rows + mark.row, lines + mark.line, mark.byte});
+  }
+
+  /// Record `row`, looked for from the last mark before it on.
+  Mark find(std::uint64_t row) {
+    const auto after = std::ranges::upper_bound(marks_, row, {}, &Mark::row);
+    const Mark& near = *std::prev(after);
+    if (near.row == row) return near;
+    InputFile& file = *source_.records.file;
+    const std::uint64_t end = after == marks_.end() ? file.size() : after->byte;
+    check_memory(end - near.byte, available_memory(), file.path(), false);
+    const std::string text = file.read(near.byte, end - near.byte);
+    TextPosition position{file.path(), near.line, near.row};
+    std::optional<Mark> found;
+    for_each_record(text, source_.layout.comment, position, [&](std::string_view line, std::uint64_t index) {
+      if (index == row)
+        found = {row, position.line, near.byte + static_cast<std::uint64_t>(line.data() - text.data())};
+    });
+    if (!found) throw DataError(fmt::format("{} was changed while it was read", file.path()));
+    return *found;
+  }
+
+ private:
+  Source& source_;
+  std::vector<Mark> marks_;
+};
+
+/// A block ends where the next one begins. On the root.
+std::vector<Extent> extents_of(MarkedText text, const BlockRange& range, std::uint64_t records) {
+  std::vector<Extent> extents(range.count());
+  Extent* before = nullptr;
+  for_each_filled(range, records, [&](std::uint32_t block, std::uint64_t row) {
+    const Mark first = text.find(row);
+    if (before != nullptr) before->end = first.byte;
+    before = &extents[block - range.first];
+    *before = {first.byte, ~std::uint64_t{0}, first.line};
+  });
+  return extents;
+}
+
+/// Of the root's extents of all blocks every rank gets its own (without `tell_bytes` only their lines, and nothing
+/// of an empty block, which lies where the records end); the root keeps all.
+std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> extents, const BlockRange& range,
+                             bool tell_bytes) {
+  std::vector<std::vector<Extent>> parts;
+  for (int rank = 0; comm.is_root() && rank < comm.size(); ++rank) {
+    auto& part = parts.emplace_back();
+    for (std::uint32_t b = range.ownership.begin(rank); b < range.ownership.end(rank); ++b) {
+      part.push_back(extents[b - range.first]);
+      if (part.back().begin == part.back().end) part.back() = {};
+      if (!tell_bytes) part.back().begin = part.back().end = 0;
+    }
+  }
+  const std::vector<Extent> mine = scatter_lists(comm, parts);
+  if (comm.is_root()) return extents;
+  std::vector<Extent> known(range.count());
+  std::ranges::copy(mine, known.begin() + (range.ownership.begin(comm.rank()) - range.first));
+  return known;
+}
+
+}  // namespace
+
+std::uint64_t count_records(const Communicator& comm, Source& source) {
+  std::uint64_t records = source.layout.is_text()
+                              ? total_records(gather_sizes(comm, scan_lines(comm, source, [](const Mark&) {})))
+                              : source.layout.records();
+  comm.broadcast(records);
+  if (records == 0) throw DataError(fmt::format("{}: holds no records", source.records.path));
+  return records;
+}
+
+// No rank is asked anything that depends on other ranks' records: each tells the root what it has marked, and the
+// root looks up the rest in the file.
+std::vector<Extent> locate_text(const Communicator& comm, Source& source, const BlockRange& range) {
+  Marks marks = marks_of_part(comm, range);
+  const PartSize part = scan_lines(comm, source, [&](const Mark& record) { marks.see(record); });
+  const std::vector<PartSize> sizes = gather_sizes(comm, part);
+  const auto parts = gather_lists(comm, marks.chosen());
+  std::vector<Extent> extents;
+  all_or_none(comm, [&] {
+    if (!comm.is_root()) return;
+    const std::uint64_t records = total_records(sizes);
+    check_slots(source.records.path, records, range.slots());
+    extents = extents_of({source, sizes, parts}, range, records);
+  });
+  return hand_out(comm, std::move(extents), range, !source.records.gzip);
+}
+
+std::vector<Extent> locate_rows(const Communicator& comm, const ArrayHeader& array, const BlockRange& range) {
+  std::vector<Extent> extents;
+  for (std::uint32_t b = range.first; comm.is_root() && b < range.last; ++b)
+    extents.push_back({array.offset + range.row(b, array.rows) * array.row_bytes(),
+                       array.offset + range.row(b + 1, array.rows) * array.row_bytes(), 0});
+  return hand_out(comm, std::move(extents), range, true);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,149 @@
+// How a block's bytes come to the rank that owns it.
+
+#include <algorithm>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/load/input_files.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Consume = std::function<void(std::uint32_t, std::string_view)>;
+
+/// `announced` is where the file should end.
+std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t announced) {
+  std::string out = file.read(begin, bytes);
+  if (out.size() < bytes)
+    throw DataError(fmt::format("{}: truncated: it ends at byte {} where byte {} is expected", file.path(),
+                                show_field(begin + out.size()), show_field(announced)));
+  return out;
+}
+
+/// A range of a plain file in pieces that stay in cache.
+void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint32_t block,
+            const Consume& consume) {
+  constexpr std::uint64_t target = std::uint64_t{1} << 20;
+  const std::uint64_t usual = unit == 0 ? target : std::max(unit, target / unit * unit);
+  const std::uint64_t end = std::min(extent.end, file.size());
+  std::uint64_t piece = usual;
+  for (std::uint64_t at = extent.begin; at < end;) {
+    const std::string bytes = read_exactly(file, at, std::min(piece, end - at), end);
+    std::size_t whole = bytes.size();
+    if (unit == 0 && at + whole < end) {
+      const std::size_t newline = bytes.rfind('\n');
+      if (newline == std::string::npos) {  // one very long line: try again with more of it
+        piece *= 2;
+        continue;
+      }
+      whole = newline + 1;
+    }
+    consume(block, std::string_view(bytes).substr(0, whole));
+    at += whole;
+    piece = usual;
+  }
+}
+
+/// Runs `step` unless an earlier one failed; keeps the first error for later, when all ranks are ready to hear of
+/// it.
+class Deferred {
+ public:
+  template <class Step>
+  void run(Step&& step) {
+    if (error_) return;
+    try {
+      step();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+  bool failed() const { return error_ != nullptr; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// All bytes of an extent; to the end of the file if it is open-ended.
+std::string read_extent(InputFile& file, const Extent& extent, std::uint64_t announced) {
+  if (extent.end != ~std::uint64_t{0}) {
+    check_memory(extent.end - extent.begin, available_memory(), file.path(), false);
+    return read_exactly(file, extent.begin, extent.end - extent.begin, announced);
+  }
+  constexpr std::size_t chunk = std::size_t{16} << 20;
+  std::string bytes;
+  for (bool more = true; more;) {
+    const std::string next = file.read(extent.begin + bytes.size(), chunk);
+    more = next.size() == chunk;
+    bytes += next;
+  }
+  return bytes;
+}
+
+/// Rows of a binary array must end where the file ends; reading on also checks the gzip checksum.
+void check_end(InputFile& file, const std::vector<Extent>& extents, std::uint64_t unit) {
+  if (unit == 0) return;
+  if (!file.read(extents.back().end, 1).empty())
+    throw DataError(fmt::format("{}: trailing bytes after byte {}, where its header announces the end", file.path(),
+                                show_field(extents.back().end)));
+}
+
+constexpr std::string_view failed_mark = "E", data_mark = "D";
+
+void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Extent>& extents,
+                 const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume,
+                 Deferred& reading, Deferred& consuming) {
+  for (std::uint32_t block = range.ownership.first.front(); block < range.ownership.first.back(); ++block) {
+    const Extent& extent = extents[block - range.first];
+    std::string bytes;
+    if (extent.begin < extent.end) reading.run([&] { bytes = read_extent(file, extent, extents.back().end); });
+    const int owner = range.ownership.owner(block);
+    if (owner != comm.rank()) {
+      comm.send(reading.failed() ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
+      sent.add(range.layout.size(block));
+    } else if (!reading.failed() && !bytes.empty()) {
+      consuming.run([&] { consume(block, bytes); });
+    }
+  }
+  reading.run([&] { check_end(file, extents, unit); });
+}
+
+void receive_blocks(const Communicator& comm, const BlockRange& range, const Consume& consume,
+                    Deferred& consuming) {
+  for (std::uint32_t block = range.ownership.begin(comm.rank()); block < range.ownership.end(comm.rank());
+       ++block) {
+    const std::string message = comm.receive(0);
+    const auto bytes = std::string_view(message).substr(1);
+    if (message.starts_with(data_mark) && !bytes.empty()) consuming.run([&] { consume(block, bytes); });
+  }
+}
+
+}  // namespace
+
+void fetch(const Communicator& comm, SourceFile& source, const std::vector<Extent>& extents,
+           const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume) {
+  if (!source.gzip) {
+    all_or_none(comm, [&] {
+      for (std::uint32_t b = range.ownership.begin(comm.rank()); b < range.ownership.end(comm.rank()); ++b)
+        stream(*source.file, extents[b - range.first], unit, b, consume);
+    });
+    return;
+  }
+  Deferred reading, consuming;
+  if (comm.is_root())
+    send_blocks(comm, *source.file, extents, range, unit, sent, consume, reading, consuming);
+  else
+    receive_blocks(comm, range, consume, consuming);
+  all_or_none(comm, [&] {
+    reading.rethrow();
+    consuming.rethrow();
+  });
+}
+
+}  // namespace dpmpi

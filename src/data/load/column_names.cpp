@@ -1,0 +1,54 @@
+#include "data/load/column_names.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// What a table's first line has in the place of column names, if data.header = auto takes it for them.
+Names supposed_names(const Head& head, const DataOptions& options) {
+  const Format format = detect_format(options.format, head.path, head.bytes);
+  if (format != Format::csv && format != Format::tsv) return {};
+  return supposed_names(head.bytes, options, format == Format::csv ? ',' : '\t', head.path);
+}
+
+bool is_in(const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
+
+/// Whether the config has a column of this name.
+bool is_in_config(const DataOptions& options, const std::string& name) {
+  if (name == options.label || (options.label == "auto" && names_label(name)) || is_in(options.drop, name))
+    return true;
+  const auto begins = [&](const std::string& entry) { return entry.starts_with(name + ':'); };
+  const auto in_list = [&](const Names& entries) { return !name.empty() && std::ranges::any_of(entries, begins); };
+  return in_list(options.one_hot) || in_list(options.mean) || in_list(options.deviation);
+}
+
+}  // namespace
+
+void check_public_names(const Head& head, const DataOptions& options) {
+  Names unknown = supposed_names(head, options);
+  std::erase_if(unknown, [&](const std::string& name) { return is_in_config(options, name); });
+  if (!unknown.empty() && !options.eval.empty()) {
+    try {
+      InputFile eval(find_file(options, options.eval));
+      const Names known = supposed_names(read_head(eval, options), options);
+      std::erase_if(unknown, [&](const std::string& name) { return is_in(known, name); });
+    } catch (const DataError&) {  // it is not here, or no table: it confirms nothing
+    }
+  }
+  if (!unknown.empty())
+    throw ConfigError(
+        fmt::format("{}: the first line may be column names or a private record: set data.header = yes if it holds "
+                    "names, which messages then print, or no if it is a record (auto takes the first line of a "
+                    "private file for names only where the config or data.eval has all of them)",
+                    head.path));
+}
+
+}  // namespace dpmpi

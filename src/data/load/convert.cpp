@@ -1,0 +1,52 @@
+#include "data/load/convert.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/errors.hpp"
+#include "data/formats/write.hpp"
+#include "data/load/load.hpp"
+#include "data/synthetic/episodes.hpp"
+
+namespace dpmpi {
+
+void ConvertOptions::declare(Options& options) {
+  options.add("input", input, "File to convert; an IDX or NumPy pair is written images,labels");
+  options.add("output", output, "Native record file to write");
+  options.add("episode_column", episode_column,
+              "Feature (from 1) that names the episode of a transition: a record becomes an episode; 0: none",
+              Range::non_negative());
+  options.add("episode_steps", episode_steps, "Transitions that such a record has room for", Range::closed(1, 1e5));
+}
+
+std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
+  if (options.input.empty() || options.output.empty())
+    throw ConfigError("convert needs an input and an output file");
+  if (data.scale != 1 || !data.mean.empty() || !data.deviation.empty() || data.normalize != "none" ||
+      !data.keep_one_in.empty() || !data.only_labels.empty() || data.records != 0)
+    throw ConfigError(
+        "convert writes the values of the file: set data.scale, mean, std, normalize, keep_one_in, only_labels and "
+        "records "
+        "in the config that trains on the result");
+  data.train = options.input;
+  data.shards.clear();
+  std::vector<std::string> problems;
+  data.validate(problems);
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+  keep_files(data, options.input, options.output);
+  const Communicator alone = Communicator::alone();
+  const LabelKind kind = data.positive.empty() ? LabelKind::real : LabelKind::sign;
+  const BlockLayout layout{inspect(alone, data, DataRole::training).records, 1};
+  const Shard shard = load(alone, data, DataRole::training, layout, Ownership::even(1, 1), kind);
+  const Records& records = shard.blocks[0].records;
+  if (options.episode_column == 0) {
+    write_records(options.output, Format::native, records);
+    return layout.records;
+  }
+  const Records episodes = group_episodes(records, static_cast<std::size_t>(options.episode_column),
+                                          static_cast<std::size_t>(options.episode_steps), options.input);
+  write_records(options.output, Format::native, episodes);
+  return episodes.count;
+}
+
+}  // namespace dpmpi

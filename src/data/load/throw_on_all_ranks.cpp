@@ -1,0 +1,65 @@
+#include "data/load/throw_on_all_ranks.hpp"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// An exit code as one character, then the message; empty: no error.
+std::string attempt(const std::function<void()>& work) {
+  const auto encode = [](ExitCode code, const std::string& message) {
+    return static_cast<char>(static_cast<int>(code)) + message;
+  };
+  try {
+    work();
+  } catch (const Error& e) {
+    return encode(e.code(), e.what());
+  } catch (const std::bad_alloc&) {
+    return encode(ExitCode::data, "out of memory while loading: use more ranks on more machines");
+  } catch (const std::system_error& e) {  // the system's refusal: a path, a disk
+    return encode(ExitCode::data, e.what());
+  } catch (const std::length_error& e) {
+    return encode(ExitCode::data, fmt::format("impossible size while loading ({})", e.what()));
+  } catch (const std::exception& e) {
+    return encode(ExitCode::bug, e.what());
+  }
+  return {};
+}
+
+[[noreturn]] void rethrow(const std::string& encoded) {
+  const std::string message = encoded.substr(1);
+  switch (static_cast<ExitCode>(encoded[0])) {
+    case ExitCode::config:
+      throw ConfigError(message);
+    case ExitCode::data:
+      throw DataError(message);
+    case ExitCode::privacy:
+      throw PrivacyError(message);
+    case ExitCode::mpi:
+      throw CommError(message);
+    default:
+      throw BugError(message);
+  }
+}
+
+}  // namespace
+
+void all_or_none(const Communicator& comm, const std::function<void()>& work) {
+  const std::string mine = attempt(work);
+  if (!comm.any(!mine.empty())) return;
+  const auto all = comm.gather(mine);
+  const auto first = std::find_if(all.begin(), all.end(), [](const auto& text) { return !text.empty(); });
+  std::string text = first == all.end() ? std::string{} : *first;
+  comm.broadcast(text);
+  rethrow(text);
+}
+
+}  // namespace dpmpi

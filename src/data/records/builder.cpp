@@ -1,0 +1,197 @@
+#include "data/records/builder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// One public constant per feature from a list that holds one number, one per feature, or name:number entries.
+std::vector<double> per_feature(const std::vector<std::string>& list, const std::string& key, double otherwise,
+                                std::size_t features,
+                                const std::function<std::size_t(const std::string&)>& index_of) {
+  std::vector<double> out(features, otherwise);
+  const bool named = std::any_of(list.begin(), list.end(), [](const auto& e) { return e.find(':') != e.npos; });
+  if (!named && list.size() > 1 && list.size() != features)
+    throw ConfigError(fmt::format("{} has {} numbers for {} features: give 1, {} or name:number entries", key,
+                                  list.size(), features, features));
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (named) {
+      const auto [name, value] = split_entry(list[i], key);
+      out[index_of(name)] = option_number(value, key);
+    } else if (list.size() == 1) {
+      std::fill(out.begin(), out.end(), option_number(list[i], key));
+    } else {
+      out[i] = option_number(list[i], key);
+    }
+  }
+  return out;
+}
+
+/// The smallest float32 >= x (x >= 0; infinity if there is none).
+float round_up(double x) {
+  constexpr float largest = std::numeric_limits<float>::max();
+  if (x > static_cast<double>(largest)) return std::numeric_limits<float>::infinity();
+  const auto nearest = static_cast<float>(x);
+  return static_cast<double>(nearest) >= x ? nearest
+                                           : std::nextafter(nearest, std::numeric_limits<float>::infinity());
+}
+
+/// A double sum of `terms` non-negative terms, each with at most one rounding error, made an upper bound of the
+/// exact one.
+double outward(double sum, std::size_t terms) {
+  return sum * (1 + (static_cast<double>(terms) + 8) * std::numeric_limits<double>::epsilon());
+}
+
+/// Squares of float32 are exact in double; eight partial sums let the compiler vectorise.
+double sum_of_squares(std::span<const float> values) {
+  double lane[8] = {};
+  std::size_t i = 0;
+  for (; i + 8 <= values.size(); i += 8)
+    for (std::size_t j = 0; j < 8; ++j) {
+      const double x = static_cast<double>(values[i + j]);
+      lane[j] += x * x;
+    }
+  double sum = std::accumulate(std::begin(lane), std::end(lane), 0.0);
+  for (; i < values.size(); ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
+  return sum;
+}
+
+std::uint64_t sum_of_squares(std::span<const std::uint8_t> bytes) {
+  std::uint64_t sum = 0;
+  for (const std::uint8_t b : bytes) sum += static_cast<std::uint64_t>(b) * b;
+  return sum;
+}
+
+}  // namespace
+
+FeatureMap::FeatureMap(const DataOptions& options, std::size_t features,
+                       const std::function<std::size_t(const std::string&)>& index_of)
+    : scale_(options.scale) {
+  if (options.mean.empty() && options.deviation.empty()) return;
+  mean_ = per_feature(options.mean, "data.mean", 0, features, index_of);
+  deviation_ = per_feature(options.deviation, "data.std", 1, features, index_of);
+  if (std::any_of(deviation_.begin(), deviation_.end(), [](double s) { return !(s > 0); }))
+    throw ConfigError("data.std must be > 0 for every feature");
+}
+
+bool FeatureMap::moves_zero() const {
+  return std::any_of(mean_.begin(), mean_.end(), [](double m) { return m != 0; });
+}
+
+float FeatureMap::operator()(std::size_t feature, double x) const {
+  if (!std::isfinite(x)) return to_feature(x);
+  if (mean_.empty()) return to_feature(scale_ * x);
+  return to_feature((scale_ * x - mean_[feature]) / deviation_[feature]);
+}
+
+std::size_t feature_number(const std::string& name, std::size_t features) {
+  const double number = option_number(name, "data.mean or data.std");
+  if (number < 1 || number > static_cast<double>(features) || number != std::floor(number))
+    throw ConfigError(fmt::format("data.mean or data.std names feature {}, which is not in 1..{}", name, features));
+  return static_cast<std::size_t>(number) - 1;
+}
+
+RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule)
+    : rule_(rule) {
+  Records& r = records_;
+  r.storage = storage;
+  r.features = features;
+  r.count = slots;
+  r.bias = rule.bias;
+  if (storage == Storage::dense_f32) {
+    r.stride = dpmpi::round_up(features, cache_line / sizeof(float));
+    r.f32.resize(slots * r.stride);
+  } else if (storage == Storage::dense_u8) {
+    r.stride = dpmpi::round_up(features, cache_line);
+    r.u8.resize(slots * r.stride);
+    r.row_scale.assign(slots, rule.row_scale);
+  } else {
+    r.row_begin.assign(slots + 1, 0);
+  }
+  r.label.assign(slots, std::numeric_limits<float>::quiet_NaN());
+  r.norm.assign(slots, 0);
+}
+
+std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots) {
+  std::uint64_t row = 2 * sizeof(float);  // label and norm
+  if (storage == Storage::dense_f32) row += dpmpi::round_up(features, 16) * sizeof(float);
+  if (storage == Storage::dense_u8) row += dpmpi::round_up(features, 64) + sizeof(float);
+  if (storage == Storage::sparse_f32) row += sizeof(std::uint64_t);
+  constexpr std::uint64_t most = std::uint64_t{1} << 62;  // no machine has it: a product beyond it must not wrap
+  return slots > most / row ? most : slots * row;
+}
+
+void RecordsBuilder::entry(std::uint32_t column, float value) {
+  records_.column.push_back(column);
+  records_.value.push_back(value);
+}
+
+std::span<float> RecordsBuilder::values() {
+  if (storage() == Storage::dense_f32) return {dense_row(), features()};
+  return std::span(records_.value).subspan(records_.row_begin[rows_]);
+}
+
+void RecordsBuilder::clear_row() {
+  if (storage() == Storage::dense_f32) std::fill_n(dense_row(), features(), 0.0F);
+  if (storage() == Storage::dense_u8) std::fill_n(byte_row(), features(), std::uint8_t{0});
+  if (storage() == Storage::sparse_f32) {
+    records_.column.resize(records_.row_begin[rows_]);
+    records_.value.resize(records_.row_begin[rows_]);
+  }
+}
+
+void RecordsBuilder::finish_float_row() {
+  const std::span<float> row = values();
+  if (rule_.unit_norm) {
+    const double norm = std::sqrt(sum_of_squares(row));
+    if (norm > 0)
+      for (float& x : row) x = static_cast<float>(static_cast<double>(x) / norm);
+  }
+  records_.norm[rows_] = norm_bound(row, rule_.bias);
+}
+
+void RecordsBuilder::finish_byte_row() {
+  const auto squares = static_cast<double>(sum_of_squares(std::span(byte_row(), features())));
+  if (rule_.unit_norm) records_.row_scale[rows_] = squares > 0 ? static_cast<float>(1 / std::sqrt(squares)) : 0.0F;
+  const double scale = static_cast<double>(records_.row_scale[rows_]), bias = static_cast<double>(rule_.bias);
+  records_.norm[rows_] = round_up(outward(std::sqrt(scale * scale * squares + bias * bias), 2));
+}
+
+void RecordsBuilder::finish_row(float label) {
+  verify(rows_ < records_.count, "a block got more rows than it has slots");
+  records_.label[rows_] = label;
+  if (std::isnan(label))
+    clear_row();
+  else if (storage() == Storage::dense_u8)
+    finish_byte_row();
+  else
+    finish_float_row();
+  ++rows_;
+  if (progress_) progress_->add();
+  if (storage() == Storage::sparse_f32) records_.row_begin[rows_] = records_.column.size();
+}
+
+Records RecordsBuilder::take() {
+  if (storage() == Storage::sparse_f32) {
+    std::fill(records_.row_begin.begin() + static_cast<std::ptrdiff_t>(rows_), records_.row_begin.end(),
+              records_.column.size());
+    records_.column.shrink_to_fit();
+    records_.value.shrink_to_fit();
+  }
+  return std::move(records_);
+}
+
+float norm_bound(std::span<const float> values, float bias) {
+  const double b = static_cast<double>(bias);
+  return round_up(outward(std::sqrt(sum_of_squares(values) + b * b), values.size()));
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,87 @@
+#pragma once
+// Fills the Records of one block row by row: public feature maps on the way in, norms on the way out.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/console/progress.hpp"
+#include "data/records/options.hpp"
+#include "data/records/records.hpp"
+
+namespace dpmpi {
+
+/// The public affine map x -> (scale x - mean_j) / std_j of every feature, in double, rounded once to float32.
+class FeatureMap {
+ public:
+  /// `index_of` finds the feature (from 0) that an entry `name:number` of data.mean or data.std means; it throws
+  /// ConfigError for an unknown name. ConfigError for a wrong number of entries, or std <= 0.
+  FeatureMap(const DataOptions& options, std::size_t features,
+             const std::function<std::size_t(const std::string&)>& index_of);
+
+  bool identity() const { return scale_ == 1 && !affine(); }
+  bool affine() const { return !mean_.empty(); }  ///< data.mean or data.std is given
+  bool moves_zero() const;                        ///< some mean is not 0: sparse rows would fill up
+  double scale() const { return scale_; }
+  /// Throws Malformed if x or the result is not finite in float32.
+  float operator()(std::size_t feature, double x) const;
+
+ private:
+  double scale_;
+  std::vector<double> mean_, deviation_;
+};
+
+/// Number of the feature in `name` (from 1), for formats whose features have no names. Throws ConfigError.
+std::size_t feature_number(const std::string& name, std::size_t features);
+
+/// What the builder needs to know besides the rows.
+struct RowRule {
+  bool unit_norm = false;  ///< data.normalize = l2
+  float bias = 1;
+  float row_scale = 1;  ///< dense_u8: feature = row_scale * byte
+};
+
+class RecordsBuilder {
+ public:
+  /// Allocates `slots` rows (dense: all zero). Rows that are never finished stay empty slots.
+  RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule);
+
+  std::size_t rows() const { return rows_; }  ///< finished rows
+  Storage storage() const { return records_.storage; }
+  std::size_t features() const { return records_.features; }
+
+  /// The row being filled (dense_f32 and dense_u8); all zero at first.
+  float* dense_row() { return records_.f32.data() + rows_ * records_.stride; }
+  std::uint8_t* byte_row() { return records_.u8.data() + rows_ * records_.stride; }
+  /// Adds an entry to the row being filled (sparse_f32); columns ascend.
+  void entry(std::uint32_t column, float value);
+
+  /// Ends the row: l2 normalisation and norm bound. A NaN label makes it an empty slot.
+  void finish_row(float label);
+
+  /// Counts the rows that are finished from now on; must outlive the last of them.
+  void report_to(Progress& progress) { progress_ = &progress; }
+
+  /// The records. The builder is spent.
+  Records take();
+
+  /// Bytes that `slots` rows take, without sparse entries.
+  static std::uint64_t bytes(Storage storage, std::size_t features, std::uint64_t slots);
+
+ private:
+  std::span<float> values();
+  void clear_row();
+  void finish_float_row();
+  void finish_byte_row();
+  Records records_;
+  RowRule rule_;
+  std::size_t rows_ = 0;
+  Progress* progress_ = nullptr;
+};
+
+/// An upper bound in float32 of the Euclidean norm of (values, bias).
+float norm_bound(std::span<const float> values, float bias);
+
+}  // namespace dpmpi

@@ -1,0 +1,221 @@
+#include "data/records/options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+void declare_files(DataOptions& d, Options& o) {
+  o.add("train", d.train,
+        "Training file; an IDX or NumPy pair is written images,labels. Relative paths are looked up in data.root, "
+        "then in "
+        "$DPMPI_DATA, then beside the config file");
+  o.add("eval", d.eval, "Public held-out file for metrics, of the same format; never part of the privacy promise");
+  o.add("root", d.root, "Folder that relative paths start from");
+  o.add("shards", d.shards,
+        "Training files a.csv,b.csv,... of several sites, in place of data.train. Each is read only by the ranks "
+        "that own "
+        "its blocks; data.blocks must be a multiple of their number, and so should be the number of ranks");
+  o.add("shard_records", d.shard_records,
+        "Public number of records of each shard; empty: counted at start-up, and the counts are then treated as "
+        "public",
+        Range::at_least(1));
+  o.add("format", d.format, "File format; auto goes by content and name",
+        {"auto", "libsvm", "csv", "tsv", "idx", "npy", "native"});
+  o.add("blocks", d.blocks,
+        "Contiguous blocks the records are cut into (at least the number of ranks): a constant of the config, for "
+        "results "
+        "depend on it; 0 chooses it from n and the expected batch",
+        Range::closed(0, 1 << 20));
+  o.add("records", d.records,
+        "Declared public number of records n; slots beyond the file's records stay empty. 0 counts the file and "
+        "treats the "
+        "count as public",
+        Range::non_negative());
+  o.add("features", d.features,
+        "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked "
+        "for the "
+        "other formats; 0 takes the file's width. Refused if the vectors of a model of that length do not fit into "
+        "memory",
+        Range::closed(0, 4294967295.0));
+}
+
+void declare_tables(DataOptions& d, Options& o) {
+  o.add("header", d.header,
+        "Whether a CSV or TSV file starts with column names; auto: yes if no field of the first line is a number "
+        "while one "
+        "of the second line is. A private file's first line could be a record that looks like names: auto refuses "
+        "it unless "
+        "the config or data.eval has all of these names",
+        {"auto", "yes", "no"});
+  o.add(
+      "label", d.label,
+      "Label column of CSV and TSV: first, last, a column name, or a column number from 1; auto: the column called "
+      "label, target, class or y; none: the file has no labels, in any format (for dpmpi predict)");
+  o.add("skip_lines", d.skip_lines, "Lines to skip at the start of a CSV or TSV file", Range::non_negative());
+  o.add("comment", d.comment,
+        "Character that starts a comment line in CSV and TSV; empty: none (LIBSVM: always #)");
+  o.add(
+      "missing", d.missing,
+      "Number that stands for a missing field (empty, ? or NA) of CSV and TSV; empty: a missing field is an error");
+  o.add("one_hot", d.one_hot,
+        "Public vocabularies of text columns, column:v1|v2|v3,...: one 0/1 feature per word, in this order");
+  o.add("unknown", d.unknown, "A text that is not in its column's vocabulary: error, or zero (no word is set)",
+        {"error", "zero"});
+  o.add("drop", d.drop, "Columns of CSV and TSV (names, or numbers from 1) that are not used");
+  o.add("index_base", d.index_base, "Number of the first feature in LIBSVM files", Range::closed(0, 1));
+  o.add(
+      "show_values", d.show_values,
+      "Quote what stands in a private file in an error message (it reaches every rank and the job's log): the "
+      "offending "
+      "field or index, and the file's length. Files are private in train, plan, convert and behind --data, not as "
+      "data.eval");
+  o.add("densify", d.densify, "Store LIBSVM rows as dense rows");
+}
+
+void declare_values(DataOptions& d, Options& o) {
+  o.add("scale", d.scale, "Public factor on every feature; 8-bit rows stay 8-bit", Range::closed(1e-30, 1e30));
+  o.add("mean", d.mean,
+        "Public means subtracted after data.scale: one number, one per feature, or column:number,...; never "
+        "estimate them "
+        "from the private records");
+  o.add("std", d.deviation, "Public divisors applied after data.mean, in the same notation; all > 0");
+  o.add("normalize", d.normalize,
+        "none, or l2: every record to Euclidean norm 1 (before the constant column). Column statistics of private "
+        "data are "
+        "not offered; standard and minmax need data.mean and data.std");
+  o.add("bias", d.bias, "Value of the constant column added to every record; 0: none", Range::closed(0, 1e6));
+  o.add("positive", d.positive,
+        "Labels, as written in the file, that become +1; all others become -1 (one class or a group against the "
+        "rest)");
+  o.add("label_map", d.label_map, "Labels as numbers: raw:number,...; a label that is not listed is then an error");
+  o.add("only_labels", d.only_labels,
+        "Labels, as written in the file, that take part, in training and evaluation; records with others become "
+        "empty "
+        "slots, which count in the number of records");
+  o.add("keep_one_in", d.keep_one_in,
+        "Public class imbalance for experiments: label:N,... keeps one of N training records with that label, by a "
+        "public "
+        "random rule on the record's index; the others become empty slots");
+}
+
+/// Labels, columns and words are the same if their texts are equal or both are numbers of equal value.
+bool same_name(const std::string& a, const std::string& b) {
+  double x = 0, y = 0;
+  return a == b || (to_number(a, x) && to_number(b, y) && x == y);
+}
+
+/// Throws ConfigError if a name stands twice in `names`, which belong to option `key`.
+void check_distinct(const std::vector<std::string>& names, const std::string& key) {
+  for (auto later = names.begin(); later != names.end(); ++later)
+    for (auto earlier = names.begin(); earlier != later; ++earlier)
+      if (same_name(*earlier, *later))
+        throw ConfigError(fmt::format("{} names {} twice{}: give every name once", key, show(*later),
+                                      *earlier == *later ? "" : fmt::format(" (also as {})", show(*earlier))));
+}
+
+/// The names of a list of name:value entries; malformed entries are reported elsewhere.
+std::vector<std::string> entry_names(const std::vector<std::string>& list) {
+  std::vector<std::string> names;
+  for (const auto& entry : list)
+    if (const std::size_t colon = entry.rfind(':'); colon != std::string::npos)
+      names.emplace_back(trim(std::string_view(entry).substr(0, colon)));
+  return names;
+}
+
+/// Words are compared as texts, as in the file's fields.
+void check_vocabulary(const std::string& entry) {
+  const std::size_t colon = std::min(entry.find(':'), entry.size() - 1);
+  const auto words = split_words(std::string_view(entry).substr(colon + 1));
+  for (auto word = words.begin(); word != words.end(); ++word)
+    if (std::find(words.begin(), word, *word) != word)
+      throw ConfigError(
+          fmt::format("data.one_hot = {} has the word {} twice: give every word once", entry, show(*word)));
+}
+
+/// The same path twice is refused whatever it leads to: on different machines nobody could tell the files apart.
+void check_shard_paths(const std::vector<std::string>& shards) {
+  std::vector<std::string> paths;
+  for (const auto& shard : shards) {
+    const std::string path = std::filesystem::path(shard).lexically_normal().string();
+    if (std::find(paths.begin(), paths.end(), path) != paths.end())
+      throw ConfigError(fmt::format("data.shards has {} twice: a record would fill two slots", shard));
+    paths.push_back(path);
+  }
+}
+
+bool needs_private_statistics(const std::string& normalize) { return normalize != "none" && normalize != "l2"; }
+
+}  // namespace
+
+void DataOptions::declare(Options& options) {
+  declare_files(*this, options);
+  declare_tables(*this, options);
+  declare_values(*this, options);
+}
+
+void DataOptions::validate(std::vector<std::string>& problems) const {
+  const auto attempt = [&](auto&& check) {
+    try {
+      check();
+    } catch (const ConfigError& e) {
+      problems.emplace_back(e.what());
+    }
+  };
+  if (!train.empty() && !shards.empty())
+    problems.emplace_back("data.train and data.shards are both set: give one of them");
+  if (!shard_records.empty() && shard_records.size() != shards.size())
+    problems.push_back(fmt::format("data.shard_records has {} entries for {} shards: give one count per shard",
+                                   shard_records.size(), shards.size()));
+  if (!shards.empty() && records > 0)
+    problems.emplace_back("data.records is for data.train: with data.shards give data.shard_records");
+  if (needs_private_statistics(normalize) && (mean.empty() || deviation.empty()))
+    problems.push_back(
+        fmt::format("data.normalize = {} would need statistics of the private records, which would be released "
+                    "without noise. Use l2 "
+                    "(each record by itself), or give public values: data.mean and data.std (for minmax: lower "
+                    "bounds and widths)",
+                    normalize));
+  if (comment.size() > 1) problems.push_back(fmt::format("data.comment = {} must be a single character", comment));
+  if (!positive.empty() && !label_map.empty())
+    problems.emplace_back("data.positive and data.label_map are both set: give one of them");
+  if (!missing.empty()) attempt([&] { option_number(missing, "data.missing"); });
+  attempt([&] { check_shard_paths(shards); });
+  attempt([&] { check_distinct(entry_names(label_map), "data.label_map"); });
+  attempt([&] { check_distinct(only_labels, "data.only_labels"); });
+  attempt([&] { check_distinct(entry_names(keep_one_in), "data.keep_one_in"); });
+  attempt([&] { check_distinct(entry_names(mean), "data.mean"); });
+  attempt([&] { check_distinct(entry_names(deviation), "data.std"); });
+  for (const auto& e : one_hot) attempt([&] { check_vocabulary(e); });
+  for (const auto& e : label_map)
+    attempt([&] { option_number(split_entry(e, "data.label_map").value, "data.label_map"); });
+  for (const auto& e : keep_one_in)
+    attempt([&] {
+      const double n = option_number(split_entry(e, "data.keep_one_in").value, "data.keep_one_in");
+      if (n < 1 || n > 4e9 || n != std::floor(n))
+        throw ConfigError(fmt::format("data.keep_one_in = {}: keep one in a whole number >= 1", e));
+    });
+}
+
+NamedValue split_entry(const std::string& entry, const std::string& key) {
+  const std::size_t colon = entry.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == entry.size())
+    throw ConfigError(fmt::format("{} = {}: entries are written name:value", key, entry));
+  return {std::string(trim(std::string_view(entry).substr(0, colon))),
+          std::string(trim(std::string_view(entry).substr(colon + 1)))};
+}
+
+double option_number(const std::string& text, const std::string& key) {
+  double x = 0;
+  if (!to_number(trim(text), x)) throw ConfigError(fmt::format("{}: {} is not a finite number", key, show(text)));
+  return x;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,58 @@
+#pragma once
+// Section [data]: where the records are and how a file's rows become features and labels. Every setting is public,
+// and none is estimated from the records: a statistic of private data (mean, maximum, vocabulary) would be an
+// unaccounted release.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/options.hpp"
+
+namespace dpmpi {
+
+struct DataOptions {
+  // Where.
+  std::string train, eval, root;
+  std::vector<std::string> shards;
+  std::vector<std::int64_t> shard_records;
+  std::string format = "auto";
+  std::int64_t blocks = 0, records = 0, features = 0;
+
+  // Text tables and LIBSVM.
+  std::string header = "auto", label = "auto", comment, missing, unknown = "error";
+  std::int64_t skip_lines = 0, index_base = 1;
+  std::vector<std::string> one_hot, drop;
+  bool densify = false, show_values = false;
+
+  // Features.
+  double scale = 1, bias = 1;
+  std::string normalize = "none";
+  std::vector<std::string> mean, deviation;
+
+  // Labels.
+  std::vector<std::string> positive, label_map, only_labels, keep_one_in;
+
+  /// The file that a command line names in place of data.eval (set by whoever read it, not declared). Nobody said
+  /// that its records are public.
+  std::string given;
+  /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
+  std::string config_folder;
+
+  /// Declares all of the above as data.*. Local.
+  void declare(Options& options);
+  /// Appends one message for every combination that makes no sense or would need statistics of private data. Local.
+  void validate(std::vector<std::string>& problems) const;
+};
+
+/// One `NAME:VALUE` entry of a list option, split at the last colon; the name may hold colons. Throws ConfigError
+/// (naming `key`) if there is no colon or one side is empty.
+struct NamedValue {
+  std::string name, value;
+};
+NamedValue split_entry(const std::string& entry, const std::string& key);
+
+/// A finite number, or ConfigError naming `key`.
+double option_number(const std::string& text, const std::string& key);
+
+}  // namespace dpmpi

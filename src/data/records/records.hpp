@@ -1,0 +1,75 @@
+#pragma once
+// Records in memory: one block's rows in one of three layouts, and the view of some of them that kernels get.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/aligned.hpp"
+
+namespace dpmpi {
+
+enum class Storage {
+  dense_f32,  ///< float32 rows
+  dense_u8,   ///< 8-bit rows (images) that stay 8-bit in memory; feature = row_scale * byte
+  sparse_f32  ///< compressed rows: (column, value) pairs, columns ascending
+};
+
+/// How labels are encoded in Records::label.
+enum class LabelKind {
+  real,    ///< any finite number
+  sign,    ///< -1 or +1
+  class_,  ///< 0 .. classes-1
+  count    ///< 0, 1, 2, ... up to largest_count
+};
+/// Largest label of kind count: float32 holds every whole number up to here.
+inline constexpr double largest_count = 0x1p24;
+/// Whether labels are quantities, which may need a bound, and not names.
+inline constexpr bool is_quantity(LabelKind kind) { return kind == LabelKind::real || kind == LabelKind::count; }
+
+/// The records of one block, immutable after loading. Feature (i, j) has the value row_scale[i] * raw(i, j)
+/// (row_scale is filled for dense_u8 only). Every record also has a constant column `bias` (0: none) after its
+/// features.
+struct Records {
+  Storage storage = Storage::dense_f32;
+  std::size_t count = 0;     ///< rows
+  std::size_t features = 0;  ///< columns without bias
+  /// Elements between rows (dense): features padded to 16 floats, or to 64 bytes; pads are 0.
+  std::size_t stride = 0;
+  float bias = 0;
+
+  AlignedVector<float> f32;              ///< dense_f32: count x stride
+  AlignedVector<std::uint8_t> u8;        ///< dense_u8: count x stride
+  std::vector<float> row_scale;          ///< dense_u8: count
+  std::vector<std::uint64_t> row_begin;  ///< sparse: count + 1
+  std::vector<std::uint32_t> column;     ///< sparse
+  std::vector<float> value;              ///< sparse
+
+  std::vector<float> label;  ///< count; NaN marks an empty slot, which contributes nothing
+  /// Euclidean norm of (features, bias) of each record, rounded up (never below the true norm); 0 for an empty
+  /// slot.
+  std::vector<float> norm;
+
+  const float* row_f32(std::size_t i) const { return f32.data() + i * stride; }
+  const std::uint8_t* row_u8(std::size_t i) const { return u8.data() + i * stride; }
+};
+
+/// Some rows of one block, ascending: what a kernel gets (a micro-batch).
+struct Rows {
+  const Records& records;
+  std::span<const std::uint32_t> index;  ///< positions inside the block
+  /// Numbers of the records in their batch, over all ranks; empty: their positions in `index`.
+  std::span<const std::uint32_t> slot = {};
+  std::size_t size() const { return index.size(); }
+};
+
+/// What is public about a dataset.
+struct DatasetFacts {
+  /// Number of slots n: declared, or the file's count, which is then treated as public.
+  std::uint64_t records = 0;
+  std::uint64_t features = 0;
+  Storage storage = Storage::dense_f32;
+  std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file
+};
+
+}  // namespace dpmpi

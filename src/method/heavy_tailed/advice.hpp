@@ -1,0 +1,20 @@
+#pragma once
+// What plans say about tasks with heavy tails, from public numbers: lines for Method::remarks.
+
+#include <string>
+
+#include "method/method.hpp"
+
+namespace dpmpi {
+
+/// "n mu / sqrt(d) = 55: below 10 ...": whether a budget mu leaves a signal at all.
+std::string signal_line(const PublicFacts& facts, double mu);
+
+/// For full-batch descent: the same, and how many steps pay.
+std::string descent_advice(const PublicFacts& facts, double mu);
+
+/// For methods that see every record once, or part of the records at a time: the same, and where descent on all
+/// records is the better choice.
+std::string pass_advice(const PublicFacts& facts, double mu);
+
+}  // namespace dpmpi

@@ -1,0 +1,54 @@
+#pragma once
+// Known Lipschitz constants: records whose constant exceeds C are replaced (or, for linear models, their losses
+// clipped), and phased regularised risk minimisation with noise on its results solves the rest. Asi, Liu and Tian:
+// Algorithm 4 and Theorem 2, with C raised where the replacement has a gradient of its own; the solver, which they
+// leave open, and its constants are ours.
+
+#include <cstdint>
+#include <vector>
+
+#include "method/heavy_tailed/bounds.hpp"
+
+namespace dpmpi {
+
+/// G_k (n sqrt(rho) / sqrt(d))^(1/k): for leaving records out.
+double drop_clip(const HeavyTailProblem& problem);
+/// The clip with the smallest sum of noise and bias for losses of linear models, clipped: G_k ((k - 1) kappa_k /
+/// (11.32 r))^(1/k).
+double envelope_clip(const HeavyTailProblem& problem);
+/// max(clip, convexity * reach): a record left out of an m-strongly convex problem has the loss m/2 |x - centre|^2,
+/// whose gradient is up to m * reach, reach = max |x - centre| over the domain. A smaller C would void the
+/// guarantee.
+double raised_clip(double clip, double convexity, double reach);
+
+/// Excess risk of dropping: that of the solver plus G_k^k D / C^(k - 1).
+double dropped_excess(const HeavyTailProblem& problem, double clip, double solver_excess);
+/// For an m-strongly convex risk: Err + B (2 B / m + sqrt(2 Err / m)), B = G_k^k / C^(k - 1) + 4 G_k^(k + 1) / C^k.
+double dropped_excess(const HeavyTailProblem& problem, double clip, double solver_excess, double convexity);
+
+struct OutputPhase {
+  std::uint64_t first = 0, records = 0;
+  double lambda = 0;       ///< regulariser around the last phase's point
+  double tolerance = 0;    ///< largest |gradient| with which the phase's solver may stop
+  double sensitivity = 0;  ///< of its result: change C / (lambda n_i) + 2 tolerance / lambda
+  double noise = 0;        ///< deviation per coordinate: sensitivity / mu
+};
+struct OutputPlan {
+  std::vector<OutputPhase> phases;
+  double bound = 0;  ///< of the expected excess risk of the last point, for C-Lipschitz losses
+};
+
+/// What may differ from the plan with the best bound; none of it touches privacy.
+struct OutputShape {
+  double certificate = 1e-3;    ///< tolerance in units of C / n_i, at least 0
+  double growth = 8;            ///< above 4
+  double lambda_scale = 1;      ///< factor on all lambda_i
+  bool last_takes_all = false;  ///< the last phase has all records that are left
+};
+
+/// Phases of floor(n / 2^i) records with lambda_i = lambda growth^(i - 1) and the best lambda; mu-GDP by parallel
+/// composition. Needs 1 <= phases <= log2(n).
+OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64_t phases,
+                       const OutputShape& shape = {});
+
+}  // namespace dpmpi

@@ -1,0 +1,140 @@
+#include "method/last_iterate/options.hpp"
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "method/schedule.hpp"
+#include "method/zeroth_order/options.hpp"
+
+namespace dpmpi {
+
+void HiddenOptions::declare(Options& options) {
+  options.add("steps", steps, "steps T of the run", Range::closed(1, 0x1p31))
+      .add("directions", directions, "directions K of a step: so many numbers go to the root and back",
+           Range::closed(1, 4096))
+      .add("law", law,
+           "law of the directions: Haar frames, independent unit vectors, vectors of length sqrt(d), or normals",
+           {"stiefel", "sphere_iid", "sphere_sqrtd", "gauss"})
+      .add("sampling", sampling,
+           "which records take part in a step; shuffle_once and reshuffle are public partitions (poisson: "
+           "accounting = composition only)",
+           {"full", "wor", "cyclic", "shuffle_once", "reshuffle", "poisson"})
+      .add("batch", batch, "records b of a step, the public normaliser (sampling = full: all)",
+           Range::closed(1, 0x1p31))
+      .add("rate", rate, "step size eta (0: K / M, if the smoothness M is known)", Range::non_negative())
+      .add("radius", radius, "probe radius xi (0: as large as costs the guarantee nothing)", Range::non_negative())
+      .add("ball", ball, "radius R of the ball that iterates are projected onto (0: none)", Range::non_negative())
+      .add("momentum", momentum, "heavy-ball momentum (accounting = composition only)", {0, 1, false, true})
+      .add("average", average,
+           "release an exponential average of the iterates with this decay (accounting = composition only)",
+           {0, 1, false, true})
+      .add("clipping", clipping, "bound the norm of a record's K differences, or each of them",
+           {"joint", "coordinate"})
+      .add("clip", clip,
+           "bound C on the norm, or Delta on each difference (0: the largest that a certified loss can give)",
+           Range::non_negative())
+      .add(
+          "clip_failure", clip_failure,
+          "probability that a clip may act in the whole run, taken from delta: a smaller automatic clip (0: never)",
+          {0, 1, false, true})
+      .add("accounting", accounting,
+           "hidden: only released iterates are seen, and the loss is certified smooth; composition: holds for any "
+           "loss, and if all iterates are seen",
+           {"hidden", "composition"})
+      .add("release", release, "which iterates are released: the last, every release_every-th, or all",
+           {"final", "ledger", "all"})
+      .add("release_every", release_every, "steps between releases of release = ledger", Range::at_least(0))
+      .add("share", share,
+           "share f of the noise's energy along the directions, in the window (-1: the best; composition: 1)",
+           {automatic, 1, false, false})
+      .add("window", window,
+           "last N steps with noise across the directions as well (0: the best; composition: all steps)",
+           Range::closed(0, 0x1p31))
+      .add("feature_bound", feature_bound,
+           "Rx: longer records (with the bias column) are scaled down to it (0: records as they are)",
+           Range::non_negative())
+      .add("label_bound", label_bound, "Y: real labels are moved into [-Y, Y] (0: labels as they are)",
+           Range::non_negative())
+      .add("smoothness", smooth,
+           "declared M: every record's gradient, without objective.l2, is M-Lipschitz (0: from the objective)",
+           Range::non_negative())
+      .add("curvature", curvature,
+           "declared least eigenvalue of every record's Hessian (-rho; above 0 it counts as 0)")
+      .add("lipschitz", lipschitz, "declared Lipschitz constant L of every record's loss", Range::non_negative())
+      .add("i_have_proved_it", proved,
+           "the declared constants hold for every admissible record on the ball of radius R + xi")
+      .add("start", start, "first coordinates of the start point (empty: the objective's)")
+      .add("direction_seed", direction_seed,
+           "public seed of the directions, chosen in advance (-1: drawn when the run begins)",
+           {-1, 0x1p53, false, false})
+      .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0))
+      .add("paper", paper, "plans print the paper's own curves, which are NOT A CERTIFICATE");
+}
+
+void HiddenOptions::validate(std::vector<std::string>& problems) const {
+  if (share != automatic && share < 0)
+    problems.push_back(fmt::format("method.share = {}: it must be -1 or in [0, 1]", share));
+  // Squares of lengths stay far from overflow and underflow, and the ball is resolved by float32.
+  if (ball > 0 && (ball < 1e-30 || ball > 1e30))
+    problems.push_back(fmt::format("method.ball = {}: it must be 0 or in [1e-30, 1e30]", ball));
+  if (rate > 1e30) problems.push_back(fmt::format("method.rate = {}: it must be at most 1e30", rate));
+  if ((release == "ledger") != (release_every > 0))
+    problems.push_back(
+        fmt::format("method.release = {} with method.release_every = {}: ledger, and no other, needs "
+                    "a number of steps between releases",
+                    release, release_every));
+  if (window > steps)
+    problems.push_back(
+        fmt::format("method.window = {}: it must be at most method.steps = {}, the whole run", window, steps));
+  const bool across = share != automatic && share < 1;
+  if (across && law != "stiefel" && directions > 1)
+    problems.push_back(
+        fmt::format("method.share = {} is noise across the directions, which method.law = {} has for one direction "
+                    "only: it must be stiefel, or method.directions 1",
+                    share, law));
+  if (across && law == "gauss")
+    problems.push_back(fmt::format(
+        "method.share = {} is noise across the directions, which must have a fixed length: method.law = gauss has "
+        "none",
+        share));
+  if (clip > 0 && clip_failure > 0 && !hidden())
+    problems.push_back(
+        fmt::format("method.clip_failure = {} belongs to method.accounting = hidden: it must be 0", clip_failure));
+  validate_start(start, problems);
+}
+
+DirectionLaw HiddenOptions::direction_law() const {
+  if (law == "sphere_iid") return DirectionLaw::sphere_iid;
+  if (law == "sphere_sqrtd") return DirectionLaw::sphere_sqrtd;
+  if (law == "gauss") return DirectionLaw::gauss;
+  return DirectionLaw::stiefel;
+}
+
+SamplingRule HiddenOptions::rule(std::uint64_t records) const {
+  const bool partition = sampling == "shuffle_once" || sampling == "reshuffle";
+  const auto b = static_cast<std::uint64_t>(batch);
+  // One part, which is the full batch, or a batch that is refused.
+  if (partition && b >= records) return sampling_rule("wor", batch, records);
+  if (!partition) return sampling_rule(sampling, batch, records);
+  return Shuffled{.seed = static_cast<std::uint64_t>(seed),
+                  .first = b,
+                  .batch = b,
+                  .leaves = 1,
+                  .runs = records / b,
+                  .reshuffle = sampling == "reshuffle"};
+}
+
+bool HiddenOptions::releases(std::uint64_t t) const {
+  if (t == T() || release == "all") return true;
+  return release == "ledger" && t % static_cast<std::uint64_t>(release_every) == 0;
+}
+
+std::vector<std::uint64_t> HiddenOptions::released_steps() const {
+  std::vector<std::uint64_t> all;
+  const auto every = release == "final" ? T() : release == "all" ? 1 : static_cast<std::uint64_t>(release_every);
+  for (std::uint64_t t = every; t < T(); t += every) all.push_back(t);
+  all.push_back(T());
+  return all;
+}
+
+}  // namespace dpmpi

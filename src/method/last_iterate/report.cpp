@@ -1,0 +1,112 @@
+// What plans and certificates say about a run of zo-hidden.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "method/last_iterate/setup.hpp"
+#include "privacy/last_iterate/as_printed.hpp"
+#include "privacy/last_iterate/bounds.hpp"
+
+namespace dpmpi {
+namespace {
+
+double real(std::uint64_t n) { return static_cast<double>(n); }
+
+}  // namespace
+
+double HiddenSetup::dither(const Query& query) const {
+  const double s2 = h() / real(batch) * query.noise_std / along() * across(steps - 1);
+  if (!event || !(s2 > 0)) return 0;
+  return dither_share(h() / real(batch) * query.lattice.quantum() * length, s2);
+}
+
+Derived HiddenSetup::derived(const Query& query) const {
+  const double z = query.noise_multiplier / along(), b = real(batch);
+  const double s = h() * query.sensitivity / b, energy = z * s * std::sqrt(K);  // eta sigma
+  Derived all{{"n", real(records)},
+              {"b", b},
+              {"d", d},
+              {"K", K},
+              {"T", real(steps)},
+              {"eta", eta},
+              {"h", h()},
+              {"xi", xi},
+              {"C", clip},
+              {"S2", query.sensitivity},
+              {"z", z},
+              {"sigma", energy / eta},
+              {"s", s},
+              {"f", f},
+              {"N", real(N)},
+              {"s1", energy * std::sqrt(f / K)},
+              {"s2", N > 0 ? energy * std::sqrt((1 - f) / d) : 0},
+              {"omega", omega}};
+  if (std::isfinite(R)) all.emplace_back("R", R);
+  if (smoothness && std::isfinite(R)) {
+    all.emplace_back("M", smoothness->M);
+    all.emplace_back("lower", smoothness->lower);
+    all.emplace_back("L", smoothness->L);
+    all.emplace_back("constants", smoothness->provenance);
+  }
+  if (!event) return all;
+  const HiddenState run = query.hidden_state();
+  all.emplace_back("c", run.contraction);
+  all.emplace_back("zeta", run.retention);
+  all.emplace_back("c2", run.error * s);
+  if (const double kept = dither(query); kept > 0) all.emplace_back("kappa", kept);
+  return all;
+}
+
+std::vector<std::string> HiddenSetup::assumptions() const {
+  if (!event) return {};
+  std::vector<std::string> all{
+      fmt::format(
+          "every record's loss has an M-Lipschitz gradient (M = {:.6g}), Hessians of at least {:.6g} and is "
+          "L-Lipschitz (L = {:.6g}) on the ball of radius R + xi = {:.6g}: {}",
+          smoothness->M, smoothness->lower, smoothness->L, R + xi, smoothness->provenance),
+      "the start point and all settings were fixed without looking at the records",
+      "directions are Haar frames, drawn under a key that was made after the data was fixed",
+      "nobody outside of the job sees an iterate, a difference, a checkpoint or the key before the release"};
+  if (event->failure > 0)
+    all.push_back(
+        fmt::format("no clip acts, except with probability {:.3g}, which is part of delta", event->failure));
+  else
+    all.emplace_back("no clip can act: the clip is at least the largest difference");
+  return all;
+}
+
+std::string HiddenSetup::paper_curve(const Query& query, double delta) const {
+  if (!smoothness || !std::isfinite(R) || !std::holds_alternative<FullBatch>(sampling))
+    return fmt::format("{}: the paper's curves are for the full batch, a ball and a known smoothness\n",
+                       paper::warning);
+  const double z = query.noise_multiplier / along();
+  paper::Setting setting{.records = real(records),
+                         .dimension = d,
+                         .directions = K,
+                         .step = eta,
+                         .noise = z * query.sensitivity / (real(batch) * std::sqrt(K)),
+                         .clip = clip,
+                         .radius = R,
+                         .smoothness = smoothness->M,
+                         .convexity = smoothness->lower,
+                         .probe = xi,
+                         .share = f < 1 ? f : 0.5};
+  std::string text = fmt::format(
+      "{}: epsilon at delta = {} as the paper prints it, for these settings and T steps\n"
+      "{:>12} {:>12} {:>14} {:>14} {:>12} {:>12}\n",
+      paper::warning, delta, "T", "Theorem 3.2", "composition(D)", "composition(2D)", "output", "Cor. 3.3");
+  for (std::uint64_t t = 1; t <= 100 * steps; t *= 10) {
+    setting.steps = std::min(t, 100 * steps);
+    text += fmt::format("{:>12} {:>12.6g} {:>14.6g} {:>14.6g} {:>12.6g} {:>12.6g}\n", setting.steps,
+                        paper::theorem(setting, delta).epsilon, paper::composition(setting, 1, delta).epsilon,
+                        paper::composition(setting, 2, delta).epsilon,
+                        paper::output_perturbation(setting, delta).epsilon,
+                        paper::corollary_route(setting, delta).epsilon);
+  }
+  return text + fmt::format("{}\n", paper::warning);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,118 @@
+#pragma once
+// A method: what one paper (or one classic) does at the root and on the ranks, written as its step. It never sees
+// records, shards or MPI; it asks the curator. All ranks run the same code on the same released values.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/files/archive.hpp"
+#include "core/options.hpp"
+#include "objective/objective.hpp"
+#include "privacy/curator/curator.hpp"
+
+namespace dpmpi {
+
+/// What a method may know before it touches a record: all of it public.
+struct PublicFacts {
+  DatasetFacts data;
+  const Objective* objective = nullptr;
+  Adjacency adjacency = Adjacency::add_remove;
+  /// The privacy target as rho-GDP, for methods that choose their settings by it.
+  double rho = 1;
+  /// The target itself: delta, and one of the other two (0: not given).
+  double delta = 1e-5, epsilon = 0, noise_multiplier = 0;
+  /// Every rank may see un-noised sums and hidden iterates (privacy.trust = cluster).
+  bool ranks_trusted = true;
+  /// Value of the bias column.
+  float bias = 1;
+  /// The noise multiplier is found from privacy.epsilon, not given.
+  bool calibrated = false;
+};
+
+/// What a method derived from its options and the public facts, each under its source's own symbol.
+using Derived = std::vector<std::pair<std::string, std::variant<double, std::string>>>;
+
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  /// Declares the options (section [method]) that fill this object's fields.
+  virtual void declare(Options& options) = 0;
+  /// Appends one message per problem between options. Called before any data is touched.
+  virtual void validate(std::vector<std::string>& problems) const = 0;
+  /// False: a baseline without noise, whose certificate says epsilon = infinity.
+  virtual bool is_private() const { return true; }
+
+  /// Number of steps of the run.
+  virtual std::uint64_t steps(const PublicFacts& facts) const = 0;
+  /// The releases that the run will make, as a function of the noise multiplier. Throws ConfigError.
+  virtual std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const = 0;
+  /// What the guarantee takes for granted beside the proof, in words, for certificates.
+  virtual std::vector<std::string> assumptions(const PublicFacts& /*facts*/) const { return {}; }
+  /// Tries what can be tried of them on synthetic public records, before any step. Throws PrivacyError. Local;
+  /// changes what was prepared in the objective.
+  virtual void check_assumptions(Objective& /*objective*/, const PublicFacts& /*facts*/) const {}
+  /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
+  virtual std::string remarks(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
+    return {};
+  }
+  /// The most points that a run hands to Objective::prepare_points(), where a model may be trained at each.
+  /// Nothing: it asks for losses in other ways, or at a number of points that must not be told.
+  virtual std::optional<std::uint64_t> most_points(const PublicFacts& /*facts*/) const { return {}; }
+  /// What the run releases, in words.
+  virtual std::string released() const { return "the model and every iterate"; }
+  /// Whether the iterate after t steps is released: evaluated, and shown with what follows from it. Iterates
+  /// between those stay inside the run.
+  virtual bool releases(std::uint64_t /*t*/) const { return true; }
+  /// For plans: the quantities of the source, e.g. {"q", 0.01}. `queries` are those of the plan, in order.
+  virtual Derived derived(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const { return {}; }
+
+  /// Bytes that the run keeps beside records and parameters, at most. Runs that would not fit are refused before
+  /// data is read.
+  struct Footprint {
+    double ranks = 0;  ///< of all ranks, of each in proportion to its records
+    double root = 0;
+    std::string what = {};  ///< in words, and which settings make it smaller
+  };
+  virtual Footprint footprint(const PublicFacts& /*facts*/) const { return {}; }
+
+  /// Sets the start point and allocates what the steps need. `queries` are those of the plan, in order.
+  virtual void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) = 0;
+  /// Step t = 0, 1, ... Collective through the curator.
+  virtual void step(Curator& curator, std::uint64_t t) = 0;
+  /// The public iterate after a step that releases it: evaluated, and the model. Valid until the next call.
+  virtual std::span<const float> iterate() const = 0;
+  /// Public numbers about the method's own state after a step that releases its iterate, for metrics.jsonl
+  /// ("method.NAME") and the report's pictures. Root only.
+  virtual std::vector<Measure> measures() const { return {}; }
+  /// The state that must be the same on all ranks: compared during the run. Valid until the next step.
+  virtual std::span<const std::byte> replicated() const { return std::as_bytes(iterate()); }
+  /// Names every field that a resumed run needs.
+  virtual void archive(Archive& archive) = 0;
+};
+
+/// What the registry knows of a method. Register in the method's own file.
+struct MethodEntry {
+  std::string name;     ///< method.name
+  std::string summary;  ///< one line for `dpmpi list methods`
+  std::string source;   ///< paper, theorem or algorithm
+  std::unique_ptr<Method> (*make)();
+};
+/// MethodEntry::make for methods of type M.
+template <class M>
+std::unique_ptr<Method> make_method() {
+  return std::make_unique<M>();
+}
+const std::vector<MethodEntry>& methods();  ///< sorted by name
+struct MethodRegistration {
+  explicit MethodRegistration(MethodEntry entry);
+};
+
+}  // namespace dpmpi

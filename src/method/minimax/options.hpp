@@ -1,0 +1,85 @@
+#pragma once
+// What the min-max methods have in common: which records a query samples, how many rounds there are, how both sides
+// move, and which iterate is the result. All of it public.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/files/archive.hpp"
+#include "core/options.hpp"
+#include "method/method.hpp"
+#include "method/minimax/private_diff_theory.hpp"
+#include "method/sgd/optimizer.hpp"
+#include "objective/minimax/saddle.hpp"
+
+namespace dpmpi {
+
+/// The noise multiplier of noise that is z times a clip: under replace_one a sum's sensitivity is twice its clip.
+double per_sensitivity(double z, Adjacency adjacency);
+
+/// The objective as the min-max problem that it must be. Throws ConfigError if it is none.
+const SaddleObjective& saddle(const Objective* objective, const char* method);
+
+/// What method.clip is, for help; without noise it is there because sums are exact integers.
+inline constexpr const char* saddle_clip_help = "bound C_1 on the norm of one record's primal gradient";
+inline constexpr const char* noiseless_clip_help =
+    "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones are "
+    "clipped)";
+
+class SaddleOptions {
+ public:
+  std::int64_t batch = 256, steps = 0, seed = 1;
+  double epochs = 10;
+  double clip = 1;       ///< C_1: of a record's primal gradient
+  double dual_clip = 0;  ///< of the private part of its dual gradient; 0: the objective's own bound
+  double dual_rate = 0;  ///< eta_y; 0: 0.3 / mu
+  std::string sampling = "poisson", dual_schedule = "constant", output = "last";
+  std::string calibration = "exact", prior = "public";
+  double stated_epsilon = 0, prior_noise = 200, prior_least = 0.01;
+  Optimizer descent;  ///< of x: rate, schedule, momentum, ...
+
+  /// `clip_help`: of method.clip.
+  void declare(Options& options, const char* clip_help);
+  /// How noise is shared out: prior and calibration.
+  void declare_budget(Options& options);
+  void validate(std::vector<std::string>& problems) const;
+
+  SamplingRule rule(const DatasetFacts& data) const;
+  /// R. Counted in primal batches: an epoch is n / batch rounds.
+  std::uint64_t rounds(const DatasetFacts& data) const;
+  /// The bound on the private part of the dual gradient. Throws ConfigError if nothing gives one.
+  double dual_bound(const SaddleObjective& f) const;
+  /// Throws ConfigError if nothing gives eta_y: asked for by plans, so that no release is paid for first.
+  void require_dual_rate(const SaddleObjective& f) const;
+  /// eta_y of dual step i of round r. Throws ConfigError if nothing gives one.
+  double dual_rate_at(const SaddleObjective& f, std::uint64_t r, std::uint64_t i) const;
+  /// The noise that the paper prints for method.stated_epsilon.
+  PaperNoise paper(const PublicFacts& facts) const;
+  bool as_printed() const { return calibration == "paper"; }
+  /// For plans: what the paper states for its own noise, beside the epsilon that it really costs; else empty.
+  std::string remarks() const;
+  bool private_prior() const { return prior == "private"; }
+
+  /// The one release of the number of positive records, of all records, if the prior is private. Its noise does not
+  /// depend on the plan's multiplier. Throws ConfigError if the objective has no prior.
+  QuerySpec prior_query(const PublicFacts& facts, bool is_private) const;
+};
+
+/// The share of positive records, if it is not public: released once, at the start, and a constant from then on.
+/// An empirical share would make every record's gradient depend on every other record.
+class ReleasedPrior {
+ public:
+  /// `query`: the plan's first.
+  void start(const SaddleOptions& options, const Query& query);
+  /// At round 0, and only if the prior is private. Collective.
+  void release(Curator& curator, SaddleObjective& objective, std::uint64_t round);
+  void archive(Archive& archive, SaddleObjective& objective);
+
+ private:
+  std::optional<Query> query_;
+  double least_ = 0, share_ = 0;
+};
+
+}  // namespace dpmpi

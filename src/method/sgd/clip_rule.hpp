@@ -1,0 +1,66 @@
+#pragma once
+// How a method comes to its clip: a public constant, or a private choice from the norms of the first gradients.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/files/archive.hpp"
+#include "core/options.hpp"
+#include "method/method.hpp"
+#include "privacy/curator/clip_selection.hpp"
+
+namespace dpmpi {
+
+class ClipRule {
+ public:
+  void declare(Options& options);
+  void validate(std::vector<std::string>& problems) const;
+
+  /// The clip is chosen by a release of its own. There is no way to a clip from un-noised data.
+  bool is_private() const { return rule_ != "fixed"; }
+  bool is_median() const { return rule_ == "median"; }
+  /// The clip, or the largest one that can be chosen: the bound of the gradient query.
+  double largest() const { return is_private() ? grid().highest() : clip_; }
+  /// The smallest one over it.
+  double smallest_scale() const { return is_private() ? grid().clip(0) / largest() : 1; }
+
+  /// What the rule goes by: the gradient query's T releases, its share q of the records in a step and its noise
+  /// multiplier z. In terms of Gaussian differential privacy these have mu = q sqrt(T) / z (for q < 1 about).
+  struct Training {
+    double steps = 1, share = 1, noise_multiplier = 1;
+    double mu() const;
+  };
+  /// Appends a problem if the rule needs norms that the objective does not have.
+  void check(const Objective& objective, std::vector<std::string>& problems) const;
+  /// The release that chooses the clip; clip_share of the sum of the squared mu is its own.
+  QuerySpec query(const Training& training) const;
+  /// mu of both releases together.
+  double total_mu(const Training& training) const;
+  /// How many records are to be clipped at the first step: clip_records sqrt(d / rho), rho = mu^2 / 2, for the
+  /// noise of replace_one; half as many under add_remove, where the noise is half as large; at most n / 2.
+  double target(const PublicFacts& facts, const Training& training) const;
+  /// Deviation of the number of records beyond a clip in the middle of the grid, from the noise alone: at most.
+  double target_error(const PublicFacts& facts, const Training& training) const;
+
+  /// What plans say about the choice.
+  std::string remarks(const PublicFacts& facts, const Training& training) const;
+
+  void start(double target);
+  /// Step 0: chooses the clip by the norms at w. Collective. Without a private rule nothing happens.
+  void choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w);
+  /// The clip over largest(), for Curator::sum.
+  double scale() const { return chosen_ / largest(); }
+  double clip() const { return chosen_; }
+  void archive(Archive& archive) { archive.field("clip", chosen_); }
+
+ private:
+  ClipGrid grid() const { return ClipGrid(lowest_); }
+
+  std::string rule_ = "count";
+  double clip_ = 0, lowest_ = 0.01, records_ = 32, share_ = 0.05;
+  double chosen_ = 0, target_ = 0;
+};
+
+}  // namespace dpmpi

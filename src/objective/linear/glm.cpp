@@ -1,0 +1,204 @@
+#include "objective/linear/glm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/errors.hpp"
+#include "objective/linear/clip.hpp"
+#include "objective/math/dot.hpp"
+
+namespace dpmpi {
+
+Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
+    : features_(facts.features),
+      storage_(facts.storage),
+      bias_(facts.bias),
+      loss_(std::move(loss)),
+      kernel_(make_glm_kernel(facts.storage, facts.features)),
+      at_{Points(storage_, features_), {}},
+      pair_{Points(storage_, features_), {}},
+      probe_(dim()) {
+  if (features_ == 0) throw DataError("records without features");
+}
+
+std::vector<ParameterGroup> Glm::groups() const {
+  std::vector<ParameterGroup> all{{"weight", 0, 1, features_}};
+  if (bias_ != 0) all.push_back({"bias", features_, 1, 1});
+  return all;
+}
+
+void Glm::initialise(const PublicStream&, std::span<float> w) const { std::fill(w.begin(), w.end(), 0.0F); }
+
+void Glm::BiasedPoints::resize(std::size_t count) {
+  points.resize(count);
+  if (bias.size() < count) bias.resize(count);
+}
+
+void Glm::set(BiasedPoints& to, std::size_t place, std::span<const float> w) const {
+  verify(w.size() == dim(), "a point of another dimension");
+  to.points.set(place, w.first(features_));
+  to.bias[place] = bias_ != 0 ? w[features_] : 0.0F;
+}
+
+// Room for points is made when they first come: a method that asks for other kernels has none of them in memory.
+void Glm::prepare(std::span<const float> w) {
+  at_.resize(1);
+  set(at_, 0, w);
+}
+
+void Glm::prepare_pair(std::span<const float> w, std::span<const float> v) {
+  prepare(w);
+  pair_.resize(2);
+  step_.resize(dim());
+  set(pair_, 0, v);
+  std::transform(w.begin(), w.end(), v.begin(), step_.begin(), std::minus<>());
+  set(pair_, 1, step_);
+}
+
+void Glm::margins(const BiasedPoints& at, double* out) {
+  kernel_->margins(at.points, out);
+  if (bias_ == 0) return;
+  for (std::size_t p = 0; p < at.points.count(); ++p) {
+    const double shift = static_cast<double>(bias_) * at.bias[p];
+    for (std::size_t r = 0; r < tile_rows; ++r) out[p * tile_rows + r] += shift;
+  }
+}
+
+template <class Body>
+void Glm::for_each_tile(const Rows& rows, Body&& body) {
+  const Records& records = rows.records;
+  verify(records.features == features_ && records.storage == storage_ && records.bias == bias_,
+         "records of another shape than the objective was made for");
+  Tile tile = Tile::of(rows, 0);
+  for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
+    const Tile next = Tile::of(rows, first + tile_rows);
+    kernel_->load(records, tile, next);
+    TileOf label;
+    for (std::size_t r = 0; r < tile_rows; ++r) label[r] = records.label[tile.row[r]];
+    body(tile, label, first);
+    tile = next;
+  }
+}
+
+void Glm::losses(const Rows& rows, std::span<double> out) {
+  TileOf margin, value;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
+    margins(at_, margin);
+    loss_->values(margin, label, value);
+    for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = value[r];
+  });
+}
+
+void Glm::scores(const Rows& rows, std::span<float> out) {
+  TileOf margin;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf&, std::size_t first) {
+    margins(at_, margin);
+    for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = static_cast<float>(margin[r]);
+  });
+}
+
+void Glm::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  TileOf margin, slope;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
+    margins(at_, margin);
+    loss_->slopes(margin, label, slope);
+    add_scaled(rows.records, tile, margin, slope, bound, sum);
+  });
+}
+
+void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
+  const double bound = loss_->slope_bound();
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  if (std::isfinite(bound)) {
+    const Records& records = rows.records;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t at = rows.index[i];
+      out[i] = std::isnan(records.label[at]) ? none : bound * records.norm[at];
+    }
+    return;
+  }
+  TileOf margin, slope;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
+    margins(at_, margin);
+    loss_->slopes(margin, label, slope);
+    for (std::size_t r = 0; r < tile.count; ++r)
+      out[first + r] = std::isnan(label[r]) ? none : std::abs(slope[r]) * rows.records.norm[tile.row[r]];
+  });
+}
+
+void Glm::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  double margin[2 * tile_rows];
+  TileOf at_w, at_v;
+  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
+    // <w, x> is <v, x> + <w - v, x>, added in double: two float32 margins would differ by their own rounding errors
+    // where w is near v.
+    margins(pair_, margin);
+    const double* of_v = margin;
+    double* of_w = margin + tile_rows;
+    for (std::size_t r = 0; r < tile_rows; ++r) of_w[r] += of_v[r];
+    loss_->slopes(of_v, label, at_v);
+    loss_->slopes(of_w, label, at_w);
+    for (std::size_t r = 0; r < tile_rows; ++r) at_w[r] -= at_v[r];
+    add_scaled(rows.records, tile, of_w, at_w, bound, sum);
+  });
+}
+
+/// Factors of clip(slope[r] (x_r, bias)) on the lattice for the real rows of the tile; 0 for an empty slot or where
+/// slope, margin or record is not finite (N7: `min(1, C / NaN)` would be 1). Branch-free, so that a tile is one
+/// vector.
+RowFactors Glm::clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                                double clip, double scale) const {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  TileOf norm, row_scale, label;
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    const std::size_t i = tile.row[r];
+    norm[r] = records.norm[i];
+    label[r] = records.label[i];
+    row_scale[r] = storage_ == Storage::dense_u8 ? records.row_scale[i] : 1.0F;
+  }
+  RowFactors factors;
+  for (std::size_t r = 0; r < tile_rows; ++r) {
+    const double limit = clip / norm[r];  // infinite for a record of zeros
+    const bool counts = (std::abs(margin[r]) < infinity) & (std::abs(slope[r]) < infinity) & (norm[r] >= 0) &
+                        (norm[r] < infinity) & (std::abs(row_scale[r]) < infinity) & (label[r] == label[r]);
+    const double above = slope[r] < -limit ? -limit : slope[r];
+    const double clipped = (above > limit ? limit : above) * scale;
+    factors.raw[r] = towards_zero(counts ? clipped * row_scale[r] : 0.0);
+    factors.bias[r] = towards_zero(counts ? clipped : 0.0);
+  }
+  for (std::size_t r = tile.count; r < tile_rows; ++r) factors.raw[r] = factors.bias[r] = 0;
+  return factors;
+}
+
+void Glm::add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                     const L2Bound& bound, LatticeAccumulator& sum) {
+  const RowFactors factors = clipped_factors(records, tile, margin, slope, bound.clip, sum.lattice().scale());
+  if (sum.rows_at_once() >= tile.count) {
+    sum.begin(tile.count);
+    kernel_->accumulate(factors, sum.hot());
+    return;
+  }
+  // A very fine lattice, on which the int32 accumulator surely holds a few records only.
+  for (std::size_t r = 0; r < tile.count; ++r) {
+    RowFactors one;
+    one.raw[r] = factors.raw[r];
+    one.bias[r] = factors.bias[r];
+    sum.begin(1);
+    kernel_->accumulate(one, sum.hot());
+  }
+}
+
+// f(x + radius u) = phi(<x, z> + radius <u, z>): one product with the record serves both points.
+void Glm::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                std::span<double> down) {
+  probe_.load(row);
+  along_.resize(std::max(along_.size(), tile.count));
+  for (std::size_t j = 0; j < tile.count; ++j) along_[j] = dot(tile.row(j), probe_.record(), tile.stride);
+  probe_.losses(*loss_, radius, std::span(along_).first(tile.count), up, down);
+}
+
+NumericSlack Glm::gradient_slack() const { return linear_slack; }
+NumericSlack Glm::difference_slack() const { return linear_slack; }
+
+}  // namespace dpmpi

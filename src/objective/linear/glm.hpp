@@ -1,0 +1,85 @@
+#pragma once
+// Generalised linear models f(w; x, y) = phi(<w, (x, bias)>, y) with one output.
+//
+// A record's gradient is phi'(m) (x, bias): one coefficient. It is clipped through the norm that was computed when
+// the record was loaded, and each record goes to the lattice by itself in the sweep that scales it, so that no
+// float32 sum over records exists: a micro-batch's composition changes no bit of anything, and only the slack of
+// one contribution is charged (see linear_slack in clip.hpp).
+
+#include <memory>
+
+#include "objective/linear/kernels.hpp"
+#include "objective/linear/probe.hpp"
+#include "objective/math/losses.hpp"
+#include "objective/objective.hpp"
+
+namespace dpmpi {
+
+/// Parameters: one weight a feature, then the coefficient of the bias column if facts.bias != 0.
+class Glm final : public Objective {
+ public:
+  Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss);
+
+  std::size_t dim() const override { return features_ + (bias_ != 0 ? 1 : 0); }
+  LabelKind label_kind() const override { return loss_->label_kind(); }
+  std::size_t outputs() const override { return 1; }
+  /// "weight" (1 x features) and "bias" (1 x 1); one layer, so that per-layer clipping is flat clipping.
+  std::vector<ParameterGroup> groups() const override;
+  double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
+  /// Large: no scratch grows with it.
+  std::size_t micro_batch_rows() const override { return 512; }
+
+  /// All zero.
+  void initialise(const PublicStream& stream, std::span<float> w) const override;
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+  bool scores_are_logits() const override { return loss_->is_logistic(); }
+  const ScalarLoss* scalar_loss() const override { return loss_.get(); }
+
+  NumericSlack gradient_slack() const override;
+  NumericSlack difference_slack() const override;
+
+ private:
+  using TileOf = double[tile_rows];
+  /// Some points with the coefficient of the bias column of each.
+  struct BiasedPoints {
+    Points points;
+    std::vector<float> bias;
+    void resize(std::size_t count);
+  };
+  void set(BiasedPoints& to, std::size_t place, std::span<const float> w) const;
+  /// Calls body(tile, labels, position of its first row) for each tile of the micro-batch, loaded into the kernel.
+  template <class Body>
+  void for_each_tile(const Rows& rows, Body&& body);
+  /// out[p * tile_rows + r] for all points, bias included.
+  void margins(const BiasedPoints& at, double* out);
+  RowFactors clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                             double clip, double scale) const;
+  void add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,
+                  const L2Bound& bound, LatticeAccumulator& sum);
+
+  std::size_t features_;
+  Storage storage_;
+  float bias_;
+  std::unique_ptr<ScalarLoss> loss_;
+  std::unique_ptr<GlmKernel> kernel_;
+  BiasedPoints at_;            // w
+  BiasedPoints pair_;          // v, w - v
+  std::vector<float> step_;    // w - v
+  std::vector<double> along_;  // products of a tile of directions with a record
+  LinearProbe probe_;
+};
+
+}  // namespace dpmpi

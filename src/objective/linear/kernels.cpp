@@ -1,0 +1,281 @@
+// Compiled with -ffp-contract=fast: multiply-adds of its vectors fuse.
+#include "objective/linear/kernels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "objective/linear/prefetch_rows.hpp"
+#include "objective/math/lanes.hpp"
+
+namespace dpmpi {
+
+Tile Tile::of(const Rows& rows, std::size_t first) {
+  Tile tile;
+  if (first >= rows.size()) return tile;
+  tile.count = std::min(tile_rows, rows.size() - first);
+  for (std::size_t r = 0; r < tile_rows; ++r) tile.row[r] = rows.index[first + std::min(r, tile.count - 1)];
+  return tile;
+}
+
+Points::Points(Storage storage, std::size_t features)
+    : feature_major_(storage == Storage::sparse_f32),
+      features_(features),
+      padded_(feature_major_ ? features : round_up(features, lanes::width)) {}
+
+void Points::resize(std::size_t count) {
+  count_ = count;
+  view_ = nullptr;
+  if (feature_major_ && count == 1) return;
+  if (values_.size() < count * padded_) values_.resize(count * padded_, 0.0F);
+}
+
+void Points::set(std::size_t point, std::span<const float> values) {
+  if (feature_major_ && count_ == 1)
+    view_ = values.data();
+  else if (feature_major_)
+    for (std::size_t j = 0; j < features_; ++j) values_[j * count_ + point] = values[j];
+  else
+    std::copy_n(values.begin(), features_, values_.begin() + static_cast<std::ptrdiff_t>(point * padded_));
+}
+
+namespace {
+
+using lanes::Floats, lanes::Ints, lanes::native, lanes::parts;
+using RowPointers = std::array<const float*, tile_rows>;
+
+/// Where a sweep gets its rows from.
+struct FloatRows {
+  const RowPointers& row;
+  Floats operator()(std::size_t r, std::size_t j) const { return lanes::load(row[r] + j); }
+};
+/// Bytes, which are left behind as floats for the sweeps to come.
+struct ByteRows {
+  const std::array<const std::uint8_t*, tile_rows>& row;
+  const std::array<float*, tile_rows>& wide;
+  Floats operator()(std::size_t r, std::size_t j) const {
+    const Floats x = lanes::widen(row[r] + j);
+    lanes::store(wide[r] + j, x);
+    return x;
+  }
+};
+
+/// out[k * tile_rows + r] = <row r, point k> for the rows of a tile and `points` points that are `padded` apart.
+template <std::size_t points, class Rows>
+void tile_dots(const Rows& rows, const float* point, std::size_t padded, ReadAhead& ahead, double* out) {
+  constexpr std::size_t group = std::min(tile_rows, 16 / parts / points);  // rows whose sums fit the registers
+  for (std::size_t first = 0; first < tile_rows; first += group) {
+    Floats sum[group][points][parts] = {};
+    for (std::size_t j = 0; j < padded; j += lanes::width) {
+      ahead.step();
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < parts; ++i) {
+        Floats p[points];
+#pragma GCC unroll 2
+        for (std::size_t k = 0; k < points; ++k) p[k] = lanes::load(point + k * padded + j + i * native);
+#pragma GCC unroll 8
+        for (std::size_t r = 0; r < group; ++r) {
+          const Floats x = rows(first + r, j + i * native);
+#pragma GCC unroll 2
+          for (std::size_t k = 0; k < points; ++k) sum[r][k][i] += x * p[k];
+        }
+      }
+    }
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < group; ++r)
+#pragma GCC unroll 2
+      for (std::size_t k = 0; k < points; ++k) out[k * tile_rows + first + r] = lanes::sum(sum[r][k]);
+  }
+}
+
+/// to[j] += sum over r of nearest(factor[r] * rows[r][j]) for one vector of lanes.
+inline void add_rounded(const RowPointers& rows, const Floats* factor, std::size_t j, std::int32_t* to) {
+#pragma GCC unroll 4
+  for (std::size_t i = 0; i < lanes::width; i += native) {
+    Ints sum = lanes::load(to + i);
+#pragma GCC unroll 8
+    for (std::size_t r = 0; r < tile_rows; ++r) sum += lanes::nearest(factor[r] * lanes::load(rows[r] + j + i));
+    lanes::store(to + i, sum);
+  }
+}
+
+inline std::int32_t nearest(float x) { return static_cast<std::int32_t>(__builtin_lrintf(x)); }
+
+class DenseKernel : public GlmKernel {
+ public:
+  explicit DenseKernel(std::size_t features)
+      : features_(features), padded_(round_up(features, lanes::width)), zeros_(padded_, 0.0F) {}
+
+  void load(const Records& records, const Tile& tile, const Tile& next) override {
+    bias_ = records.bias;
+    for (std::size_t r = 0; r < tile_rows; ++r) rows_[r] = records.row_f32(tile.row[r]);
+    std::array<const void*, tile_rows> wanted{};
+    for (std::size_t r = 0; r < next.count; ++r) wanted[r] = records.row_f32(next.row[r]);
+    look_ahead(wanted, next.count, padded_ * sizeof(float));
+  }
+
+  void margins(const Points& points, double* out) override {
+    dots(FloatRows{rows_}, points, 0, points.count(), out);
+  }
+
+  void accumulate(const RowFactors& factors, std::int32_t* hot) override {
+    RowPointers rows = rows_;
+    Floats factor[tile_rows];
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      if (factors.raw[r] == 0) rows[r] = zeros_.data();  // 0 times a NaN is a NaN
+      factor[r] = lanes::splat(factors.raw[r]);
+    }
+    ReadAhead ahead = ahead_;
+    for (std::size_t j = 0; j < padded_; j += lanes::width) {  // where it reaches past the features it adds 0
+      ahead.step();
+      add_rounded(rows, factor, j, hot + j);
+    }
+    ahead_.rest();
+    if (bias_ == 0) return;
+    for (std::size_t r = 0; r < tile_rows; ++r) hot[features_] += nearest(factors.bias[r] * bias_);
+  }
+
+ protected:
+  /// Margins of points [first, end), two at a time.
+  template <class Rows>
+  void dots(const Rows& rows, const Points& points, std::size_t first, std::size_t end, double* out) {
+    std::size_t k = first;
+    for (; k + 2 <= end; k += 2)
+      tile_dots<2>(rows, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
+    if (k < end) tile_dots<1>(rows, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
+  }
+
+  void look_ahead(const std::array<const void*, tile_rows>& rows, std::size_t count, std::size_t row_bytes) {
+    count == tile_rows ? ahead_.aim(rows, row_bytes) : ahead_.rest();
+  }
+
+  std::size_t features_, padded_;
+  float bias_ = 0;
+  RowPointers rows_{};
+
+ private:
+  AlignedVector<float> zeros_;
+  ReadAhead ahead_;
+};
+
+/// Bytes are widened in the first sweep over a tile, into scratch that stays in the first-level cache for the
+/// others.
+class ByteKernel final : public DenseKernel {
+ public:
+  explicit ByteKernel(std::size_t features) : DenseKernel(features), scratch_(tile_rows * padded_, 0.0F) {
+    for (std::size_t r = 0; r < tile_rows; ++r) rows_[r] = wide_[r] = scratch_.data() + r * padded_;
+  }
+
+  void load(const Records& records, const Tile& tile, const Tile& next) override {
+    bias_ = records.bias;
+    widened_ = false;
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      bytes_[r] = records.row_u8(tile.row[r]);
+      scale_[r] = records.row_scale[tile.row[r]];
+    }
+    std::array<const void*, tile_rows> wanted{};
+    for (std::size_t r = 0; r < next.count; ++r) wanted[r] = records.row_u8(next.row[r]);
+    look_ahead(wanted, next.count, padded_);
+  }
+
+  void margins(const Points& points, double* out) override {
+    const std::size_t first = widened_ ? 0 : std::min<std::size_t>(2, points.count());
+    dots(ByteRows{bytes_, wide_}, points, 0, first, out);
+    dots(FloatRows{rows_}, points, first, points.count(), out);
+    widened_ = widened_ || first > 0;
+    for (std::size_t p = 0; p < points.count(); ++p)
+      for (std::size_t r = 0; r < tile_rows; ++r) out[p * tile_rows + r] *= scale_[r];
+  }
+
+ private:
+  AlignedVector<float> scratch_;
+  std::array<float*, tile_rows> wide_{};
+  std::array<const std::uint8_t*, tile_rows> bytes_{};
+  std::array<double, tile_rows> scale_{};
+  bool widened_ = false;
+};
+
+class SparseKernel final : public GlmKernel {
+ public:
+  explicit SparseKernel(std::size_t features) : features_(features) {}
+
+  void load(const Records& records, const Tile& tile, const Tile&) override {
+    bias_ = records.bias;
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      const std::uint64_t first = records.row_begin[tile.row[r]];
+      rows_[r] = {records.column.data() + first, records.value.data() + first,
+                  records.row_begin[tile.row[r] + 1] - first};
+    }
+  }
+
+  void margins(const Points& points, double* out) override {
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      if (points.count() == 1)
+        out[r] = dot(rows_[r], points.data());
+      else
+        dots(rows_[r], points, out + r);
+    }
+  }
+
+  void accumulate(const RowFactors& factors, std::int32_t* hot) override {
+    for (std::size_t r = 0; r < tile_rows; ++r) {
+      const float factor = factors.raw[r];
+      if (factor == 0) continue;
+      const Row& row = rows_[r];
+      for (std::size_t e = 0; e < row.entries; ++e) hot[row.column[e]] += nearest(factor * row.value[e]);
+      if (bias_ != 0) hot[features_] += nearest(factors.bias[r] * bias_);
+    }
+  }
+
+ private:
+  struct Row {
+    const std::uint32_t* column;
+    const float* value;
+    std::size_t entries;
+  };
+
+  /// Four chains, so that the additions of a row do not wait for one another.
+  static double dot(const Row& row, const float* point) {
+    float sum[4] = {};
+    std::size_t e = 0;
+    for (; e + 4 <= row.entries; e += 4)
+#pragma GCC unroll 4
+      for (std::size_t i = 0; i < 4; ++i) sum[i] += row.value[e + i] * point[row.column[e + i]];
+    for (std::size_t i = 0; e < row.entries; ++e, ++i) sum[i] += row.value[e] * point[row.column[e]];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  }
+
+  /// All points at once: they stand side by side for each feature.
+  void dots(const Row& row, const Points& points, double* out) {
+    const std::size_t count = points.count();
+    sums_.assign(count, 0.0F);
+    float* sum = sums_.data();
+    for (std::size_t e = 0; e < row.entries; ++e) {
+      const float* point = points.data() + row.column[e] * count;
+      const float value = row.value[e];
+      for (std::size_t p = 0; p < count; ++p) sum[p] += value * point[p];
+    }
+    for (std::size_t p = 0; p < count; ++p) out[p * tile_rows] = sum[p];
+  }
+
+  std::size_t features_;
+  float bias_ = 0;
+  std::array<Row, tile_rows> rows_{};
+  std::vector<float> sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<GlmKernel> make_glm_kernel(Storage storage, std::size_t features) {
+  switch (storage) {
+    case Storage::dense_f32:
+      return std::make_unique<DenseKernel>(features);
+    case Storage::dense_u8:
+      return std::make_unique<ByteKernel>(features);
+    case Storage::sparse_f32:
+      return std::make_unique<SparseKernel>(features);
+  }
+  return nullptr;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,67 @@
+#pragma once
+// Softmax regression on sparse records: logits W x + b, loss log sum exp(logits) - logits[y].
+//
+// A record's gradient is the outer product of delta = softmax(logits) - e_y with (x, bias), so that its norm is
+// |delta| |(x, bias)|; as in glm.hpp each record is scaled, rounded and added to the lattice by itself. Dense
+// records have the matrix products of the multi-layer objectives instead.
+
+#include <memory>
+
+#include "objective/objective.hpp"
+
+namespace dpmpi {
+
+/// Parameters: weight (classes x features, row-major), then one bias coefficient a class if facts.bias != 0.
+class SparseSoftmax final : public Objective {
+ public:
+  /// facts.storage is sparse; classes >= 2.
+  SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes);
+  ~SparseSoftmax() override;
+
+  std::size_t dim() const override { return classes_ * (features_ + (bias_ != 0 ? 1 : 0)); }
+  LabelKind label_kind() const override { return LabelKind::class_; }
+  std::size_t classes() const override { return classes_; }
+  std::size_t outputs() const override { return classes_; }
+  bool scores_are_logits() const override { return true; }
+  bool linear_softmax() const override { return true; }
+  std::vector<ParameterGroup> groups() const override;
+  double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
+
+  /// All zero.
+  void initialise(const PublicStream& stream, std::span<float> w) const override;
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+
+  NumericSlack gradient_slack() const override;
+  NumericSlack difference_slack() const override { return gradient_slack(); }
+
+ private:
+  struct Row;
+  class Layer;  // a weight matrix, feature-major
+  void check(const Records& records) const;
+  void add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const;
+  bool output_delta(const Row& row);
+  void add_outer(const Row& row, std::span<const double> delta, const L2Bound& bound,
+                 LatticeAccumulator& sum) const;
+
+  std::size_t features_, classes_;
+  float bias_;
+  std::unique_ptr<Layer> at_, at_v_, step_;
+  std::vector<float> difference_;
+  std::vector<double> logits_, along_, moved_, delta_, delta_v_;
+  std::span<const double> probe_x_, probe_y_;
+};
+
+}  // namespace dpmpi

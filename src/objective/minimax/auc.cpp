@@ -1,0 +1,140 @@
+#include "objective/minimax/auc.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "objective/minimax/network_saddle.hpp"
+
+namespace dpmpi {
+namespace {
+
+class Auc final : public NetworkSaddle {
+ public:
+  explicit Auc(AucSettings settings)
+      : NetworkSaddle(settings.scorer, std::make_unique<AucLoss>(settings.prior, settings.output), 3),
+        settings_(std::move(settings)),
+        loss_(static_cast<AucLoss&>(loss())) {}
+
+  LabelKind label_kind() const override { return LabelKind::sign; }
+  std::vector<ParameterGroup> groups() const override;
+  float decision_threshold() const override { return (tail()[0] + tail()[1]) / 2; }
+
+  void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
+  void project_dual(std::span<float> y) const override;
+  // Plans are made from bounds, so they stay those of the prior that was given, whatever is released later.
+  std::optional<double> dual_bound() const override { return AucSurrogate{settings_.prior}.dual_bound(); }
+  std::optional<double> dual_curvature() const override { return surrogate().curvature(); }
+  std::optional<SmoothConstants> smooth_constants() const override;
+
+  bool has_prior() const override { return true; }
+  void set_prior(double p) override;
+
+ private:
+  const AucSurrogate& surrogate() const { return loss_.surrogate(); }
+  double score_of(std::size_t row) const { return loss_.score(outputs_of(row)[0]); }
+  double loss_of(const Rows& rows, std::size_t row) override {
+    return surrogate().value(score_of(row), label(rows, row), AucLoss::point(tail()));
+  }
+  void score(std::size_t row, std::span<float> out) const override { out[0] = static_cast<float>(score_of(row)); }
+  void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                LatticeAccumulator& sum) override;
+
+  AucSettings settings_;
+  AucLoss& loss_;
+};
+
+// Centres and alpha are offsets like biases, which regularisation leaves alone.
+std::vector<ParameterGroup> Auc::groups() const {
+  std::vector<ParameterGroup> all = network_groups(shape());
+  std::size_t offset = shape().dim();
+  for (const char* name : {"a.bias", "b.bias", "alpha.bias"}) all.push_back({name, offset++, 1, 1});
+  return all;
+}
+
+void Auc::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                   LatticeAccumulator& sum) {
+  const double c = surrogate().private_dual(score_of(row), label(rows, row));
+  if (!std::isfinite(c)) return;
+  const double share = weight * std::clamp(c, -clip, clip);
+  sum.add(base, std::span(&share, 1));
+}
+
+void Auc::add_public_dual(std::span<const float> w, std::uint64_t /*step*/, std::span<double> gradient) const {
+  gradient[0] += surrogate().public_dual(w.back());
+}
+
+void Auc::project_dual(std::span<float> y) const {
+  y[0] = std::clamp(y[0], static_cast<float>(settings_.alpha_min), static_cast<float>(settings_.alpha_max));
+}
+
+// The Hessian of a linear score's F is 2 q u u^T by (weights, centre), u = (x, -1), and its gradient moves by 2 q
+// |x| with alpha, where q = 1-p for positive records and p for negative ones.
+std::optional<SmoothConstants> Auc::smooth_constants() const {
+  if (shape().layers() > 1 || settings_.output != ScoreMap::identity || settings_.feature_bound == 0) return {};
+  const double q = *dual_bound(), R = settings_.feature_bound;
+  return SmoothConstants{.l_xx = q * (R * R + 1), .l_xy = q * R};
+}
+
+void Auc::set_prior(double p) {
+  verify(p > 0 && p < 1, "a prior lies in (0, 1)");
+  loss_.set_prior(p);
+}
+
+// The dual is a float, and its square is summed.
+const Range dual_range = Range::closed(-1e9, 1e9);
+
+class AucBuilder final : public ObjectiveEntry::Builder {
+ public:
+  void declare(Options& options) override {
+    options.add("prior", prior_, "share of positive records, a public constant that is never taken from the data",
+                Range::closed(0, 1));
+    options.add("scorer", scorer_, "linear, or multilayer perceptron", {"linear", "mlp"});
+    options.add("hidden", hidden_, "units of the hidden layers (scorer = mlp)", Range::at_least(1));
+    options.add("activation", activation_, "activation of hidden units", activation_names());
+    options.add("output", output_, "score h of the scorer's output", {"sigmoid", "identity"});
+    options.add("alpha_min", alpha_min_, "smallest value of the dual variable", dual_range);
+    options.add("alpha_max", alpha_max_, "largest value of the dual variable", dual_range);
+    options.add("feature_bound", feature_bound_,
+                "public bound on a record's norm, its constant included, for smoothness constants (0: not known)",
+                Range::non_negative());
+  }
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
+    return make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
+                                .input_bias = facts.bias,
+                                .activation = activation_named(activation_)},
+                     .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
+                     .prior = prior_,
+                     .feature_bound = feature_bound_,
+                     .alpha_min = alpha_min_,
+                     .alpha_max = alpha_max_});
+  }
+  LabelKind label_kind() const override { return LabelKind::sign; }
+
+ private:
+  double prior_ = 0, feature_bound_ = 0, alpha_min_ = 0, alpha_max_ = 2;
+  std::string scorer_ = "linear", activation_ = "tanh", output_ = "sigmoid";
+  std::vector<std::int64_t> hidden_ = {256, 128};
+};
+
+const ObjectiveRegistration auc{
+    {"auc", "square surrogate of the area under the ROC curve, min-max form", make_builder<AucBuilder>}};
+
+}  // namespace
+
+std::unique_ptr<SaddleObjective> make_auc(AucSettings settings) {
+  if (!(settings.prior > 0 && settings.prior < 1))
+    throw ConfigError(
+        "objective.prior is required: the share of positive records as a public constant in (0, 1); the "
+        "data's own share is not public");
+  if (!(settings.alpha_min < settings.alpha_max))
+    throw ConfigError(fmt::format("objective.alpha_min = {} must be less than objective.alpha_max = {}",
+                                  settings.alpha_min, settings.alpha_max));
+  check_units(settings.scorer);
+  return std::make_unique<Auc>(std::move(settings));
+}
+
+}  // namespace dpmpi

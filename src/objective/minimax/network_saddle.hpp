@@ -1,0 +1,65 @@
+#pragma once
+// Min-max problems over a network: the primal is the network's parameters and the slopes of its loss, the dual is a
+// few numbers behind them, and a record's private dual part is a function of its outputs.
+
+#include <memory>
+#include <vector>
+
+#include "objective/minimax/saddle.hpp"
+#include "objective/network/difference.hpp"
+#include "objective/network/pass.hpp"
+
+namespace dpmpi {
+
+class NetworkSaddle : public SaddleObjective {
+ public:
+  /// w is (network, tail), and the tail is (the loss's slopes, dual).
+  NetworkSaddle(MlpShape shape, std::unique_ptr<OutputLoss> loss, std::size_t tail);
+
+  std::size_t dim() const override { return shape_.dim() + tail_dim_; }
+  std::size_t primal_dim() const override { return shape_.dim() + loss_->slopes(); }
+  std::size_t outputs() const override { return shape_.units.back(); }
+  double flops_per_record() const override { return network_flops(shape_); }
+  std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
+  void initialise(const PublicStream& stream, std::span<float> w) const override;
+
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+
+  void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
+                                    LatticeAccumulator& sum) override;
+  void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+
+  NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself
+  NumericSlack saddle_gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack primal_difference_slack() const override { return MlpDifference::slack(); }
+
+ protected:
+  const MlpShape& shape() const { return shape_; }
+  OutputLoss& loss() { return *loss_; }
+  std::span<const float> tail() const { return tail_; }                          ///< at prepare(w)
+  const float* outputs_of(std::size_t row) const { return pass_.outputs(row); }  ///< of the present pass
+  virtual float tail_start() const { return 0; }                                 ///< of each number
+  virtual double loss_of(const Rows& rows, std::size_t row) = 0;                 ///< of the present pass
+  virtual void score(std::size_t row, std::span<float> out) const = 0;           ///< likewise
+  /// Adds weight * clip(the private part of grad_y of a row of the present pass) from coordinate `base` on; nothing
+  /// if it is not finite.
+  virtual void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                        LatticeAccumulator& sum) = 0;
+
+ private:
+  MlpShape shape_;
+  std::unique_ptr<OutputLoss> loss_;
+  std::size_t tail_dim_;
+  MlpPass pass_;
+  MlpClippedGradient gradient_;
+  std::unique_ptr<MlpDifference> difference_;
+  std::span<const float> tail_;
+};
+
+}  // namespace dpmpi

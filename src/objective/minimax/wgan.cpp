@@ -1,0 +1,230 @@
+#include "objective/minimax/wgan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "objective/math/ball.hpp"
+#include "objective/minimax/wgan_fakes.hpp"
+#include "objective/network/pass.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr std::size_t shown_across = 8;
+
+[[noreturn]] void no_record() { throw BugError("a generator's gradient touches no record"); }
+
+/// D itself, whatever the label.
+class CriticScore final : public OutputLoss {
+ public:
+  void gradient(const double* outputs, float label, std::span<const float>, double* delta, double*) override {
+    const bool usable = !std::isnan(label) && std::isfinite(outputs[0]);
+    delta[0] = usable ? 1 : std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
+class Wgan final : public SaddleObjective {
+ public:
+  explicit Wgan(WganSettings settings)
+      : settings_(std::move(settings)),
+        pass_(settings_.critic),
+        gradient_(settings_.critic, pass_, score_),
+        fakes_(settings_.generator, settings_.critic) {}
+
+  std::size_t dim() const override { return primal_dim() + settings_.critic.dim(); }
+  std::size_t primal_dim() const override { return settings_.generator.dim(); }
+  bool primal_is_private() const override { return false; }
+  LabelKind label_kind() const override { return LabelKind::real; }
+  std::size_t outputs() const override { return 1; }
+  std::vector<ParameterGroup> groups() const override;
+  double flops_per_record() const override { return network_flops(settings_.critic); }
+  std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
+  void initialise(const PublicStream& stream, std::span<float> w) const override;
+
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float>, std::span<const float>) override { no_record(); }
+  std::string_view loss_name() const override { return "wasserstein"; }
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  std::optional<GreyImage> picture(std::span<const float> w) override;
+  bool makes_pictures() const override { return true; }
+
+  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
+  void add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
+  void project_dual(std::span<float> y) const override;
+  NumericSlack dual_gradient_slack() const override { return gradient_.slack(); }
+
+  void add_clipped_primal_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override { no_record(); }
+  void add_clipped_saddle_gradients(const Rows&, const SaddleClip&, double, LatticeAccumulator&) override {
+    no_record();
+  }
+  void add_clipped_primal_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override { no_record(); }
+  NumericSlack primal_gradient_slack() const override { no_record(); }
+  NumericSlack saddle_gradient_slack() const override { no_record(); }
+  NumericSlack primal_difference_slack() const override { no_record(); }
+
+ private:
+  /// Of a step, no two of which share one.
+  Latents latents(const PublicStream& stream, std::uint64_t step) const {
+    return {stream, settings_.fakes, step * settings_.fakes};
+  }
+
+  WganSettings settings_;
+  CriticScore score_;
+  MlpPass pass_;
+  MlpClippedGradient gradient_;
+  mutable WganFakes fakes_;  ///< scratch: it is loaded with the point before each use
+  std::span<const float> w_;
+  std::optional<double> fake_score_;  ///< at w_
+  PublicStream critic_latents_{settings_.seed, "wgan critic"}, generator_latents_{settings_.seed, "wgan generator"};
+  Latents evaluated_{{settings_.seed, "wgan evaluation"}, 1024}, shown_{{settings_.seed, "wgan sheet"}, 64};
+};
+
+std::vector<ParameterGroup> Wgan::groups() const {
+  std::vector<ParameterGroup> all;
+  std::size_t offset = 0;
+  for (const auto& [prefix, shape] :
+       {std::pair{"generator.", &settings_.generator}, {"critic.", &settings_.critic}}) {
+    for (ParameterGroup group : network_groups(*shape)) {
+      group.name = prefix + group.name;
+      group.offset += offset;
+      all.push_back(std::move(group));
+    }
+    offset += shape->dim();
+  }
+  return all;
+}
+
+void Wgan::initialise(const PublicStream& stream, std::span<float> w) const {
+  verify(w.size() == dim(), "a point has dim() coordinates");
+  initialise_network(settings_.generator, stream, w.first(primal_dim()));
+  initialise_network(settings_.critic, stream, w.subspan(primal_dim()), round_up(primal_dim(), 2));
+  project_dual(w.subspan(primal_dim()));
+}
+
+void Wgan::prepare(std::span<const float> w) {
+  verify(w.size() == dim(), "a point has dim() coordinates");
+  w_ = w;
+  fake_score_.reset();
+  pass_.network().load(w.subspan(primal_dim()));
+}
+
+void Wgan::losses(const Rows& rows, std::span<double> out) {
+  if (!fake_score_) {
+    fakes_.load(w_);
+    fake_score_ = fakes_.mean_score(evaluated_);
+  }
+  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
+    pass_.forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r)
+      out[first + r] = static_cast<double>(pass_.outputs(r)[0]) - *fake_score_;
+  });
+}
+
+void Wgan::scores(const Rows& rows, std::span<float> out) {
+  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
+    pass_.forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = pass_.outputs(r)[0];
+  });
+}
+
+std::optional<GreyImage> Wgan::picture(std::span<const float> w) {
+  std::vector<float> images(shown_.count * settings_.critic.units.front());
+  fakes_.load(w);
+  fakes_.generate(shown_, images);
+  return sheet(images, shown_.count, settings_.rows, settings_.columns, shown_across);
+}
+
+void Wgan::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { gradient_.add(part, bound, sum); });
+}
+
+void Wgan::add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
+  fakes_.load(w);
+  fakes_.add_critic_gradient(latents(critic_latents_, step), -1, gradient);
+  for (std::size_t j = 0; j < gradient.size(); ++j)
+    gradient[j] -= 2 * settings_.penalty * static_cast<double>(w[primal_dim() + j]);
+}
+
+void Wgan::add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
+  fakes_.load(w);
+  fakes_.add_generator_gradient(latents(generator_latents_, step), -1, gradient);
+}
+
+void Wgan::project_dual(std::span<float> y) const {
+  if (settings_.dual_radius > 0) project_to_ball(y, settings_.dual_radius);
+}
+
+MlpShape network(std::size_t inputs, float bias, const std::vector<std::int64_t>& hidden, std::size_t outputs) {
+  return {.units = units_of(inputs, hidden, outputs), .input_bias = bias, .activation = Activation::leaky_relu};
+}
+
+class WganBuilder final : public ObjectiveEntry::Builder {
+ public:
+  void declare(Options& options) override {
+    options.add("generator", generator_, "units of the generator's hidden layers", Range::at_least(1))
+        .add("critic", critic_, "units of the critic's hidden layers", Range::at_least(1))
+        .add("latent", latent_, "normals u that an image is made from", Range::at_least(1))
+        .add("image_rows", rows_, "rows of an image's pixels; rows times columns are the records' features",
+             Range::at_least(1))
+        .add("image_columns", columns_, "columns of an image's pixels", Range::at_least(1))
+        .add("fakes", fakes_, "images that each network is shown in a step", Range::closed(1, 0x1p20))
+        .add("penalty", penalty_, "lambda of the public term -lambda |critic's weights|^2", Range::non_negative())
+        .add("dual_radius", dual_radius_,
+             "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())
+        .add("seed", seed_, "public seed of the u", Range::at_least(0));
+  }
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
+    const auto pixels = static_cast<double>(rows_) * static_cast<double>(columns_);
+    if (pixels != static_cast<double>(facts.features))
+      throw ConfigError(
+          fmt::format("objective wgan makes images of {} x {} pixels, and the records have {} features: set "
+                      "objective.image_rows and image_columns",
+                      rows_, columns_, facts.features));
+    return make_wgan({.generator = network(size(latent_), 1, generator_, facts.features),
+                      .critic = network(facts.features, facts.bias, critic_, 1),
+                      .rows = size(rows_),
+                      .columns = size(columns_),
+                      .fakes = size(fakes_),
+                      .penalty = penalty_,
+                      .dual_radius = dual_radius_,
+                      .seed = static_cast<std::uint64_t>(seed_)});
+  }
+  LabelKind label_kind() const override { return LabelKind::real; }
+
+ private:
+  std::vector<std::int64_t> generator_ = {128, 256, 512, 1024}, critic_ = {512, 256};
+  std::int64_t latent_ = 100, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
+  double penalty_ = 1e-3, dual_radius_ = 0;
+};
+
+const ObjectiveRegistration wgan{
+    {"wgan", "generator of images and critic: Wasserstein GAN, min-max form", make_builder<WganBuilder>}};
+
+}  // namespace
+
+std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
+  check_units(settings.generator);
+  check_units(settings.critic);
+  if (settings.rows * settings.columns != settings.critic.units.front() ||
+      settings.generator.units.back() != settings.critic.units.front())
+    throw ConfigError(
+        "objective wgan: the generator's outputs, the critic's features and the pixels of an image "
+        "are the same numbers");
+  if (settings.critic.units.back() != 1) throw ConfigError("objective wgan: a critic has one output");
+  if (settings.fakes == 0) throw ConfigError("objective.fakes must be 1 or more");
+  if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))
+    throw ConfigError(fmt::format("objective.penalty = {}, objective.dual_radius = {}, allowed: numbers >= 0",
+                                  settings.penalty, settings.dual_radius));
+  return std::make_unique<Wgan>(std::move(settings));
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,55 @@
+#pragma once
+// The generator G and the critic D of a generative adversarial network on fakes G(u), u ~ N(0, I). Nothing here can
+// see a record: latents come from public streams, and the weights are those of released points.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/numbers/random.hpp"
+#include "objective/network/gradient.hpp"
+#include "objective/network/network.hpp"
+
+namespace dpmpi {
+
+/// Latents number first .. first + count - 1 of a stream: latent i is its normals from number i round_up(units, 2)
+/// on.
+struct Latents {
+  PublicStream stream;
+  std::size_t count;
+  std::uint64_t first = 0;
+};
+
+/// Values at a point w = (generator, critic). All local, and the same bits on every rank.
+class WganFakes {
+ public:
+  /// The generator's outputs go through tanh; they are the critic's features, and it has one output. The shapes
+  /// must outlive it.
+  WganFakes(const MlpShape& generator, const MlpShape& critic);
+  void load(std::span<const float> w);
+
+  /// The mean of D(G(u)) over the latents.
+  double mean_score(const Latents& latents);
+  /// gradient += factor * the mean over them of grad D(G(u)) by the critic's weights.
+  void add_critic_gradient(const Latents& latents, double factor, std::span<double> gradient);
+  /// The same by the generator's weights.
+  void add_generator_gradient(const Latents& latents, double factor, std::span<double> gradient);
+  /// G(u), row after row of the critic's features.
+  void generate(const Latents& latents, std::span<float> images);
+
+ private:
+  template <class Visit>
+  void for_each_part(const Latents& latents, Visit visit);
+  void score(std::size_t padded);
+  void backward(std::size_t rows, std::size_t padded);
+  static void add(const MlpShape& shape, const Scratch<float>& input, const MlpNetwork<float>& network,
+                  LayerGradient<float>& gradient, std::size_t padded, PublicSum& sum);
+
+  const MlpShape &generator_shape_, &critic_shape_;
+  MlpNetwork<float> generator_, critic_;
+  LayerGradient<float> generator_gradient_, critic_gradient_;
+  PackedMatrix<float> first_layer_;  ///< of the critic, as the left operand of its features
+  Scratch<float> latent_, image_;    ///< both networks' inputs
+};
+
+}  // namespace dpmpi

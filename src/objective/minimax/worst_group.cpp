@@ -1,0 +1,165 @@
+#include "objective/minimax/worst_group.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "objective/math/simplex.hpp"
+#include "objective/minimax/network_saddle.hpp"
+#include "objective/minimax/record_groups.hpp"
+#include "objective/network/head.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// (n / n_g) y_g loss of a network's outputs. Tail: y.
+class GroupLoss final : public OutputLoss {
+ public:
+  GroupLoss(const MlpShape& shape, RecordGroups groups)
+      : head_(shape.head, shape.units.back()), outputs_(shape.units.back()), groups_(std::move(groups)) {}
+
+  void select(const Rows& rows, std::size_t row) override { group_ = groups_.of(rows.records, rows.index[row]); }
+  void gradient(const double* outputs, float label, std::span<const float> tail, double* delta,
+                double* slope) override {
+    head_.gradient(outputs, label, {}, delta, slope);
+    const double factor = group_ ? groups_.weight(*group_) * static_cast<double>(tail[*group_]) : none;
+    for (std::size_t k = 0; k < outputs_; ++k) delta[k] *= factor;
+  }
+  /// (n / n_g) loss of the selected record; NaN if it has no group.
+  double weighted_loss(const float* outputs, float label) {
+    return group_ ? groups_.weight(*group_) * head_.loss(outputs, label) : none;
+  }
+  std::optional<std::size_t> group() const { return group_; }
+  void check(const Shard& shard) const { groups_.check(shard); }
+
+ private:
+  MlpHead head_;
+  std::size_t outputs_;
+  RecordGroups groups_;
+  std::optional<std::size_t> group_;
+};
+
+class WorstGroup final : public NetworkSaddle {
+ public:
+  explicit WorstGroup(WorstGroupSettings settings)
+      : NetworkSaddle(settings.model, std::make_unique<GroupLoss>(settings.model, RecordGroups(settings)),
+                      settings.group_sizes.size()),
+        loss_(static_cast<GroupLoss&>(loss())),
+        projected_(settings.group_sizes.size()) {}
+
+  LabelKind label_kind() const override { return labels_of(shape().head); }
+  std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
+  std::vector<ParameterGroup> groups() const override;
+  void prepare(std::span<const float> w) override;
+  void check_records(const Shard& shard) const override { loss_.check(shard); }
+
+  void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
+  void project_dual(std::span<float> y) const override;
+  // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
+  std::optional<double> dual_curvature() const override { return 1.0; }
+
+ private:
+  float tail_start() const override { return 1.0F / static_cast<float>(projected_.size()); }
+  double loss_of(const Rows& rows, std::size_t row) override;
+  void score(std::size_t row, std::span<float> out) const override {
+    std::copy_n(outputs_of(row), out.size(), out.begin());
+  }
+  void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                LatticeAccumulator& sum) override;
+
+  GroupLoss& loss_;
+  double half_square_ = 0;  ///< |y|^2 / 2
+  mutable std::vector<double> projected_;
+};
+
+std::vector<ParameterGroup> WorstGroup::groups() const {
+  std::vector<ParameterGroup> all = network_groups(shape());
+  all.push_back({"group_weights.bias", shape().dim(), projected_.size(), 1});
+  return all;
+}
+
+void WorstGroup::prepare(std::span<const float> w) {
+  NetworkSaddle::prepare(w);
+  half_square_ = 0;
+  for (const float y : tail()) half_square_ += static_cast<double>(y) * static_cast<double>(y) / 2;
+}
+
+double WorstGroup::loss_of(const Rows& rows, std::size_t row) {
+  loss_.select(rows, row);
+  const double y = loss_.group() ? static_cast<double>(tail()[*loss_.group()]) : none;
+  return y * loss_.weighted_loss(outputs_of(row), label(rows, row)) - half_square_;
+}
+
+/// weight * clip((n / n_g) loss) at coordinate base + g; nothing if it is not finite.
+void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
+                          LatticeAccumulator& sum) {
+  loss_.select(rows, row);
+  const double loss = loss_.weighted_loss(outputs_of(row), label(rows, row));
+  if (!std::isfinite(loss)) return;
+  const double share = weight * std::clamp(loss, -clip, clip);
+  sum.add(base + *loss_.group(), std::span(&share, 1));
+}
+
+void WorstGroup::add_public_dual(std::span<const float> w, std::uint64_t /*step*/,
+                                 std::span<double> gradient) const {
+  for (std::size_t g = 0; g < gradient.size(); ++g) gradient[g] -= static_cast<double>(w[primal_dim() + g]);
+}
+
+void WorstGroup::project_dual(std::span<float> y) const {
+  // Beyond float32's range there is no direction left: a run that went astray goes on from the nearest bounded
+  // point.
+  std::transform(y.begin(), y.end(), projected_.begin(), [](float x) {
+    return std::isnan(x)
+               ? 0.0
+               : std::clamp<double>(x, std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max());
+  });
+  project_to_simplex(projected_);
+  for (std::size_t g = 0; g < y.size(); ++g) y[g] = static_cast<float>(projected_[g]);
+}
+
+class WorstGroupBuilder final : public ObjectiveEntry::Builder {
+ public:
+  void declare(Options& options) override {
+    options.add("group_sizes", sizes_,
+                "records of each group, public constants; their number is that of the groups", Range::at_least(1));
+    options.add("group_feature", feature_, "feature (from 1) that holds the group, 0, 1, ...; 0: the label's class",
+                Range::non_negative());
+    options.add("head", head_, "loss: cross-entropy of classes or of a sign, or half the squared error",
+                {"softmax", "logistic", "squared"});
+    options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
+    options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
+    options.add("activation", activation_, "activation of hidden units", activation_names());
+  }
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    return make_worst_group(
+        {.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
+                   .input_bias = facts.bias,
+                   .activation = activation_named(activation_),
+                   .head = head_named(head_)},
+         .group_sizes = {sizes_.begin(), sizes_.end()},
+         .group_feature = static_cast<std::size_t>(feature_)});
+  }
+  LabelKind label_kind() const override { return labels_of(head_named(head_)); }
+  std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
+
+ private:
+  std::vector<std::int64_t> sizes_, hidden_;
+  std::int64_t feature_ = 0, classes_ = 10;
+  std::string head_ = "softmax", activation_ = "tanh";
+};
+
+const ObjectiveRegistration worst_group{{"worst_group",
+                                         "largest mean loss of several groups of records, min-max form",
+                                         make_builder<WorstGroupBuilder>}};
+
+}  // namespace
+
+std::unique_ptr<SaddleObjective> make_worst_group(WorstGroupSettings settings) {
+  check_units(settings.model);
+  return std::make_unique<WorstGroup>(std::move(settings));
+}
+
+}  // namespace dpmpi

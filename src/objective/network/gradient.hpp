@@ -1,0 +1,58 @@
+#pragma once
+// Sums of weight gradients over a micro-batch, rounded to the lattice as they leave the registers; or, where no
+// record has a part in them, added to real numbers.
+
+#include <cstddef>
+#include <span>
+
+#include "core/numbers/lattice.hpp"
+#include "objective/network/shape.hpp"
+
+namespace dpmpi {
+
+/// The micro-batch's rows of a product delta^T level that is part of a layer's gradient.
+template <class T>
+struct OuterProducts {
+  const Scratch<T>& delta;  ///< rows x width(l + 1)
+  const Scratch<T>& level;  ///< rows x width(l)
+};
+
+/// The sum of public gradients: values += factor * each.
+struct PublicSum {
+  std::span<double> values;
+  double factor = 1;
+  void add(std::size_t offset, std::span<const float> gradient) {
+    for (std::size_t j = 0; j < gradient.size(); ++j)
+      values[offset + j] += factor * static_cast<double>(gradient[j]);
+  }
+};
+
+/// Adds the gradients of a layer [W b], summed over the rows of a micro-batch (each term over its rows in
+/// their order, then the terms), to a sum: a LatticeAccumulator, whose records the caller announces with
+/// sum.begin(), or a PublicSum.
+template <class T>
+class LayerGradient {
+ public:
+  /// `rows`: how many rows all terms of one call have together at most.
+  LayerGradient(const MlpShape& shape, std::size_t rows);
+  /// The network's parameters begin at coordinate `base` of the sum.
+  template <class Sum>
+  void add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
+           std::size_t base = 0);
+
+ private:
+  void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
+  void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t cols);
+  void pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first, std::size_t cols);
+  template <class Sum>
+  void add_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, Sum& sum,
+                std::size_t base);
+
+  const MlpShape& shape_;
+  AlignedVector<T> deltas_;  ///< by tiles of units, each row after row
+  AlignedVector<T> levels_;  ///< a panel of columns, row after row
+  AlignedVector<T> tile_;    ///< of the gradient
+  AlignedVector<T> term_;    ///< of one term behind the first
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,35 @@
+#pragma once
+// Losses of one record from its outputs, in double, and their gradients by the outputs.
+
+#include <cstddef>
+#include <vector>
+
+#include "objective/network/shape.hpp"
+#include "objective/output_loss.hpp"
+
+namespace dpmpi {
+
+class MlpHead final : public OutputLoss {
+ public:
+  MlpHead(Head head, std::size_t outputs) : head_(head), outputs_(outputs), exponential_(outputs) {}
+
+  /// NaN for a label that is NaN (an empty slot) or no class, and for non-finite outputs.
+  template <class T>
+  double loss(const T* outputs, float label);
+
+  void gradient(const double* outputs, float label, std::span<const float> tail, double* delta,
+                double* slope) override;
+
+ private:
+  template <class T>
+  bool valid(const T* outputs, float label) const;
+  /// exponential_[k] = exp(outputs[k] - outputs[top]); returns top, the first largest output.
+  template <class T>
+  std::size_t exponentiate(const T* outputs);
+
+  Head head_;
+  std::size_t outputs_;
+  std::vector<double> exponential_;
+};
+
+}  // namespace dpmpi

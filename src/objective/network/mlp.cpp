@@ -1,0 +1,128 @@
+#include "objective/network/mlp.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.hpp"
+#include "objective/network/difference.hpp"
+#include "objective/network/head.hpp"
+#include "objective/network/network.hpp"
+#include "objective/network/pass.hpp"
+#include "objective/network/probe.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr std::size_t micro_rows = MlpPass::rows_at_once;
+
+class Mlp final : public Objective {
+ public:
+  explicit Mlp(MlpShape shape)
+      : shape_(std::move(shape)),
+        head_(shape_.head, shape_.units.back()),
+        pass_(shape_),
+        network_(pass_.network()),
+        gradient_(shape_, pass_, head_) {}
+
+  std::size_t dim() const override { return shape_.dim(); }
+  LabelKind label_kind() const override { return labels_of(shape_.head); }
+  std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
+  std::size_t outputs() const override { return shape_.units.back(); }
+  bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
+  bool linear_softmax() const override { return shape_.layers() == 1 && shape_.head == Head::softmax; }
+  std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
+  double flops_per_record() const override { return network_flops(shape_); }
+  std::size_t micro_batch_rows() const override { return micro_rows; }
+  void initialise(const PublicStream& stream, std::span<float> w) const override {
+    initialise_network(shape_, stream, w);
+  }
+
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+  void prepare_part(std::size_t first, std::span<const float> part) override { network_.load_part(first, part); }
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  bool has_gradient_norms() const override { return true; }
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+  NumericSlack gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack difference_slack() const override { return MlpDifference::slack(); }
+
+ private:
+  MlpShape shape_;
+  MlpHead head_;
+  MlpPass pass_;
+  MlpNetwork<float>& network_;
+  MlpClippedGradient gradient_;
+  std::unique_ptr<MlpDifference> difference_;
+  std::unique_ptr<MlpProbe> probe_;
+  std::span<const float> w_;
+};
+
+void Mlp::prepare(std::span<const float> w) {
+  verify(w.size() == dim(), "a point has dim() coordinates");
+  w_ = w;
+  network_.load(w);
+}
+
+void Mlp::prepare_pair(std::span<const float> w, std::span<const float> v) {
+  verify(w.size() == dim() && v.size() == dim(), "a point has dim() coordinates");
+  if (!difference_) difference_ = std::make_unique<MlpDifference>(shape_, head_);
+  difference_->prepare(w, v);
+}
+
+void Mlp::losses(const Rows& rows, std::span<double> out) {
+  for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
+    pass_.forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = head_.loss(pass_.outputs(r), label(part, r));
+  });
+}
+
+void Mlp::scores(const Rows& rows, std::span<float> out) {
+  for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
+    pass_.forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r)
+      std::copy_n(pass_.outputs(r), outputs(), out.data() + (first + r) * outputs());
+  });
+}
+
+void Mlp::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  for_each_part(rows, std::min(micro_rows, sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { gradient_.add(part, bound, sum); });
+}
+
+void Mlp::gradient_norms(const Rows& rows, std::span<double> out) {
+  for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
+    gradient_.norms(part, out.subspan(first, part.size()));
+  });
+}
+
+void Mlp::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  verify(difference_ != nullptr, "prepare_pair comes before differences");
+  for_each_part(rows, std::min(micro_rows, sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
+}
+
+void Mlp::prepare_probes(std::span<const double> x, std::span<const double> y) {
+  if (!probe_) probe_ = std::make_unique<MlpProbe>(shape_);
+  probe_->prepare(x, y);
+}
+
+void Mlp::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                std::span<double> down) {
+  verify(probe_ != nullptr, "prepare_probes comes before probes");
+  probe_->losses(row, radius, tile, up, down);
+}
+
+}  // namespace
+
+std::unique_ptr<Objective> make_mlp(MlpShape shape) {
+  check_units(shape);
+  return std::make_unique<Mlp>(std::move(shape));
+}
+
+}  // namespace dpmpi

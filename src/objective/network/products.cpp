@@ -1,0 +1,98 @@
+#include "objective/network/products.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "objective/network/microkernel.hpp"
+
+namespace dpmpi {
+
+using namespace microkernel;
+
+namespace {
+
+/// Calls visit(first column, columns, offset of the panel's values) for every panel of an inner x cols matrix.
+template <class T, class Visit>
+void for_each_panel(std::size_t inner, std::size_t cols, Visit visit) {
+  for (std::size_t j = 0; j < cols; j += panel_columns<T>)
+    visit(j, std::min(panel_columns<T>, cols - j), inner * j);
+}
+
+/// to[k * stride + c] = from[c * inner + k] for k < inner and c < count <= lanes.
+template <class T>
+void transpose_strip(const float* from, std::size_t inner, std::size_t count, T* to, std::size_t stride) {
+  std::size_t k = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    using namespace Eigen::internal;
+    PacketBlock<Vector<T>, static_cast<int>(lanes<T>)> block;
+    for (; count == lanes<T> && k + lanes<T> <= inner; k += lanes<T>) {
+#pragma GCC unroll 16
+      for (std::size_t c = 0; c < lanes<T>; ++c) block.packet[c] = ploadu<Vector<T>>(from + c * inner + k);
+      ptranspose(block);
+#pragma GCC unroll 16
+      for (std::size_t c = 0; c < lanes<T>; ++c) pstoreu(to + (k + c) * stride, block.packet[c]);
+    }
+  }
+  for (; k < inner; ++k)
+    for (std::size_t c = 0; c < count; ++c) to[k * stride + c] = from[c * inner + k];
+}
+
+}  // namespace
+
+template <class T>
+void PackedMatrix<T>::set_transposed(const float* source, std::size_t inner, std::size_t cols) {
+  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+    for (std::size_t c = 0; c < n && j + c < cols; c += lanes<T>)
+      transpose_strip(source + (j + c) * inner, inner, std::min(lanes<T>, cols - j - c),
+                      values_.data() + offset + c, n);
+  });
+}
+
+template <class T>
+void PackedMatrix<T>::set_transposed_part(std::size_t first, std::span<const float> part, std::size_t inner) {
+  for (std::size_t at = 0; at < part.size();) {
+    const std::size_t j = (first + at) / inner, k = (first + at) % inner;
+    const std::size_t panel = j / panel_columns<T> * panel_columns<T>;
+    const std::size_t columns = std::min(panel_columns<T>, cols_ - panel);
+    const std::size_t run = std::min(inner - k, part.size() - at);
+    T* to = values_.data() + inner_ * panel + k * columns + (j - panel);
+    for (std::size_t i = 0; i < run; ++i) to[i * columns] = part[at + i];
+    at += run;
+  }
+}
+
+template <class T>
+void PackedMatrix<T>::set(const float* source, std::size_t inner, std::size_t cols) {
+  for (std::size_t k = 0; k < inner; ++k) set_row(k, source + k * cols, cols);
+}
+
+template <class T>
+template <class S>
+void PackedMatrix<T>::set_row(std::size_t k, const S* source, std::size_t cols, std::size_t first) {
+  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+    const std::size_t from = std::max(j, first), to = std::min(j + n, first + cols);
+    if (from < to)
+      std::copy(source + (from - first), source + (to - first), values_.data() + offset + k * n + (from - j));
+  });
+}
+
+// Long chains in pieces, so that a piece of both operands stays in the cache; it changes no bit.
+template <class T>
+void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to,
+                               std::size_t to_stride) const {
+  constexpr std::size_t piece = 512;
+  for (std::size_t k = 0; k < std::max<std::size_t>(inner_, 1); k += piece)
+    for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+      for (std::size_t r = 0; r < rows; r += tile_rows)
+        multiply_tile(n, a + r * a_stride + k, a_stride, 1, values_.data() + offset + k * n,
+                      std::min(piece, inner_ - k), to + r * to_stride + j, to_stride, k > 0);
+    });
+}
+
+template class PackedMatrix<float>;
+template class PackedMatrix<double>;
+template void PackedMatrix<float>::set_row(std::size_t, const float*, std::size_t, std::size_t);
+template void PackedMatrix<double>::set_row(std::size_t, const float*, std::size_t, std::size_t);
+template void PackedMatrix<double>::set_row(std::size_t, const double*, std::size_t, std::size_t);
+
+}  // namespace dpmpi

@@ -1,0 +1,77 @@
+#pragma once
+// Where the parameters of a multilayer perceptron stand, in the flat vector and in padded scratch.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "data/records/records.hpp"
+
+namespace dpmpi {
+
+/// Scratch for `rows` x `width` values; rows are 64-byte-aligned for widths that are multiples of 16.
+template <class T>
+struct Scratch {
+  std::size_t width = 0;
+  AlignedVector<T> values;
+  Scratch(std::size_t rows, std::size_t row_width) : width(row_width), values(rows * row_width, T{0}) {}
+  T* row(std::size_t r) { return values.data() + r * width; }
+  const T* row(std::size_t r) const { return values.data() + r * width; }
+};
+
+enum class Activation {
+  relu,
+  leaky_relu,  ///< s for s > 0, leak * s below
+  tanh,
+  softplus
+};
+inline constexpr float leak = 0.2F;
+/// What options call them.
+std::vector<std::string> activation_names();
+Activation activation_named(std::string_view name);  ///< one of activation_names()
+
+/// What turns the outputs s into a loss.
+enum class Head {
+  softmax,   ///< log sum_k exp(s_k) - s_label
+  logistic,  ///< log(1 + exp(-label s)), one output, label -1 or +1
+  squared,   ///< (s - label)^2 / 2, one output
+  absolute,  ///< |s - label|, one output
+  ramp       ///< min(1, max(0, 1 - label s)), one output, label -1 or +1
+};
+
+Head head_named(std::string_view name);  ///< by its enumerator
+/// What labels a loss takes.
+LabelKind labels_of(Head head);
+
+/// Layer l (0 .. layers()-1) maps the level a_l (units[l] values and a constant) to s = W_l a_l + b_l * bias(l),
+/// and a_{l+1} = activation(s), except for the last one. Parameters: per layer W_l (units[l+1] x units[l],
+/// row-major), b_l. In scratch, level l is a row (a_l, bias(l), zeros) of width(l) values, and [W_l b_l] is
+/// width(l+1) x width(l).
+struct MlpShape {
+  std::vector<std::size_t> units;  ///< features, hidden layers..., outputs
+  float input_bias = 1;            ///< the first layer's constant input; 0: that layer has no bias parameters
+  Activation activation = Activation::relu;
+  Head head = Head::softmax;
+
+  std::size_t layers() const { return units.size() - 1; }
+  std::size_t inputs(std::size_t l) const { return units[l]; }
+  std::size_t outputs(std::size_t l) const { return units[l + 1]; }
+  float bias(std::size_t l) const { return l == 0 ? input_bias : 1.0F; }
+  bool has_bias(std::size_t l) const { return bias(l) != 0; }
+  /// Length of a row of level l in scratch (level layers(): the outputs): a multiple of 16.
+  std::size_t width(std::size_t l) const { return round_up(units[l] + (l < layers() && has_bias(l) ? 1 : 0), 16); }
+
+  std::size_t parameters(std::size_t l) const { return outputs(l) * (inputs(l) + (has_bias(l) ? 1 : 0)); }
+  std::size_t weight_offset(std::size_t l) const;
+  std::size_t bias_offset(std::size_t l) const { return weight_offset(l) + outputs(l) * inputs(l); }
+  std::size_t dim() const { return weight_offset(layers()); }
+};
+
+/// MlpShape::units with the hidden layers of an option.
+std::vector<std::size_t> units_of(std::size_t features, const std::vector<std::int64_t>& hidden,
+                                  std::size_t outputs);
+
+}  // namespace dpmpi

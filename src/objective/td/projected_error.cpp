@@ -1,0 +1,107 @@
+#include "objective/td/projected_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "objective/math/dot.hpp"
+
+namespace dpmpi {
+namespace {
+
+double largest_of_all(const Communicator& comm, double mine) {
+  double largest = mine;
+  for (const std::string& text : comm.gather(std::string(reinterpret_cast<const char*>(&mine), sizeof mine))) {
+    double other = 0;
+    std::memcpy(&other, text.data(), sizeof other);
+    largest = std::max(largest, other);
+  }
+  comm.broadcast(largest);
+  return largest;
+}
+
+}  // namespace
+
+ProjectedError::ProjectedError(const MlpShape& shape)
+    : inputs_(shape.inputs(0) + (shape.has_bias(0) ? 1 : 0)),
+      units_(shape.outputs(0)),
+      second_(shape.layers() > 1 ? shape.parameters(1) : 0) {}
+
+void ProjectedError::add(const TdTerms& terms, const double* state) {
+  const auto slope = terms.slope.begin(), level = terms.level.begin();
+  errors_.push_back(terms.error);
+  states_.insert(states_.end(), state, state + inputs_);
+  slopes_.insert(slopes_.end(), slope, slope + static_cast<std::ptrdiff_t>(units_));
+  levels_.insert(levels_.end(), level, level + static_cast<std::ptrdiff_t>(second_));
+
+  const double square =
+      squared_norm(state, inputs_) * squared_norm(&*slope, units_) + squared_norm(&*level, second_);
+  const auto grow = [](double& largest, double value) {
+    largest = std::isnan(value) ? std::numeric_limits<double>::infinity() : std::max(largest, value);
+  };
+  grow(largest_psi_, std::sqrt(square));
+  grow(largest_error_, std::abs(terms.error));
+}
+
+double ProjectedError::along(std::size_t transition, const std::vector<double>& p) const {
+  const double *state = states_.data() + transition * inputs_, *slope = slopes_.data() + transition * units_;
+  double sum = dot(levels_.data() + transition * second_, p.data() + units_ * inputs_, second_);
+  for (std::size_t u = 0; u < units_; ++u) sum += slope[u] * dot(p.data() + u * inputs_, state, inputs_);
+  return sum;
+}
+
+ProjectedError::Totals ProjectedError::totals(const Communicator& comm) const {
+  std::array<std::int64_t, 2> counts{static_cast<std::int64_t>(transitions()), records_};
+  comm.sum(counts);
+  return {counts[0], counts[1], largest_of_all(comm, largest_psi_), largest_of_all(comm, largest_error_)};
+}
+
+std::vector<double> ProjectedError::mean(const Communicator& comm, const Totals& all, double largest,
+                                         const std::function<double(std::size_t)>& factor) const {
+  // No coordinate of any partial sum reaches 2^61.
+  const double bound = std::max(largest * all.psi * static_cast<double>(all.transitions), 1e-200);
+  const double scale = std::ldexp(1.0, 60 - std::ilogb(bound));
+  std::vector<std::int64_t> sum(units_ * inputs_ + second_);
+  for (std::size_t t = 0; t < transitions(); ++t) {
+    const double weight = scale * factor(t);
+    std::int64_t* to = sum.data();
+    for (std::size_t u = 0; u < units_; ++u)
+      for (std::size_t j = 0; j < inputs_; ++j)
+        *to++ += std::llrint(weight * slopes_[t * units_ + u] * states_[t * inputs_ + j]);
+    for (std::size_t j = 0; j < second_; ++j) *to++ += std::llrint(weight * levels_[t * second_ + j]);
+  }
+  comm.sum(sum);
+  std::vector<double> mean;
+  for (const std::int64_t x : sum)
+    mean.push_back(static_cast<double>(x) / (scale * static_cast<double>(all.records)));
+  return mean;
+}
+
+double ProjectedError::value(const Communicator& comm, double mu) const {
+  const Totals all = totals(comm);
+  if (all.records == 0) return 0;
+  if (!(std::max(all.psi, all.error) < 1e75)) return std::numeric_limits<double>::infinity();
+
+  const std::vector<double> b = mean(comm, all, all.error, [&](std::size_t t) { return errors_[t]; });
+  const std::size_t d = b.size();
+  std::vector<double> omega(d), residual = b, p = b;
+  const double first = squared_norm(b.data(), d);
+  double square = first;
+  for (std::size_t i = 0; i < 2 * d + 100 && square > 1e-16 * first; ++i) {
+    const double length = std::sqrt(squared_norm(p.data(), d));
+    auto q = mean(comm, all, all.psi, [&](std::size_t t) { return along(t, p) / length; });  // G p / |p|
+    for (std::size_t j = 0; j < d; ++j) q[j] = length * q[j] + mu * p[j];
+    const double step = square / dot(p.data(), q.data(), d);
+    add_scaled(step, p.data(), omega.data(), d);
+    add_scaled(-step, q.data(), residual.data(), d);
+    const double next = squared_norm(residual.data(), d);
+    for (std::size_t j = 0; j < d; ++j) p[j] = residual[j] + next / square * p[j];
+    square = next;
+  }
+  return dot(omega.data(), b.data(), d) / 2;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,48 @@
+#pragma once
+// The mean squared projected Bellman error of transitions that are spread over ranks, without ever forming the
+// matrix of the features' second moments.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "objective/td/point.hpp"
+
+namespace dpmpi {
+
+class ProjectedError {
+ public:
+  /// `shape`: of the value function; must outlive it.
+  explicit ProjectedError(const MlpShape& shape);
+  /// Takes a transition's Psi(s) and delta. Local. 8 (units[0] + 2 units[1]) bytes or so are kept of each.
+  void add(const TdTerms& terms, const double* state);
+  /// The transitions since the last call are a record. Local.
+  void end_record() { ++records_; }
+
+  /// 1/2 b^T (G + mu I)^-1 b with b = sum of delta Psi and G = sum of Psi Psi^T over the records of all ranks,
+  /// divided by their number, by conjugate gradients to a relative residual of 1e-8. Sums are exact integers, so
+  /// the result has the same bits on all ranks and on any number of them. 0 without records; infinite where errors
+  /// or features are beyond 1e75. Collective.
+  double value(const Communicator& comm, double mu) const;
+
+ private:
+  struct Totals {  ///< over all ranks
+    std::int64_t transitions, records;
+    double psi, error;  ///< largest |Psi| and |delta|
+  };
+  Totals totals(const Communicator& comm) const;
+  /// The sum of factor(transition) Psi over all ranks, divided by the number of records, where |factor| <= largest.
+  std::vector<double> mean(const Communicator& comm, const Totals& all, double largest,
+                           const std::function<double(std::size_t)>& factor) const;
+  double along(std::size_t transition, const std::vector<double>& p) const;  ///< <Psi, p>
+  std::size_t transitions() const { return errors_.size(); }
+
+  // Coordinates: the weights and the bias of each unit, then the second layer.
+  std::size_t inputs_, units_, second_;  ///< second_: numbers of the second layer, 0 without one
+  std::vector<double> errors_, states_, slopes_, levels_;
+  double largest_psi_ = 0, largest_error_ = 0;
+  std::int64_t records_ = 0;
+};
+
+}  // namespace dpmpi

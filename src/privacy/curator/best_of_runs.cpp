@@ -1,0 +1,98 @@
+#include "privacy/curator/best_of_runs.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/console/heartbeat.hpp"
+#include "core/errors.hpp"
+#include "core/fault.hpp"
+#include "core/numbers/random.hpp"
+#include "privacy/curator/query_state.hpp"
+#include "privacy/curves/repetition_law.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// A run as the root compares it.
+struct Run {
+  double score = std::numeric_limits<double>::infinity(), sum = 0;
+  std::uint64_t number = 0;
+  std::vector<double> uniforms;
+
+  // A total order on what a run would release: its number must decide nothing.
+  bool before(const Run& other) const {
+    return score < other.score || (score == other.score && uniforms < other.uniforms);
+  }
+};
+
+}  // namespace
+
+void Curator::uniforms_of_run(const Site& s, std::uint64_t t, std::uint64_t run, std::span<double> out) {
+  std::array<std::uint64_t, 8> words{};
+  const std::uint64_t width = round_up(out.size(), words.size());
+  for (std::size_t j = 0; j < out.size(); ++j) {
+    if (j % words.size() == 0) runs_->words(t, s.query.site, run * width + j, words);
+    out[j] = (static_cast<double>(words[j % words.size()] >> 11) + 0.5) * 0x1p-53;
+  }
+}
+
+// The noisy sum of one run is left in s.sum on the root.
+void Curator::add_run(Site& s, std::uint64_t t, std::uint64_t run, const Kernel& kernel) {
+  s.sum.clear();
+  {
+    const InPhase phase(Phase::kernels);
+    kernel.run(s.query.bound, s.sum, [&](const auto& visit) {
+      for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
+        s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
+    });
+  }
+  if (comm_.is_root() && s.query.is_private()) {
+    std::array<double, 8> normal{};
+    noise_->normals(t, s.query.site, run * normal.size(), normal);
+    s.sum.totals()[0] += nearest_point(s.query.noise_std * s.sum.lattice().scale() * normal[0]);
+  }
+  fault_point("reduce");
+  comm_.sum_to_root(s.sum);
+}
+
+Selection Curator::repeat(const Query& query, std::uint64_t t, const RepeatProgram& program) {
+  Site& s = site(query.site);
+  verify(s.query.repeated.has_value(), "a query without repetitions");
+  refuse_untrusted_ranks(s.query);
+  draw(query, t);
+  refuse_second_sum(s, t);
+  std::uint64_t count = 0;
+  if (comm_.is_root()) count = repetitions(s.query.repeated->law, SecretReader(*count_, t, query.site).next());
+  comm_.broadcast(count);
+
+  Run best, run;
+  run.uniforms.resize(s.query.repeated->draws);
+  best.uniforms = run.uniforms;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    uniforms_of_run(s, t, i, run.uniforms);
+    const Repetition repetition = program(run.uniforms);
+    add_run(s, t, i, repetition.kernel);
+    if (!comm_.is_root()) continue;
+    run.sum = static_cast<double>(s.sum.totals()[0]) * s.sum.lattice().quantum();
+    run.score = run.sum + repetition.offset;
+    verify(!std::isnan(run.score), "a run has a score");  // or its place would decide
+    run.number = i;
+    if (i == 0 || run.before(best)) std::swap(run, best);
+  }
+
+  fault_point("release");
+  std::array<double, 2> released{best.sum, comm_.any(stop_requested_) ? 1.0 : 0.0};
+  comm_.broadcast(std::span<double>(released));
+  comm_.broadcast(best.number);
+  if (count > 0) uniforms_of_run(s, t, best.number, best.uniforms);
+  stop_agreed_ = released[1] > 0;
+  s.summed = s.next = t + 1;
+  s.selected_run = std::move(best.uniforms);
+  if (witness_) witness_->released(s.query, t, std::span<const double>(released).first(1));
+  return {count > 0, released[0], s.selected_run};
+}
+
+}  // namespace dpmpi

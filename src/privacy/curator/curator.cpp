@@ -1,0 +1,299 @@
+#include "privacy/curator/curator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/console/heartbeat.hpp"
+#include "core/errors.hpp"
+#include "core/fault.hpp"
+#include "core/files/digest.hpp"
+#include "core/secrecy.hpp"
+#include "privacy/curator/planned_lines.hpp"
+#include "privacy/curator/query_state.hpp"
+
+namespace dpmpi {
+namespace {
+
+template <class Container>
+std::string_view bytes_of(const Container& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])};
+}
+
+// Every bit that a kernel can see of a block.
+std::string content_digest(const Records& r) {
+  Sha256 digest;
+  digest.update(fmt::format("{} {} {} {}", static_cast<int>(r.storage), r.count, r.features, r.bias));
+  for (const auto part : {bytes_of(r.f32), bytes_of(r.u8), bytes_of(r.row_scale), bytes_of(r.row_begin),
+                          bytes_of(r.column), bytes_of(r.value), bytes_of(r.label)})
+    digest.update(part);
+  return digest.hex();
+}
+
+// The selection key of each own block, in order; of no others: a rank must not know which records of other ranks
+// take part. The root derives them all. Collective.
+std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard,
+                                      const std::optional<SecretKey>& key) {
+  std::string owned;
+  for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
+  const auto owners = comm.gather(owned);
+  std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
+  for (std::size_t r = 0; r < owners.size(); ++r)  // on the root
+    for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
+      std::uint32_t id = 0;
+      std::memcpy(&id, owners[r].data() + i, sizeof id);
+      parts[r] += bytes_of(key->derive("selection", id).bytes());
+    }
+  std::string mine = comm.scatter(parts);
+  verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
+  std::vector<SecretKey> keys;
+  for (std::size_t at = 0; at < mine.size(); at += 32)
+    keys.push_back(SecretKey::from_bytes(
+        std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
+  for (std::string& part : parts) wipe(part);
+  wipe(mine);
+  return keys;
+}
+
+// On the root; "" elsewhere. Collective.
+std::string commitment_to(const Communicator& comm, const Shard& shard, const std::vector<SecretKey>& block_keys,
+                          const std::optional<SecretKey>& key) {
+  std::string tags;
+  for (std::size_t i = 0; i < block_keys.size(); ++i)
+    tags += block_keys[i].derive("commitment").authenticate(content_digest(shard.blocks[i].records));
+  const auto all_tags = comm.gather(tags);
+  return comm.is_root() ? key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, ""))) : "";
+}
+
+// The events speak of the block with the largest share of a batch: of the blocks that there are.
+void check_shares(const Query& query, const BlockLayout& layout) {
+  const auto* rule = std::get_if<WithoutReplacement>(&query.sampling);
+  if (!rule) return;
+  const auto rate = [](std::uint64_t most, std::uint64_t among) {
+    return static_cast<double>(most) / static_cast<double>(among);
+  };
+  const auto actual = std::get<WithoutReplacement>(stratified(*rule, layout));
+  const double stated = rule->among > 0 ? rate(rule->most, rule->among) : rate(rule->batch, query.records);
+  verify(stated >= rate(actual.most, actual.among), "a batch's share of a block is the one that events state");
+}
+
+}  // namespace
+
+Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query> queries,
+                 std::size_t micro_batch_rows, const std::optional<SecretKey>& key, bool mask_sums)
+    : comm_(comm), shard_(shard), ranks_trusted_(!mask_sums) {
+  verify(!comm.is_root() || key.has_value(), "the root needs the secret key");
+  for (const auto& query : queries) {
+    verify(query.site == sites_.size(), "queries are numbered in their order");
+    check_shares(query, shard.layout);
+    steps_ = std::max(steps_, steps_of(query));
+    sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
+    sites_.back()->shuffle(shard);
+    if (comm.is_root()) sites_.back()->start_running_sum();
+  }
+  if (comm.is_root()) {
+    noise_ = std::make_unique<SecretStream>(key->derive("noise"));
+    shared_phase_noise_ = std::make_unique<SecretStream>(key->derive("phase noise"));
+  }
+  const bool phases_draw =
+      std::ranges::any_of(queries, [](const Query& q) { return q.relay && q.relay->own_noise.has_value(); });
+  const std::vector<SecretKey> block_keys = own_block_keys(comm, shard, key);
+  for (const SecretKey& block_key : block_keys) {
+    selection_.emplace_back(block_key.derive("bits"));
+    if (phases_draw) phase_noise_.emplace_back(block_key.derive("phase noise"));
+  }
+  if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);
+  share_keys(key);
+  commitment_ = commitment_to(comm, shard, block_keys, key);
+}
+
+Curator::~Curator() = default;
+
+void Curator::share_keys(const std::optional<SecretKey>& key) {
+  if (comm_.is_root()) {
+    const SecretKey directions = key->derive("public randomness");
+    std::memcpy(&public_key_, directions.bytes().data(), sizeof public_key_);
+  }
+  comm_.broadcast(public_key_);
+  const auto any = [&](auto declares) {
+    return std::ranges::any_of(sites_, [&](const auto& s) { return declares(s->query); });
+  };
+  if (any([](const Query& q) { return q.shared_noise > 0; })) shared_ = shared_stream(key, "shared noise");
+  if (!any([](const Query& q) { return q.repeated.has_value(); })) return;
+  if (comm_.is_root()) count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
+  // Untrusted ranks are refused before anything is drawn from it; they do not get it either.
+  if (ranks_trusted_ || comm_.size() == 1) runs_ = shared_stream(key, "repeated runs");
+}
+
+std::unique_ptr<SecretStream> Curator::shared_stream(const std::optional<SecretKey>& key,
+                                                     std::string_view purpose) {
+  std::array<std::uint8_t, 32> bytes{};
+  if (comm_.is_root()) std::ranges::copy(key->derive(purpose).bytes(), bytes.begin());
+  comm_.broadcast(std::span<std::uint8_t>(bytes));
+  auto stream = std::make_unique<SecretStream>(SecretKey::from_bytes(bytes));
+  wipe(bytes);
+  return stream;
+}
+
+void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out) {
+  verify(shared_ != nullptr, "noise that no query declared");
+  shared_->normals(t, 0, first, out);
+}
+
+void Curator::share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute) {
+  compute_at_root([&] { compute(values); });
+  share(values);
+}
+
+void Curator::compute_at_root(const std::function<void()>& compute) {
+  if (comm_.is_root()) compute();
+}
+
+void Curator::share(std::vector<double>& values) {
+  const Stopwatch watch(timing_.broadcast);
+  std::uint64_t size = values.size();
+  comm_.broadcast(size);
+  values.resize(size);
+  comm_.broadcast(std::span<double>(values));
+}
+
+Curator::Site& Curator::site(std::uint32_t index) {
+  verify(index < sites_.size(), "a query that was not declared");
+  return *sites_[index];
+}
+
+const Query& Curator::query(std::uint32_t site) const {
+  verify(site < sites_.size(), "a query that was not declared");
+  return sites_[site]->query;
+}
+
+// Only what is in the plan, and paid for.
+void Curator::begin_step(const Site& s, std::uint64_t t) {
+  if (t >= s.query.steps)
+    throw PrivacyError(
+        fmt::format("query {}: step {} is not in the plan of {} steps", s.query.name, t, s.query.steps));
+  if (const std::uint64_t step = s.query.schedule.step_of(t); step >= reserved_) reserve(step);
+}
+
+// A second sum would carry the same noise: what leaves the ranks of the two would differ by un-noised values.
+void Curator::refuse_second_sum(const Site& s, std::uint64_t t) const {
+  if (t < s.summed || t < s.next)
+    throw PrivacyError(
+        fmt::format("query {}: step {} or a later one was summed before; noise is added once", s.query.name, t));
+}
+
+Batch Curator::draw(const Query& query, std::uint64_t t) {
+  Site& s = site(query.site);
+  verify(!s.query.relay, "the records of a phase are seen by its program");
+  begin_step(s, t);
+  const Stopwatch watch(timing_.sampling);
+  if (const auto* rule = std::get_if<Shuffled>(&s.query.sampling)) {
+    s.shuffle(shard_, t / rule->steps_per_pass());
+    for (std::size_t i = 0; i < s.shuffled.size(); ++i)
+      s.shuffled[i].select(rule->begin(t), rule->end(t), s.selected[i], s.slots[i]);
+  }
+  const bool disjoint = !s.query.parts.empty();
+  if (disjoint) s.take_part(shard_, t);
+  for (std::size_t i = 0; i < shard_.blocks.size() && s.shuffled.empty() && !disjoint; ++i) {
+    const Block& block = shard_.blocks[i];
+    const auto* wor = std::get_if<WithoutReplacement>(&s.query.sampling);
+    const std::uint64_t quota = wor ? block_quota(shard_.layout, wor->batch, block.id, t) : 0;
+    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota,
+           s.selected[i]);
+  }
+  s.drawn = t + 1;
+  return {query.site, t};
+}
+
+Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale) {
+  Site& s = site(query.site);
+  verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
+         "a batch serves the query and step that it was drawn for");
+  verify(!s.query.repeated, "the sum of one run is not released");
+  refuse_second_sum(s, batch.step_);
+  if (!(scale > 0 && scale <= 1))
+    throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
+  if (s.query.smallest_scale < 1 && scale < s.query.smallest_scale)
+    throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, below the {} of the plan", query.name,
+                                   scale, s.query.smallest_scale));
+  verify(kernel.one_hot || !s.query.one_hot, "a query of unit vectors takes kernels that count");
+  const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
+  s.sum.clear(s.query.at(batch.step_).lattice_at(scale));
+  {
+    const Stopwatch watch(timing_.kernels);
+    const InPhase phase(Phase::kernels);
+    kernel.run(bound, s.sum, [&](const auto& visit) {
+      for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
+        s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
+    });
+  }
+  if (witness_) witness_->summed(s.query, batch.step_, bound, scale, kernel);
+  // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
+  // integer addition has no order, and so no un-noised total ever exists.
+  if (comm_.is_root() && s.query.running)
+    go_on_with_running_sum(s, batch.step_, scale);
+  else if (comm_.is_root() && s.query.is_private())
+    add_noise(s, batch.step_, scale);
+  fault_point("reduce");
+  const Stopwatch watch(timing_.reduce);
+  s.sum.extra().front() = stop_requested_ ? 1 : 0;
+  if (mask_) mask_->apply(s.sum.message(), batch.step_, query.site);
+  comm_.sum_to_root(s.sum);
+  s.summed = batch.step_ + 1;
+  return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
+}
+
+// What both kinds of release have in common, before the root looks at the sum.
+Curator::Site& Curator::begin_release(const LatticeSum& total) {
+  Site& s = site(total.site);
+  verify(s.summed == total.step + 1 && total.step >= s.next, "a sum is released once, before the query's next sum");
+  s.next = total.step + 1;
+  verify(s.query.schedule.step_of(total.step) < reserved_, "a release without its ledger line");
+  return s;
+}
+
+std::span<const float> Curator::release(Secret<LatticeSum> total) {
+  Site& s = begin_release(total.value_);
+  verify(!s.query.exact, "an exact query has a release of its own");
+  if (comm_.is_root()) {
+    const Stopwatch watch(timing_.noise);
+    const auto message = s.sum.message();
+    const double quantum = s.sum.lattice().quantum();
+    float* out = s.released.data();
+    // One scaling, no float between the sum and the release.
+    for (std::size_t j = 0; j < s.query.dim; ++j)
+      out[j] = static_cast<float>(static_cast<double>(message[j]) * quantum);
+    if (s.query.running) std::copy_n(message.begin(), s.query.dim, s.running.begin());
+    s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
+  }
+  fault_point("release");
+  const Stopwatch watch(timing_.broadcast);
+  comm_.broadcast(std::span<float>(s.released));
+  stop_agreed_ = s.released.back() > 0;
+  const auto values = std::span<const float>(s.released).first(s.query.dim);
+  if (witness_) {
+    shown_.assign(values.begin(), values.end());
+    witness_->released(s.query, total.value_.step, shown_);
+  }
+  return values;
+}
+
+std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
+  Site& s = begin_release(total.value_);
+  verify(s.query.exact, "only an exact query is released to the last bit");
+  const std::span<std::int64_t> message = s.sum.message();
+  fault_point("release");
+  const Stopwatch watch(timing_.broadcast);
+  if (comm_.is_root()) message.back() = message.back() > 0 ? 1 : 0;
+  comm_.broadcast(message);
+  stop_agreed_ = message.back() > 0;
+  const double quantum = s.sum.lattice().quantum();
+  for (std::size_t j = 0; j < s.query.dim; ++j) s.exact[j] = static_cast<double>(message[j]) * quantum;
+  if (witness_) witness_->released(s.query, total.value_.step, s.exact);
+  return s.exact;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,112 @@
+#pragma once
+// What the curator keeps for one query. Private to the curator.
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "data/records/part_index.hpp"
+#include "privacy/curator/curator.hpp"
+#include "privacy/curator/phases.hpp"
+#include "privacy/curator/prefix_noise.hpp"
+
+namespace dpmpi {
+
+/// Adds the time of a scope to a total.
+class Stopwatch {
+ public:
+  explicit Stopwatch(double& total) : total_(total) {}
+  ~Stopwatch() { total_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  double& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+inline constexpr std::size_t flag_words = 1;  // stop requests travel behind the sum
+
+/// Allocated once.
+struct Curator::Site {
+  Query query;
+  MicroBatching batching = {};
+  LatticeAccumulator sum;
+  std::vector<std::vector<std::uint32_t>> selected;  // for each own block
+  std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
+  AlignedVector<float> released;                     // values, then the stop flag
+  std::vector<double> exact;                         // the same of an exact query, without the flag
+  std::vector<double> selected_run;                  // uniform numbers of the run that was released
+  std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
+  std::vector<ShuffledBlock> shuffled;               // for each own block, if the rule is Shuffled
+  std::uint64_t shuffled_for = 0;                    // pass
+  std::unique_ptr<PartPlaces> places;                // if the rule is Disjoint
+  std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
+  std::unique_ptr<RelayWorkspace> relay;             // if releases are phases
+  std::size_t micro_batch_rows;
+  static constexpr std::size_t no_part = ~std::size_t{0};
+
+  // Running sums, root only. The newest release and the noise in it, both on the lattice.
+  std::unique_ptr<PrefixNoise> prefix;
+  std::vector<std::int64_t> running, noise_before;
+  std::vector<double> leaf_scales;  // of the present run, to go on with
+
+  Site(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
+      : query(q),
+        sum(sum_of(q)),
+        selected(own_blocks),
+        slots(own_blocks),
+        released(q.exact ? 0 : q.dim + flag_words),
+        exact(q.exact ? q.dim : 0),
+        micro_batch_rows(rows) {
+    if (q.relay) relay = std::make_unique<RelayWorkspace>(q.dim);
+    plan_batches(layout.largest(), expected_share(q.sampling, layout.records));
+  }
+
+  static LatticeAccumulator sum_of(const Query& q) {
+    const double largest = q.relay ? q.relay->range : std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta);
+    return {q.dim, q.lattice, largest, flag_words, q.exact ? Width::int64 : Width::int32};
+  }
+
+  void plan_batches(std::uint64_t largest_block, double share) {
+    batching = MicroBatching::plan(micro_batch_rows, largest_block, share);
+    batching.capacity = std::min(batching.capacity, sum.rows_at_once());
+  }
+
+  /// Selects the part of release t, if the rule is Disjoint: once for each part.
+  void take_part(const Shard& shard, std::uint64_t t) {
+    const auto& rule = std::get<Disjoint>(query.sampling);
+    const std::size_t p = rule.part_of(t);
+    if (p == part) return;
+    if (!places) places = std::make_unique<PartPlaces>(rule, shard);
+    const std::uint64_t size = rule.parts[p].size;
+    sum = sum_of(query.parts[p]);
+    plan_batches(shard.layout.largest(), static_cast<double>(size) / static_cast<double>(shard.layout.records));
+    for (std::size_t i = 0; i < shard.blocks.size() && !relay; ++i)
+      places->select(i, p, 0, size, selected[i], slots[i]);
+    part = p;
+  }
+
+  /// The order of a pass, if the rule has one.
+  void shuffle(const Shard& shard, std::uint64_t pass = 0) {
+    const auto* rule = std::get_if<Shuffled>(&query.sampling);
+    if (!rule || (!shuffled.empty() && (pass == shuffled_for || !rule->reshuffle))) return;
+    const auto order = shuffle_slots(*rule, shard.layout, pass);
+    shuffled.clear();
+    for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
+      const std::uint64_t count = shard.blocks[i].records.count;
+      shuffled.emplace_back(order, shard.blocks[i].first_index, count);
+      const std::uint64_t most = std::min(count, std::max(rule->first, rule->batch));
+      selected[i].reserve(most), slots[i].reserve(most);
+    }
+    shuffled_for = pass;
+  }
+
+  void start_running_sum() {
+    if (!query.running) return;
+    running.resize(query.dim), noise_before.resize(query.dim);
+    if (query.is_private()) prefix = std::make_unique<PrefixNoise>(query.tree(), query.dim);
+  }
+};
+
+}  // namespace dpmpi

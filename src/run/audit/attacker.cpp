@@ -1,0 +1,264 @@
+#include "run/audit/attacker.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "core/errors.hpp"
+#include "data/records/sampling.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Vector = std::vector<double>;
+
+double product(std::span<const double> a, std::span<const double> b) {
+  double sum = 0;
+  for (std::size_t j = 0; j < std::min(a.size(), b.size()); ++j) sum += a[j] * b[j];
+  return sum;
+}
+
+Vector difference(const Vector& a, const Vector& b) {
+  if (a.empty() || b.empty()) {
+    Vector d = a.empty() ? b : a;
+    if (a.empty())
+      for (double& v : d) v = -v;
+    return d;
+  }
+  Vector d = a;
+  for (std::size_t j = 0; j < d.size(); ++j) d[j] -= b[j];
+  return d;
+}
+
+/// Entry (t, leaf), both from 1, of the strategy matrix; of trees the nodes that prefixes are read off.
+double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t leaf) {
+  if (leaf > t) return 0;
+  const bool toeplitz = rule.strategy == Strategy::sqrt_toeplitz || rule.strategy == Strategy::banded;
+  if (!toeplitz) return leaf > (t & (t - 1)) ? 1 : 0;
+  const std::uint64_t k = t - leaf;
+  if (rule.strategy == Strategy::banded && k >= rule.band) return 0;
+  double c = 1;
+  for (std::uint64_t i = 1; i <= k; ++i) c *= static_cast<double>(2 * i - 1) / static_cast<double>(2 * i);
+  return c;
+}
+
+// Of many releases some stand for the others up to the next of them.
+bool measured(std::uint64_t t) { return t == 0 || std::has_single_bit(t); }
+
+}  // namespace
+
+Observer::Observer(Objective& objective, const Records& records, std::vector<std::uint64_t> places,
+                   BlockLayout layout)
+    : objective_(objective), records_(records), places_(std::move(places)), layout_(std::move(layout)) {
+  verify(records_.count == places_.size(), "a place for every suspect");
+}
+
+void Observer::begin(std::span<const float> start) {
+  transcript_ = {};
+  evidence_.assign(suspects(), 0);
+  distances_.assign(suspects() * (suspects() + 1), 0);
+  parts_.assign(suspects(), {});
+  pending_.assign(suspects(), {});
+  gradients_.assign(suspects(), {});
+  running_.clear();
+  last_direction_.clear(), effect_.clear(), weighed_.clear();
+  noted_ = 0, saw_coordinates_ = seen_ = unseen_ = false;
+  if (!objective_.has_gradients() || start.size() != objective_.dim()) return;
+  constexpr L2Bound unit{1};
+  const LatticeAccumulator like(start.size(), Lattice{20}, 1.01);
+  const Kernel kernel = clipped_gradients(objective_, start);
+  for (std::size_t i = 0; i < suspects(); ++i) gradients_[i] = contribution(unit, like, kernel, i, {1, 0});
+}
+
+// Public rules say whether a position takes part; of secret ones everybody knows the chance.
+Observer::Part Observer::part(const Query& query, std::uint64_t t, std::size_t suspect) {
+  const std::uint64_t place = places_[suspect];
+  if (const auto* rule = std::get_if<Cyclic>(&query.sampling))
+    return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
+  if (const auto* rule = std::get_if<Partition>(&query.sampling))
+    return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
+  if (const auto* rule = std::get_if<Shuffled>(&query.sampling)) {
+    const std::uint32_t slot = slots(query, rule->reshuffle ? t / rule->steps_per_pass() : 0)[place];
+    if (slot < rule->begin(t) || slot >= rule->end(t)) return {};
+    return {1, static_cast<std::uint32_t>(slot - rule->begin(t))};
+  }
+  if (const auto* rule = std::get_if<Disjoint>(&query.sampling)) {
+    const std::size_t p = rule->part_of(t);
+    const std::uint64_t slot = slots(query, 0)[place], begin = rule->begin(p);
+    if (slot < begin || slot >= rule->begin(p + 1)) return {};
+    return {1, static_cast<std::uint32_t>(slot - begin)};
+  }
+  return {expected_share(query.sampling, query.records), {}};
+}
+
+std::span<const std::uint32_t> Observer::slots(const Query& query, std::uint64_t pass) {
+  const std::pair key{query.site, pass};
+  if (slots_of_ != key) {
+    const auto* rule = std::get_if<Shuffled>(&query.sampling);
+    slots_ = rule ? shuffle_slots(*rule, layout_, pass)
+                  : shuffle_slots(std::get<Disjoint>(query.sampling).seed, layout_);
+    slots_of_ = key;
+  }
+  return slots_;
+}
+
+Vector Observer::contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel,
+                              std::size_t i, const Part& part) const {
+  LatticeAccumulator sum = like;
+  sum.clear();
+  const auto row = static_cast<std::uint32_t>(i);
+  const std::uint32_t slot = part.slot.value_or(0);
+  kernel.run(bound, sum, [&](const auto& visit) {
+    visit(Rows{records_, std::span(&row, 1), part.slot ? std::span(&slot, 1) : std::span<const std::uint32_t>()});
+  });
+  Vector values;
+  values.reserve(sum.dim());
+  for (const std::int64_t total : sum.totals())
+    values.push_back(static_cast<double>(total) * sum.lattice().quantum());
+  return values;
+}
+
+void Observer::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
+                      const Kernel& kernel) {
+  if (query.hidden || kernel.remembers || (measures_ && !measured(t))) return;
+  const Query& at = query.at(t);
+  const LatticeAccumulator like(query.dim, at.lattice_at(scale), bound.clip * 1.01, 0,
+                                query.exact ? Width::int64 : Width::int32);
+  pending_scale_ = scale;
+  seen_ = true;
+  for (std::size_t i = 0; i < suspects(); ++i) {
+    parts_[i] = part(query, t, i);
+    pending_[i].clear();
+    if (parts_[i].probability > 0 || measures_) pending_[i] = contribution(bound, like, kernel, i, parts_[i]);
+  }
+}
+
+void Observer::released(const Query& query, std::uint64_t t, std::span<const double> values) {
+  if (query.hidden) return;
+  ++transcript_.releases;
+  const Query& at = query.at(t);
+  const double noise_std =
+      at.noise_std * at.noise_scale(t) * (query.running ? 1 : at.sensitivity_scale(pending_scale_));
+  unseen_ = !seen_;
+  seen_ = false;
+  if (measures_ && measured(t)) add_distances(noise_std, static_cast<double>(std::max<std::uint64_t>(1, t)));
+  if (query.running)
+    weigh_running(query, t, values);
+  else
+    weigh(values, noise_std);
+  for (auto& vector : pending_) vector.clear();
+  std::fill(parts_.begin(), parts_.end(), Part{});
+  pending_scale_ = 1;
+}
+
+void Observer::add_evidence(std::size_t suspect, double along, double square, double variance, double probability) {
+  constexpr double largest = 30;  // from here on log(1 + p (e^x - 1)) is x + log p
+  if (!(variance > 0) || probability == 0) return;
+  const double length = std::sqrt(square);
+  double seen = length > 0 ? along / length : 0;
+  const std::size_t k = weighed_.size();
+  weighed_.push_back(seen);
+  if (k < background_.size()) {
+    seen -= background_[k];
+    variance = std::max(variance, background_deviation_[k] * background_deviation_[k]);
+  }
+  const double x = length * (seen - length / 2) / variance;
+  evidence_[suspect] += x > largest ? x + std::log(probability) : std::log1p(probability * std::expm1(x));
+}
+
+void Observer::weigh(std::span<const double> values, double noise_std) {
+  const bool first_unseen = unseen_ && effect_.empty();
+  if (first_unseen) effect_.assign(values.begin(), values.end());
+  for (std::size_t i = 0; i < suspects(); ++i)
+    if (!pending_[i].empty())
+      add_evidence(i, product(values, pending_[i]), product(pending_[i], pending_[i]), noise_std * noise_std,
+                   parts_[i].probability);
+    else if (unseen_ && expected_.empty() && gradients_[i].size() == values.size() && noise_std > 0)
+      evidence_[i] -= product(values, gradients_[i]) / noise_std;  // a phase: a step down its gradient
+  if (first_unseen && expected_.size() == values.size() && noise_std > 0)
+    evidence_.back() += product(values, expected_) / (noise_std * noise_std);
+  note(values, noise_std);
+}
+
+// The strategy's queries, in which noise is independent, from the increments of the prefixes.
+void Observer::weigh_running(const Query& query, std::uint64_t t, std::span<const double> values) {
+  const RunningSum& rule = *query.running;
+  running_.resize(std::max<std::size_t>(running_.size(), query.site + 1));
+  Running& run = running_[query.site];
+  const std::uint64_t leaf = t % rule.leaves + 1;
+  if (leaf == 1) {
+    run = {};
+    run.before.assign(values.size(), 0);
+    run.leaf.resize(suspects()), run.contribution.resize(suspects());
+  }
+  run.increments.emplace_back(values.begin(), values.end());
+  for (std::size_t j = 0; j < values.size(); ++j) run.increments.back()[j] -= run.before[j];
+  run.before.assign(values.begin(), values.end());
+
+  for (std::size_t i = 0; i < suspects(); ++i) {
+    if (!pending_[i].empty() && parts_[i].probability > 0) run.leaf[i] = leaf, run.contribution[i] = pending_[i];
+    if (!run.leaf[i]) continue;
+    const double own = strategy_entry(rule, leaf, *run.leaf[i]);
+    if (own == 0) continue;
+    const Vector& c = run.contribution[i];
+    double along = 0;
+    for (std::uint64_t s = 1; s <= leaf; ++s)
+      if (const double a = strategy_entry(rule, leaf, s); a != 0) along += a * product(run.increments[s - 1], c);
+    add_evidence(i, own * along, own * own * product(c, c), query.noise_std * query.noise_std, 1);
+  }
+  note(run.increments.back(), query.noise_std);
+}
+
+// What a learned test gets to see.
+void Observer::note(std::span<const double> values, double noise_std) {
+  const double unit = noise_std > 0 ? noise_std : 1;
+  Vector along;
+  if (unseen_ && expected_.size() == values.size()) along = expected_;
+  for (const auto* choice : {&pending_, &gradients_}) {
+    if (!along.empty()) break;
+    const Vector none;
+    const Vector& last = choice->back();
+    const Vector& first = suspects() > 1 ? choice->front() : none;
+    along = difference(last, first);
+    if (along.size() != values.size()) along.clear();
+  }
+  if (!along.empty()) last_direction_ = along;  // releases without the suspects tell of the noise in the others
+  if (along.empty() && last_direction_.size() == values.size()) along = last_direction_;
+  const double norm = std::sqrt(product(along, along));
+  if (noted_ < Transcript::kept)
+    transcript_.steps[noted_++] = (norm > 0 ? product(values, along) / norm : values.front()) / unit;
+  if (saw_coordinates_ || (norm == 0 && !unseen_)) return;
+  saw_coordinates_ = true;
+  for (std::size_t j = 0; j < std::min(values.size(), Transcript::kept); ++j)
+    transcript_.coordinates[j] = values[j] / unit;
+}
+
+void Observer::add_distances(double noise_std, double weight) {
+  if (!(noise_std > 0)) return;
+  for (std::size_t i = 0; i < suspects(); ++i)
+    for (std::size_t j = 0; j <= suspects(); ++j) {
+      const Vector apart = difference(pending_[i], j < suspects() ? pending_[j] : Vector());
+      const double chance = std::max(parts_[i].probability, 1e-3);
+      distances_[i * (suspects() + 1) + j] +=
+          weight * chance * chance * product(apart, apart) / (noise_std * noise_std);
+    }
+}
+
+void Observer::end(std::span<const float> model) {
+  const Vector values(model.begin(), model.end());
+  const bool nothing_before = transcript_.releases == 0;
+  if (nothing_before) effect_ = values;
+  std::vector<double> seen(suspects(), 0);
+  if (nothing_before && expected_.size() == values.size())
+    seen.back() = product(values, expected_);
+  else
+    for (std::size_t i = 0; i < suspects(); ++i) seen[i] = -product(values, gradients_[i]);
+  if (nothing_before) evidence_ = seen;
+  const auto of_last = [&](const Vector& v) { return v.back() - (suspects() > 1 ? v.front() : 0); };
+  transcript_.model = of_last(seen);
+  transcript_.likelihood = of_last(evidence_);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,52 @@
+#pragma once
+// The worst objective that a method may meet: whatever the iterate, a record's contribution is as long as the clip
+// lets it be. It stands in for the config's own, so that an audit sees what sampling, noise and accounting are
+// worth when no gradient vanishes. Private to the audit.
+
+#include "objective/objective.hpp"
+#include "run/audit/records.hpp"
+
+namespace dpmpi {
+
+class WorstCase final : public Objective {
+ public:
+  /// Thrown when a method asks for more than sums of clipped gradients.
+  struct NoSuchFunction {};
+
+  /// `real` must outlive it.
+  explicit WorstCase(const Objective& real) : real_(real) { l2 = real.l2; }
+
+  std::size_t dim() const override { return real_.dim(); }
+  LabelKind label_kind() const override { return real_.label_kind(); }
+  std::size_t classes() const override { return real_.classes(); }
+  std::size_t outputs() const override { return real_.outputs(); }
+  std::vector<ParameterGroup> groups() const override { return real_.groups(); }
+  double flops_per_record() const override { return real_.flops_per_record(); }
+  std::size_t micro_batch_rows() const override { return real_.micro_batch_rows(); }
+  NumericSlack gradient_slack() const override { return real_.gradient_slack(); }
+  NumericSlack difference_slack() const override { return real_.difference_slack(); }
+  void initialise(const PublicStream& stream, std::span<float> w) const override { real_.initialise(stream, w); }
+
+  void prepare(std::span<const float>) override {}
+  void prepare_pair(std::span<const float>, std::span<const float>) override {}
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
+    add_clipped_gradients(rows, bound, sum);
+  }
+
+  void losses(const Rows&, std::span<double>) override { throw NoSuchFunction(); }
+  void gradient_norms(const Rows&, std::span<double>) override { throw NoSuchFunction(); }
+  void prepare_part(std::size_t, std::span<const float>) override { throw NoSuchFunction(); }
+  void prepare_points(std::span<const double>) override { throw NoSuchFunction(); }
+  void scores(const Rows&, std::span<float>) override { throw NoSuchFunction(); }
+
+ private:
+  const Objective& real_;
+  std::vector<double> signs_;
+};
+
+/// Canaries for it, number 0 .. count - 1: their contributions are orthogonal to each other as long as there are
+/// dimensions, and of random signs from there on. `negative`: with the opposite contributions.
+Records worst_case_canaries(const RecordShape& shape, std::size_t count, bool negative);
+
+}  // namespace dpmpi

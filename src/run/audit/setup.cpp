@@ -1,0 +1,148 @@
+#include "run/audit/setup.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "core/numbers/random.hpp"
+#include "data/load/load.hpp"
+#include "objective/minimax/saddle.hpp"
+#include "run/train/input_checks.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// The rules that look at a position by itself: the empty slots of a dataset need not be there.
+bool by_position(const Query& query) {
+  return !query.relay && !std::holds_alternative<WithoutReplacement>(query.sampling) &&
+         !std::holds_alternative<Disjoint>(query.sampling);
+}
+
+/// Where one record can do most: at the beginning of the order of a public shuffle, elsewhere at 0.
+std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& layout) {
+  for (const Query& query : queries) {
+    std::vector<std::uint32_t> slots;
+    std::uint64_t among = layout.records;
+    if (const auto* rule = std::get_if<Shuffled>(&query.sampling)) slots = shuffle_slots(*rule, layout);
+    if (const auto* rule = std::get_if<Disjoint>(&query.sampling)) {
+      slots = shuffle_slots(rule->seed, layout);
+      if (rule->places == Disjoint::Places::by_block) among = layout.size(0);
+    }
+    if (slots.empty()) continue;
+    const auto end = slots.begin() + static_cast<std::ptrdiff_t>(among);
+    return static_cast<std::uint64_t>(std::min_element(slots.begin(), end) - slots.begin());
+  }
+  return 0;
+}
+
+}  // namespace
+
+AuditGround::AuditGround(const Communicator& all, const std::string& path,
+                         const std::vector<std::string>& overrides, ConfigOf whose)
+    : world(all),
+      config(path, overrides, whose),
+      groups(all, config.audit.ranks),
+      path_(path),
+      overrides_(overrides),
+      whose_(whose) {
+  if (!config.method->is_private())
+    throw ConfigError(
+        fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
+  if (config.trainer())
+    throw ConfigError(
+        fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "
+                    "nobody's: audit {}, and this config's method with another objective",
+                    config.objective_name, config.trainer()->path()));
+  if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
+  facts.data = inspect(world, config.data, DataRole::training);
+  objective = make_objective(config, facts.data);
+  facts = public_facts(config, facts.data, *objective);
+  plan = agreed_plan(world, config, facts);
+  shape = RecordShape::of(facts.data, config.data);
+  layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
+  if (!groups.idle()) objective->open(groups.own, config.data);
+  mechanism = {[this] {
+                 RunConfig fresh(path_, overrides_, whose_);
+                 return std::move(fresh.method);
+               },
+               objective.get(),
+               facts,
+               plan.promise.noise_multiplier,
+               plan.queries,
+               plan.steps,
+               config.privacy.trust == "root"};
+  place = worst_place(plan.queries, layout);
+  if (!groups.idle()) start_ = start_point(mechanism);
+  read_public_records();
+  try_worst_case();
+}
+
+// By one run of its own on every rank, all alike: the kernels of a group run where its records are.
+void AuditGround::try_worst_case() {
+  const auto hides = [](const Query& q) { return q.relay || q.repeated || q.hidden; };
+  if (!objective->has_gradients() || dynamic_cast<SaddleObjective*>(objective.get()) ||
+      std::ranges::any_of(plan.queries, hides))
+    return;
+  worst_ = std::make_unique<WorstCase>(*objective);
+  run_at_worst_ = mechanism;
+  run_at_worst_.objective = worst_.get();
+  const Communicator alone = Communicator::alone();
+  const Records canary = worst_case_canaries(shape, 1, false);
+  const RowSource row{&canary, 0};
+  Observer observer(*worst_, canary, {place}, layout);
+  try {
+    play(
+        alone, run_at_worst_,
+        shard_of(alone, shape, facts.data, layout, [&](std::uint64_t i) { return i == place ? row : RowSource{}; }),
+        common_key(), start_point(run_at_worst_), observer);
+  } catch (const WorstCase::NoSuchFunction&) {
+    worst_.reset();
+  } catch (const ConfigError&) {  // the method asks more of an objective
+    worst_.reset();
+  }
+}
+
+// Public, so every rank reads all of them.
+void AuditGround::read_public_records() {
+  if (config.data.eval.empty()) return;
+  const Communicator alone = Communicator::alone();
+  check_feature_names(config.data, "data.eval", feature_names(config.data, DataRole::evaluation));
+  const DatasetFacts found = inspect(alone, config.data, DataRole::evaluation);
+  if (found.features != facts.data.features)
+    throw DataError(
+        fmt::format("data.eval has {} features, data.train has {}", found.features, facts.data.features));
+  public_ = load(alone, config.data, DataRole::evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1),
+                 objective->label_kind(), objective->classes());
+  const Records& records = public_.blocks.front().records;
+  for (std::uint32_t i = 0; i < records.count; ++i)
+    if (!std::isnan(records.label[i])) public_rows.push_back({&records, i});
+}
+
+std::uint64_t AuditGround::common_key() const { return PublicStream(seed(), "choice").word(0); }
+
+Shard AuditGround::dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const {
+  if (groups.idle()) return {};
+  if (!among_public && std::ranges::all_of(plan.queries, by_position))
+    return compact_shard(groups.own, shape, facts.data, layout, at, rows);
+  return shard_of(groups.own, shape, facts.data, layout, [&](std::uint64_t i) -> RowSource {
+    if (i >= at && i - at < rows.size()) return rows[i - at];
+    return among_public ? public_rows[i % public_rows.size()] : RowSource{};
+  });
+}
+
+void AuditGround::run(const Shard& shard, std::uint64_t key, Observer& observer, bool at_worst) const {
+  play(groups.own, at_worst ? run_at_worst_ : mechanism, shard, key, start_, observer);
+}
+
+void AuditGround::run_briefly(const Shard& shard, std::uint64_t key, Observer& observer) const {
+  constexpr std::uint64_t enough = 65;  // steps 0, 1, 2, 4, ... 64 are measured
+  RunParts brief = mechanism;
+  if (std::ranges::none_of(plan.queries, [](const Query& q) { return q.hidden.has_value(); }))
+    brief.played = enough;
+  play(groups.own, brief, shard, key, start_, observer);
+}
+
+}  // namespace dpmpi

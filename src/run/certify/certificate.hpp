@@ -1,0 +1,59 @@
+#pragma once
+// certificate.json: the guarantee of a finished run, in numbers and in plain words.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/numbers/random.hpp"
+#include "privacy/promise/guarantee.hpp"
+#include "run/plan/plan.hpp"
+
+namespace dpmpi {
+
+/// What it records of the models that were trained on a second private set.
+struct TrainingProvenance {
+  std::uint64_t trained = 0;  ///< how many there were
+  std::string head;           ///< SHA-256 of the last line of training_ledger.jsonl
+  std::string commitment;     ///< keyed, to the trainer's data
+};
+
+/// What the certificate records of a run beside its plan.
+struct Provenance {
+  std::vector<Event> events = {};                      ///< of the ledger
+  std::string head = {};                               ///< SHA-256 of its last line
+  std::string commitment = {};                         ///< keyed, to the data
+  std::string program = {};                            ///< digest of the program and processor kind
+  std::map<std::string, std::string> generators = {};  ///< key check value of every secret stream
+  std::string model = {}, metrics = {};  ///< SHA-256 of the parameters (safetensors_digest) and of metrics.jsonl
+  std::string audit = {};                ///< certified_audit(); empty: none
+  std::optional<TrainingProvenance> training = {};
+};
+
+/// Where the proof is that the method's releases are the events that are accounted for.
+std::string theorem(const std::string& method);
+
+/// The promise in words, with its numbers rounded up; `n`: the number of records.
+std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta);
+/// The same for objective.trainer's people, of whose records (n of them) `runs` models at most are trained by
+/// `config`, and for who is in both sets.
+std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
+                               double delta);
+std::string both_statement(const RunConfig& config, double epsilon, double delta);
+
+/// Key check values: what HMAC says about a fixed text under each stream's key. They bind the run to its
+/// generators, so that a key that was kept can be recognised, and say nothing about their output. `blocks`: how
+/// many selection keys there are.
+std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks);
+
+/// The certificate's guarantee: of the events in the ledger by privacy.accountant, not taken from the plan; epsilon
+/// is infinity for seeded noise and for methods without noise.
+Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
+                    const std::string& accountant);
+
+/// Deterministic JSON text; never a secret.
+std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
+                             const Provenance& provenance);
+
+}  // namespace dpmpi

@@ -1,0 +1,233 @@
+#include "run/config/config.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/errors.hpp"
+#include "core/files/digest.hpp"
+#include "core/files/run_file.hpp"
+#include "core/ini.hpp"
+#include "objective/plugin/library.hpp"
+#include "run/config/training_builder.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class Entries>
+std::vector<std::string> names(const Entries& entries) {
+  std::vector<std::string> all;
+  for (const auto& entry : entries) all.push_back(entry.name);
+  return all;
+}
+
+// The entry of that name; a problem that says the nearest one otherwise.
+template <class Entries>
+const typename Entries::value_type* entry_of(const Entries& entries, const std::string& name,
+                                             const std::string& key, const Settings& settings,
+                                             std::vector<std::string>& problems) {
+  for (const auto& entry : entries)
+    if (entry.name == name) return &entry;
+  const auto all = names(entries);
+  const auto nearest = nearest_name(name, all);
+  const auto at = settings.find(key);
+  problems.push_back(fmt::format("{}: {} = {} is not known{}; it must be one of: {}",
+                                 at == settings.end() ? "default" : at->second.origin, key, name,
+                                 nearest.empty() ? "" : " (did you mean " + nearest + "?)", fmt::join(all, ", ")));
+  return nullptr;
+}
+
+bool stands_in_run_directory(const std::string& path) {
+  std::error_code absent;
+  for (const fs::path& file : {fs::absolute(path, absent), fs::weakly_canonical(path, absent)})
+    for (const char* name : {"ledger.jsonl", "plan.json", "certificate.json"})
+      if (fs::exists(fs::symlink_status(file.parent_path() / name, absent))) return true;
+  return false;
+}
+
+bool on_command_line(const Settings& settings, const std::string& name) {
+  const auto found = settings.find(name);
+  return found != settings.end() && found->second.origin == "--set";
+}
+
+Settings settings_of(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose) {
+  if (whose == ConfigOf::run) check_no_link(path);
+  Settings settings = read_ini(path);
+  for (const auto& assignment : overrides) apply_override(settings, assignment);
+  return settings;
+}
+
+}  // namespace
+
+RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose)
+    : RunConfig(settings_of(path, overrides, whose), path, whose) {}
+
+RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf whose)
+    : path_(path), of_run_directory_(whose == ConfigOf::run || stands_in_run_directory(path)) {
+  data.config_folder = std::filesystem::absolute(path).parent_path().string();
+
+  std::vector<std::string> problems;
+  const auto section = [&](const char* name) -> Options& {
+    return *sections_.emplace_back(std::make_unique<Options>(name));
+  };
+  Options& run_section = section("run");
+  run.declare(run_section);
+  Options& data_section = section("data");
+  data.declare(data_section);
+  Options& objective_section = section("objective");
+  declare_objective(objective_section, objective_name, l2);
+  Options& method_section = section("method");
+  declare_method(method_section, method_name);
+  Options& privacy_section = section("privacy");
+  privacy.declare(privacy_section);
+  Options& report_section = section("report");
+  report.declare(report_section);
+  audit.declare(section("audit"));
+
+  // The names first: they decide which further options exist.
+  for (auto& options : {&objective_section, &method_section}) options->read(settings, problems);
+  problems.clear();  // read again below, with all options declared
+  if (const auto* entry = entry_of(objectives(), objective_name, "objective.name", settings, problems)) {
+    objective = entry->builder();
+    objective->declare(objective_section);
+  }
+  if (const auto* entry = entry_of(methods(), method_name, "method.name", settings, problems)) {
+    method = entry->make();
+    method->declare(method_section);
+  }
+  for (auto& options : sections_) options->read(settings, problems);
+  if (objective && method) {
+    std::vector<const Options*> declared;
+    for (const auto& options : sections_) declared.push_back(options.get());
+    check_unknown(settings, declared, problems);
+  }
+  data.validate(problems);
+  privacy.validate(problems);
+  if (method) {
+    method->validate(problems);
+    if (method->is_private() && !given("privacy.epsilon") && !given("privacy.noise_multiplier"))
+      problems.emplace_back(
+          "a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
+  }
+  if (data.train.empty() && data.shards.empty())
+    problems.emplace_back("data.train is not set: the file with the training records");
+  if (problems.empty()) read_trainer(settings, problems);
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+  look_at_library(settings);
+}
+
+LibraryBuilder* RunConfig::library() const { return dynamic_cast<LibraryBuilder*>(objective.get()); }
+
+void RunConfig::look_at_library(const Settings& settings) {
+  LibraryBuilder* const code = library();
+  if (!code || code->library().empty()) return;
+  const bool named_by_user = on_command_line(settings, "objective.library");
+  if (of_run_directory_ && named_by_user && value("objective.library_digest").empty())
+    throw ConfigError(fmt::format(
+        "{}: objective.library_digest is empty: nothing says which code the run was made with, so {} is "
+        "not loaded for it. Put back the config of the run; every run has the digest there",
+        path_, code->library()));
+  if (!of_run_directory_ || named_by_user) return code->identify();
+  code->refuse(fmt::format(
+      "{}: objective.library = {}: a run directory names code that would be run, and that is not for it to say. "
+      "If you know the file, name it yourself: --set objective.library=FILE",
+      path_, code->library()));
+}
+
+TrainingBuilder* RunConfig::training() const { return dynamic_cast<TrainingBuilder*>(objective.get()); }
+
+const RunConfig* RunConfig::trainer() const {
+  const TrainingBuilder* const builder = training();
+  return builder ? &builder->trainer() : nullptr;
+}
+
+void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>& problems) {
+  TrainingBuilder* const builder = training();
+  if (!builder) return;
+  const bool copied = of_run_directory_ && value("objective.trainer") == trainer_file;
+  builder->read_trainer(data.config_folder, copied ? ConfigOf::run : ConfigOf::user);
+  // A config elsewhere is not taken for that of a run directory, and this one may not lend its name to it.
+  if (of_run_directory_ && trainer()->library() && !trainer()->of_run_directory() &&
+      !on_command_line(settings, "objective.trainer"))
+    problems.push_back(
+        fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}", path_,
+                    value("objective.trainer"), trainer_file));
+  builder->check(*this, problems);
+}
+
+const Options::Declaration* RunConfig::find(const std::string& name) const {
+  for (const auto& options : sections_)
+    for (const auto& declaration : options->declarations())
+      if (declaration.name == name) return &declaration;
+  return nullptr;
+}
+
+bool RunConfig::given(const std::string& name) const {
+  const auto* const declaration = find(name);
+  return declaration != nullptr && declaration->given;
+}
+
+std::string RunConfig::value(const std::string& name) const {
+  const auto* const declaration = find(name);
+  return declaration == nullptr ? std::string() : declaration->text();
+}
+
+bool RunConfig::whole(const std::string& name) const {
+  const auto* const declaration = find(name);
+  return declaration != nullptr && declaration->whole;
+}
+
+std::string RunConfig::resolved() const {
+  std::string text;
+  for (const auto& options : sections_) {
+    const auto& all = options->declarations();
+    text += fmt::format("[{}]\n", all.front().name.substr(0, all.front().name.find('.')));
+    for (const auto& declaration : all) {
+      // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read
+      // again.
+      if (!declaration.given && declaration.text() == declaration.initial &&
+          !declaration.parse(declaration.initial))
+        continue;
+      // The copy in the run directory must find the data that the original found beside itself, and the copy of
+      // the trainer's config.
+      const bool here = declaration.name == "data.root" && data.root.empty();
+      const bool copied = declaration.name == "objective.trainer" && trainer();
+      text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
+                          ini_value(here     ? data.config_folder
+                                    : copied ? trainer_file
+                                             : declaration.text()));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string RunConfig::essentials() const {
+  std::string text;
+  // Code is known by its digest, wherever the file lies. Runs of older versions have none.
+  const bool identified = !value("objective.library_digest").empty();
+  const std::string left_out = identified ? "objective.library" : "objective.library_digest";
+  for (const auto& options : sections_)
+    for (const auto& declaration : options->declarations()) {
+      const std::string& name = declaration.name;
+      if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
+          name == "data.root" || name == "objective.trainer")
+        continue;
+      if (name == left_out) continue;
+      text += fmt::format("{} = {}\n", name, declaration.text());
+    }
+  if (!trainer()) return text;
+  std::istringstream lines(trainer()->essentials());
+  for (std::string line; std::getline(lines, line);) text += fmt::format("trainer.{}\n", line);
+  return text;
+}
+
+std::string RunConfig::digest() const { return sha256(essentials()); }
+
+}  // namespace dpmpi

@@ -1,0 +1,75 @@
+#pragma once
+// A run's configuration: read once, checked as a whole, written back resolved.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/records/options.hpp"
+#include "method/method.hpp"
+#include "objective/objective.hpp"
+#include "run/config/sections.hpp"
+
+namespace dpmpi {
+
+/// Whose word a config is: the user's, who named the file, or that of a run directory, which may come from anybody.
+enum class ConfigOf { user, run };
+
+class LibraryBuilder;
+class TrainingBuilder;
+
+class RunConfig {
+ public:
+  /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at
+  /// once. A file that a user names counts as that of a run, too, if it stands beside the files of one.
+  RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose = ConfigOf::user);
+  /// The same with settings that were read from `path` before.
+  RunConfig(const Settings& settings, const std::string& path, ConfigOf whose = ConfigOf::user);
+  RunConfig(const RunConfig&) = delete;
+
+  RunOptions run;
+  DataOptions data;
+  PrivacyOptions privacy;
+  ReportOptions report;
+  AuditOptions audit;
+  std::string objective_name = "logistic", method_name = "dp-sgd";
+  double l2 = 0;
+  std::unique_ptr<ObjectiveEntry::Builder> objective;
+  std::unique_ptr<Method> method;
+
+  /// The objective's builder if that trains models by a config of its own, else null.
+  TrainingBuilder* training() const;
+  /// That config, of objective.trainer; null: there is none.
+  const RunConfig* trainer() const;
+
+  /// The file may come from anybody: code that it names, and --set does not, is not loaded.
+  bool of_run_directory() const { return of_run_directory_; }
+  /// The objective's builder if that is code in a file which the config names, else null.
+  LibraryBuilder* library() const;
+
+  /// Every option with its value, as an INI file that gives this run again (where objective.trainer is set, beside
+  /// the resolved config of that as trainer_file).
+  std::string resolved() const;
+  /// Everything that the numbers depend on, as "section.key = value" lines: all options but [run], [report],
+  /// [audit] and where the data lies; those of objective.trainer's config too, as "trainer.section.key".
+  std::string essentials() const;
+  /// SHA-256 of essentials().
+  std::string digest() const;
+  const std::string& path() const { return path_; }
+  bool given(const std::string& name) const;         ///< "section.key" was set by the user
+  std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
+  bool whole(const std::string& name) const;         ///< "section.key" takes one whole number
+
+  static constexpr const char* trainer_file = "trainer.ini";
+
+ private:
+  const Options::Declaration* find(const std::string& name) const;
+  void read_trainer(const Settings& settings, std::vector<std::string>& problems);
+  void look_at_library(const Settings& settings);
+
+  std::string path_;
+  bool of_run_directory_;
+  std::vector<std::unique_ptr<Options>> sections_;
+};
+
+}  // namespace dpmpi

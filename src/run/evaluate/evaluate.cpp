@@ -1,0 +1,160 @@
+#include "run/evaluate/evaluate.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "core/console/progress.hpp"
+#include "core/errors.hpp"
+#include "data/records/sampling.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double loss_cap = 1e6;  // a non-finite or absurd loss counts as this
+
+bool right(LabelKind kind, std::span<const float> scores, float threshold, float label) {
+  if (kind == LabelKind::sign) return (scores[0] > threshold) == (label > 0);
+  const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
+  return static_cast<float>(best) == label;
+}
+
+// The numbers of all ranks, in the order of the ranks. Collective; valid on the root.
+std::vector<float> gathered(const Communicator& comm, const std::vector<float>& mine) {
+  std::vector<float> all;
+  for (const std::string& part :
+       comm.gather({reinterpret_cast<const char*>(mine.data()), sizeof(float) * mine.size()})) {
+    const std::size_t old = all.size();
+    all.resize(old + part.size() / sizeof(float));
+    if (!part.empty()) std::memcpy(all.data() + old, part.data(), part.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t slots_of(const Shard& shard) {
+  std::uint64_t slots = 0;
+  for (const Block& block : shard.blocks) slots += block.records.count;
+  return slots;
+}
+
+void for_each_micro_batch(const Objective& objective, const Shard& shard, const std::string& doing,
+                          const std::function<void(const Block& block, const Rows& rows)>& visit) {
+  const MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), shard.layout.largest(), 1.0);
+  std::vector<std::uint32_t> filled;
+  Progress progress(doing, slots_of(shard), "records");
+  for (const Block& block : shard.blocks) {
+    filled.clear();
+    for (std::uint32_t i = 0; i < block.records.count; ++i)
+      if (!std::isnan(block.records.label[i])) filled.push_back(i);
+    batching.for_each(block.records, filled, [&](const Rows& rows) {
+      visit(block, rows);
+      progress.add(rows.size());
+    });
+  }
+}
+
+void add_on_root(const Communicator& comm, std::span<std::int64_t> values) {
+  if (!comm.is_root()) return comm.send({reinterpret_cast<const char*>(values.data()), values.size_bytes()}, 0);
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    const std::string bytes = comm.receive(rank);
+    verify(bytes.size() == values.size_bytes(), "all ranks add equally many numbers");
+    for (std::size_t j = 0; j < values.size(); ++j) {
+      std::int64_t other = 0;
+      std::memcpy(&other, bytes.data() + j * sizeof other, sizeof other);
+      values[j] += other;
+    }
+  }
+}
+
+double exact_unit(double largest, std::uint64_t records) {
+  constexpr int finest = 24, room = 62;
+  const int most = std::ilogb(largest * static_cast<double>(std::max<std::uint64_t>(1, records))) + 1;
+  return std::ldexp(1.0, -std::min(finest, room - most));
+}
+
+std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label) {
+  std::vector<std::uint32_t> order(score.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] < score[b]; });
+  std::uint64_t positives = 0, negatives = 0, twice_right = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t j = i;
+    std::uint64_t tied_positive = 0, tied_negative = 0;
+    for (; j < order.size() && score[order[j]] == score[order[i]]; ++j)
+      ++(label[order[j]] > 0 ? tied_positive : tied_negative);
+    twice_right += tied_positive * (2 * negatives + tied_negative);
+    positives += tied_positive, negatives += tied_negative;
+    i = j;
+  }
+  if (positives == 0 || negatives == 0) return std::nullopt;
+  return static_cast<double>(twice_right) / 2 / (static_cast<double>(positives) * static_cast<double>(negatives));
+}
+
+RocCurve roc_curve(std::span<const float> score, std::span<const float> label) {
+  constexpr double apart = 1.0 / 200;
+  std::vector<std::uint32_t> order(score.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] > score[b]; });
+  const auto positives = static_cast<double>(std::ranges::count_if(label, [](float y) { return y > 0; }));
+  const double negatives = static_cast<double>(label.size()) - positives;
+  if (positives == 0 || negatives == 0) return {};
+  RocCurve curve{{0, 0}};
+  std::uint64_t right = 0, wrong = 0;
+  for (std::size_t i = 0; i < order.size();) {
+    const float threshold = score[order[i]];
+    for (; i < order.size() && score[order[i]] == threshold; ++i) ++(label[order[i]] > 0 ? right : wrong);
+    const double x = static_cast<double>(wrong) / negatives, y = static_cast<double>(right) / positives;
+    if (i == order.size() || x >= curve.back().first + apart || y >= curve.back().second + apart)
+      curve.emplace_back(x, y);
+  }
+  return curve;
+}
+
+Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
+                    bool with_roc) {
+  const LabelKind kind = objective.label_kind();
+  const std::size_t outputs = objective.outputs();
+  const bool says_labels = !is_quantity(kind) && outputs > 0, ranks = kind == LabelKind::sign && outputs == 1;
+  objective.prepare(w);
+  // Sums of whole units: their order does not matter.
+  const double unit = exact_unit(loss_cap, shard.layout.records);
+  std::array<std::int64_t, 3> totals{};              // records, loss, right
+  std::vector<float> scores, ranked_scores, labels;  // of a micro-batch; for the ROC curve
+  std::vector<double> losses;
+  for_each_micro_batch(objective, shard, "evaluating", [&](const Block& block, const Rows& rows) {
+    losses.resize(rows.size()), scores.resize(rows.size() * outputs);
+    objective.losses(rows, losses);
+    objective.scores(rows, scores);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const float truth = block.records.label[rows.index[i]];
+      const std::span<const float> own(scores.data() + i * outputs, outputs);
+      totals[0] += 1;
+      totals[1] +=
+          std::llrint((std::isfinite(losses[i]) ? std::clamp(losses[i], -loss_cap, loss_cap) : loss_cap) / unit);
+      totals[2] += says_labels && right(kind, own, objective.decision_threshold(), truth);
+      if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);
+    }
+  });
+  add_on_root(comm, totals);
+
+  Evaluation result;
+  result.measures = objective.measures(comm, shard);
+  if (ranks) {
+    const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
+    if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);
+    if (comm.is_root() && with_roc) result.roc = roc_curve(all_scores, all_labels);
+  }
+  const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
+  result.records = static_cast<std::uint64_t>(totals[0]);
+  result.loss = static_cast<double>(totals[1]) * unit / n;
+  if (says_labels) result.accuracy = static_cast<double>(totals[2]) / n;
+  return result;
+}
+
+}  // namespace dpmpi

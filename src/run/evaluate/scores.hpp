@@ -1,0 +1,34 @@
+#pragma once
+// Scores of records by a trained model, and what they say.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "run/evaluate/trained_model.hpp"
+
+namespace dpmpi {
+
+/// Calls take(block, row, scores) for every record of this rank, in the file's order (empty slots left out), with
+/// objective.outputs() scores; never where there are none. Local.
+void for_each_score(
+    TrainedModel& model,
+    const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take);
+
+/// Whether scores say what labels are. Those of a critic, or of a policy's values, do not.
+bool predicts_labels(const Objective& objective);
+/// Sign labels: 0 for -1, 1 for +1. Classes: the first of the largest score.
+std::size_t predicted_class(const Objective& objective, std::span<const float> scores);
+/// Of class k (sign labels: 0 is -1, 1 is +1), from logits; NaN if they are not finite.
+double probability(std::span<const float> logits, std::size_t k);
+
+/// Writes one row per record of the file, in its order. CSV: `record` (from 1), `prediction`, then `probability`
+/// (of +1, or one column a class) where scores are logits, else `score` where that is not the prediction itself.
+/// NumPy
+/// (`path` ends with .npy): float32, records x outputs, the scores. Records that data.only_labels leaves out have
+/// nan. Returns their number (all slots). Collective. Throws on all ranks: ConfigError if the objective has no
+/// scores, DataError if the file cannot be written.
+std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, const std::string& path);
+
+}  // namespace dpmpi

@@ -1,0 +1,141 @@
+#include "run/evaluate/trained_model.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "core/files/untrusted_json.hpp"
+#include "data/formats/write.hpp"
+#include "data/load/load.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/text.hpp"
+#include "run/certify/named_code.hpp"
+#include "run/directory/files.hpp"
+#include "run/directory/safetensors.hpp"
+#include "run/plan/plan.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t fewest_blocks = 16;
+
+// A run's config looks for relative paths beside itself; a user means those of the working directory.
+std::string from_here(const std::string& name) {
+  if (name.empty()) return name;
+  std::string paths;
+  for (std::size_t at = 0; at <= name.size();) {  // a pair is written images,labels
+    const std::size_t comma = std::min(name.find(',', at), name.size());
+    const std::string part = name.substr(at, comma - at);
+    std::error_code ignored;
+    paths += (at > 0 ? "," : "") +
+             (std::filesystem::exists(part, ignored) ? std::filesystem::absolute(part).string() : part);
+    at = comma + 1;
+  }
+  return paths;
+}
+
+void refuse_unfinished(const std::string& run) {
+  if (!fs::exists(run + "/certificate.json"))
+    throw DataError(
+        fmt::format("{} has no certificate.json: the run is not finished; go on with: dpmpi resume {}", run, run));
+}
+
+void check_certified(const std::string& run, const std::string& model) {
+  const std::string certificate = run + "/certificate.json";
+  const auto certified = read_run_json(certificate);
+  if (!certified.is_object() || certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
+    throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
+                                   certificate, run));
+}
+
+std::vector<float> read_parameters(const Communicator& comm, const std::string& run, const Objective& objective) {
+  std::vector<float> w(objective.dim());
+  all_or_none(comm, [&] {
+    if (!comm.is_root()) return;
+    const std::string model = run + "/model.safetensors";
+    w = read_safetensors(model, objective.groups());
+    check_certified(run, model);
+  });
+  comm.broadcast(std::span<float>(w));
+  return w;
+}
+
+// What a run was is not to be changed, nor which records it was trained on: those are refused as data.
+void check_overrides(const std::vector<std::string>& overrides) {
+  for (const auto& setting : overrides) {
+    const std::string name = setting.substr(0, setting.find('='));
+    if (name == "objective.library") continue;  // which file, not which code: its digest is compared
+    if (!name.starts_with("data.") || name == "data.train" || name == "data.shards" || name == "data.shard_records")
+      throw ConfigError(
+          fmt::format("--set {}: a finished run's settings stay as they are, but for how records are read "
+                      "(data.label, data.format, ...)",
+                      name));
+  }
+}
+
+}  // namespace
+
+void refuse_part_of_run(const std::string& output) {
+  const fs::path path = output, folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (fs::exists(folder / "ledger.jsonl") && fs::exists(path) && path.filename() != "report.html")
+    throw ConfigError(fmt::format("{} belongs to a run: give another name for the output", output));
+}
+
+void keep_inputs(const RunConfig& config, const std::string& output) {
+  std::vector<std::string> names = config.data.shards;
+  for (const std::string& name : {config.data.train, config.data.eval, fs::absolute(config.path()).string()})
+    if (!name.empty()) names.push_back(name);
+  for (const std::string& name : names) try {
+      keep_files(config.data, name, output);
+    } catch (const DataError&) {  // not on this machine
+    }
+}
+
+std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
+                                         const std::vector<std::string>& overrides) {
+  const std::string file = run + "/config.ini";
+  if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
+  check_overrides(overrides);
+  if (fs::exists(run + "/" + RunConfig::trainer_file))
+    throw ConfigError(fmt::format(
+        "the model of {0} is a point of a search, and scores come from a model that would have to be "
+        "trained for them, which costs its people privacy: dpmpi train --config {0}/{1} --set ... with the "
+        "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
+        run, RunConfig::trainer_file));
+  refuse_unfinished(run);
+  auto config = std::make_unique<RunConfig>(file, overrides, ConfigOf::run);
+  config->data.given = from_here(data);
+  if (data.empty() && config->data.eval.empty())
+    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", file));
+  return config;
+}
+
+TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config) {
+  const DataRole role = scored_role(config.data);
+  TrainedModel model;
+  all_or_none(comm, [&] {
+    if (comm.is_root())
+      check_feature_names(config.data, file_of(config.data, role), feature_names(config.data, role));
+  });
+  const DatasetFacts facts = inspect(comm, config.data, role);
+  all_or_none(comm, [&] {
+    if (comm.is_root()) verify_before_code(config);
+  });
+  model.objective = make_objective(config, facts);
+  model.objective->open(comm, config.data);
+  model.parameters = read_parameters(comm, run, *model.objective);
+  const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
+  model.records =
+      load(comm, config.data, role, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
+           model.objective->label_kind(), model.objective->classes());
+  const ShowFields show(shows_values(config.data, role));
+  all_or_none(comm, [&] { model.objective->check_records(model.records); });
+  model.objective->prepare(model.parameters);
+  return model;
+}
+
+}  // namespace dpmpi

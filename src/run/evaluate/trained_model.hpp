@@ -1,0 +1,39 @@
+#pragma once
+// A finished run's model, with records to look at it by: what `evaluate` and `predict` work on.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "data/records/blocks.hpp"
+#include "objective/objective.hpp"
+#include "run/config/config.hpp"
+
+namespace dpmpi {
+
+/// Throws ConfigError if `output` is a file that a run left (but for report.html and audit.json). Local.
+void refuse_part_of_run(const std::string& output);
+/// Throws ConfigError if writing to `output` would replace the config's own file or one of its data files, as far
+/// as they can be seen from here. Local.
+void keep_inputs(const RunConfig& config, const std::string& output);
+
+/// The run's config, with `data` as the given file to look at (empty: none, data.eval is looked at).
+/// Overrides say how these are read: [data] but for the training data. Local. Throws ConfigError, DataError.
+std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
+                                         const std::vector<std::string>& overrides);
+
+/// The model, on every rank, and this rank's share of the records.
+struct TrainedModel {
+  std::unique_ptr<Objective> objective;  ///< prepared at `parameters`
+  std::vector<float> parameters;
+  Shard records;
+};
+
+/// Reads RUN/model.safetensors and the given records, or those of data.eval. Collective; all ranks throw alike:
+/// PrivacyError if the model is not the one that RUN/certificate.json certifies, DataError or ConfigError if a file
+/// is missing or the records do not fit the model.
+TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config);
+
+}  // namespace dpmpi

@@ -1,0 +1,283 @@
+#include "run/plan/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <new>
+#include <stdexcept>
+
+#include "core/errors.hpp"
+#include "core/numbers/random.hpp"
+#include "data/formats/file.hpp"
+#include "privacy/curves/gaussian_curve.hpp"
+#include "privacy/curves/repetition_law.hpp"
+#include "privacy/promise/calibrate.hpp"
+#include "run/plan/trains_models.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& facts, double noise_multiplier) {
+  std::vector<Query> queries;
+  const BlockLayout layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
+  for (auto spec : config.method->queries(facts, noise_multiplier)) {
+    spec.noise = config.privacy.law();
+    spec.sampling = stratified(spec.sampling, layout);
+    queries.push_back(
+        Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
+  }
+  return queries;
+}
+
+std::vector<Event> events_of(const std::vector<Query>& queries, std::uint64_t first, std::uint64_t last) {
+  std::vector<Event> all;
+  for (const auto& query : queries)
+    for (auto& event : query.events(query.releases_before(first), query.releases_before(last)))
+      all.push_back(event);
+  return all;
+}
+
+// Of so many runs, each as often as all others.
+std::vector<Event> times(std::vector<Event> events, std::uint64_t runs) {
+  for (Event& event : events) {
+    if (event.count > (std::uint64_t{1} << 62) / runs)
+      throw ConfigError(
+          fmt::format("{} runs of {} uses of one mechanism are too many to count", runs, event.count));
+    event.count *= runs;
+  }
+  return events;
+}
+
+// Probability that a pair of normals is farther out than a radius. Up to resolved_radius the sampler (Box-Muller,
+// not the exact discrete Gaussian) has every lattice point; what lies beyond counts as lost.
+double beyond(double radius) { return radius > 0 ? std::exp(-0.5 * radius * radius) : 1; }
+
+// Probability that one of so many normals is beyond what is resolved, under either neighbour.
+double ends(std::uint64_t normals) { return static_cast<double>(normals + 1) * beyond(resolved_radius); }
+
+// The same of the noise that ranks share. In the coupling of a hidden run a step shifts by at most the whole run's
+// mu (in standard deviations); the shift of all is taken to be in the worst place, one pair.
+double shared_noise_delta(const Query& q, double mu) {
+  if (q.shared_noise == 0) return 0;
+  const auto steps = static_cast<double>(q.hidden ? q.hidden->hybrid : q.steps);
+  const double shift = q.hidden ? beyond(resolved_radius - mu) : 0;
+  return steps * (shift + ends(q.shared_noise));
+}
+
+// The largest leaf in units of bound.clip. A run of one leaf has only the first; with adaptive noise that, too,
+// gets the noise of its own size.
+double largest_leaf(const RunningSum& running) {
+  const bool only_first = running.leaves == 1 && !running.adaptive;
+  return only_first ? running.first_clip : std::max(1.0, running.first_clip);
+}
+
+// Share of the releases that a record takes part in: expected, or the largest of disjoint parts.
+double share_of_releases(const Query& q) {
+  const auto* wor = std::get_if<WithoutReplacement>(&q.sampling);
+  if (wor && wor->among > 0) return static_cast<double>(wor->most) / static_cast<double>(wor->among);
+  const auto* rule = std::get_if<Disjoint>(&q.sampling);
+  if (!rule) return expected_share(q.sampling, q.records);
+  return static_cast<double>(std::ranges::max(rule->parts, {}, &Disjoint::Part::uses).uses) /
+         static_cast<double>(q.steps);
+}
+
+// Sums that get noise of their own, on average, and what drawing their number adds to the distance from its law.
+double noised_sums(const Query& q) {
+  return static_cast<double>(q.steps) * (q.repeated ? expected_repetitions(q.repeated->law) : 1);
+}
+double drawn_count_delta(const Query& q) { return q.repeated ? 0x1p-46 * std::max(1.0, noised_sums(q)) : 0; }
+
+// Probability that some release lands where a neighbour's noise may not reach: by union over pairs of coordinates
+// and steps, the shift of one sensitivity in one pair (the worst place for it), the others unshifted.
+double sampler_delta(const std::vector<Query>& queries, double mu) {
+  double total = 0;
+  for (const auto& q : queries) {
+    if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
+    const double share =
+        std::max(share_of_releases(q), static_cast<double>(q.running ? largest_batch(q.sampling, q.records) : 0) /
+                                           static_cast<double>(q.records));
+    // A record is part of one leaf, which shifts a few nodes of a tree or all later rows of a matrix.
+    const double shifts = !q.running ? 1.0
+                          : q.running->strategy == Strategy::fenwick || q.running->strategy == Strategy::full ||
+                                  q.running->strategy == Strategy::full_honaker
+                              ? 1 + std::log2(static_cast<double>(q.running->leaves))
+                              : static_cast<double>(q.running->leaves);
+    const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
+    total += noised_sums(q) * share * (shifts * beyond(resolved_radius - largest_shift) + ends(q.dim));
+    total += shared_noise_delta(q, mu) + drawn_count_delta(q);
+  }
+  return total;
+}
+
+double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
+  const auto n = static_cast<double>(facts.data.records);
+  const double delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(n, -1.1);
+  if (config.privacy.delta > 0 && delta * n > 1)
+    throw PrivacyError(
+        fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
+                    "keep that promise; choose a smaller delta",
+                    delta, 1 / n));
+  if (delta >= 1)
+    throw PrivacyError(
+        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.records));
+  return delta;
+}
+
+// `mu`: of a whole hidden run.
+void refuse_short_noise(const std::vector<Query>& queries, std::uint64_t runs, double delta, double mu) {
+  if (const double lost = static_cast<double>(runs) * sampler_delta(queries, mu); lost > 0.01 * delta)
+    throw PrivacyError(fmt::format(
+        "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
+        "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
+        delta, resolved_radius, std::min(1.0, lost)));
+}
+
+}  // namespace
+
+std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
+  return events_of(queries, first, last);
+}
+
+std::vector<Event> Plan::events() const { return times(events(0, steps), runs); }
+
+bool Plan::hides_times() const {
+  return std::ranges::any_of(queries, [](const Query& query) { return query.hides_times(); });
+}
+
+double Plan::largest_slack() const {
+  double slack = 0;
+  for (const auto& query : queries) slack = std::max(slack, query.eta);
+  return slack;
+}
+
+void Promise::archive(Archive& archive) {
+  archive.field("noise_multiplier", noise_multiplier);
+  archive.field("epsilon", guarantee.epsilon);
+  archive.field("delta", guarantee.delta);
+  archive.field("least", guarantee.least);
+  std::uint64_t size = guarantee.by.size();
+  archive.field("by", size);
+  guarantee.by.resize(size);
+  for (auto& [name, bound] : guarantee.by) {
+    archive.field("name", name);
+    archive.field("bound", bound);
+  }
+  std::vector<std::pair<std::string, std::string>> refusals(guarantee.refusals.begin(), guarantee.refusals.end());
+  size = refusals.size();
+  archive.field("refusals", size);
+  refusals.resize(size);
+  for (auto& [name, reason] : refusals) {
+    archive.field("name", name);
+    archive.field("reason", reason);
+  }
+  size = attacker.size();
+  archive.field("attacker", size);
+  attacker.resize(size);
+  for (auto& [rate, power] : attacker) {
+    archive.field("rate", rate);
+    archive.field("power", power);
+  }
+  guarantee.refusals = {refusals.begin(), refusals.end()};
+}
+
+Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs) {
+  Promise promise;
+  const double delta = resolve_delta(config, facts);
+  if (!config.method->is_private()) {
+    constexpr double none = std::numeric_limits<double>::infinity();
+    promise.guarantee = {.epsilon = none, .delta = delta};
+    promise.attacker = attacker_table({}, facts.adjacency, promise.guarantee);
+    return promise;
+  }
+  promise.noise_multiplier = config.privacy.noise_multiplier;
+  const std::uint64_t steps = config.method->steps(facts);
+  // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
+  const auto unit_queries = declare_queries(config, facts, 1.0);
+  const auto events_for = [&](double multiplier) {
+    auto queries = unit_queries;
+    const auto specs = config.method->queries(facts, multiplier);
+    for (std::size_t i = 0; i < queries.size(); ++i) queries[i].noise_multiplier = specs[i].noise_multiplier;
+    return times(events_of(queries, 0, steps), runs);
+  };
+  if (promise.noise_multiplier == 0)
+    promise.noise_multiplier =
+        calibrate_noise(events_for, {config.privacy.epsilon, delta, facts.adjacency}, config.privacy.accountant);
+  const auto queries = declare_queries(config, facts, promise.noise_multiplier);
+  refuse_short_noise(queries, runs, delta, 0);  // accounting for nearly no noise takes long
+  const auto events = times(events_of(queries, 0, steps), runs);
+  promise.guarantee = epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant);
+  promise.attacker = attacker_table(events, facts.adjacency, promise.guarantee);
+  return promise;
+}
+
+Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise, std::uint64_t runs) {
+  Plan plan;
+  plan.adjacency = facts.adjacency;
+  plan.runs = runs;
+  plan.steps = config.method->steps(facts);
+  plan.promise = std::move(promise);
+  plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
+  if (!config.method->is_private()) return plan;
+  refuse_short_noise(plan.queries, runs, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
+  if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
+    throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
+                                   config.privacy.epsilon));
+  return plan;
+}
+
+Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
+  Plan plan = make_plan(config, facts, make_promise(config, facts));
+  if (const auto* const trains = trains_models(facts))
+    plan.training = trains->plan(config, facts, trains->promise(config, facts, plan));
+  return plan;
+}
+
+PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
+  PublicFacts facts{data, &objective, config.privacy.which()};
+  facts.bias = static_cast<float>(config.data.bias);
+  facts.delta = resolve_delta(config, facts);
+  if (!config.method->is_private()) return facts;
+  facts.epsilon = config.privacy.epsilon;
+  facts.noise_multiplier = config.privacy.noise_multiplier;
+  facts.ranks_trusted = config.privacy.trust == "cluster";
+  facts.calibrated = config.privacy.noise_multiplier == 0;
+  facts.rho = config.privacy.noise_multiplier > 0 ? 1 / config.privacy.noise_multiplier
+                                                  : gdp_mu(config.privacy.epsilon, facts.delta);
+  return facts;
+}
+
+std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data) {
+  try {
+    auto objective = config.objective->make({data.features, data.storage, static_cast<float>(config.data.bias)});
+    objective->l2 = config.l2;
+    // float32 iterate, gradient and release, the lattice's int32 and int64, the kernels' copy of the weights.
+    const double bytes = 32.0 * static_cast<double>(objective->dim());
+    if (bytes > static_cast<double>(available_memory()))
+      throw ConfigError(fmt::format(
+          "objective.{} has {} parameters: about {:.1f} GB a rank, and {:.1f} GB are free", config.objective_name,
+          objective->dim(), bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
+    return objective;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw ConfigError(
+      fmt::format("objective.{} does not fit in memory: make its layers, classes or data.features smaller",
+                  config.objective_name));
+}
+
+std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) {
+  if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
+  const auto queries = config.method->queries(facts, 1.0);
+  std::uint32_t blocks = 16;
+  for (const auto& query : queries) {
+    const double batch = expected_batch(query.sampling, facts.data.records);
+    while (blocks > 1 && (batch / blocks < 1 || batch / blocks * query.effort < 64)) blocks /= 2;
+  }
+  return blocks;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,73 @@
+#pragma once
+// The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is
+// touched.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "privacy/curator/query.hpp"
+#include "privacy/promise/guarantee.hpp"
+#include "run/config/config.hpp"
+
+namespace dpmpi {
+
+/// What accounting says about a plan. Costly for some accountants, so one rank computes it for all.
+struct Promise {
+  double noise_multiplier = 0;  ///< 0 for a method that is not private
+  Guarantee guarantee;          ///< of the whole run; epsilon is infinity for a method that is not private
+  std::vector<std::pair<double, double>> attacker;  ///< attacker_table: false and true positive rates
+  void archive(Archive& archive);
+};
+
+struct TrainingPlan;
+
+struct Plan {
+  std::uint64_t steps = 0;
+  std::vector<Query> queries;
+  Promise promise;
+  Adjacency adjacency = Adjacency::add_remove;
+  std::uint64_t runs = 1;  ///< the promise is for so many of them on the same records, together
+  std::shared_ptr<const TrainingPlan> training = {};  ///< of models that the objective trains on private records
+  double epsilon() const { return promise.guarantee.epsilon; }
+  double delta() const { return promise.guarantee.delta; }
+
+  /// Of one run, of all queries at these steps.
+  std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;
+  std::vector<Event> events() const;  ///< of all runs
+  /// Steps are phases, whose duration follows what is secret in them: no file and no message may tell it.
+  bool hides_times() const;
+  double largest_slack() const;  ///< the largest relative numerical slack of the queries' sensitivities
+};
+
+/// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts
+/// for the whole run; of several `runs` for all of them together. Local, deterministic, touches no record. Throws
+/// ConfigError or PrivacyError.
+Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs = 1);
+/// The plan that keeps a promise of make_promise, but for plan.training. Local, cheap. Throws ConfigError or
+/// PrivacyError.
+Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise, std::uint64_t runs = 1);
+/// Both, with plan.training.
+Plan make_plan(const RunConfig& config, const PublicFacts& facts);
+
+/// The plan of a run on several ranks. Collective. Accounting can be costly (convolutions), so the root makes the
+/// promise for all; its refusals are met by all ranks alike.
+Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts);
+
+/// plan.json: deterministic text, ends with a newline.
+std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);
+
+/// What the config's method may know: data, objective, adjacency and the privacy target. Throws PrivacyError where
+/// delta makes no sense.
+PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective);
+
+/// The objective of the config for this data. Throws ConfigError if its parameters would not fit in memory.
+std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data);
+
+/// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves every block, in a step of every
+/// query, one expected row and the effort of 64 (N1).
+std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
+
+}  // namespace dpmpi

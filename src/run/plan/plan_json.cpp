@@ -1,0 +1,93 @@
+// plan.json: the promise as a file.
+
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "privacy/events/planned_events.hpp"
+#include "run/plan/json_values.hpp"
+#include "run/plan/plan.hpp"
+#include "run/plan/time_estimate.hpp"
+#include "run/plan/trains_models.hpp"
+
+namespace dpmpi {
+namespace {
+
+OrderedJson json_queries(const Plan& plan) {
+  auto queries = OrderedJson::array();
+  for (const auto& query : plan.queries)
+    queries.push_back({{"site", query.name},
+                       {"sampling", describe(query.sampling)},
+                       {"batch", expected_batch(query.sampling, query.records)},
+                       {"clip", query.bound.clip},
+                       {"sensitivity", query.sensitivity},
+                       {"law", name(query.noise)},
+                       {"std", query.noise_std},
+                       {"noise_multiplier", query.noise_multiplier},
+                       {"count", query.steps},
+                       {"dim", query.dim},
+                       {"lattice", query.lattice.k}});
+  return queries;
+}
+
+OrderedJson json_attacker(const Promise& promise) {
+  auto rates = OrderedJson::object();
+  for (const auto& [rate, power] : promise.attacker) rates[fmt::format("{}", rate)] = power;
+  return rates;
+}
+
+OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  OrderedJson method{{"name", config.method_name}};
+  for (const auto& [symbol, value] : config.method->derived(facts, plan.queries))
+    std::visit([&, &key = symbol](const auto& v) { method[key] = v; }, value);
+  return method;
+}
+
+// What is public about the records beside their number, and planning asks for.
+OrderedJson json_data(const DatasetFacts& data) {
+  OrderedJson out{{"features", data.features}};
+  for (const auto& [name, storage] : storages())
+    if (storage == data.storage) out["storage"] = name;
+  if (!data.shards.empty()) out["shards"] = data.shards;
+  return out;
+}
+
+OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  const Guarantee& guarantee = plan.promise.guarantee;
+  const StepCost cost = step_cost(plan, *facts.objective);
+  OrderedJson out;
+  out["events"] = json_events(plan.events());
+  put_guarantee(out, guarantee);
+  out["accountant"] = config.privacy.accountant;
+  out["adjacency"] = name(plan.adjacency);
+  out["steps"] = plan.steps;
+  out["n"] = facts.data.records;
+  out["data"] = json_data(facts.data);
+  out["dim"] = facts.objective->dim();
+  out["noise"] = json_queries(plan);
+  out["slack"] = plan.largest_slack();
+  out["attacker"] = json_attacker(plan.promise);
+  out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
+  out["flops_per_step"] = cost.flops;
+  if (cost.own_values > 0) out["normals_per_rank_and_step"] = cost.own_values;
+  out["method"] = json_method(plan, config, facts);
+  out["objective"] = config.objective_name;
+  out["config_digest"] = config.digest();
+  return out;
+}
+
+}  // namespace
+
+std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+  OrderedJson out = json_plan(plan, config, facts);
+  if (const auto* const trains = trains_models(facts)) {
+    out["training"] = {{"runs", plan.training->plan.runs}};
+    out["training"].update(json_plan(plan.training->plan, trains->centre_config(), trains->centre()));
+    out["both"] = OrderedJson::object();
+    put_guarantee(out["both"], plan.training->both.guarantee);
+    out["both"]["attacker"] = json_attacker(plan.training->both);
+  }
+  return out.dump(2) + "\n";
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,99 @@
+#include "core/errors.hpp"
+#include "core/files/archive.hpp"
+#include "data/formats/file.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "run/plan/plan.hpp"
+#include "run/plan/trains_models.hpp"
+
+#include <fmt/format.h>
+
+namespace dpmpi {
+namespace {
+
+void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
+  for (const auto& query : plan.queries)
+    if (query.needs_trusted_ranks() && ranks > 1)
+      throw PrivacyError(fmt::format(
+          "query {}: this method has values between its releases that no noise protects, and all {} ranks see "
+          "them. "
+          "Set privacy.trust = cluster, which puts every rank inside the boundary (the certificate says so), or "
+          "run "
+          "on one rank",
+          query.name, ranks));
+}
+
+// Ranks of one machine share its memory. `each`: every rank runs the method by itself, on all of its records.
+void refuse_what_does_not_fit(const Communicator& comm, const Method::Footprint& footprint, bool each) {
+  if (footprint.ranks + footprint.root <= 0) return;
+  const Communicator node = comm.node();
+  std::int64_t roots[] = {comm.is_root() ? 1 : 0};
+  node.sum(roots);
+  const double needed =
+      each ? (footprint.ranks + footprint.root) * node.size()
+           : footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
+  const auto available = static_cast<double>(available_memory());
+  all_or_none(comm, [&] {
+    if (needed > available)
+      throw ConfigError(
+          fmt::format("{}: {:.1f} GB on the {} of {} ranks that share this machine, and {:.1f} GB are free",
+                      footprint.what, needed * 1e-9, node.size(), comm.size(), available * 1e-9));
+  });
+}
+
+}  // namespace
+
+namespace {
+
+// The root makes it for all; its refusals are met by all ranks alike.
+template <class T, class Make>
+T made_by_root(const Communicator& comm, Make&& make) {
+  std::string text;
+  std::int32_t refusal = 0;
+  T made;
+  if (comm.is_root()) try {
+      made = make();
+      Archive archive;
+      made.archive(archive);
+      text = archive.bytes();
+    } catch (const Error& e) {
+      refusal = static_cast<std::int32_t>(e.code());
+      text = e.what();
+    }
+  comm.broadcast(refusal);
+  comm.broadcast(text);
+  if (refusal == static_cast<std::int32_t>(ExitCode::config)) throw ConfigError(text);
+  if (refusal == static_cast<std::int32_t>(ExitCode::privacy)) throw PrivacyError(text);
+  if (refusal != 0) throw BugError(text);
+  if (!comm.is_root()) {
+    Archive archive(text);
+    made.archive(archive);
+    archive.finish();
+  }
+  return made;
+}
+
+void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
+  if (ranks > 1 && trainer.privacy.trust != "cluster")
+    throw PrivacyError(fmt::format(
+        "objective.trainer = {}: models are trained by all {} ranks, and each of them reads all of the "
+        "trainer's data. Set privacy.trust = cluster there, which says so in the certificate, or run on "
+        "one rank",
+        trainer.path(), ranks));
+}
+
+}  // namespace
+
+Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  Plan plan = make_plan(config, facts, made_by_root<Promise>(comm, [&] { return make_promise(config, facts); }));
+  if (const auto* const trains = trains_models(facts)) {
+    refuse_untrusted_trainers(*config.trainer(), comm.size());
+    plan.training = trains->plan(
+        config, facts, made_by_root<TrainingPromise>(comm, [&] { return trains->promise(config, facts, plan); }));
+    refuse_what_does_not_fit(comm, trains->centre_config().method->footprint(trains->centre()), true);
+  }
+  refuse_what_does_not_fit(comm, config.method->footprint(facts), false);
+  if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
+  return plan;
+}
+
+}  // namespace dpmpi

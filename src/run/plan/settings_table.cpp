@@ -1,0 +1,100 @@
+#include "run/plan/settings_table.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/console/print.hpp"
+#include "privacy/curves/strategy.hpp"
+#include "run/plan/trains_models.hpp"
+
+namespace dpmpi {
+namespace {
+
+void print_row(std::FILE* out, const std::string& name, const std::string& value) {
+  say_to(out, "| {:<20} | {:<73} |\n", name, value);
+}
+void print_rule(std::FILE* out) { say_to(out, "+{:-<22}+{:-<75}+\n", "", ""); }
+
+const char* storage_text(Storage storage) {
+  switch (storage) {
+    case Storage::dense_f32:
+      return "dense float32";
+    case Storage::dense_u8:
+      return "dense 8-bit";
+    case Storage::sparse_f32:
+      return "sparse float32";
+  }
+  return "?";
+}
+
+}  // namespace
+
+void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
+                    int ranks, std::FILE* out) {
+  const auto row = [out](const std::string& name, const std::string& value) { print_row(out, name, value); };
+  print_rule(out);
+  row("config", config.path());
+  row("data",
+      config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
+  row("records",
+      fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
+                  storage_text(facts.data.storage), layout.blocks, ranks, ranks == 1 ? "" : "s"));
+  row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
+                               config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
+  row("method", fmt::format("{}, {} steps", config.method_name, plan.steps));
+  for (const auto& query : plan.queries) {
+    row("release: " + query.name, describe(query.sampling));
+    if (query.relay) {  // of a vector as a whole, not of a sum over records
+      const Query first = query.at(0), last = query.at(query.steps - 1);
+      row("", fmt::format("results of phases, first to last: sensitivity {:.4g} to {:.4g},", first.sensitivity,
+                          last.sensitivity));
+      row("", fmt::format("noise std {:.4g} to {:.4g} per coordinate", first.noise_std, last.noise_std));
+      continue;
+    }
+    if (query.smallest_scale < 1)
+      row("", fmt::format("clips from {:.6g} on, sensitivity and noise in proportion; of the largest:",
+                          query.bound.clip * query.smallest_scale));
+    row("", fmt::format("clip {:.6g}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip,
+                        query.sensitivity, query.eta, query.noise_std));
+    if (query.running)
+      row("", fmt::format(
+                  "sums of {} leaves, {}: noise of a prefix {:.3g} on average", query.running->leaves,
+                  name(query.running->strategy),
+                  query.is_private() ? query.noise_std * std::sqrt(mean_prefix_noise_variance(query.tree())) : 0));
+    else
+      row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
+                          query.noise_std / expected_batch(query.sampling, query.records)));
+  }
+  if (config.method->is_private()) {
+    const bool exact = config.privacy.law() == Noise::discrete_gaussian;
+    row("noise multiplier", fmt::format("{:.6g}, {}", plan.promise.noise_multiplier,
+                                        exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
+    row("promise", fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(plan.epsilon()),
+                               rounded_up(plan.delta()), name(plan.adjacency), config.privacy.trust));
+    row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
+  } else {
+    row("promise", "none: THIS METHOD IS NOT PRIVATE");
+  }
+  if (plan.training) {
+    const RunConfig& trainer = *config.trainer();
+    const Plan& trainings = plan.training->plan;
+    row("trainer", trainer.path());
+    row("models", fmt::format("{} at most, by {} on {} records of other people", trainings.runs,
+                              trainer.method_name, trainings.queries.front().records));
+    row("promise to these",
+        fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(trainings.epsilon()),
+                    rounded_up(trainings.delta()), name(trainings.adjacency), trainer.privacy.trust));
+    const Guarantee& both = plan.training->both.guarantee;
+    row("promise, in both", std::isinf(both.epsilon) ? "none"
+                                                     : fmt::format("epsilon {}, delta {}", rounded_up(both.epsilon),
+                                                                   rounded_up(both.delta)));
+  }
+  if (config.privacy.seeded())
+    row("WARNING", "privacy.seed is set: the noise is predictable, the run is NOT PRIVATE");
+  print_rule(out);
+}
+
+}  // namespace dpmpi

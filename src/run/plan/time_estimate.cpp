@@ -1,0 +1,80 @@
+#include "run/plan/time_estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "privacy/curves/repetition_law.hpp"
+
+namespace dpmpi {
+namespace {
+
+// An exact discrete Gaussian takes as long as this many rounded normals.
+constexpr double exact_noise_effort = 13;
+
+// Records cost their flops, or the fixed cost of touching them.
+double kernel_seconds(const StepCost& cost, const Machine& machine) {
+  return std::max(cost.flops / machine.flops, cost.records * machine.record_seconds);
+}
+
+double root_seconds(const StepCost& cost, const Machine& machine) {
+  return cost.noise_values * machine.noise_seconds + cost.root_flops / machine.root_flops;
+}
+
+}  // namespace
+
+StepCost step_cost(const Plan& plan, const Objective& objective) {
+  StepCost cost;
+  double up = 0, down = 0, rounds = 0;
+  for (const auto& query : plan.queries) {
+    const double runs = query.repeated ? expected_repetitions(query.repeated->law) : 1;
+    const double often =
+        runs * static_cast<double>(query.steps) / static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
+    const double batch = often * expected_batch(query.sampling, query.records);
+    cost.records += batch;
+    cost.flops += batch * query.effort * objective.flops_per_record();
+    const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
+    if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
+    cost.root_flops += often * query.root.alone;
+    cost.after_flops += batch * query.root.afterwards;
+    const double word = query.exact ? 8 : 4;
+    if (query.relay) {  // what a phase sends comes to its release
+      const double state = 8 * static_cast<double>(query.dim), sums = often * query.relay->sums;
+      rounds += sums, up += sums * state, down += sums * state;
+      cost.walks += often * query.relay->walks, cost.walked += often * query.relay->walks * state;
+    }
+    rounds += often;
+    up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
+    down += often * word * static_cast<double>(query.dim + 1);
+    const double steps = static_cast<double>(query.steps),
+                 share = query.hidden ? static_cast<double>(query.hidden->hybrid) / steps : 1;
+    cost.own_values +=
+        often * (share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws));
+  }
+  cost.rounds = rounds;
+  cost.up = static_cast<std::uint64_t>(std::ceil(up)), cost.down = static_cast<std::uint64_t>(std::ceil(down));
+  return cost;
+}
+
+Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
+  const double kernels = kernel_seconds(cost, machine), root = root_seconds(cost, machine);
+  Prediction p{.ranks = ranks};
+  p.compute = cost.walks > 0
+                  ? kernels + root
+                  : std::max(root, (kernels + root) / ranks);  // the root takes fewer blocks for its own work
+  p.compute += cost.after_flops / machine.root_flops / ranks;
+  p.compute += cost.own_values * machine.noise_seconds;
+  const double levels = std::ceil(std::log2(ranks));  // of a reduce and of a broadcast tree
+  p.communication = levels * (2 * cost.rounds * machine.latency +
+                              static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
+  if (ranks > 1)
+    p.communication += ranks * (cost.walks * machine.latency + cost.walked * machine.inverse_bandwidth);
+  return p;
+}
+
+Burden burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {
+  const double block = kernel_seconds(cost, machine) / blocks;
+  if (!(block > 0)) return {};
+  return {root_seconds(cost, machine) / block, cost.after_flops / machine.root_flops / blocks / block};
+}
+
+}  // namespace dpmpi

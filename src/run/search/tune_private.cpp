@@ -1,0 +1,268 @@
+#include "run/search/tune_private.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/console/log.hpp"
+#include "core/errors.hpp"
+#include "core/secrecy.hpp"
+#include "data/load/load.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/text.hpp"
+#include "run/search/training_plan.hpp"
+#include "run/train/input_checks.hpp"
+#include "run/train/run_in_memory.hpp"
+
+namespace dpmpi {
+namespace {
+
+// The numbers of no training: of what is no point, and of a point at which the trainer's settings do not fit.
+constexpr std::uint64_t no_point = ~std::uint64_t{0}, as_it_starts = no_point - 1;
+
+/// Both configs have the same options: a message about the trainer's has to say so.
+template <class Read>
+auto of_trainer(const std::string& path, Read&& read) {
+  const std::string place = fmt::format("objective.trainer = {}: ", path);
+  try {
+    return read();
+  } catch (const ConfigError& e) {
+    throw ConfigError(place + e.what());
+  } catch (const DataError& e) {
+    throw DataError(place + e.what());
+  } catch (const PrivacyError& e) {
+    throw PrivacyError(place + e.what());
+  }
+}
+
+[[noreturn]] void refuse_other_models() {
+  throw ConfigError(
+      "objective.name = tune_private trains models at the points of a search and nowhere else, because every model "
+      "costs its people privacy: train the settings that a run found with dpmpi train --config TRAINER.ini --set "
+      "..., and "
+      "evaluate that run");
+}
+
+}  // namespace
+
+void TunePrivate::declare(Options& options) {
+  options
+      .add("trainer", trainer_,
+           "config by which models are trained: its data, objective, method and privacy, whose epsilon is for all "
+           "models together")
+      .add("search", searched_,
+           "options of the trainer that are searched for, as section.key:low:high, geometric between two positive "
+           "bounds; each is a coordinate");
+  declare_start(options, start_);
+}
+
+void TunePrivate::read_trainer(const std::string& folder, ConfigOf whose) {
+  if (trainer_.empty()) throw ConfigError("objective.trainer is not set: the config by which models are trained");
+  if (searched_.empty())
+    throw ConfigError("objective.search is empty: options of the trainer, as method.rate:0.01:1");
+  const std::string path = (std::filesystem::path(folder) / trainer_).string();
+  search_ = of_trainer(path, [&] { return std::make_shared<const SearchedConfig>(path, searched_, whose); });
+}
+
+void TunePrivate::check(const RunConfig& config, std::vector<std::string>& problems) const {
+  const RunConfig& trainer = search_->base();
+  const auto problem = [&](const std::string& text) {
+    problems.push_back(fmt::format("objective.trainer = {}: {}", trainer.path(), text));
+  };
+  if (!trainer.method->is_private())
+    problem(
+        fmt::format("method.name = {} adds no noise; models that are trained on public records are those of the "
+                    "other tune_ objectives",
+                    trainer.method_name));
+  if (trainer.privacy.seeded())
+    problem("privacy.seed belongs to the config that searches: noise of its trainings follows that run's key");
+  if (trainer.privacy.adjacency != config.privacy.adjacency)
+    problem(
+        fmt::format("privacy.adjacency = {}, and {} in the config that searches: epsilons of the two cannot be "
+                    "added up for who is in both sets",
+                    trainer.privacy.adjacency, config.privacy.adjacency));
+  if (trainer.data.bias != config.data.bias)
+    problem(fmt::format("data.bias = {}, and {} in the config that searches: a model has one", trainer.data.bias,
+                        config.data.bias));
+  if (!config.data.eval.empty())
+    problems.emplace_back(
+        "data.eval is set: another model would have to be trained for it, which costs its people privacy. Train "
+        "the "
+        "settings that the run finds with dpmpi train --config TRAINER.ini --set ..., and evaluate that run");
+}
+
+std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts) const {
+  return std::make_unique<PrivateTuning>(search_, facts, start_);
+}
+
+std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts, const DatasetFacts& trainer_data) const {
+  return std::make_unique<PrivateTuning>(search_, facts, start_, trainer_data);
+}
+
+namespace {
+
+DatasetFacts inspect_data_of(const RunConfig& trainer) {
+  return of_trainer(trainer.path(),
+                    [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
+}
+
+}  // namespace
+
+PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
+                             std::string start)
+    : PrivateTuning(search, facts, std::move(start), inspect_data_of(search->base())) {}
+
+PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
+                             std::string start, const DatasetFacts& data)
+    : TunedObjective(std::move(start)), search_(std::move(search)) {
+  const RunConfig& trainer = search_->base();
+  if (data.features != facts.features)
+    throw DataError(fmt::format("objective.trainer = {}: its data has {} features, data.train has {}",
+                                trainer.path(), data.features, facts.features));
+  of_trainer(trainer.path(), [&] {
+    objective_ = make_objective(search_->centre(), data);
+    centre_ = public_facts(search_->centre(), data, *objective_);
+    return 0;
+  });
+  scorer_ = trainer.objective->make(facts);
+  if (scorer_->dim() != objective_->dim() || scorer_->outputs() != objective_->outputs())
+    throw ConfigError(
+        fmt::format("objective.search: a model in the middle of the box has {} parameters, one by {} has {}: what "
+                    "decides on the size of a model cannot be searched for",
+                    objective_->dim(), trainer.path(), scorer_->dim()));
+}
+
+std::vector<std::string> PrivateTuning::settings(std::span<const float> iterate) const {
+  return search_->settings(std::vector<double>(iterate.begin(), iterate.end()));
+}
+
+std::string PrivateTuning::advice(std::span<const float> iterate) const {
+  std::string text =
+      fmt::format("train with what was found (a run with a budget of its own): dpmpi train --config '{}'",
+                  search_->base().path());
+  for (const std::string& setting : settings(iterate)) text += " --set " + setting;
+  return text;
+}
+
+void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
+  comm_ = &comm;
+  const RunConfig& trainer = search_->base();
+  all_or_none(comm, [&] {
+    if (comm.is_root()) refuse_private_trainer(data, trainer.data);
+    const FileStamps stamps(trainer.data);
+    const ShowFields show(shows_values(trainer.data, DataRole::training));
+    check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
+    const Communicator alone = Communicator::alone();
+    const BlockLayout layout = BlockLayout::of(centre_.data, resolve_blocks(search_->centre(), centre_));
+    shard_ = load(alone, trainer.data, DataRole::training, layout, Ownership::even(layout.blocks, 1), label_kind(),
+                  classes());
+    objective_->check_records(shard_);
+    stamps.check();
+  });
+}
+
+// Every rank trains, so every rank is trusted with the trainer's data; their noise is no secret from it either.
+std::string PrivateTuning::begin(std::shared_ptr<const TrainingPlan> plan,
+                                 const std::optional<SecretKey>& run_key) {
+  plan_ = std::move(plan);
+  std::array<std::uint8_t, 32> bytes{};
+  if (comm_->is_root()) std::ranges::copy(run_key->derive("trainings").bytes(), bytes.begin());
+  comm_->broadcast(std::span<std::uint8_t>(bytes));
+  key_ = SecretKey::from_bytes(bytes);
+  wipe(bytes);
+  const Communicator alone = Communicator::alone();
+  std::string commitment = Curator(alone, shard_, {}, objective_->micro_batch_rows(), key_, false).commitment();
+  comm_->agree(commitment, "the trainer's data");
+  return commitment;
+}
+
+// On the root, because bits of exponentials are a machine's own. What is planned is checked before it is paid for.
+std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> points) {
+  std::vector<Order> orders(points.size() / dim());
+  std::vector<std::string> texts;
+  std::vector<std::size_t> places;
+  for (std::size_t p = 0; p < orders.size(); ++p) {
+    const auto point = points.subspan(p * dim(), dim());
+    orders[p].number = no_point;
+    if (!std::ranges::all_of(point, [](double x) { return std::isfinite(x); })) continue;
+    orders[p].settings = search_->settings(point);
+    // Which points are so follows from public settings alone.
+    try {
+      plan_training(*search_, orders[p].settings, centre_.data, *plan_);
+    } catch (const ConfigError& e) {
+      warn("the model of a point stays as it starts: {}", e.what());
+      orders[p].number = as_it_starts;
+      continue;
+    }
+    texts.push_back(fmt::format("{}\n", fmt::join(orders[p].settings, "\n")));
+    places.push_back(p);
+  }
+  const std::vector<std::uint64_t> numbers = ledger_->pay(texts);
+  for (std::size_t i = 0; i < places.size(); ++i) orders[places[i]].number = numbers[i];
+  return orders;
+}
+
+void PrivateTuning::prepare_points(std::span<const double> points) {
+  verify(points.size() % dim() == 0 && key_, "points have dim() coordinates, and begin() comes first");
+  std::vector<Order> orders(points.size() / dim());
+  if (comm_->is_root()) orders = pay(points);
+  for (Order& order : orders) {
+    comm_->broadcast(order.number);
+    if (order.number >= as_it_starts) continue;
+    order.settings.resize(dim());
+    for (std::string& setting : order.settings) comm_->broadcast(setting);
+  }
+  scored_.reset();
+  models_.assign(orders.size() * plan_->dim, 0.0F);
+  train_by_turns(*comm_, plan_->dim, std::span<float>(models_),
+                 [&](std::size_t p, std::span<float> model) { train(orders[p], model); });
+}
+
+void PrivateTuning::train(const Order& order, std::span<float> model) const {
+  if (order.number == no_point) return std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN()), void();
+  // A loss that is no number would make every record contribute nothing for as long as the point is remembered.
+  if (order.number == as_it_starts) return objective_->initialise(PublicStream(1, "start point"), model);
+  PlannedTraining training = plan_training(*search_, order.settings, centre_.data, *plan_);
+  training.config->method->check_assumptions(*training.objective, training.facts);
+  const RunParts parts{.method = [&] { return std::move(training.config->method); },
+                       .objective = training.objective.get(),
+                       .facts = training.facts,
+                       .noise_multiplier = training.plan.promise.noise_multiplier,
+                       .queries = training.plan.queries,
+                       .steps = training.plan.steps,
+                       .mask_sums = false};
+  const auto method = run_in_memory(Communicator::alone(), parts, shard_, key_->derive("training", order.number));
+  const auto iterate = method->iterate();
+  verify(iterate.size() == model.size(), "a model of the planned size");
+  std::ranges::copy(iterate, model.begin());
+}
+
+void PrivateTuning::losses_at(std::size_t p, const Rows& rows, std::span<double> out) {
+  verify((p + 1) * plan_->dim <= models_.size(), "a point that was prepared");
+  if (scored_ != p) {
+    // To a place of its own: alignment decides on bits.
+    const auto model = std::span(models_).subspan(p * plan_->dim, plan_->dim);
+    model_.assign(model.begin(), model.end());
+    scorer_->prepare(model_);
+    scored_ = p;
+  }
+  scorer_->losses(rows, out);
+}
+
+void PrivateTuning::prepare(std::span<const float>) { refuse_other_models(); }
+void PrivateTuning::losses(const Rows&, std::span<double>) { refuse_other_models(); }
+void PrivateTuning::scores(const Rows&, std::span<float>) { refuse_other_models(); }
+
+namespace {
+
+const ObjectiveRegistration tune_private{
+    {"tune_private", "validation loss of models that another config trains on a private set of its own",
+     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<TunePrivate>(); }}};
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,46 @@
+#include "run/train/run_in_memory.hpp"
+
+#include <algorithm>
+
+#include "core/console/heartbeat.hpp"
+#include "core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+std::vector<Event> planned_events(const RunParts& parts) {
+  std::vector<Event> all;
+  for (const Query& query : parts.queries)
+    for (auto& event : query.events(0, query.releases_before(parts.steps))) all.push_back(std::move(event));
+  return all;
+}
+
+}  // namespace
+
+std::unique_ptr<Method> started(const RunParts& parts) {
+  auto method = parts.method();
+  method->queries(parts.facts, parts.noise_multiplier);  // some methods keep what follows from the plan
+  method->start(*parts.objective, parts.queries, parts.steps);
+  return method;
+}
+
+std::unique_ptr<Method> run_in_memory(const Communicator& comm, const RunParts& parts, const Shard& shard,
+                                      const std::optional<SecretKey>& key, Witness* witness) {
+  auto method = started(parts);
+  std::optional<Ledger> ledger;
+  Curator curator(comm, shard, parts.queries, parts.objective->micro_batch_rows(), key, parts.mask_sums);
+  if (comm.is_root()) {
+    ledger.emplace(Ledger::in_memory({parts.facts.adjacency, parts.facts.data.records, true}));
+    curator.record_in(*ledger);
+    curator.watched_by(witness);
+  }
+  for (std::uint64_t t = 0; t < std::min(parts.steps, parts.played); ++t) {
+    method->step(curator, t);
+    heartbeat().beat();
+  }
+  if (ledger && parts.played >= parts.steps && !same_events(ledger->events(), planned_events(parts)))
+    throw PrivacyError("a run in memory did not release what was planned");
+  return method;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,376 @@
+// The same records on any number of ranks, and the same error on all of them.
+#include <string>
+
+#include "support/binary_files.hpp"
+
+#include <fmt/format.h>
+#include "data/load/convert.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/synthetic/generate.hpp"
+#include "support/data_files.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi::testing {
+namespace {
+
+const auto all_sizes = {1, 2, 3, 4, 5, 8};
+
+/// A folder made by the root that all ranks of the group see; the root removes it when all are done.
+class SharedFolder {
+ public:
+  explicit SharedFolder(const Communicator& comm) : comm_(comm) {
+    if (comm.is_root()) path_ = (owned_ = std::make_unique<Folder>())->path();
+    comm.broadcast(path_);
+  }
+  ~SharedFolder() { comm_.barrier(); }
+  /// Runs `write` on the root; then all go on.
+  template <class Write>
+  void fill(Write&& write) {
+    if (comm_.is_root()) write(*owned_);
+    comm_.barrier();
+  }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  const Communicator& comm_;
+  std::unique_ptr<Folder> owned_;
+  std::string path_;
+};
+
+/// On every number of ranks: the digest of all records is that of a load by a single one.
+void expect_same_records(const std::function<void(const Folder&)>& write,
+                         const std::function<DataOptions(const SharedFolder&)>& options, std::uint32_t blocks = 8) {
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill(write);
+    const DataOptions o = options(folder);
+    const Communicator alone = Communicator::alone();
+    const std::string expected = dataset_digest(alone, load_all(alone, o, LabelKind::real, 0, blocks));
+    EXPECT_EQ(dataset_digest(comm, load_all(comm, o, LabelKind::real, 0, blocks)), expected)
+        << comm.size() << " ranks";
+  });
+}
+
+/// 501 rows of very different lengths, with blank lines and Windows line ends in between, without a final line end.
+std::string uneven_csv() {
+  std::string text = "a,label,b\n";
+  for (int i = 0; i < 501; ++i) {
+    text += fmt::format("{},{},{}", i, i % 7, i % 50 == 0 ? std::string(3000, '1').insert(1, ".") : "2.5");
+    text += i == 500 ? "" : i % 3 == 0 ? "\r\n" : i % 11 == 0 ? "\n\n  \n" : "\n";
+  }
+  return text;
+}
+
+/// 20,000 rows: the ranks tell the root where a few of them are, between which are lines that are no records.
+std::string long_csv(const std::string& odd = "") {
+  std::string text = "label,x\n";
+  for (int i = 0; i < 20000; ++i) {
+    text += fmt::format("{},{}\n", i % 2, i == 17777 && !odd.empty() ? odd : std::to_string(i));
+    if (i % 13 == 5) text += i % 2 == 0 ? "\n" : "  # 1,2\n";
+  }
+  return text;
+}
+
+DataOptions training_file(const std::string& path) {
+  DataOptions o;
+  o.train = path;
+  return o;
+}
+
+DataOptions headed_file(const std::string& path) {
+  DataOptions o = training_file(path);
+  o.header = "yes";
+  return o;
+}
+
+TEST(LoadOnRanks, Csv) {
+  expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
+                      [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
+}
+
+TEST(LoadOnRanks, TextsOfMoreRecordsThanTheRootIsToldOf) {
+  for (const std::uint32_t blocks : {8u, 11u, 300u})
+    for (const bool declared : {false, true})
+      expect_same_records([](const Folder& f) { f.write("a.csv", long_csv()); },
+                          [&](const SharedFolder& f) {
+                            DataOptions o = headed_file(f.file("a.csv"));
+                            o.comment = "#";
+                            if (declared) o.records = 31000;
+                            return o;
+                          },
+                          blocks);
+}
+
+TEST(LoadOnRanks, GzippedCsvGivesTheRecordsOfThePlainOne) {
+  for_each_size(all_sizes, [](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([](const Folder& f) {
+      f.write("a.csv", uneven_csv());
+      f.write_gzip("a.csv.gz", uneven_csv());
+    });
+    EXPECT_EQ(dataset_digest(comm, load_all(comm, headed_file(folder.file("a.csv.gz")))),
+              dataset_digest(comm, load_all(comm, headed_file(folder.file("a.csv")))));
+  });
+}
+
+TEST(LoadOnRanks, FewerRecordsThanBlocks) {
+  expect_same_records([](const Folder& f) { f.write("a.csv", "x,y\n1,2\n3,4\n5,6\n"); },
+                      [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
+}
+
+TEST(LoadOnRanks, DeclaredSlotsThinningAndUnitNorm) {
+  expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
+                      [](const SharedFolder& f) {
+                        DataOptions o = headed_file(f.file("a.csv"));
+                        o.records = 700;
+                        o.keep_one_in = {"3:4", "5:2"};
+                        o.normalize = "l2";
+                        return o;
+                      });
+}
+
+TEST(LoadOnRanks, GeneratedLibsvmCsvAndNative) {
+  for (const char* name : {"a.svm", "a.csv", "a.bin"})
+    expect_same_records(
+        [&](const Folder& f) {
+          GenerateOptions g;
+          g.records = 333;
+          g.eval_records = 0;
+          g.output = f.file(name);
+          generate(g);
+        },
+        [&](const SharedFolder& f) {
+          DataOptions o = headed_file(f.file(name));
+          o.features = 40;
+          return o;
+        });
+}
+
+TEST(LoadOnRanks, NativeSparse) {
+  expect_same_records(
+      [](const Folder& f) {
+        std::string text;
+        for (int i = 0; i < 100; ++i) text += fmt::format("{} {}:{} 60:1\n", i, 1 + i % 50, i);
+        DataOptions o;
+        o.features = 60;
+        convert({f.write("a.svm", text), f.file("a.bin")}, o);
+      },
+      [](const SharedFolder& f) { return training_file(f.file("a.bin")); });
+}
+
+TEST(LoadOnRanks, IdxPlainAndGzippedAndNpy) {
+  std::string images, labels;
+  for (int i = 0; i < 97 * 6; ++i) images += static_cast<char>(i * 31 % 251);
+  for (int i = 0; i < 97; ++i) labels += static_cast<char>(i % 10);
+  const std::string x = idx_file(8, {97, 2, 3}, images), y = idx_file(8, {97}, labels);
+  const auto write = [&](const Folder& f) {
+    f.write("x", x);
+    f.write("y", y);
+    f.write_gzip("x.gz", x);
+    f.write_gzip("y.gz", y);
+    f.write("x.npy", npy_file("|u1", "(97, 6)", images));
+    f.write("y.npy", npy_file("|i1", "(97,)", labels));
+  };
+  std::set<std::string> digests;
+  for (const char* pair : {"x,y", "x.gz,y.gz", "x.gz,y", "x,y.gz", "x.npy,y.npy"}) {
+    for_each_size(all_sizes, [&](const Communicator& comm) {
+      SharedFolder folder(comm);
+      folder.fill(write);
+      DataOptions o = training_file(pair);
+      o.root = folder.file("");
+      digests.insert(dataset_digest(comm, load_all(comm, o)));
+    });
+  }
+  EXPECT_EQ(digests.size(), 1U);
+}
+
+TEST(LoadOnRanks, RealFiles) {
+  if (!real_data()) GTEST_SKIP() << "DPMPI_DATA does not name the folder of real datasets";
+  std::set<std::string> digests;
+  for_each_size({1, 3, 8}, [&](const Communicator& comm) {
+    DataOptions a9a = training_file("libsvm/a9a"), digits = training_file("tabular/digits.csv.gz");
+    a9a.features = 123;
+    digits.label = "last";
+    const DataOptions images = training_file("mnist/t10k-images-idx3-ubyte.gz,mnist/t10k-labels-idx1-ubyte.gz");
+    digests.insert(dataset_digest(comm, load_all(comm, a9a, LabelKind::sign)) +
+                   dataset_digest(comm, load_all(comm, digits, LabelKind::class_, 10)) +
+                   dataset_digest(comm, load_all(comm, images, LabelKind::class_, 10)));
+  });
+  EXPECT_EQ(digests.size(), 1U);
+}
+
+std::string site_csv(int first, int rows) {
+  std::string text = "y,x\n";
+  for (int i = first; i < first + rows; ++i) text += fmt::format("{},{}\n", i % 5, i);
+  return text;
+}
+
+TEST(LoadOnRanks, SitesFilesAreOneDataset) {
+  for (const bool declared : {false, true})
+    expect_same_records(
+        [](const Folder& f) {
+          f.write("0.csv", site_csv(0, 40));
+          f.write_gzip("1.csv.gz", site_csv(40, 11));
+          f.write("2.csv", site_csv(51, 30));
+        },
+        [&](const SharedFolder& f) {
+          DataOptions o;
+          o.header = "yes";
+          o.root = f.file("");
+          o.shards = {"0.csv", "1.csv.gz", "2.csv"};
+          if (declared) o.shard_records = {50, 11, 30};
+          return o;
+        },
+        9);
+}
+
+TEST(LoadOnRanks, ASitesFileIsNeededOnItsOwnRanksOnly) {
+  for_each_size({1, 2, 4}, [](const Communicator& comm) {
+    const Folder mine;  // another one on every rank
+    DataOptions o;
+    o.header = "yes";
+    o.root = mine.path();
+    o.shards = {"0.csv", "1.csv"};
+    for (int s = 0; s < 2; ++s)
+      if (comm.size() == 1 || s == comm.rank() / (comm.size() / 2))
+        mine.write(o.shards[static_cast<std::size_t>(s)], site_csv(20 * s, 20));
+    const Shard shard = load_all(comm, o);
+    for (const Block& block : shard.blocks)
+      for (std::size_t i = 0; i < block.records.count; ++i)
+        EXPECT_EQ(block.records.row_f32(i)[0], static_cast<float>(block.first_index + i));
+  });
+}
+
+/// All ranks throw a DataError with this message (up to the folder's name), on any number of ranks.
+void expect_same_error(const std::function<void(const Folder&)>& write,
+                       const std::function<void(DataOptions&)>& set, const std::string& message) {
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill(write);
+    DataOptions o;
+    o.header = "yes";
+    o.show_values = true;
+    o.root = folder.file("");
+    set(o);
+    EXPECT_MENTIONS(message_of([&] { load_all(comm, o, LabelKind::sign, 0, 8); }), message);
+  });
+}
+
+TEST(LoadErrorsOnRanks, ABadValueNamesTheSameLineOnAllRanks) {
+  std::string text = "y,x\n";
+  for (int i = 0; i < 300; ++i)
+    text += fmt::format("{},{}\n{}", i % 2, i == 211 ? "oops" : "1", i % 10 == 0 ? "\n" : "");
+  const auto message = "a.csv:235: column 'x': 'oops'";  // header, 211 records, 22 blank lines before it
+  expect_same_error([&](const Folder& f) { f.write("a.csv", text); }, [](DataOptions& o) { o.train = "a.csv"; },
+                    message);
+  expect_same_error([&](const Folder& f) { f.write_gzip("a.csv", text); },
+                    [](DataOptions& o) { o.train = "a.csv"; }, message);
+}
+
+// What all ranks of the machine want together: the numbers are those of one rank that loads everything.
+TEST(LoadErrorsOnRanks, MemoryIsCheckedForAllRanksOfAMachineTogether) {
+  for_each_size(all_sizes, [](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([](const Folder& f) { f.write("a.csv", "x,y\n1,2\n"); });
+    DataOptions o;
+    o.train = folder.file("a.csv");
+    o.header = "yes";
+    o.records = 1'000'000'000'000;
+    const std::string where =
+        comm.size() == 1 ? "this rank" : fmt::format("the {} ranks of this machine", comm.size());
+    EXPECT_MENTIONS(message_of([&] { load_all(comm, o, LabelKind::real, 0, 8); }),
+                    "1000000000000 records of 1 features on " + where + " needs");
+  });
+}
+
+TEST(LoadErrorsOnRanks, TheFirstFailingRankIsHeard) {
+  std::string text = "y,x\n";
+  for (int i = 0; i < 80; ++i)
+    text += fmt::format("{},{}\n", i == 70 ? 7 : 1, i == 30 ? "early" : i == 60 ? "late" : "1");
+  expect_same_error([&](const Folder& f) { f.write("a.csv", text); }, [](DataOptions& o) { o.train = "a.csv"; },
+                    "a.csv:32: column 'x': 'early'");
+}
+
+TEST(LoadErrorsOnRanks, TruncatedGzipAndIdx) {
+  std::string text = "y,x\n", bytes(800, '\1');
+  for (int i = 0; i < 30000; ++i) text += fmt::format("1,{}\n", i * 7919 % 10007);
+  expect_same_error(
+      [&](const Folder& f) {
+        const std::string whole = read_file(f.write_gzip("good", text));
+        f.write("a.csv", whole.substr(0, whole.size() / 2));
+      },
+      [](DataOptions& o) { o.train = "a.csv"; }, "gzip data are truncated");
+  expect_same_error(
+      [&](const Folder& f) {
+        f.write_gzip("x", idx_file(8, {100, 8}, bytes.substr(0, 500)));
+        f.write("y", idx_file(8, {100}, bytes.substr(0, 100)));
+      },
+      [](DataOptions& o) { o.train = "x,y"; }, "truncated: it ends at byte 512 where byte 812");
+  expect_same_error(
+      [&](const Folder& f) {
+        f.write_gzip("x", idx_file(8, {100, 8}, bytes + "z"));
+        f.write("y", idx_file(8, {100}, bytes.substr(0, 100)));
+      },
+      [](DataOptions& o) { o.train = "x,y"; }, "trailing bytes after byte 812");
+}
+
+TEST(LoadErrorsOnRanks, NotFoundTooManyRecordsAndSitesThatDiffer) {
+  expect_same_error([](const Folder&) {}, [](DataOptions& o) { o.train = "none.csv"; }, "none.csv was not found");
+  expect_same_error([](const Folder& f) { f.write("a.csv", site_csv(0, 20)); },
+                    [](DataOptions& o) {
+                      o.train = "a.csv";
+                      o.records = 19;
+                    },
+                    "holds more records than the 19 that are declared");
+  const auto two_sites = [](DataOptions& o) { o.shards = {"a.csv", "b.csv"}; };
+  expect_same_error(
+      [](const Folder& f) {
+        f.write("a.csv", "y,u,v\n1,2,3\n");
+        f.write("b.csv", "y,v,u\n1,2,3\n");
+      },
+      two_sites, "its columns differ from those of another site's file");
+  expect_same_error(
+      [](const Folder& f) {
+        f.write("a.csv", "y,u,v\n1,2,3\n");
+        f.write("b.csv", "y,u\n1,2\n");
+      },
+      two_sites, "b.csv has 1 features, but a.csv has 2");
+}
+
+// The message does not say which sizes: of rows of one length they tell how many there are.
+TEST(LoadErrorsOnRanks, RanksThatSeeFilesOfDifferentSizeAreRefused) {
+  for_each_size({2, 3, 5}, [](const Communicator& comm) {
+    const Folder mine;  // another one on every rank
+    DataOptions o;
+    o.root = mine.path();
+    o.train = "a.csv";
+    o.header = "yes";
+    mine.write("a.csv", site_csv(0, comm.rank() == 1 ? 21 : 20));
+    const std::string message = message_of([&] { inspect(comm, o, DataRole::training); });
+    EXPECT_MENTIONS(message,
+                    "a.csv is not the same file on all ranks: it has another size on rank 1 than on the root");
+    EXPECT_EQ(message.find("bytes"), std::string::npos) << message;
+  });
+}
+
+TEST(LoadErrorsOnRanks, AllOrNoneKeepsTheKindOfError) {
+  for_each_size(all_sizes, [](const Communicator& comm) {
+    const int last = comm.size() - 1;
+    const auto fail_on_last = [&](auto error) {
+      return [&comm, last, error] {
+        all_or_none(comm, [&] {
+          if (comm.rank() == last) throw error;
+        });
+      };
+    };
+    EXPECT_EQ(message_of<ConfigError>(fail_on_last(ConfigError("a"))), "a");
+    EXPECT_EQ(message_of<DataError>(fail_on_last(DataError("b"))), "b");
+    EXPECT_MENTIONS(message_of<DataError>(fail_on_last(std::bad_alloc())), "out of memory");
+    EXPECT_MENTIONS(message_of<DataError>(fail_on_last(std::filesystem::filesystem_error("c", {}))), "c");
+    EXPECT_MENTIONS(message_of<BugError>(fail_on_last(std::runtime_error("d"))), "d");
+    EXPECT_NO_THROW(all_or_none(comm, [] {}));
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi::testing

@@ -1,0 +1,47 @@
+#include "method/heavy_tailed/advice.hpp"
+
+#include <map>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "problems/trial.hpp"
+
+namespace dpmpi {
+namespace {
+
+const auto objective = [] { return testing::make_objective("logistic", {4, Storage::dense_f32, 0}); };
+
+bool says(const std::string& text, const char* words) { return text.find(words) != text.npos; }
+
+// n mu / sqrt(d) with d = 4: steps by the regime of the task.
+TEST(HeavyTailAdvice, StepsFollowTheSignal) {
+  const auto f = objective();
+  const auto advice = [&](double s) {
+    return descent_advice({{1000, 4, Storage::dense_f32}, f.get(), Adjacency::replace_one}, s * 2 / 1000);
+  };
+  EXPECT_TRUE(says(advice(9.9), "= 9.9: below 10 expect no signal"));
+  EXPECT_TRUE(says(advice(10.1), "10 to 20 steps"));
+  EXPECT_TRUE(says(advice(99), "10 to 20 steps"));
+  EXPECT_TRUE(says(advice(101), "20 to 60 steps"));
+  EXPECT_TRUE(says(advice(9900), "20 to 60 steps"));
+  EXPECT_TRUE(says(advice(10100), "60 to 200 steps"));
+}
+
+TEST(HeavyTailAdvice, EveryMethodGivesIt) {
+  const auto f = objective();
+  for (const char* name : {"clipped-gd", "ht-glm", "ht-localize", "ht-known-lipschitz"})
+    for (const std::uint64_t n : {20'000u, 2'000'000u}) {
+      std::map<std::string, std::string> options;
+      if (std::string(name) == "ht-known-lipschitz") options["certificate"] = "0.1";
+      const auto method = testing::make_method(name, options);
+      const PublicFacts facts{{n, 4, Storage::dense_f32}, f.get(), Adjacency::replace_one, 0.5};
+      const std::string text = method->remarks(facts, testing::queries_of(*method, facts, 2));
+      EXPECT_TRUE(says(text, "n mu / sqrt(d) = ")) << name;
+      const bool passes = std::string(name) != "clipped-gd";
+      EXPECT_EQ(says(text, "clipped-gd has the smaller error"), passes && n < 1'000'000) << name;
+    }
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,76 @@
+// dp-ftrl: the leader's formula, the tree that its plan pays for, and the noise in its iterates.
+#include <bit>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "privacy/curves/strategy.hpp"
+#include "problems/trial.hpp"
+
+namespace dpmpi {
+namespace {
+
+using testing::Trial;
+using Options = std::map<std::string, std::string>;
+
+constexpr test::RecordsShape shape{Storage::dense_f32, 330, 6, 1, LabelKind::sign};
+
+Trial trial(const Options& options, double multiplier, Shard shard) {
+  return Trial("dp-ftrl", options, multiplier,
+               testing::make_objective("logistic", {shape.features, shape.storage, shape.bias}), std::move(shard));
+}
+
+// Nearly without noise, momentum or a restart, x_{t+1} = x_1 - eta / B * (sum of all clipped gradients so far), and
+// a step uses a batch of its own.
+TEST(DpFtrl, StepsAreGradientStepsOnItsOrder) {
+  auto ftrl = trial({{"batch", "330"}, {"passes", "3"}, {"rate", "2"}, {"clip", "0.8"}, {"momentum", "0.5"}}, 1e-9,
+                    testing::random_shard(shape, 2));
+  auto sgd = Trial(
+      "sgd",
+      {{"sampling", "full"}, {"batch", "330"}, {"steps", "3"}, {"rate", "2"}, {"clip", "0.8"}, {"momentum", "0.5"}},
+      0, testing::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
+      testing::random_shard(shape, 2));
+  EXPECT_EQ(ftrl.steps, 3u);
+  ftrl.run();
+  sgd.run();
+  for (std::size_t j = 0; j < 7; ++j) EXPECT_NEAR(ftrl.iterate()[j], sgd.iterate()[j], 1e-4);
+}
+
+// With empty slots the iterate is noise alone: after t steps of rate 1 it is minus the prefix noise over B, of
+// popcount(t) nodes; nodes cancel, so the noise does not grow with t. After a restart it adds to what was there.
+TEST(DpFtrl, IteratesCarryPrefixNoise) {
+  constexpr std::size_t features = 4000;
+  const test::RecordsShape wide{Storage::dense_f32, 80, features, 0, LabelKind::sign};
+  Shard shard = testing::random_shard(wide, 2);
+  for (auto& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i) testing::remove_record(block.records, i);
+  Trial ftrl("dp-ftrl", {{"batch", "5"}, {"restarts", "2"}, {"rate", "1"}, {"clip", "2"}, {"strategy", "fenwick"}},
+             3, testing::make_objective("logistic", {wide.features, wide.storage, wide.bias}), std::move(shard));
+  ASSERT_EQ(ftrl.steps, 16u);
+  const double node = ftrl.queries[0].noise_std / 5;
+  EXPECT_GE(ftrl.queries[0].noise_std, 3 * 2 * 2) << "multiplier, two clips under replace_one";
+  for (unsigned t = 1; t <= 16; ++t) {
+    ftrl.run(1);
+    double square = 0;
+    for (const float v : ftrl.iterate()) square += std::pow(v / node, 2) / features;
+    const double nodes = t <= 8 ? std::popcount(t) : 1 + std::popcount(t - 8);
+    EXPECT_NEAR(square, nodes, 5 * nodes * std::sqrt(2.0 / features)) << t;
+  }
+}
+
+TEST(DpFtrl, APassIsOneTree) {
+  auto one = trial({{"batch", "10"}, {"passes", "2"}, {"restarts", "3"}, {"strategy", "full_honaker"}}, 4,
+                   testing::random_shard(shape, 2));
+  EXPECT_EQ(one.steps, 66u);
+  one.run();
+  const Tree tree{Strategy::full_honaker, 11, 4};
+  EXPECT_EQ(one.ledger->events(), (std::vector<Event>{{tree, 2}}));
+  EXPECT_NEAR(one.derived("mu"), std::sqrt(2.0) * tree_mu(tree), 1e-12);
+  EXPECT_THROW(trial({{"batch", "331"}}, 1, testing::random_shard(shape, 2)), ConfigError);
+}
+
+}  // namespace
+}  // namespace dpmpi

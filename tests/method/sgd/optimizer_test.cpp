@@ -1,0 +1,108 @@
+#include "method/sgd/optimizer.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace dpmpi {
+namespace {
+
+Optimizer make(const Settings& settings, std::size_t dim, std::uint64_t steps) {
+  Optimizer optimizer;
+  Options options("method");
+  optimizer.declare(options);
+  std::vector<std::string> problems;
+  options.read(settings, problems);
+  optimizer.validate(problems);
+  EXPECT_TRUE(problems.empty());
+  optimizer.start(dim, steps);
+  return optimizer;
+}
+
+Setting value(const char* text) { return {text, "test"}; }
+
+// Gradients that change sign and size, and what each rule makes of them in plain double.
+constexpr double gradients[] = {1.0, -0.5, 2.0, 0.25, -3.0};
+
+TEST(Optimizer, SgdMomentumAndAdamFollowTheirFormulas) {
+  for (const std::string rule : {"sgd", "momentum", "adam"}) {
+    Optimizer optimizer = rule == "sgd" ? make({{"method.rate", value("0.1")}}, 1, 5)
+                          : rule == "momentum"
+                              ? make({{"method.rate", value("0.1")}, {"method.momentum", value("0.9")}}, 1, 5)
+                              : make({{"method.rate", value("0.1")}, {"method.optimizer", value("adam")}}, 1, 5);
+    std::vector<float> x{1.0f};
+    double expected = 1, velocity = 0, m = 0, v = 0;
+    for (std::uint64_t t = 0; t < 5; ++t) {
+      const double g = gradients[t];
+      const std::vector<float> gradient{static_cast<float>(4 * g)};
+      optimizer.update(x, gradient, 0.25f, t);
+      velocity = 0.9 * velocity + g;
+      m = 0.9 * m + 0.1 * g, v = 0.999 * v + 0.001 * g * g;
+      const auto step = static_cast<double>(t + 1);
+      const double adam = m / (1 - std::pow(0.9, step)) / (std::sqrt(v / (1 - std::pow(0.999, step))) + 1e-8);
+      expected -= 0.1 * (rule == "sgd" ? g : rule == "momentum" ? velocity : adam);
+      EXPECT_NEAR(x[0], expected, 2e-5) << rule << " step " << t;
+    }
+  }
+}
+
+TEST(Optimizer, SchedulesBeginAndEndWhereTheySay) {
+  const auto rates = [](const char* schedule) {
+    Optimizer o = make(
+        {{"method.rate", value("2")}, {"method.final_rate", value("0.5")}, {"method.schedule", value(schedule)}}, 1,
+        100);
+    return std::vector<double>{o.rate_at(0), o.rate_at(50), o.rate_at(100)};
+  };
+  EXPECT_EQ(rates("constant"), (std::vector<double>{2, 2, 2}));
+  EXPECT_EQ(rates("linear"), (std::vector<double>{2, 1.25, 0.5}));
+  const auto cosine = rates("cosine");
+  EXPECT_DOUBLE_EQ(cosine[0], 2);
+  EXPECT_NEAR(cosine[1], 1.25, 1e-12);
+  EXPECT_NEAR(cosine[2], 0.5, 1e-12);
+}
+
+TEST(Optimizer, TheAverageForgetsTheStartAndLagsTheIterate) {
+  Optimizer optimizer = make({{"method.rate", value("1")}, {"method.average", value("0.9")}}, 1, 200);
+  std::vector<float> x{100.0f};
+  for (std::uint64_t t = 0; t < 200; ++t) optimizer.update(x, std::vector<float>{0.5f * x[0]}, 1, t);  // x halves
+  EXPECT_LT(std::abs(optimizer.published(x)[0]), 1e-3);
+  EXPECT_GT(std::abs(optimizer.published(x)[0]), std::abs(x[0]));
+}
+
+TEST(Optimizer, StateGoesThroughTheArchive) {
+  for (const char* rule : {"sgd", "adam"}) {
+    const Settings settings{{"method.optimizer", value(rule)}, {"method.average", value("0.5")}};
+    Optimizer whole = make(settings, 2, 10), first = make(settings, 2, 10), second = make(settings, 2, 10);
+    std::vector<float> a{1, 2}, b{1, 2};
+    const std::vector<float> gradient{0.3f, -0.7f};
+    for (std::uint64_t t = 0; t < 10; ++t) whole.update(a, gradient, 1, t);
+    for (std::uint64_t t = 0; t < 4; ++t) first.update(b, gradient, 1, t);
+    Archive out;
+    first.archive(out);
+    Archive in(out.bytes());
+    second.archive(in);
+    in.finish();
+    for (std::uint64_t t = 4; t < 10; ++t) second.update(b, gradient, 1, t);
+    EXPECT_EQ(a, b) << rule;
+    EXPECT_EQ(whole.published(a)[0], second.published(b)[0]);
+  }
+}
+
+TEST(Optimizer, ContradictionsAreNamed) {
+  Optimizer optimizer;
+  Options options("method");
+  optimizer.declare(options);
+  std::vector<std::string> problems;
+  options.read({{"method.optimizer", value("adam")},
+                {"method.momentum", value("0.9")},
+                {"method.schedule", value("linear")},
+                {"method.final_rate", value("9")}},
+               problems);
+  optimizer.validate(problems);
+  EXPECT_EQ(problems.size(), 2u);
+}
+
+}  // namespace
+}  // namespace dpmpi

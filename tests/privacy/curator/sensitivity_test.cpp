@@ -1,0 +1,172 @@
+// The first of the three tests of every privacy claim: the exact sensitivity, in integers. For neighbouring
+// datasets the lattice sums that the curator would form differ by a vector whose norm, computed without rounding,
+// is within the sensitivity that the ledger's noise multiplier refers to.
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "privacy/curator/query.hpp"
+#include "support/lattice_distance.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi {
+namespace {
+
+using testing::distance;
+
+struct Case {
+  std::string objective;
+  std::vector<std::pair<std::string, std::string>> options;
+  test::RecordsShape shape;
+  Clipping clipping = Clipping::flat;
+};
+
+std::vector<Case> cases() {
+  using enum LabelKind;
+  std::vector<Case> all;
+  for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
+    all.push_back({"logistic", {}, {storage, 700, 33, 1, sign}});
+    all.push_back({"phase_retrieval", {}, {storage, 700, 33, 1, real}});
+    all.push_back({"softmax", {{"objective.classes", "5"}}, {storage, 700, 33, 1, class_, 5}});
+    for (const Clipping clipping : {Clipping::flat, Clipping::per_layer})
+      all.push_back({"mlp",
+                     {{"objective.classes", "5"}, {"objective.hidden", "19,7"}, {"objective.activation", "tanh"}},
+                     {storage, 700, 33, 1, class_, 5},
+                     clipping});
+  }
+  return all;
+}
+
+std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, const Records& records,
+                                      const std::vector<std::uint32_t>& batch, std::span<const float> w,
+                                      double scale = 1) {
+  LatticeAccumulator sum(query.dim, query.lattice, query.bound.clip * (1 + query.eta));
+  MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), records.count, 0.5);
+  sum.clear();
+  objective.prepare(w);
+  const L2Bound bound{query.bound.clip * scale, query.bound.clipping};
+  batching.for_each(records, batch, [&](const Rows& rows) { objective.add_clipped_gradients(rows, bound, sum); });
+  const auto total = sum.totals();
+  return {total.begin(), total.end()};
+}
+
+class Sensitivity : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
+  const Case& c = GetParam();
+  const auto objective =
+      testing::make_objective(c.objective, {c.shape.features, c.shape.storage, c.shape.bias}, c.options);
+  std::vector<float> w(objective->dim());
+  objective->initialise(PublicStream(3, "start"), w);
+  for (std::size_t j = 0; j < w.size(); ++j)
+    w[j] += 0.3f * static_cast<float>(PublicStream(4, "shift").uniform(j) - 0.5);
+  Records records = test::random_records(c.shape, 5);
+  const double clip = 0.05;  // nearly every record is clipped: the bound is met, not just kept
+
+  SecretStream stream(SecretKey::from_seed(6));
+  double largest_removal = 0, largest_replacement = 0;
+  for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
+    const Query query = Query::declare({.name = "g",
+                                        .dim = objective->dim(),
+                                        .sampling = Poisson{0.5},
+                                        .bound = {clip, c.clipping},
+                                        .slack = objective->gradient_slack(),
+                                        .noise_multiplier = 1,
+                                        .steps = 10},
+                                       0, adjacency, c.shape.count);
+    EXPECT_LE(query.eta, 1e-2);
+    for (std::uint64_t t = 0; t < 10; ++t) {
+      std::vector<std::uint32_t> batch;
+      select(query.sampling, 0, records.count, stream, 0, t, 0, batch);
+      const std::uint32_t i = batch[(17 * t) % batch.size()];
+      const auto with = lattice_sum(*objective, query, records, batch, w);
+      Records neighbour = records;
+      if (adjacency == Adjacency::add_remove) {
+        testing::remove_record(neighbour, i);
+      } else if (c.shape.storage == Storage::dense_f32) {
+        for (std::size_t j = 0; j < records.features; ++j) neighbour.f32[i * records.stride + j] *= -1;
+      } else {
+        neighbour.label[i] =
+            c.shape.labels == LabelKind::class_ ? std::fmod(records.label[i] + 1, 5.0f) : -records.label[i];
+      }
+      const double moved = distance(with, lattice_sum(*objective, query, neighbour, batch, w), query.lattice);
+      ASSERT_LE(moved, query.sensitivity) << name(adjacency) << " step " << t;
+      for (const double scale : {0.1, 0.002}) {  // clips that follow the iterate
+        const double less = distance(lattice_sum(*objective, query, records, batch, w, scale),
+                                     lattice_sum(*objective, query, neighbour, batch, w, scale), query.lattice);
+        ASSERT_LE(less, query.sensitivity * query.sensitivity_scale(scale))
+            << name(adjacency) << " scale " << scale;
+      }
+      auto& largest = adjacency == Adjacency::add_remove ? largest_removal : largest_replacement;
+      largest = std::max(largest, moved);
+      // A record that is not in the batch leaves no trace at all.
+      std::uint32_t outside = 0;
+      while (std::binary_search(batch.begin(), batch.end(), outside)) ++outside;
+      Records untouched = records;
+      testing::remove_record(untouched, outside);
+      ASSERT_EQ(with, lattice_sum(*objective, query, untouched, batch, w));
+    }
+  }
+  EXPECT_GT(largest_removal, 0.9 * clip) << "the test must come near the bound";
+  EXPECT_GT(largest_replacement, 0.5 * clip);
+}
+
+std::string case_name(const ::testing::TestParamInfo<Case>& param) {
+  const char* storage[] = {"f32", "u8", "sparse"};
+  return param.param.objective + "_" + storage[static_cast<int>(param.param.shape.storage)] +
+         (param.param.clipping == Clipping::per_layer ? "_per_layer" : "");
+}
+INSTANTIATE_TEST_SUITE_P(Objectives, Sensitivity, ::testing::ValuesIn(cases()), case_name);
+
+TEST(Query, EventsFollowTheSamplingRule) {
+  const auto declared = [](SamplingRule rule, Adjacency adjacency = Adjacency::add_remove) {
+    return Query::declare({.name = "g", .dim = 10, .sampling = rule, .noise_multiplier = 2, .steps = 250}, 0,
+                          adjacency, 1000);
+  };
+  using Events = std::vector<Event>;
+  EXPECT_EQ(declared(Poisson{0.1}).events(100, 250), (Events{{PoissonGaussian{0.1, 2}, 150}}));
+  EXPECT_EQ(declared(Poisson{1.0}).events(0, 3), (Events{{Gaussian{2}, 3}}));
+  EXPECT_EQ(declared(FullBatch{}).events(0, 250), (Events{{Gaussian{2}, 250}}));
+  EXPECT_EQ(declared(WithoutReplacement{50}, Adjacency::replace_one).events(0, 7),
+            (Events{{WorGaussian{1000, 50, 2}, 7}}));
+  EXPECT_THROW(declared(WithoutReplacement{50}), PrivacyError);
+  // Cyclic: a round of 100 steps is charged when it begins, however the steps are grouped.
+  EXPECT_EQ(declared(Cyclic{100}).events(0, 250), (Events{{Gaussian{2}, 3}}));
+  EXPECT_EQ(declared(Cyclic{100}).events(0, 100), (Events{{Gaussian{2}, 1}}));
+  EXPECT_EQ(declared(Cyclic{100}).events(1, 100), Events{});
+  EXPECT_EQ(declared(Cyclic{100}).events(99, 201), (Events{{Gaussian{2}, 2}}));
+  EXPECT_EQ(declared(Partition{250}).events(0, 250), (Events{{Gaussian{2}, 1}}));
+  EXPECT_EQ(declared(Partition{250}).events(10, 250), Events{});
+}
+
+TEST(Query, ReplaceOneDoublesTheSensitivityAndTheNoise) {
+  const QuerySpec spec{
+      .name = "g", .dim = 10, .sampling = FullBatch{}, .bound = {0.5}, .noise_multiplier = 2, .steps = 1};
+  const Query a = Query::declare(spec, 0, Adjacency::add_remove, 1000),
+              r = Query::declare(spec, 0, Adjacency::replace_one, 1000);
+  EXPECT_DOUBLE_EQ(a.sensitivity, 0.5 * (1 + a.eta));
+  EXPECT_DOUBLE_EQ(r.sensitivity, 1.0 * (1 + r.eta));
+  EXPECT_DOUBLE_EQ(a.noise_std, 2 * a.sensitivity);
+  EXPECT_DOUBLE_EQ(r.noise_std, 2 * r.sensitivity);
+}
+
+TEST(Query, RefusesSlackThatIsTooLarge) {
+  EXPECT_THROW(
+      Query::declare(
+          {.name = "g", .dim = 10, .sampling = FullBatch{}, .slack = {0.02, 1}, .noise_multiplier = 1, .steps = 1},
+          0, Adjacency::add_remove, 1000),
+      PrivacyError);
+  // Noise so large that no double fills a lattice fine enough for the clip.
+  EXPECT_THROW(
+      Query::declare({.name = "g", .dim = 100000, .sampling = FullBatch{}, .noise_multiplier = 1e10, .steps = 1}, 0,
+                     Adjacency::add_remove, 1000),
+      PrivacyError);
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,33 @@
+// The curve of reports: never below the best attack on the Gaussian mechanism, which is known, and close to it.
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <boost/math/distributions/normal.hpp>
+
+#include "privacy/promise/attacker_curve.hpp"
+
+namespace dpmpi {
+namespace {
+
+TEST(AttackerCurve, BoundsTheBestAttackAtEveryRate) {
+  const boost::math::normal law;
+  const std::vector<Event> events{{Gaussian{2}, 4}};  // mu = 1
+  std::vector<double> rates;
+  for (double rate = 1e-5; rate < 1; rate *= 1.1) rates.push_back(rate);
+  for (const auto& [accountant, slack] : {std::pair{"gdp", 1e-9}, {"pld", 0.35}, {"rdp", 0.4}}) {
+    const Guarantee guarantee = epsilon_guarantee(events, Adjacency::add_remove, 1e-5, accountant);
+    const auto found = attacker_curve(events, Adjacency::add_remove, guarantee, rates);
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      const double best =
+          boost::math::cdf(boost::math::complement(law, boost::math::quantile(complement(law, rates[i])) - 1));
+      EXPECT_GE(found[i], best * (1 - 1e-12)) << accountant << " " << rates[i];
+      EXPECT_LE(found[i], best * (1 + slack) + 1e-6) << accountant << " " << rates[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dpmpi

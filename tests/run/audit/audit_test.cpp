@@ -1,0 +1,172 @@
+// The observer of audits: its likelihood ratios are those of the releases, for every sampling rule and every kind
+// of noise; and the driver's games.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cli/audit.hpp"
+#include "core/errors.hpp"
+#include "data/records/builder.hpp"
+#include "run/audit/audit.hpp"
+#include "run/audit/records.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr std::size_t dim = 3;
+constexpr std::uint64_t records = 8;
+
+/// Runs of a query on no record, and on (1, 0, 0) at position 0, and what the observer makes of them.
+class Watched {
+ public:
+  explicit Watched(QuerySpec spec) {
+    spec.dim = dim, spec.bound = {1};
+    facts_ = {records, dim, Storage::dense_f32};
+    layout_ = BlockLayout::of(facts_, 1);
+    query_ = Query::declare(spec, 0, Adjacency::add_remove, records);
+    RecordsBuilder builder(Storage::dense_f32, dim, 1, {.bias = 0});
+    builder.dense_row()[0] = 1, builder.finish_row(0);
+    suspect_ = builder.take();
+    const RowSource one{&suspect_, 0};
+    for (const bool second : {false, true})
+      shards_[second] = shard_of(Communicator::alone(), {.features = dim, .bias = 0}, facts_, layout_,
+                                 [&](std::uint64_t i) { return second && i == 0 ? one : RowSource{}; });
+    objective_ = testing::make_objective("mean", {dim, Storage::dense_f32, 0});
+    observer_ = std::make_unique<Observer>(*objective_, suspect_, std::vector<std::uint64_t>{0}, layout_);
+  }
+
+  const Query& query() const { return query_; }
+  double likelihood(bool second, std::uint64_t key) {
+    Ledger ledger = Ledger::in_memory({Adjacency::add_remove, records, true});
+    Curator curator(comm_, shards_[second], {query_}, 128, SecretKey::from_seed(key));
+    curator.record_in(ledger);
+    curator.watched_by(observer_.get());
+    observer_->begin({});
+    const Kernel vectors = [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
+      for (const std::uint32_t i : rows.index) {
+        if (std::isnan(rows.records.label[i])) continue;
+        sum.begin(1);
+        sum.add(0, std::span(rows.records.row_f32(i), dim));
+      }
+    };
+    for (std::uint64_t t = 0; t < query_.steps; ++t) {
+      auto total = curator.sum(query_, curator.draw(query_, t), vectors);
+      if (query_.exact)
+        curator.release_exact(std::move(total));
+      else
+        curator.release(std::move(total));
+    }
+    observer_->end({});
+    return observer_->transcript().likelihood;
+  }
+
+ private:
+  Communicator comm_ = Communicator::alone();
+  DatasetFacts facts_;
+  BlockLayout layout_;
+  Query query_;
+  Records suspect_;
+  Shard shards_[2];
+  std::unique_ptr<Objective> objective_;
+  std::unique_ptr<Observer> observer_;
+};
+
+// A likelihood ratio has mean 1 where nobody takes part, and where somebody does its logarithm has a positive mean:
+// mu^2 / 2 for Gaussians that are mu apart.
+void expect_likelihood_ratio(const QuerySpec& spec, double mu = 0) {
+  constexpr int runs = 600;
+  Watched watched(spec);
+  double mean = 0, square = 0, with = 0;
+  for (int run = 0; run < runs; ++run) {
+    const double ratio = std::exp(watched.likelihood(false, static_cast<std::uint64_t>(run)));
+    mean += ratio / runs, square += ratio * ratio / runs;
+    with += watched.likelihood(true, static_cast<std::uint64_t>(run + runs)) / runs;
+  }
+  const double error = std::sqrt((square - mean * mean) / runs);
+  EXPECT_NEAR(mean, 1, 4 * error + 1e-3) << describe(spec.sampling);
+  EXPECT_LT(error, 0.1) << "or the test says nothing";
+  EXPECT_GT(with, 0.05) << describe(spec.sampling);
+  if (mu > 0) {
+    EXPECT_NEAR(with, mu * mu / 2, 4 * mu / std::sqrt(runs) + 1e-3) << describe(spec.sampling);
+  }
+}
+
+TEST(Audit, LikelihoodRatiosOfSampledSums) {
+  expect_likelihood_ratio({.name = "sum", .sampling = FullBatch{}, .noise_multiplier = 2, .steps = 3},
+                          std::sqrt(3.0) / 2);
+  expect_likelihood_ratio(
+      {.name = "sum", .sampling = FullBatch{}, .noise_multiplier = 1, .steps = 1, .exact = true}, 1);
+  expect_likelihood_ratio({.name = "sum", .sampling = Poisson{0.5}, .noise_multiplier = 1, .steps = 3});
+  expect_likelihood_ratio({.name = "sum", .sampling = Cyclic{2}, .noise_multiplier = 1.5, .steps = 4},
+                          std::sqrt(2.0) / 1.5);
+  expect_likelihood_ratio({.name = "sum",
+                           .sampling = Disjoint{{{4, 2, 1}, {4, 2, 1}}},
+                           .noise_multiplier = 1,
+                           .steps = 4,
+                           .exact = false},
+                          1);
+}
+
+// Of running sums the noise of what is released is correlated; a record is in one leaf.
+TEST(Audit, LikelihoodRatiosOfRunningSums) {
+  const Shuffled rule{.seed = 1, .first = 2, .batch = 2, .leaves = 4};
+  for (const Strategy strategy : {Strategy::fenwick, Strategy::full, Strategy::sqrt_toeplitz, Strategy::banded}) {
+    RunningSum running{.strategy = strategy, .leaves = 4, .band = strategy == Strategy::banded ? 2U : 0U};
+    expect_likelihood_ratio(
+        {.name = "sum", .sampling = rule, .noise_multiplier = 2, .steps = 4, .running = running});
+  }
+}
+
+Transcript transcript(double likelihood) {
+  Transcript t;
+  t.likelihood = likelihood;
+  return t;
+}
+
+// Half of the runs prove; a test that the other half favours by chance proves nothing.
+TEST(Audit, ChoosesAndProvesByDifferentRuns) {
+  std::vector<Transcript> first, second;
+  for (int i = 0; i < 400; ++i) {
+    first.push_back(transcript(i < 200 ? 0 : i % 2));
+    second.push_back(transcript(i < 200 ? 1 : i % 2));
+  }
+  EXPECT_EQ(prove(first, second, 1e-5, 0.05).epsilon, 0);
+  for (int i = 200; i < 400; ++i) first[static_cast<std::size_t>(i)].likelihood = 0;
+  for (int i = 200; i < 400; ++i) second[static_cast<std::size_t>(i)].likelihood = 1;
+  EXPECT_GT(prove(first, second, 1e-5, 0.05).epsilon, 3);
+}
+
+TEST(Audit, RunsAreDealtInOrder) {
+  const Communicator alone = Communicator::alone();
+  const Groups groups(alone, 1);
+  std::vector<std::uint64_t> keys;
+  const Transcripts all = play_rounds(groups,
+                                      [&](const Communicator&, bool second, std::uint64_t key) {
+                                        keys.push_back(key);
+                                        return transcript(second ? 1 : 0);
+                                      },
+                                      {5, 3});
+  EXPECT_EQ(all.first.size(), 3);
+  EXPECT_EQ(all.second.size(), 2);
+  for (const auto& t : all.second) EXPECT_EQ(t.likelihood, 1);
+  std::sort(keys.begin(), keys.end());
+  EXPECT_EQ(std::unique(keys.begin(), keys.end()), keys.end()) << "every run has noise of its own";
+  EXPECT_THROW(Groups(alone, 2), ConfigError);
+}
+
+TEST(Audit, ExitsWith4AboveThePromise) {
+  AuditReport report{.method = "dp-sgd", .epsilon = 1, .delta = 1e-5, .confidence = 0.95};
+  report.games.push_back({.game = "distinguish", .runs = 10, .bound = 0.5});
+  EXPECT_EQ(print_audit(report, false), 0);
+  report.games.push_back({.game = "one_run", .runs = 1, .bound = 1.5, .holds = false});
+  EXPECT_EQ(report.bound(), 1.5);
+  EXPECT_EQ(print_audit(report, false), 4);
+  EXPECT_EQ(print_audit(report, true), 4);
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,289 @@
+// Audits of mechanisms with one fault each, and of the same mechanisms without it: the first must end with exit
+// code 4, the second with 0. Deltas are large, so that few runs can tell.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "cli/audit.hpp"
+#include "privacy/promise/guarantee.hpp"
+#include "problems/small_saddles.hpp"
+#include "problems/trial.hpp"
+#include "run/audit/audit.hpp"
+#include "support/halting_layer.hpp"
+#include "support/injected_fault.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Vector = std::vector<double>;
+using testing::Fault;
+using testing::Injected;
+
+Proof proof(const Turn& turn, double delta, std::uint64_t runs = 2000) {
+  const Communicator alone = Communicator::alone();
+  const Groups groups(alone, 1);
+  const Transcripts all = play_rounds(groups, turn, {runs, 7});
+  return prove(all.first, all.second, delta, 0.02);
+}
+
+/// dp-sgd without optimisers, which goes on at once if a batch is empty.
+class SkipsEmptyBatches final : public Method {
+ public:
+  void declare(Options& options) override {
+    options.add("batch", batch_, "", Range::at_least(1))
+        .add("steps", steps_, "", Range::at_least(1))
+        .add("rate", rate_, "", Range::positive());
+  }
+  void validate(std::vector<std::string>&) const override {}
+  std::uint64_t steps(const PublicFacts&) const override { return static_cast<std::uint64_t>(steps_); }
+  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
+    return {{.name = "gradient",
+             .dim = facts.objective->dim(),
+             .sampling = Poisson{static_cast<double>(batch_) / static_cast<double>(facts.data.records)},
+             .bound = {1},
+             .slack = facts.objective->gradient_slack(),
+             .noise_multiplier = noise_multiplier,
+             .steps = steps(facts)}};
+  }
+  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
+    objective_ = &objective, gradient_ = queries.at(0);
+    x_.assign(objective.dim(), 0.0F);
+  }
+  void step(Curator& curator, std::uint64_t t) override {
+    int readings = 0, seen = 0;  // by the curator, not by the attacker who reads later
+    Kernel kernel;
+    kernel.begin = [&](std::size_t) { ++readings; };
+    kernel.add = [&, gradients = clipped_gradients(*objective_, x_)](const Rows& rows, const L2Bound& bound,
+                                                                     LatticeAccumulator& sum) {
+      for (const std::uint32_t i : rows.index) seen += readings == 1 && !std::isnan(rows.records.label[i]);
+      gradients(rows, bound, sum);
+    };
+    auto total = curator.sum(gradient_, curator.draw(gradient_, t), kernel);
+    if (seen == 0) return;
+    const auto noisy = curator.release(std::move(total));
+    for (std::size_t j = 0; j < x_.size(); ++j)
+      x_[j] -= static_cast<float>(rate_) * noisy[j] / static_cast<float>(batch_);
+  }
+  std::span<const float> iterate() const override { return x_; }
+  void archive(Archive& archive) override { archive.field("x", x_); }
+
+ private:
+  std::int64_t batch_ = 1, steps_ = 1;
+  double rate_ = 1;
+  Objective* objective_ = nullptr;
+  Query gradient_;
+  AlignedVector<float> x_;
+};
+const MethodRegistration skips_empty_batches{{"skips-empty-batches", "", "", []() -> std::unique_ptr<Method> {
+                                                return std::make_unique<SkipsEmptyBatches>();
+                                              }}};
+
+constexpr const char* zeroth_order = R"(
+[method]
+name = zo-hidden
+accounting = composition
+release = all
+directions = 4
+direction_seed = 1
+steps = 2
+rate = 0.01
+radius = 0.01
+clip = 1
+[privacy]
+noise_multiplier = 4
+delta = 0.1
+adjacency = replace_one
+[audit]
+game = distinguish
+)";
+
+/// Audits of configs, by the same program that users run, of a product with one fault and of the product.
+class AuditFaults : public ::testing::Test {
+ protected:
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_AuditFaults/"; }
+  static void SetUpTestSuite() {
+    std::filesystem::remove_all(folder());
+    std::filesystem::create_directories(folder());
+    write("four.csv", 4, 3);
+    write("many.csv", 100, 50);
+  }
+  static void write(const std::string& name, int records, int features) {
+    std::ofstream file(folder() + name);
+    for (int i = 0; i <= records; ++i) {
+      file << (i == 0 ? "y" : "1");
+      for (int j = 0; j < features; ++j) file << ',' << (i == 0 ? fmt::format("x{}", j) : "0");
+      file << '\n';
+    }
+  }
+
+  static AuditReport audited(Fault fault, const std::string& settings, const std::string& data = "four.csv") {
+    const std::string path = folder() + "config.ini";
+    std::ofstream(path) << "[data]\ntrain = " << data << "\nheader = yes\nblocks = 1\n" << settings;
+    const Injected injected(fault);
+    const Communicator alone = Communicator::alone();
+    return audit(alone, path, {}, true);
+  }
+  static void expect_caught(Fault fault, const std::string& settings, const std::string& data = "four.csv") {
+    EXPECT_EQ(print_audit(audited(Fault::none, settings, data), false), 0);
+    EXPECT_EQ(print_audit(audited(fault, settings, data), false), 4);
+  }
+};
+
+// The difference of two releases has none of it.
+TEST_F(AuditFaults, NoiseReusedBetweenSteps) {
+  expect_caught(Fault::noise_reused, R"(
+[method]
+sampling = cyclic
+batch = 2
+steps = 8
+rate = 0.01
+[privacy]
+noise_multiplier = 4
+delta = 0.2
+[audit]
+game = distinguish
+)");
+}
+
+// Public numbers are the same in every run.
+TEST_F(AuditFaults, NoiseFromTheSeedOfDirections) { expect_caught(Fault::noise_of_directions, zeroth_order); }
+
+// The difference of two coordinates has none of it.
+TEST_F(AuditFaults, CopiesOfOneNoise) { expect_caught(Fault::noise_copied, zeroth_order); }
+
+// Replacing a record moves a sum by twice its clip.
+TEST_F(AuditFaults, NoiseForTheClipAndNotForTwiceTheClip) {
+  expect_caught(Fault::clip_for_twice_clip, R"(
+[method]
+sampling = full
+batch = 4
+steps = 1
+[privacy]
+noise_multiplier = 1.5
+delta = 0.1
+adjacency = replace_one
+[audit]
+game = distinguish
+)");
+}
+
+// A Poisson sample misses a record in all of four steps with probability 0.32; a shuffle never does.
+TEST_F(AuditFaults, PoissonAccountedButShuffled) {
+  expect_caught(Fault::shuffled, R"(
+[method]
+batch = 1
+steps = 4
+rate = 0.01
+[privacy]
+noise_multiplier = 0.3
+delta = 0.2
+[audit]
+game = distinguish
+)");
+}
+
+// Nothing is released for a batch without records: then there is none.
+TEST_F(AuditFaults, EmptyBatchSkipped) {
+  const std::string settings = R"(
+batch = 1
+steps = 4
+rate = 0.01
+[privacy]
+noise_multiplier = 2
+delta = 0.1
+[audit]
+game = distinguish
+)";
+  EXPECT_EQ(print_audit(audited(Fault::none, "[method]\n" + settings), false), 0);
+  EXPECT_EQ(print_audit(audited(Fault::none, "[method]\nname = skips-empty-batches\n" + settings), false), 4);
+}
+
+// Many records in one run.
+TEST_F(AuditFaults, OneRunSeesTooLittleNoise) {
+  expect_caught(Fault::noise_faint, R"(
+[method]
+sampling = full
+batch = 100
+steps = 1
+[privacy]
+noise_multiplier = 4
+delta = 1e-5
+[audit]
+game = one_run
+)",
+                "many.csv");
+}
+
+// The primal gradient is y for every record, so whoever sees its sum sees a dual that was not noised.
+TEST_F(AuditFaults, RawDualInThePrimalQuery) {
+  const auto dataset = [](float last) {
+    Vector z(100, 0.0);
+    std::vector<float> values(z.begin(), z.end());
+    values.back() = last;
+    return test::numbers(values, 2);
+  };
+  const auto game = [&](const std::string& name, std::map<std::string, std::string> options, double multiplier) {
+    auto f = std::make_unique<test::ToySaddle>(1, 1, [](double z, auto x, auto y, auto gx, auto gy) {
+      gx[0] = std::min<double>(1, static_cast<double>(y[0]));
+      gy[0] = static_cast<double>(x[0]) + z;
+    });
+    f->public_dual = [](auto y, auto g) { g[0] -= 0.01 * static_cast<double>(y[0]); };
+    const testing::Trial trial(name, options, multiplier, std::move(f), dataset(0));
+    const Shard shards[] = {dataset(0), dataset(1)};
+    const Records suspects = test::numbers({0, 1}).blocks[0].records;
+    Observer observer(*trial.objective, suspects, {99, 99}, trial.shard.layout);
+    const RunParts run{[&] { return testing::make_method(name, options); },
+                       trial.objective.get(),
+                       trial.facts,
+                       multiplier,
+                       trial.queries,
+                       trial.steps};
+    const std::vector<float> start = start_point(run);
+    std::vector<Event> events;
+    for (const Query& query : trial.queries)
+      for (const Event& event : query.events(0, query.steps)) events.push_back(event);
+    const Turn turn = [&](const Communicator& comm, bool second, std::uint64_t key) {
+      play(comm, run, shards[second], key, start, observer);
+      return observer.transcript();
+    };
+    return std::pair{proof(turn, 0.0063), events};
+  };
+  // 4 sqrt(log(1 / delta)) / (n epsilon) = 0.2, the deviation of the noise on the query's mean.
+  const double stated = 4 * std::sqrt(1.1 * std::log(100.0)) / (100 * 0.2);
+  std::map<std::string, std::string> options{{"sampling", "full"}, {"steps", "1"},     {"restart", "1"},
+                                             {"clip", "1"},        {"dual_clip", "1"}, {"rate", "1"},
+                                             {"dual_rate", "100"}};
+  const auto [sound, events] = game("private-diff", options, 2);
+  const double claimed = epsilon_guarantee(events, Adjacency::replace_one, 0.0063, "best").epsilon;
+  EXPECT_LE(sound.epsilon, claimed) << sound.test;
+  options["concavity"] = "0.01", options["stated_epsilon"] = fmt::format("{:.17g}", stated);
+  EXPECT_GT(game("private-diff-literal", options, 0).first.epsilon, std::max(claimed, stated));
+}
+
+// One threshold for many tests of records: whether the method halts tells of a record. Its observer is the one that
+// sees the end of a phase; what an audit of a config sees of such a layer are sums and models only.
+TEST_F(AuditFaults, SharedThreshold) {
+  const auto layer = [](bool fresh, testing::HaltingCase c) -> Turn {
+    return [fresh, c](const Communicator&, bool second, std::uint64_t key) {
+      testing::HaltingLayer halting(fresh, key);
+      Transcript transcript;
+      transcript.model = halting.alive(c, second) ? 1 : 0;
+      return transcript;
+    };
+  };
+  testing::HaltingCase c = testing::halting_cases[1];
+  const double delta = 1e-6;
+  EXPECT_GT(proof(layer(false, c), delta, 60000).epsilon, c.epsilon);
+  c.room = c.m;  // where fresh noise halts about half of the time
+  EXPECT_LE(proof(layer(true, c), delta, 10000).epsilon, c.epsilon);
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,139 @@
+// The area under the ROC curve of records that are spread over ranks: exact, with ties, whoever holds which record.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "problems/black_box.hpp"
+#include "run/evaluate/evaluate.hpp"
+#include "run/evaluate/scores.hpp"
+#include "support/mpi_harness.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr std::uint32_t blocks = 8;
+
+/// Records of one feature with five values, so that most pairs of scores are ties or nearly so. `one_sided`: all
+/// positive records lie in the first block, and rank 1 up has none.
+Shard shard_of(int rank, int size, bool one_sided) {
+  Shard shard = testing::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, rank, size);
+  for (auto& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i) {
+      float& x = block.records.f32[i * block.records.stride];
+      x = std::clamp(std::round(x), -2.0F, 2.0F);
+      if (one_sided) block.records.label[i] = block.id == 0 ? 1.0F : -1.0F;
+      if (i % 17 == 3) testing::remove_record(block.records, i);  // an empty slot is no record
+    }
+  return shard;
+}
+
+/// The share of pairs in order, counted one by one.
+double counted_auc(std::span<const float> w, bool one_sided) {
+  std::vector<float> positive, negative;
+  for (const auto& block : shard_of(0, 1, one_sided).blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i)
+      if (!std::isnan(block.records.label[i]))
+        (block.records.label[i] > 0 ? positive : negative)
+            .push_back(w[0] * block.records.f32[i * block.records.stride] + w[1]);
+  std::uint64_t twice = 0;
+  for (float p : positive)
+    for (float n : negative) twice += p > n ? 2 : p == n ? 1 : 0;
+  return static_cast<double>(twice) / 2 /
+         (static_cast<double>(positive.size()) * static_cast<double>(negative.size()));
+}
+
+TEST(Evaluate, SumsOfTheLargestNumbersFit) {
+  EXPECT_EQ(exact_unit(1e6, 1000), 0x1p-24);
+  for (const std::uint64_t records : {1ull, 500'000ull, 600'000ull, 1ull << 32, 1ull << 40}) {
+    const double unit = exact_unit(1e6, records);
+    EXPECT_LT(1e6 / unit * static_cast<double>(records), 0x1p62) << records;
+    EXPECT_TRUE(unit == 0x1p-24 || 1e6 / unit * static_cast<double>(records) >= 0x1p60) << records;
+  }
+}
+
+TEST(Evaluate, AucIsExactOnAnyNumberOfRanks) {
+  for (const bool one_sided : {false, true})
+    for (const float slope : {0.7F, 0.0F, -1.3F}) {
+      const std::vector<float> w = {slope, 0.2F, 0.3F, 0.1F, 0.5F};  // weight, bias, a, b, alpha
+      testing::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+        const Shard shard = shard_of(comm.rank(), comm.size(), one_sided);
+        const auto objective =
+            testing::make_objective("auc", {1, Storage::dense_f32, 1}, {{"objective.prior", "0.5"}});
+        const Evaluation result = evaluate(comm, *objective, w, shard);
+        if (!comm.is_root()) return;
+        ASSERT_TRUE(result.auc.has_value());
+        EXPECT_EQ(*result.auc, counted_auc(w, one_sided)) << comm.size() << " ranks, slope " << slope;
+        EXPECT_EQ(*result.auc == 0.5, slope == 0);
+      });
+    }
+}
+
+/// Losses and no scores, whatever labels are.
+class Unscored final : public test::BlackBox {
+ public:
+  explicit Unscored(LabelKind kind)
+      : BlackBox(1, [](std::size_t, std::span<const double>) { return 2.0; }), kind_(kind) {}
+  LabelKind label_kind() const override { return kind_; }
+  std::size_t classes() const override { return 2; }
+
+ private:
+  LabelKind kind_;
+};
+
+TEST(Evaluate, ObjectivesWithoutScoresHaveLossesAlone) {
+  testing::for_each_size({1, 2}, [&](const Communicator& comm) {
+    for (const LabelKind kind : {LabelKind::class_, LabelKind::sign}) {
+      const Shard shard =
+          testing::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, comm.rank(), comm.size());
+      TrainedModel model{std::make_unique<Unscored>(kind), {0.0F}, shard};
+      const Evaluation result = evaluate(comm, *model.objective, model.parameters, shard, true);
+      if (comm.is_root()) {
+        EXPECT_EQ(result.records, 400u);
+        EXPECT_EQ(result.loss, 2);
+        EXPECT_FALSE(result.accuracy || result.auc);
+        EXPECT_TRUE(result.roc.empty());
+      }
+      for_each_score(model, [](const Block&, std::uint32_t, std::span<const float>) { FAIL() << "no scores"; });
+      EXPECT_THROW(write_predictions(comm, model, ::testing::TempDir() + "no_scores.csv"), ConfigError);
+    }
+  });
+}
+
+TEST(Evaluate, MeasuresHaveTheSameBitsOnAnyNumberOfRanks) {
+  for (const bool episodes : {false, true}) {
+    std::vector<std::pair<std::string, std::string>> options{{"objective.hidden", "7"}};
+    if (episodes) options.insert(options.end(), {{"objective.unit", "episode"}, {"objective.episode_steps", "3"}});
+    const std::uint64_t features = episodes ? 18 : 5;
+    double expected = 0;
+    testing::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+      Shard shard = testing::random_shard({Storage::dense_f32, 400, features, 1, LabelKind::real}, blocks,
+                                          comm.rank(), comm.size());
+      for (auto& block : shard.blocks)
+        for (std::size_t i = 0; i < block.records.count; ++i) {
+          if (episodes) block.records.label[i] = static_cast<float>(i % 3 + 1);
+          if (i % 17 == 3 || (block.id == 5 && !episodes)) testing::remove_record(block.records, i);
+        }
+      const auto objective = testing::make_objective("td", {features, Storage::dense_f32, 1}, options);
+      std::vector<float> w(objective->dim());
+      objective->initialise(PublicStream(3, "measured"), w);
+      const Evaluation result = evaluate(comm, *objective, w, shard);
+      ASSERT_EQ(result.measures.size(), 1u);
+      EXPECT_EQ(result.measures[0].name, "projected_bellman_error");
+      if (comm.size() == 1) expected = result.measures[0].value;
+      comm.broadcast(expected);
+      EXPECT_GT(expected, 0.01);
+      EXPECT_EQ(result.measures[0].value, expected) << comm.rank() << " of " << comm.size();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,41 @@
+// A search on several ranks whose models are trained on a second private set: every rank reads that, so every rank
+// must be trusted with it. (That all files have the same bytes on any number of ranks is Invariance's.)
+#include <string>
+
+#include "core/errors.hpp"
+#include "data/load/load.hpp"
+#include "run/search/tune_private.hpp"
+#include "run/search/tuning_folder.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi {
+namespace {
+
+TEST(TunePrivateRanks, TrainersMustTrustThem) {
+  const testing::TuningFolder here{::testing::TempDir() + "dpmpi_tune_private_ranks"};
+  if (testing::world().is_root()) {
+    here.make();
+    here.write_trainer("noise_multiplier = 2\n");
+  }
+  testing::world().barrier();
+  testing::for_each_size({1, 2, 3}, [&](const Communicator& comm) {
+    const RunConfig config(here.config(), {});
+    PublicFacts facts;
+    facts.data = inspect(comm, config.data, DataRole::training);
+    const auto objective = make_objective(config, facts.data);
+    facts = public_facts(config, facts.data, *objective);
+    std::string message;
+    try {
+      agreed_plan(comm, config, facts);
+    } catch (const PrivacyError& e) {
+      message = e.what();
+    }
+    if (comm.size() == 1)
+      EXPECT_EQ(message, "");
+    else
+      EXPECT_NE(message.find("Set privacy.trust = cluster there"), message.npos) << message;
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,390 @@
+// P1: model, ledger, metrics, plan and certificate are byte-identical at 1, 2, 3, 4, 5 and 8 ranks, for every
+// registered method and objective, every storage, every sampling rule and both adjacencies.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/files/digest.hpp"
+#include "core/numbers/random.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/directory/files.hpp"
+#include "run/short_runs.hpp"
+#include "run/train/train.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::min_max, testing::options_of, testing::searches, testing::Settings;
+
+const std::string& folder() {
+  static const std::string path = ::testing::TempDir() + "dpmpi_invariance";
+  return path;
+}
+
+// Losses of models that are trained at every point, and too slow for methods that ask for a point of each record.
+bool tunes(const std::string& objective) { return objective.starts_with("tune_"); }
+
+// By another config, on a private set of its own, and without an evaluation.
+bool trains_privately(const std::string& objective) { return objective == "tune_private"; }
+
+// Options without which an objective does not run. A new objective must be named here or need none.
+Settings needs(const std::string& objective, Storage storage) {
+  const std::map<std::string, Settings> special{
+      {"mlp", {"objective.hidden=9,5", "objective.classes=5", "objective.activation=softplus"}},
+      {"softmax", {"objective.classes=5"}},
+      {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
+      {"tune_mlp", {"objective.epochs=10", "objective.width=1,4"}},
+      {"tune_private",
+       {"objective.trainer=trainer.ini", "objective.search=method.rate:0.1:10,objective.l2:1e-4:1"}},
+      {"auc", {"objective.prior=0.3", "objective.scorer=mlp", "objective.hidden=6"}},
+      {"wgan",
+       {"objective.image_rows=3", "objective.image_columns=4", "objective.latent=3", "objective.generator=5,6",
+        "objective.critic=7,4", "objective.fakes=20", "objective.dual_radius=2"}},
+      {"worst_group", {"objective.group_sizes=200,100", "objective.head=logistic", "objective.hidden=6"}},
+  };
+  Settings settings;
+  if (const auto found = special.find(objective); found != special.end()) settings = found->second;
+  const bool classes = objective == "mlp" || objective == "softmax" || objective == "poisson";  // or counts
+  const bool sign = objective == "logistic" || objective == "hinge" || objective == "smoothed_hinge" ||
+                    objective == "sigmoid" || objective == "ramp" || objective == "auc" ||
+                    objective == "worst_group" || objective == "tune_svm" || objective == "tune_logistic" ||
+                    trains_privately(objective);
+  const bool transitions = objective == "td";
+  const char* kind = classes ? "blobs" : sign ? "heavy-tailed" : transitions ? "cartpole" : "regression";
+  const auto file = [&](const char* part) {
+    const std::string name = fmt::format("{}/{}{}", folder(), kind, part);
+    if (storage == Storage::dense_u8) return name + ".images," + name + ".labels";
+    return name + (storage == Storage::sparse_f32 ? ".libsvm" : ".csv");
+  };
+  settings.push_back("data.train=" + file(""));
+  settings.emplace_back("data.header=yes");
+  if (!trains_privately(objective)) settings.push_back("data.eval=" + file("-eval"));
+  if (tunes(objective) && !trains_privately(objective)) settings.push_back("objective.train=" + file("-eval"));
+  if (storage == Storage::dense_u8) settings.emplace_back("data.scale=0.004");
+  if (storage != Storage::dense_u8) settings.push_back(fmt::format("data.features={}", transitions ? 9 : 12));
+  return settings;
+}
+
+// Convex losses of one linear score.
+bool clampable(const std::string& objective) {
+  for (const char* name :
+       {"absolute", "hinge", "huber", "logistic", "pinball", "poisson", "smoothed_hinge", "squared"})
+    if (objective == name) return true;
+  return false;
+}
+
+bool needs_gradients(const std::string& method) {
+  return !method.starts_with("zo-") && !method.starts_with("gibo") && !searches(method) && method != "mezo";
+}
+
+// An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
+void write_idx(const std::string& path, unsigned count, unsigned columns, unsigned classes) {
+  const PublicStream stream(count + columns, "idx test");
+  const auto big_endian = [](unsigned x) {
+    return std::string{static_cast<char>(x >> 24), static_cast<char>(x >> 16), static_cast<char>(x >> 8),
+                       static_cast<char>(x)};
+  };
+  std::string bytes{0, 0, 8, static_cast<char>(columns ? 3 : 1)};
+  bytes += big_endian(count);
+  if (columns) bytes += big_endian(3) + big_endian(columns / 3);
+  for (unsigned i = 0; i < count * std::max(1u, columns); ++i)
+    bytes += static_cast<char>(columns ? stream.word(i) : stream.word(i) % classes);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+void make_data() {
+  fs::remove_all(folder());
+  fs::create_directories(folder());
+  for (const char* kind : {"blobs", "heavy-tailed", "regression", "cartpole"})
+    for (const char* extension : {"csv", "libsvm"}) {
+      GenerateOptions options;
+      options.kind = kind;
+      options.records = 611, options.eval_records = 203, options.features = 12;
+      options.output = fmt::format("{}/{}.{}", folder(), kind, extension);
+      generate(options);
+    }
+  for (const char* kind : {"blobs", "heavy-tailed", "regression", "cartpole"})
+    for (const auto& [part, count] : {std::pair{"", 611u}, std::pair{"-eval", 203u}}) {
+      const unsigned columns = std::string(kind) == "cartpole" ? 9 : 12;
+      write_idx(fmt::format("{}/{}{}.images", folder(), kind, part), count, columns, 1);
+      write_idx(fmt::format("{}/{}{}.labels", folder(), kind, part), count, 0,
+                std::string(kind) == "heavy-tailed" ? 2 : 5);
+    }
+  std::ofstream(folder() + "/base.ini")
+      << "[data]\nblocks = 11\n[privacy]\n"
+         "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
+  std::ofstream(folder() + "/trainer.ini") << "[data]\ntrain = heavy-tailed-eval.csv\nheader = yes\nfeatures = "
+                                              "12\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
+                                              "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n";
+}
+
+// Digests of everything a run leaves that must not depend on ranks.
+std::map<std::string, std::string> run(const Communicator& comm, Settings settings) {
+  const std::string dir = folder() + "/run";
+  if (comm.is_root()) fs::remove_all(dir);
+  comm.barrier();
+  if (std::none_of(settings.begin(), settings.end(), [](const auto& s) { return s.starts_with("method.name="); })) {
+    const Settings defaults = options_of("dp-sgd", "");
+    settings.insert(settings.begin(), defaults.begin(), defaults.end());
+  }
+  settings.emplace_back("run.dir=" + dir);
+  const RunConfig config(folder() + "/base.ini", settings);
+  EXPECT_EQ(train(comm, config, {.quiet = true}), ExitCode::done);
+  std::map<std::string, std::string> digests;
+  if (comm.is_root())
+    for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "plan.json", "certificate.json",
+                             "samples.png", "roc.json", "training_ledger.jsonl"})
+      if (fs::exists(dir + "/" + file)) digests[file] = sha256(read_file(dir + "/" + file));
+  return digests;
+}
+
+void expect_same(std::initializer_list<int> sizes, const Settings& settings, const std::string& what) {
+  std::map<std::string, std::string> reference;
+  testing::for_each_size(sizes, [&](const Communicator& comm) {
+    const auto digests = run(comm, settings);
+    if (comm.size() == 1) reference = digests;
+    EXPECT_EQ(digests, comm.is_root() ? reference : digests) << what << " at " << comm.size() << " ranks";
+  });
+  if (testing::world().is_root()) {
+    EXPECT_EQ(reference.size(), 5u + reference.count("samples.png") + reference.count("roc.json") +
+                                    reference.count("training_ledger.jsonl"))
+        << what;
+  }
+}
+
+void expect_same_at_all_sizes(const Settings& settings, const std::string& what) {
+  expect_same({1, 2, 3, 4, 5, 8}, settings, what);
+}
+
+class Invariance : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (testing::world().is_root()) make_data();
+    testing::world().barrier();
+  }
+};
+
+// Also check A25 of min-max methods.
+TEST_F(Invariance, EveryObjectiveAndMethod) {
+  for (const auto& method : methods())
+    for (const auto& objective : objectives()) {
+      if (objective.name == "plugin" && needs_gradients(method.name)) continue;
+      if (tunes(objective.name) && !method.name.starts_with("gibo")) continue;
+      if (searches(method.name) && objective.name != "mlp" && objective.name != "plugin")
+        continue;  // any loss is one
+      if (min_max(objective.name) != min_max(method.name)) continue;
+      if ((method.name == "ht-glm" || method.name == "ht-known-lipschitz") && !clampable(objective.name)) continue;
+      if (method.name == "ht-smooth" && objective.name != "mean" && objective.name != "softmax") continue;
+      if (objective.name == "wgan" && method.name == "private-diff-literal") continue;  // refused
+      for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
+        Settings settings = needs(objective.name, storage);
+        const bool variant =
+            method.name.ends_with("-noiseless") || method.name == "zo-ks" || method.name == "zo-naive";
+        if (storage != Storage::dense_f32 && (variant || objective.name == "plugin" || tunes(objective.name)))
+          continue;  // the same kernels
+        const Settings short_run = options_of(method.name, objective.name);
+        settings.insert(settings.end(), short_run.begin(), short_run.end());
+        settings.emplace_back("method.name=" + method.name);
+        settings.emplace_back("objective.name=" + objective.name);
+        settings.emplace_back("privacy.accountant=rdp");  // the fast one; the root accounts, whatever the size
+        const std::string what = method.name + " " + objective.name;
+        if (storage == Storage::dense_f32)
+          expect_same_at_all_sizes(settings, what);
+        else
+          expect_same({1, 3, 8}, settings, what);
+      }
+    }
+}
+
+TEST_F(Invariance, EverySamplingRuleAndAdjacency) {
+  for (const char* adjacency : {"add_remove", "replace_one"})
+    for (const char* sampling : {"poisson", "full", "cyclic", "wor"}) {
+      if (std::string(sampling) == "wor" && std::string(adjacency) == "add_remove")
+        continue;  // refused: no analysis
+      for (const char* objective : {"logistic", "mlp"}) {
+        Settings settings = needs(objective, Storage::dense_f32);
+        settings.push_back(fmt::format("objective.name={}", objective));
+        settings.push_back(fmt::format("method.sampling={}", sampling));
+        settings.push_back(fmt::format("privacy.adjacency={}", adjacency));
+        expect_same_at_all_sizes(settings, fmt::format("{} {} {}", objective, sampling, adjacency));
+      }
+    }
+}
+
+// Running sums: every strategy, restarts, and clips that follow the iterate.
+TEST_F(Invariance, EveryRunningSum) {
+  for (const char* more :
+       {"method.strategy=full_honaker", "method.strategy=sqrt_toeplitz", "method.strategy=banded",
+        "method.adaptive_clip=true", "method.restart=4", "method.skip_last=true", "method.passes=2",
+        "method.directions=iid", "method.fast=false", "objective.l2=0.1", "privacy.adjacency=replace_one"}) {
+    Settings settings = needs("absolute", Storage::dense_f32);
+    for (const auto& option : options_of("zo-o2nc", "absolute")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=zo-o2nc", "objective.name=absolute", "method.band=3", more});
+    expect_same_at_all_sizes(settings, more);
+  }
+}
+
+// Iterates that stay hidden: every way to draw batches, noise along and across the directions, released or not.
+TEST_F(Invariance, EveryHiddenRun) {
+  for (const auto& more : {Settings{"method.sampling=full"},
+                           {"method.sampling=wor", "method.batch=150"},
+                           {"method.sampling=cyclic", "method.batch=150"},
+                           {"method.sampling=reshuffle", "method.batch=100", "method.steps=15"},
+                           {"method.release=ledger", "method.release_every=4", "objective.l2=0.01"},
+                           {"method.clipping=coordinate", "method.clip_failure=1e-7", "data.bias=0"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(),
+                    {"method.name=zo-hidden", "objective.name=logistic", "method.directions=4", "method.steps=9",
+                     "method.ball=0.2", "method.feature_bound=1", "method.window=5", "method.share=0.5",
+                     "privacy.adjacency=replace_one", "privacy.trust=cluster", "privacy.noise_multiplier=20"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front());
+  }
+}
+
+// T16, T18: coins of records, points that the root alone chooses, maps of fewer points than parameters, and every
+// way to remember points.
+TEST_F(Invariance, EveryPosteriorGradient) {
+  for (const auto& more : {Settings{"method.trace_tol=6", "method.step=adagrad"},
+                           {"method.eval_noise=per_sample", "method.eval_noise_std=0.1", "method.memory=window:9"},
+                           {"method.design=refined", "method.batch=fixed", "method.b=3", "method.eta=1"},
+                           {"method.kernel=poly2", "method.design=random", "method.batch=fixed",
+                            "method.center=per_sample", "privacy.adjacency=replace_one"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"method.name=gibo", "objective.name=logistic", "method.steps=5"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same({1, 3, 8}, settings, more.front());
+  }
+}
+
+TEST_F(Invariance, EveryClipRule) {
+  for (const auto& more : {Settings{"method.clip_rule=median", "privacy.adjacency=replace_one"},
+                           {"method.clip_rule=fixed", "method.clip=0.3", "method.average=weighted"},
+                           {"method.sampling=poisson", "method.batch=150", "method.average=none"},
+                           {"method.lambda=0.1", "method.rate=0", "method.radius=2", "objective.l2=0.1"},
+                           {"privacy.noise=discrete_gaussian", "privacy.accountant=rdp"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"method.name=clipped-gd", "objective.name=logistic", "method.steps=7"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front());
+  }
+}
+
+TEST_F(Invariance, EverySearchInABox) {
+  for (const auto& more :
+       {Settings{"method.name=random-search", "method.candidates=6", "method.block=2", "objective.l2=1"},
+        {"method.name=random-search", "method.candidates=6", "method.block=6", "privacy.adjacency=replace_one"},
+        {"method.name=random-search", "method.block=5", "privacy.noise=discrete_gaussian"},
+        {"method.name=ucb-bo", "method.steps=6", "method.candidates=20", "method.kernel=rbf"},
+        {"method.name=ucb-bo", "method.steps=6", "method.beta=0", "privacy.adjacency=replace_one"},
+        {"method.name=random-stopping", "method.shape=-0.5", "privacy.trust=cluster"},
+        {"method.name=random-stopping", "method.distribution=poisson", "method.mean=9", "privacy.trust=cluster",
+         "objective.l2=1"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.emplace_back("objective.name=logistic");
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front() + " " + more.back());
+  }
+}
+
+// A28: state that goes from rank to rank, record by record, and sums of batches.
+TEST_F(Invariance, EveryOnePassRun) {
+  for (const char* more : {"method.batch=1", "method.batch=16", "method.batch=0", "method.mode=proximal",
+                           "privacy.adjacency=replace_one", "data.blocks=8"}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"method.name=ht-glm", "objective.name=logistic", "method.batch=1",
+                                     "privacy.trust=cluster", more});
+    expect_same_at_all_sizes(settings, more);
+  }
+  for (const char* more : {"method.mode=guarded", "method.mode=auto"}) {
+    Settings settings = needs("mean", Storage::dense_f32);
+    for (const auto& option : options_of("ht-smooth", "mean")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=ht-smooth", "objective.name=mean", "method.batch=1", more});
+    expect_same_at_all_sizes(settings, more);
+  }
+}
+
+TEST_F(Invariance, EveryMinMaxVariant) {
+  for (const char* more : {"method.prior=private", "method.sampling=full", "method.output=uniform",
+                           "method.dual_schedule=inverse", "method.restart=1", "privacy.adjacency=replace_one",
+                           "privacy.noise=discrete_gaussian", "objective.l2=0.1", "method.average=0.9"}) {
+    Settings settings = needs("auc", Storage::dense_f32);
+    for (const auto& option : options_of("private-diff", "auc")) settings.push_back(option);
+    settings.insert(settings.end(), {"method.name=private-diff", "objective.name=auc", more});
+    expect_same_at_all_sizes(settings, more);
+  }
+}
+
+TEST_F(Invariance, Episodes) {
+  const auto file = [](const char* part) { return fmt::format("{}/episodes{}.csv", folder(), part); };
+  if (testing::world().is_root()) {
+    GenerateOptions options;
+    options.kind = "cartpole";
+    options.records = 301, options.eval_records = 103, options.episode_steps = 8;
+    options.output = file("");
+    generate(options);
+  }
+  testing::world().barrier();
+  Settings settings = options_of("private-diff", "td");
+  settings.insert(settings.end(),
+                  {"data.train=" + file(""), "data.eval=" + file("-eval"), "data.features=80", "objective.name=td",
+                   "objective.unit=episode", "objective.episode_steps=8", "method.name=private-diff"});
+  expect_same({1, 3, 8}, settings, "episodes");
+}
+
+TEST_F(Invariance, EveryUpdateRule) {
+  for (const char* update : {"method.momentum=0.9", "method.optimizer=adam", "method.average=0.9",
+                             "method.schedule=cosine", "method.clipping=per_layer", "objective.l2=0.1"}) {
+    Settings settings = needs("mlp", Storage::dense_f32);
+    settings.emplace_back("objective.name=mlp");
+    settings.push_back(update);
+    expect_same_at_all_sizes(settings, update);
+  }
+}
+
+TEST_F(Invariance, ExactDiscreteNoise) {
+  for (const char* sampling : {"full", "poisson"}) {
+    Settings settings = needs("mlp", Storage::dense_f32);
+    settings.emplace_back("objective.name=mlp");
+    settings.emplace_back("privacy.noise=discrete_gaussian");
+    settings.push_back(fmt::format("method.sampling={}", sampling));
+    expect_same_at_all_sizes(settings, fmt::format("discrete Gaussian, {}", sampling));
+  }
+}
+
+// Data that may not leave its site: each of two ranks sees a folder with its own file and no other, however the
+// root's noise weighs on the balance of blocks; and the result is that of the same sites on one machine.
+TEST_F(Invariance, SitesKeepTheirFiles) {
+  if (testing::world().is_root())
+    for (const auto& [site, kind] : {std::pair{"site0", "heavy-tailed"}, std::pair{"site1", "heavy-tailed-eval"}}) {
+      fs::create_directories(folder() + "/" + site);
+      fs::create_directories(folder() + "/together");
+      const std::string name = std::string(site) == "site0" ? "a.csv" : "b.csv";
+      fs::copy_file(fmt::format("{}/{}.csv", folder(), kind), fmt::format("{}/{}/{}", folder(), site, name));
+      fs::copy_file(fmt::format("{}/{}.csv", folder(), kind), fmt::format("{}/together/{}", folder(), name));
+    }
+  testing::world().barrier();
+  const auto sites = [](const std::string& root) {
+    return Settings{"data.root=" + root, "data.shards=a.csv,b.csv", "data.header=yes",
+                    "data.blocks=8",     "method.batch=40",         "method.steps=3"};
+  };
+  std::map<std::string, std::string> together;
+  testing::for_each_size({1},
+                         [&](const Communicator& comm) { together = run(comm, sites(folder() + "/together")); });
+  testing::for_each_size({2}, [&](const Communicator& comm) {
+    const auto apart = run(comm, sites(fmt::format("{}/site{}", folder(), comm.rank())));
+    if (comm.is_root()) {
+      EXPECT_EQ(apart, together);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,98 @@
+// Replicas that drift apart are noticed, whether iterates are hidden or released.
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/train/train.hpp"
+#include "support/mpi_harness.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string folder() { return ::testing::TempDir() + "dpmpi_replicas"; }
+
+/// A method of which one rank's state is off by one bit, from some step on.
+class Drifting final : public Method {
+ public:
+  Drifting(std::unique_ptr<Method> method, bool here) : method_(std::move(method)), here_(here) {}
+
+  void declare(Options& options) override { method_->declare(options); }
+  void validate(std::vector<std::string>& problems) const override { method_->validate(problems); }
+  std::uint64_t steps(const PublicFacts& facts) const override { return method_->steps(facts); }
+  std::vector<QuerySpec> queries(const PublicFacts& facts, double z) const override {
+    return method_->queries(facts, z);
+  }
+  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
+    method_->start(objective, queries, steps);
+  }
+  void step(Curator& curator, std::uint64_t t) override {
+    method_->step(curator, t);
+    done = t + 1;
+    const auto bytes = method_->replicated();
+    state_.assign(bytes.begin(), bytes.end());
+    if (here_ && t >= 100) state_[0] ^= std::byte{1};
+  }
+  std::span<const float> iterate() const override { return method_->iterate(); }
+  std::span<const std::byte> replicated() const override { return state_.empty() ? method_->replicated() : state_; }
+  bool releases(std::uint64_t t) const override { return method_->releases(t); }
+  void archive(Archive& archive) override { method_->archive(archive); }
+
+  std::uint64_t done = 0;
+
+ private:
+  std::unique_ptr<Method> method_;
+  bool here_;
+  std::vector<std::byte> state_;
+};
+
+void expect_end(const Communicator& comm, const std::string& method, const std::string& privacy) {
+  if (comm.is_root()) {
+    fs::remove_all(folder());
+    fs::create_directories(folder());
+    GenerateOptions options;
+    options.records = 200, options.eval_records = 10, options.features = 5;
+    options.output = folder() + "/train.csv";
+    generate(options);
+    std::ofstream(folder() + "/run.ini") << fmt::format(
+        "[run]\ndir = {0}/run\n[data]\ntrain = {0}/train.csv\nheader = yes\nblocks = 3\n[method]\nsteps = "
+        "1000\n{1}\n"
+        "[privacy]\nnoise_multiplier = 50\ndelta = 1e-5\n{2}\n[report]\nprogress = none\n",
+        folder(), method, privacy);
+  }
+  comm.barrier();
+  RunConfig config(folder() + "/run.ini", {});
+  auto drifting = std::make_unique<Drifting>(std::move(config.method), comm.rank() == 2);
+  Drifting& drifts = *drifting;
+  config.method = std::move(drifting);
+  EXPECT_THROW(train(comm, config, {.quiet = true}), CommError);
+  EXPECT_GE(drifts.done, 101u);
+  EXPECT_LE(drifts.done, 101u + 50);
+}
+
+TEST(Replicas, OfHiddenIteratesThatDriftApartEndTheRun) {
+  testing::for_each_size({3}, [](const Communicator& comm) {
+    expect_end(comm, "name = zo-hidden\ndirections = 3\nwindow = 500\nshare = 0.5\nball = 0.2\nfeature_bound = 1",
+               "adjacency = replace_one\ntrust = cluster");
+  });
+}
+
+// A29 of the min-max methods.
+TEST(Replicas, OfMinMaxPairsThatDriftApartEndTheRun) {
+  testing::for_each_size({3}, [](const Communicator& comm) {
+    for (const char* name : {"private-diff", "dp-sgda"})
+      expect_end(comm, fmt::format("name = {}\nbatch = 20\n[objective]\nname = auc\nprior = 0.2", name), "");
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi

@@ -1,0 +1,251 @@
+// What a step sends, counted below MPI's own interface: d words and one flag to the root, d floats and one flag
+// back.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "comm/traffic.hpp"
+#include "method/method.hpp"
+#include "privacy/curator/curator.hpp"
+#include "privacy/curator/part_world.hpp"
+#include "problems/trial.hpp"
+#include "support/mpi_harness.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// A curator and its ledger on the root.
+struct Recorded {
+  std::optional<Ledger> ledger;
+  Curator curator;
+
+  Recorded(const Communicator& comm, const Shard& shard, const std::vector<Query>& queries)
+      : curator(comm, shard, queries, 64, comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt) {
+    if (!comm.is_root()) return;
+    const std::string path = ::testing::TempDir() + "traffic.jsonl";
+    std::filesystem::remove(path);
+    ledger.emplace(Ledger::create(path, {queries[0].adjacency, queries[0].records}));
+    curator.record_in(*ledger);
+  }
+};
+
+TEST(Traffic, AStepSendsOneSumAndOneRelease) {
+  constexpr std::size_t dim = 512;
+  testing::for_each_size({2, 3, 5}, [](const Communicator& comm) {
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, 800, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+    const Shuffled order{.seed = 5, .first = 40, .batch = 10, .leaves = 64};
+    const std::vector queries{Query::declare({.name = "sum",
+                                              .dim = dim,
+                                              .sampling = order,
+                                              .noise_multiplier = 1,
+                                              .steps = 64,
+                                              .running = RunningSum{.leaves = 64}},
+                                             0, Adjacency::add_remove, 800)};
+    Recorded recorded(comm, shard, queries);
+    Curator& curator = recorded.curator;
+    const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+    const auto step = [&](std::uint64_t t) {
+      const Batch batch = curator.draw(queries[0], t);
+      curator.release(curator.sum(queries[0], batch, nothing));
+    };
+    step(0);  // the first one shares what a window of steps needs
+    for (std::uint64_t t = 1; t < 64; ++t) {
+      testing::traffic = {};
+      step(t);
+      if (comm.size() > 2) {
+        EXPECT_EQ(testing::traffic.up, 8 * (dim + 1)) << "int64, masked";
+      } else if (!comm.is_root()) {
+        EXPECT_LE(testing::traffic.up, 8 * (dim + 2)) << "int32 where it fits, and how wide it is";
+        EXPECT_GE(testing::traffic.up, 4 * dim);
+      }
+      EXPECT_EQ(testing::traffic.down, 4 * (dim + 1));
+      EXPECT_EQ(testing::traffic.other, 0u);
+    }
+  });
+}
+
+// K scalars and a flag up, the same down, however many parameters there are and wherever the noise is.
+TEST(Traffic, AZerothOrderStepSendsItsScalars) {
+  constexpr std::uint64_t K = 8;
+  for (const std::uint64_t features : {20u, 2000u, 100000u})
+    testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+      const Shard shard = testing::random_shard({Storage::dense_f32, 40, features, 0, LabelKind::sign}, 4,
+                                                comm.rank(), comm.size());
+      const auto objective = testing::make_objective("logistic", {features, Storage::dense_f32, 0});
+      const auto method = testing::make_method("zo-hidden", {{"directions", "8"},
+                                                             {"steps", "6"},
+                                                             {"window", "4"},
+                                                             {"share", "0.5"},
+                                                             {"ball", "0.1"},
+                                                             {"feature_bound", "1"}});
+      const PublicFacts facts{{40, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+      const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, 40)};
+      Recorded recorded(comm, shard, queries);
+      Curator& curator = recorded.curator;
+      method->start(*objective, queries, 6);
+      for (std::uint64_t t = 0; t < 6; ++t) {
+        testing::traffic = {};
+        method->step(curator, t);
+        if (comm.size() > 2) {
+          EXPECT_EQ(testing::traffic.up, 8 * K + 8);
+        } else if (!comm.is_root()) {
+          EXPECT_EQ(testing::traffic.up, 8 * K + 8 + 8) << "and how wide the numbers are";
+        }
+        EXPECT_EQ(testing::traffic.down, 8 * K + 8);
+        EXPECT_EQ(testing::traffic.other, 0u);
+      }
+    });
+}
+
+// A27, T20: points, a map of all losses so far and the released gradient down, one sum up and nothing else (an
+// Allreduce would count as other), however many records there are.
+TEST(Traffic, AGiboStepSendsItsDesign) {
+  constexpr std::uint64_t d = 5, b = 3, n = 40;
+  testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, n, d, 0, LabelKind::real}, 4, comm.rank(), comm.size());
+    const auto objective = testing::make_objective("mean", {d, Storage::dense_f32, 0});
+    const auto method = testing::make_method("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
+    const PublicFacts facts{{n, d, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
+    const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, n)};
+    Recorded recorded(comm, shard, queries);
+    Curator& curator = recorded.curator;
+    method->start(*objective, queries, 6);
+    for (std::uint64_t t = 0; t < 6; ++t) {
+      testing::traffic = {};
+      method->step(curator, t);
+      const std::uint64_t N = b * (t + 1), words = 3;  // lengths of points and map, and the flag to stop
+      const std::uint64_t turned = N < d ? d + 1 : 0;  // then the map is N x N, and the gradient is turned back
+      EXPECT_EQ(testing::traffic.down, 8 * (b * d + N * std::min(N, d) + d + words + turned));
+      EXPECT_LE(testing::traffic.down, 8 * (b * d + N * d + d + words + d));
+      EXPECT_LE(testing::traffic.up, 8 * d + 8 + 8);
+      EXPECT_EQ(testing::traffic.other, 0u);
+      constexpr std::uint64_t flag_and_width = 2;
+      EXPECT_LE(testing::traffic.up + testing::traffic.down,
+                8 * (d + N * d + b * d + d) + 8 * (words + flag_and_width + (N < d ? d + 1 : 0)));
+    }
+  });
+}
+
+/// A round of private-diff: bytes per release of the dual and of the primal query.
+void expect_round(const Communicator& comm, const std::string& name, const ObjectiveFacts& data,
+                  const std::vector<std::pair<std::string, std::string>>& options, std::uint64_t primal,
+                  std::uint64_t dual) {
+  const Shard shard = testing::random_shard({data.storage, 24, data.features, data.bias, LabelKind::sign}, 3,
+                                            comm.rank(), comm.size());
+  const auto objective = testing::make_objective(name, data, options);
+  const auto method = testing::make_method("private-diff", {{"batch", "8"},
+                                                            {"steps", "4"},
+                                                            {"restart", "2"},
+                                                            {"dual_steps", "2"},
+                                                            {"dual_clip", "1"},
+                                                            {"dual_rate", "0.1"}});
+  const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
+  const auto queries = testing::queries_of(*method, facts, 1);
+  Recorded recorded(comm, shard, queries);
+  Curator& curator = recorded.curator;
+  method->start(*objective, queries, 4);
+  for (std::uint64_t r = 0; r < 4; ++r) {
+    testing::traffic = {};
+    method->step(curator, r);
+    constexpr std::uint64_t releases = 3, flag = 8;
+    EXPECT_EQ(testing::traffic.up, primal + 2 * dual + releases * flag) << name << ", round " << r;
+    EXPECT_EQ(testing::traffic.down, (primal + 2 * dual) / 2 + releases * flag / 2) << name << ", round " << r;
+    EXPECT_EQ(testing::traffic.other, 0u);
+  }
+}
+
+// A26 of the min-max methods: 8 bytes up for each coordinate, as many as a double takes, and a float32 down. A
+// round has its dual steps and one primal query, a difference or not; on three ranks sums are masked and never
+// narrow.
+TEST(Traffic, AMinMaxRoundSendsItsQueriesAndNoMore) {
+  testing::for_each_size({3}, [](const Communicator& comm) {
+    expect_round(comm, "auc", {784, Storage::dense_f32, 1},
+                 {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}}, 1871896, 8);
+    expect_round(comm, "td", {9, Storage::dense_f32, 1}, {}, 2408, 2408);
+  });
+}
+
+// A29 of the methods in phases: d words to all ranks for each sum, the state once from rank to rank for a walk, and
+// d words down with a flag for the release; no record is in any message.
+TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
+  constexpr std::uint64_t d = 6, sums = 5, flag = 8;
+  const QuerySpec spec{
+      .name = "phase",
+      .dim = d,
+      .sampling = Disjoint{.parts = {{200, 1, 1}, {200, 1, 1}}, .places = Disjoint::Places::by_block},
+      .noise_multiplier = 1,
+      .steps = 2,
+      .relay = Relay{.range = 1000}};
+  testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+    testing::PartWorld world(spec, Adjacency::add_remove, 1, comm);
+    testing::watched.clear();
+    for (const Block& block : world.shard.blocks)
+      for (std::size_t i = 0; i < block.records.count; ++i)
+        testing::watched.emplace_back().bytes.assign(reinterpret_cast<const char*>(block.records.row_f32(i)),
+                                                     d * sizeof(float));
+    world.relay(0, [](RelayPhase&, std::span<double>) {});  // the first one shares what a window of steps needs
+    testing::traffic = {};
+    world.relay(1, [&](RelayPhase& phase, std::span<double> result) {
+      for (std::uint64_t i = 0; i < sums; ++i) phase.sum(40 * i, 40 * (i + 1), {1}, testing::unit_features());
+      phase.walk(result, [](const Rows&, std::span<double>) {});
+    });
+    EXPECT_EQ(testing::traffic.other, sums * 8 * d + flag) << "a stop is agreed upon";
+    EXPECT_GE(testing::traffic.up, 8 * d) << "the state, to the next rank";
+    EXPECT_LE(testing::traffic.up, 8 * d + 8) << "and how long it is";
+    EXPECT_EQ(testing::traffic.down, 8 * d + 8 * (d + 1)) << "the state after the walk, and the release";
+    for (const auto& record : testing::watched) EXPECT_FALSE(record.seen);
+    testing::watched.clear();
+    comm.barrier();
+  });
+}
+
+// T14. A min-max run on four ranks: neither the job's key nor the noise key is in any message; the ranks get the
+// selection keys of their blocks.
+TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
+  testing::for_each_size({4}, [](const Communicator& comm) {
+    const SecretKey key = SecretKey::from_seed(7);
+    const auto text = [](const SecretKey& k) {
+      return std::string(reinterpret_cast<const char*>(k.bytes().data()), k.bytes().size());
+    };
+    const Shard shard =
+        testing::random_shard({Storage::dense_f32, 400, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+    std::vector<Query> queries;
+    for (const auto& [name, schedule] :
+         {std::pair{"restart", Schedule{3, 0, 1}}, {"difference", Schedule{3, 1, 3}}})
+      queries.push_back(Query::declare({.name = name,
+                                        .dim = 9,
+                                        .sampling = Poisson{0.2},
+                                        .noise_multiplier = 1,
+                                        .steps = 2,
+                                        .schedule = schedule},
+                                       static_cast<std::uint32_t>(queries.size()), Adjacency::add_remove, 400));
+    const std::string path = ::testing::TempDir() + "noise_key.jsonl";
+    std::optional<Ledger> ledger;
+    if (comm.is_root()) {
+      std::filesystem::remove(path);
+      ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 400}));
+    }
+    testing::watched = {{text(key)}, {text(key.derive("noise"))}, {text(key.derive("selection", 7))}};
+    Curator curator(comm, shard, queries, 64, comm.is_root() ? std::optional(key) : std::nullopt);
+    if (comm.is_root()) curator.record_in(*ledger);
+    const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
+    for (const auto& query : queries)
+      for (std::uint64_t t = 0; t < query.steps; ++t) {
+        const Batch batch = curator.draw(query, t);
+        curator.release(curator.sum(query, batch, nothing));
+      }
+    EXPECT_FALSE(testing::watched[0].seen);
+    EXPECT_FALSE(testing::watched[1].seen);
+    EXPECT_EQ(testing::watched[2].seen, comm.is_root()) << "messages are searched";
+    testing::watched.clear();
+  });
+}
+
+}  // namespace
+}  // namespace dpmpi
