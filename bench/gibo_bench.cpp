@@ -24,8 +24,8 @@ void set_flops(benchmark::State& state, double flops) {
 
 /// A step looks at one new point (all else is the product) and at all old ones.
 void clipped_products(benchmark::State& state, std::size_t records) {
-  const Shard shard = testing::labelled_shard({0, records});
-  testing::NumberedLoss objective(
+  const Shard shard = test::labelled_shard({0, records});
+  test::NumberedLoss objective(
       dim, [](std::size_t i, std::span<const double> w) { return w[0] + static_cast<double>(i % 7); });
   LossTable table(objective, {});
   std::vector<double> at(points * dim, 0.5), map(points * dim);

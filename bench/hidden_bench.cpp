@@ -149,9 +149,9 @@ int bench(const Communicator& comm, const Model& model) {
 
   std::uint64_t t = 0;
   method->step(curator, t++);  // the first one shares keys and allocates
-  testing::traffic = {};
+  test::traffic = {};
   method->step(curator, t++);
-  const testing::Traffic sent = testing::traffic;
+  const test::Traffic sent = test::traffic;
   const double step = median_seconds(comm, most_steps - t, [&] { method->step(curator, t++); });
   const auto memory = comm.gather(fmt::format("{} {}", peak_memory() - start_memory, sent.up));
   const double messages = first_order_messages(comm, model.features);

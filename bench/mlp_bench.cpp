@@ -124,7 +124,7 @@ void products(benchmark::State& state) {
   const Records records = random_images(Storage::dense_f32);
   std::vector<std::uint32_t> index(rows);
   std::iota(index.begin(), index.end(), 0U);
-  gather_rows<float>({records, index}, input.width, input.row(0));
+  copy_rows<float>({records, index}, input.width, input.row(0));
   std::vector<float> w(shape.dim(), 0.01F);
   network.load(w);
   for (auto _ : state) {

@@ -52,7 +52,7 @@ void run(benchmark::State& state, Objective& objective, const Records& records, 
   for (auto _ : state) {
     sum.clear();
     zo.difference(x, y, step++, 1)({records, std::span(index).first(rows)}, {.clip = 1}, sum);
-    benchmark::DoNotOptimize(sum.hot());
+    benchmark::DoNotOptimize(sum.int32_scratch());
   }
   const auto done = static_cast<double>(state.iterations() * rows);
   state.counters["records"] = benchmark::Counter(done, benchmark::Counter::kIsRate);

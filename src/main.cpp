@@ -28,7 +28,7 @@ namespace {
 // alone with its error speaks after the wait.
 int fail_early(const char* kind, const char* message, dpmpi::ExitCode code) {
   if (dpmpi::launcher_rank() > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  dpmpi::say("dpmpi: {}: {}\n", dpmpi::painted(dpmpi::Colour::red, kind), message);
+  dpmpi::print_user("dpmpi: {}: {}\n", dpmpi::painted(dpmpi::Colour::red, kind), message);
   return static_cast<int>(code);
 }
 

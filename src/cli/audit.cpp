@@ -61,8 +61,8 @@ int print_audit(const AuditReport& report, bool json) {
                rounded_up(report.epsilon), report.delta, report.adjacency, 100 * report.confidence);
   }
   if (report.holds()) return static_cast<int>(ExitCode::done);
-  say("dpmpi: {} does not keep its promise: a bound lies above it, with {:.6g} % confidence\n", report.method,
-      100 * report.confidence);
+  print_user("dpmpi: {} does not keep its promise: a bound lies above it, with {:.6g} % confidence\n",
+             report.method, 100 * report.confidence);
   return static_cast<int>(ExitCode::privacy);
 }
 
@@ -71,7 +71,7 @@ int run_audit(const Communicator& comm, const CommandLine& line) {
   const std::string path = run.empty() ? *line.config : run + "/config.ini";
   const ConfigOf whose = run.empty() ? ConfigOf::user : ConfigOf::run;
   if (!line.output.empty()) refuse_part_of_run(line.output);
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const RunConfig config(path, line.overrides, whose);
     if (!run.empty()) refuse_other_promise(run, config);

@@ -115,7 +115,7 @@ int run_predict(const Communicator& comm, const CommandLine& line, const RunConf
   }
   TrainedModel model = read_trained_model(comm, run, config);
   const std::uint64_t written = write_predictions(comm, model, line.output);
-  if (comm.is_root()) say_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, line.output);
+  if (comm.is_root()) print_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, line.output);
   return static_cast<int>(ExitCode::done);
 }
 

@@ -87,7 +87,7 @@ void print_memory(const Method::Footprint& footprint) {
 int show_plan(const Communicator& comm, const CommandLine& line) {
   const RunConfig config(*line.config, line.overrides);
   const DatasetFacts data = inspect(comm, config.data, DataRole::training);
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) verify_before_code(config);
   });
   const auto objective = make_objective(config, data);
@@ -111,7 +111,7 @@ int show_plan(const Communicator& comm, const CommandLine& line) {
     print_promise(plan);
     print_cost(plan, cost, machine, line.ranks);
     print_memory(footprint);
-    if (const auto text = config.method->remarks(facts, plan.queries); !text.empty()) fmt::print("\n{}", text);
+    if (const auto text = config.method->notes(facts, plan.queries); !text.empty()) fmt::print("\n{}", text);
   }
   return static_cast<int>(ExitCode::done);
 }

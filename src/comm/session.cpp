@@ -51,9 +51,9 @@ Failure describe(const std::exception_ptr& error) {
   // that is alone with it speaks up after the wait.
   if (failure.alike && !world.is_root()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   if (failure.alike && world.is_root())
-    say("dpmpi: {}\n", failure.text);
+    print_user("dpmpi: {}\n", failure.text);
   else
-    say("dpmpi: rank {}/{} on {}: {}\n", world.rank(), world.size(), host, failure.text);
+    print_user("dpmpi: rank {}/{} on {}: {}\n", world.rank(), world.size(), host, failure.text);
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(failure.code));
   std::_Exit(static_cast<int>(failure.code));
@@ -91,7 +91,7 @@ int Session::run(const std::function<int(const Communicator&)>& body) {
   } catch (...) {
     const Failure failure = describe(std::current_exception());
     if (world_.size() == 1) {  // nobody to take down: leave in good order, without the launcher's abort notice
-      say("dpmpi: {}\n", failure.text);
+      print_user("dpmpi: {}\n", failure.text);
       return static_cast<int>(failure.code);
     }
     end_job(world_, failure);

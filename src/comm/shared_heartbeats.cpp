@@ -9,7 +9,7 @@
 
 namespace dpmpi {
 
-NodeBoard::NodeBoard(const Communicator& comm) {
+SharedHeartbeats::SharedHeartbeats(const Communicator& comm) {
   const Communicator node = comm.node();
   Heartbeat* board = nullptr;
   if (node.size() > 1) board = map(node, static_cast<std::size_t>(node.size()) * sizeof(Heartbeat));
@@ -26,7 +26,7 @@ NodeBoard::NodeBoard(const Communicator& comm) {
 
 // A nameless piece of shared memory: its name lives until all have opened it, so that no kill leaves it behind for
 // long.
-Heartbeat* NodeBoard::map(const Communicator& node, std::size_t bytes) {
+Heartbeat* SharedHeartbeats::map(const Communicator& node, std::size_t bytes) {
   std::string name;
   if (node.is_root())
     name = fmt::format("/dpmpi-{}-{}", getpid(), std::chrono::steady_clock::now().time_since_epoch().count());
@@ -47,7 +47,7 @@ Heartbeat* NodeBoard::map(const Communicator& node, std::size_t bytes) {
   return failed ? nullptr : static_cast<Heartbeat*>(memory_);
 }
 
-NodeBoard::~NodeBoard() {
+SharedHeartbeats::~SharedHeartbeats() {
   place_heartbeat(nullptr);
   if (memory_) munmap(memory_, bytes_);
 }

@@ -8,14 +8,14 @@
 
 namespace dpmpi {
 
-class NodeBoard {
+class SharedHeartbeats {
  public:
   /// Collective. Moves this process's heartbeat to the board. If the machine gives no shared memory, every rank
   /// sees only itself.
-  explicit NodeBoard(const Communicator& comm);
-  ~NodeBoard();  ///< local
-  NodeBoard(const NodeBoard&) = delete;
-  NodeBoard& operator=(const NodeBoard&) = delete;
+  explicit SharedHeartbeats(const Communicator& comm);
+  ~SharedHeartbeats();  ///< local
+  SharedHeartbeats(const SharedHeartbeats&) = delete;
+  SharedHeartbeats& operator=(const SharedHeartbeats&) = delete;
 
   /// One for each rank of this machine, in the order of ranks.
   std::span<const Heartbeat> ranks() const { return ranks_; }

@@ -60,7 +60,7 @@ class Method {
   /// changes what was prepared in the objective.
   virtual void check_assumptions(Objective& /*objective*/, const PublicFacts& /*facts*/) const {}
   /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
-  virtual std::string remarks(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
+  virtual std::string notes(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
     return {};
   }
   /// The most points that a run hands to Objective::prepare_points(), where a model may be trained at each.
@@ -72,7 +72,9 @@ class Method {
   /// between those stay inside the run.
   virtual bool releases(std::uint64_t /*t*/) const { return true; }
   /// For plans: the quantities of the source, e.g. {"q", 0.01}. `queries` are those of the plan, in order.
-  virtual Derived derived(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const { return {}; }
+  virtual Derived report_quantities(const PublicFacts& /*facts*/, const std::vector<Query>& /*queries*/) const {
+    return {};
+  }
 
   /// Bytes that the run keeps beside records and parameters, at most. Runs that would not fit are refused before
   /// data is read.

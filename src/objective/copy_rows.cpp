@@ -30,7 +30,7 @@ void gather_features(const Records& records, std::size_t i, T* out) {
 }  // namespace
 
 template <class T>
-void gather_rows(const Rows& rows, std::size_t stride, T* out) {
+void copy_rows(const Rows& rows, std::size_t stride, T* out) {
   const Records& records = rows.records;
   const bool has_bias = records.bias != 0;
   verify(stride >= records.features + (has_bias ? 1 : 0), "gathered rows are as wide as the records");
@@ -52,7 +52,7 @@ float feature_of(const Records& records, std::size_t i, std::size_t j) {
   return records.value[static_cast<std::size_t>(found - records.column.begin())];
 }
 
-template void gather_rows(const Rows&, std::size_t, float*);
-template void gather_rows(const Rows&, std::size_t, double*);
+template void copy_rows(const Rows&, std::size_t, float*);
+template void copy_rows(const Rows&, std::size_t, double*);
 
 }  // namespace dpmpi

@@ -11,9 +11,9 @@ namespace dpmpi {
 /// records.bias != 0), then zeros up to `stride`. A feature of an 8-bit record is the float32 product row_scale *
 /// byte in both precisions. `stride` >= features + (bias != 0). T: float or double.
 template <class T>
-void gather_rows(const Rows& rows, std::size_t stride, T* out);
+void copy_rows(const Rows& rows, std::size_t stride, T* out);
 
-/// Feature j of record i, as gather_rows writes it.
+/// Feature j of record i, as copy_rows writes it.
 float feature_of(const Records& records, std::size_t i, std::size_t j);
 
 }  // namespace dpmpi

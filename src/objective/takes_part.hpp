@@ -10,7 +10,7 @@ namespace dpmpi {
 
 /// False for empty slots and records that are not finite (N7): they contribute nothing, whatever a loss makes of
 /// them.
-inline bool usable(const Records& records, std::uint32_t i) {
+inline bool takes_part(const Records& records, std::uint32_t i) {
   return !std::isnan(records.label[i]) && records.norm[i] >= 0 && std::isfinite(records.norm[i]);
 }
 

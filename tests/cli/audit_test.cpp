@@ -17,13 +17,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::Outcome;
+using test::Outcome;
 
 class AuditCommand : public ::testing::Test {
  protected:
   static Outcome dpmpi(const std::string& arguments, int ranks = 1) {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return testing::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
   }
   static std::string folder() { return ::testing::TempDir() + "dpmpi_AuditCommand"; }
   static std::string path(const std::string& name) { return folder() + "/" + name; }

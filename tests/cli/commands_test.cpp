@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::Outcome;
+using test::Outcome;
 
 Outcome dpmpi(const std::string& arguments) {
-  return testing::run_command(fmt::format("{} {}", DPMPI_PROGRAM, arguments));
+  return test::run_command(fmt::format("{} {}", DPMPI_PROGRAM, arguments));
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
@@ -79,14 +79,13 @@ TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
     for (std::size_t at = 0; (at = escaped.find('-', at)) != escaped.npos; at += 2) escaped.insert(at, 1, '\\');
     EXPECT_TRUE(contains(manual, escaped)) << part;
   }
-  if (testing::run_command("command -v bash").code != 0) GTEST_SKIP() << "no bash";
+  if (test::run_command("command -v bash").code != 0) GTEST_SKIP() << "no bash";
   std::ofstream(folder() + "/complete.sh")
       << "source <(" << DPMPI_PROGRAM << " help completion)\n"
       << "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); compopt() { :; }; "
          "_dpmpi; echo \"${COMPREPLY[@]}\"; }\n"
       << "ask dpmpi ver\nask dpmpi --set method.momentu\nask mpirun dpmpi help privac\n";
-  EXPECT_EQ(testing::run_command("bash " + folder() + "/complete.sh").output,
-            "verify\nmethod.momentum=\nprivacy\n");
+  EXPECT_EQ(test::run_command("bash " + folder() + "/complete.sh").output, "verify\nmethod.momentum=\nprivacy\n");
 }
 
 // Short answers and answers that are longer than the library's buffer.
@@ -271,7 +270,7 @@ TEST_F(Cli, StoppedAndResumedRunsEndWithTheSameBytes) {
             fs::perms::owner_read | fs::perms::owner_write);
   for (int i = 0; i < 10 && outcome.code == 6; ++i) {
     const std::string ranks = i % 2 ? "mpirun -n 2 " : "";
-    outcome = testing::run_command(fmt::format("{}{} resume -q {}", ranks, DPMPI_PROGRAM, parts));
+    outcome = test::run_command(fmt::format("{}{} resume -q {}", ranks, DPMPI_PROGRAM, parts));
   }
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
@@ -353,14 +352,14 @@ TEST_F(Cli, AnotherProgramMayNotReplayTheNoise) {
   fs::copy_file(DPMPI_PROGRAM, copy);
   std::ofstream(copy, std::ios::app | std::ios::binary) << "x";  // same behaviour, other bytes
   ASSERT_EQ(dpmpi("-q " + config() + " --set run.max_hours=1e-12 --set run.dir=" + run).code, 6);
-  const Outcome outcome = testing::run_command(copy + " resume -q " + run);
+  const Outcome outcome = test::run_command(copy + " resume -q " + run);
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome.output, "another build of dpmpi")) << outcome.output;
 }
 
 TEST_F(Cli, OfTwoRunsOnOneFolderOneIsRefused) {
   const std::string run = folder() + "/race";
-  const Outcome outcome = testing::run_command(
+  const Outcome outcome = test::run_command(
       fmt::format("{0} -q {1} --set run.dir={2} & {0} -q {1} --set run.dir={2}; a=$?; wait $!; echo codes $a $?",
                   DPMPI_PROGRAM, config(), run));
   EXPECT_TRUE(contains(outcome.output, "codes 0 ") != contains(outcome.output, " 0\n")) << outcome.output;

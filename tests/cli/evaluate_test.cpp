@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using testing::Outcome;
+using test::Outcome;
 
 using Table = std::vector<std::map<std::string, std::string>>;
 
@@ -49,7 +49,7 @@ class TrainedRun : public ::testing::Test {
  protected:
   static Outcome dpmpi(const std::string& arguments, int ranks = 1) {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return testing::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
   }
   static std::string folder() { return ::testing::TempDir() + "dpmpi_TrainedRun"; }
   static std::string path(const std::string& name) { return folder() + "/" + name; }
@@ -280,7 +280,7 @@ TEST_F(TrainedRun, ExamplesAgreeWithPredict) {
   }
   bare.close();
   const std::string here = "cd " + folder() + " && ";
-  const Outcome compiled = testing::run_command(here + DPMPI_SCORE_EXAMPLE + " sign < bare.txt");
+  const Outcome compiled = test::run_command(here + DPMPI_SCORE_EXAMPLE + " sign < bare.txt");
   ASSERT_EQ(compiled.code, 0) << compiled.output;
   std::istringstream said(compiled.output);
   for (const auto& row : rows) {
@@ -288,9 +288,9 @@ TEST_F(TrainedRun, ExamplesAgreeWithPredict) {
     ASSERT_TRUE(said >> p);
     EXPECT_NEAR(p, std::stod(row.at("probability")), 1e-5);
   }
-  if (testing::run_command("python3 --version").code != 0) GTEST_SKIP() << "no python3 for examples/model/score.py";
+  if (test::run_command("python3 --version").code != 0) GTEST_SKIP() << "no python3 for examples/model/score.py";
   const std::string script = DPMPI_SOURCE_DIR "/examples/model/score.py";
-  const Outcome python = testing::run_command(here + "python3 " + script + " sign sign-eval.csv > python.csv");
+  const Outcome python = test::run_command(here + "python3 " + script + " sign sign-eval.csv > python.csv");
   ASSERT_EQ(python.code, 0) << python.output;
   const Table by_python = read_table(path("python.csv"));
   ASSERT_EQ(by_python.size(), rows.size());

@@ -18,8 +18,8 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
-using testing::terminal_output;
+using test::Outcome;
+using test::terminal_output;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
@@ -39,7 +39,7 @@ class Terminal : public ::testing::Test {
   static void SetUpTestSuite() {
     fs::remove_all(folder());
     fs::create_directories(folder());
-    ASSERT_EQ(testing::run_command(command("generate --output t.csv --records 100 --features 4")).code, 0);
+    ASSERT_EQ(test::run_command(command("generate --output t.csv --records 100 --features 4")).code, 0);
     std::ofstream(folder() + "/a.ini")
         << "[data]\ntrain = t.csv\nheader = yes\n[method]\nbatch = 10\nsteps = 1000000\n"
            "[privacy]\naccountant = rdp\nnoise_multiplier = 1e3\ndelta = 1e-4\n";
@@ -66,22 +66,21 @@ TEST_F(Terminal, ColoursAreOffOnRequestAndOnDumbTerminals) {
 }
 
 TEST_F(Terminal, NoEscapeSequenceReachesAFile) {
-  const Outcome done = testing::run_command(
+  const Outcome done = test::run_command(
       fmt::format("({0}) >{2}/lines.txt 2>&1 & ({1}) >{2}/bar.txt 2>&1 & wait", command(training("lines", 1.15)),
                   command(training("bar", 1.15) + " --set report.progress=bar"), folder()));
   ASSERT_EQ(done.code, 0) << done.output;
-  const std::string lines = testing::read_file(folder() + "/lines.txt"),
-                    bar = testing::read_file(folder() + "/bar.txt");
+  const std::string lines = test::read_file(folder() + "/lines.txt"), bar = test::read_file(folder() + "/bar.txt");
   EXPECT_TRUE(contains(lines, "\ntraining  ")) << lines;
   EXPECT_TRUE(contains(bar, "\rtraining [")) << bar;
-  for (const std::string& output : {lines, bar, testing::run_command(command("--config nothing.ini")).output,
+  for (const std::string& output : {lines, bar, test::run_command(command("--config nothing.ini")).output,
                                     terminal_output(command("--config nothing.ini 2>error.txt; cat error.txt"))})
     EXPECT_FALSE(contains(output, "\033")) << output;
 }
 
 TEST_F(Terminal, LevelsSayMoreAndMore) {
   const auto said = [&](const std::string& words) {
-    return testing::run_command(command(words + " " + training("levels", 0.01))).output;
+    return test::run_command(command(words + " " + training("levels", 0.01))).output;
   };
   for (const char* quiet : {"--quiet", "--log-level=error"}) {
     const std::string text = said(quiet);
@@ -99,7 +98,7 @@ TEST_F(Terminal, LevelsSayMoreAndMore) {
 // What one needs to see which rank the others wait for.
 TEST_F(Terminal, EveryRankTellsDetails) {
   fs::remove_all(folder() + "/ranks");
-  const Outcome told = testing::run_command(fmt::format(
+  const Outcome told = test::run_command(fmt::format(
       "cd {} && mpirun -n 2 {} --log-level debug --config a.ini --set method.steps=3 --set data.blocks=4 "
       "--set run.dir=ranks",
       folder(), DPMPI_PROGRAM));
@@ -109,7 +108,7 @@ TEST_F(Terminal, EveryRankTellsDetails) {
       EXPECT_TRUE(contains(told.output, fmt::format("debug: rank {}: {}", rank, detail)))
           << rank << detail << told.output;
   EXPECT_FALSE(contains(told.output, "rank 1: ledger")) << "the root's";
-  const std::string times = testing::read_file(folder() + "/ranks/timing.jsonl");
+  const std::string times = test::read_file(folder() + "/ranks/timing.jsonl");
   EXPECT_TRUE(contains(times, "{\"rank\":1,\"seconds\":")) << times;
 }
 
@@ -117,11 +116,11 @@ TEST_F(Terminal, WrongLevelsAreRefused) {
   for (const auto& [words, message] : {std::pair{"list --log-level loud", "allowed: error, warning, info, debug"},
                                        std::pair{"list --log-level", "needs one of error, warning, info, debug"},
                                        std::pair{"list --quiet --log-level debug", "different levels"}}) {
-    const Outcome refused = testing::run_command(command(words));
+    const Outcome refused = test::run_command(command(words));
     EXPECT_EQ(refused.code, 2) << words;
     EXPECT_TRUE(contains(refused.output, message)) << refused.output;
   }
-  EXPECT_EQ(testing::run_command(command("--log-level debug list formats")).code, 0);
+  EXPECT_EQ(test::run_command(command("--log-level debug list formats")).code, 0);
 }
 
 /// The library's own phases, shown from their first moment on.
@@ -155,7 +154,7 @@ TEST_F(Phases, AccountingAndCalibration) {
 // The number of records is public unless it is declared: then nothing may tell how many slots are empty. A text's
 // length in bytes follows private values and is never told.
 TEST_F(Phases, LoadingTellsPublicCountsOnly) {
-  const testing::Folder folder;
+  const test::Folder folder;
   std::string text;
   for (int i = 0; i < 5000; ++i) text += fmt::format("{},{}\n", i % 2, i);
   DataOptions options;

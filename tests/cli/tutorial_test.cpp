@@ -47,7 +47,7 @@ TEST(Tutorial, EveryCommandWorks) {
   const Page page = blocks_of(read_file(DPMPI_SOURCE_DIR "/docs/guide/tutorial.md"));
   EXPECT_GE(page.shown.size(), 10u) << "the page has lost its output";
   std::ofstream(folder + "/tutorial.sh") << "set -e\n" << page.script;
-  const testing::Outcome outcome = testing::run_command("cd " + folder + " && sh tutorial.sh", 120);
+  const test::Outcome outcome = test::run_command("cd " + folder + " && sh tutorial.sh", 120);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   for (const std::string& line : page.shown)
     EXPECT_NE(outcome.output.find(line + "\n"), std::string::npos) << line << "\n" << outcome.output;

@@ -8,7 +8,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::for_each_size;
+using test::for_each_size;
 
 // Longer than two pieces, in readings that do and do not end where a piece ends.
 TEST(BroadcastSource, GivesTheRootsBytesToAllInAnyPortions) {

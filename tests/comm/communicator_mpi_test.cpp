@@ -11,7 +11,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::for_each_size;
+using test::for_each_size;
 
 TEST(Communicator, SumsAreExactWithAnySplitting) {
   for (const std::size_t limit : {std::size_t{1} << 30, std::size_t{7}}) {

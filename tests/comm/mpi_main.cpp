@@ -7,7 +7,7 @@
 #include "comm/session.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 namespace {
 
 const Communicator* the_world = nullptr;
@@ -45,16 +45,16 @@ void for_each_size(std::initializer_list<int> sizes, const std::function<void(co
   }
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test
 
 int main(int argc, char** argv) {
   dpmpi::Session session(argc, argv);
-  dpmpi::testing::the_world = &session.world();
+  dpmpi::test::the_world = &session.world();
   ::testing::InitGoogleTest(&argc, argv);
   if (!session.world().is_root()) {
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
     delete listeners.Release(listeners.default_result_printer());
-    listeners.Append(new dpmpi::testing::FailurePrinter);
+    listeners.Append(new dpmpi::test::FailurePrinter);
   }
   const int failed = RUN_ALL_TESTS();
   return session.world().any(failed != 0) ? 1 : 0;

@@ -9,7 +9,7 @@
 
 #include <mpi.h>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 struct Traffic {
   std::uint64_t up = 0, down = 0, other = 0;
@@ -38,24 +38,24 @@ inline std::uint64_t sent(const void* data, int count, MPI_Datatype type) {
   return size;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test
 
 // The profiling interface: these stand before the library's functions in this program.
 extern "C" {
 int MPI_Reduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
-  dpmpi::testing::traffic.up += dpmpi::testing::sent(from, count, type);
+  dpmpi::test::traffic.up += dpmpi::test::sent(from, count, type);
   return PMPI_Reduce(from, to, count, type, op, root, comm);
 }
 int MPI_Send(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  dpmpi::testing::traffic.up += dpmpi::testing::sent(from, count, type);
+  dpmpi::test::traffic.up += dpmpi::test::sent(from, count, type);
   return PMPI_Send(from, count, type, to, tag, comm);
 }
 int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm comm) {
-  dpmpi::testing::traffic.down += dpmpi::testing::sent(data, count, type);
+  dpmpi::test::traffic.down += dpmpi::test::sent(data, count, type);
   return PMPI_Bcast(data, count, type, root, comm);
 }
 int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  dpmpi::testing::traffic.other += dpmpi::testing::sent(from == MPI_IN_PLACE ? to : from, count, type);
+  dpmpi::test::traffic.other += dpmpi::test::sent(from == MPI_IN_PLACE ? to : from, count, type);
   return PMPI_Allreduce(from, to, count, type, op, comm);
 }
 }

@@ -29,7 +29,7 @@ std::string sparse_file() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using namespace dpmpi::testing;
+  using namespace dpmpi::test;
   const std::filesystem::path folder = argc > 1 ? argv[1] : "corpus";
   write(folder / "libsvm", {"\x7c+1 1:0.5 3:-2e1 # note\n-1\n",
                             "\x79"

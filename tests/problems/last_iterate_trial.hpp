@@ -13,7 +13,7 @@
 #include "objective/math/frames.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi::testing::hidden_trial {
+namespace dpmpi::test::hidden_trial {
 
 using Settings = std::map<std::string, std::string>;
 using Vector = std::vector<double>;
@@ -21,7 +21,7 @@ using Vector = std::vector<double>;
 inline constexpr test::RecordsShape shape{Storage::dense_f32, 300, 12, 1, LabelKind::sign};
 
 inline std::unique_ptr<Objective> logistic() {
-  return testing::make_objective("logistic", {shape.features, shape.storage, shape.bias});
+  return test::make_objective("logistic", {shape.features, shape.storage, shape.bias});
 }
 
 inline const Settings composed{
@@ -29,15 +29,15 @@ inline const Settings composed{
 inline const Settings hidden{{"steps", "400"},       {"directions", "4"}, {"ball", "0.5"},
                              {"feature_bound", "1"}, {"window", "300"},   {"share", "0.4"}};
 
-inline Trial trial(const Settings& settings, double multiplier, Shard shard = testing::random_shard(shape, 2)) {
+inline Trial trial(const Settings& settings, double multiplier, Shard shard = test::random_shard(shape, 2)) {
   return Trial("zo-hidden", settings, multiplier, logistic(), std::move(shard));
 }
 
 /// Nobody takes part: what moves is noise.
 inline Shard nobody() {
-  Shard shard = testing::random_shard(shape, 2);
+  Shard shard = test::random_shard(shape, 2);
   for (auto& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) testing::remove_record(block.records, i);
+    for (std::size_t i = 0; i < block.records.count; ++i) test::remove_record(block.records, i);
   return shard;
 }
 
@@ -71,4 +71,4 @@ inline Vector across(Frames& frames, Vector v) {
   return v;
 }
 
-}  // namespace dpmpi::testing::hidden_trial
+}  // namespace dpmpi::test::hidden_trial

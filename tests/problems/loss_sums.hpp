@@ -15,7 +15,7 @@
 #include "problems/numbered_losses.hpp"
 #include "support/lattice_distance.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 using Loss = test::BlackBox::Loss;
 
@@ -65,4 +65,4 @@ inline Eigen::MatrixXd random(Eigen::Index d, Eigen::Index count, std::uint64_t 
   return points;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -11,7 +11,7 @@
 #include "method/black_box/reduced_weights.hpp"
 #include "problems/black_box.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// The label of a record is its number.
 class NumberedLoss final : public test::BlackBox {
@@ -48,4 +48,4 @@ inline Eigen::VectorXd turned(const GradientPosterior& posterior, const Eigen::V
   return ReducedWeights(posterior.weights()).Q * noise;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

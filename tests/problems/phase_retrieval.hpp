@@ -12,7 +12,7 @@
 #include "data/synthetic/generate.hpp"
 #include "objective/values/phase_smoothing.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 inline GenerateOptions phase_data(std::size_t dim) {
   GenerateOptions o;
@@ -111,4 +111,4 @@ class PhaseJudge {
   std::vector<double> measured_;
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

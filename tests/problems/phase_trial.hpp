@@ -15,7 +15,7 @@
 
 #include "problems/trial.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// The point in double that all ranks share after a phase.
 inline std::vector<double> released(const Trial& t) {
@@ -104,4 +104,4 @@ inline void expect_that_a_killed_phase_runs_again(const std::function<Trial()>& 
   EXPECT_EQ(killed.ledger->events(), events);
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -16,7 +16,7 @@
 #include "problems/black_box.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 inline std::unique_ptr<Method> make_method(const std::string& name,
                                            const std::map<std::string, std::string>& options) {
@@ -124,11 +124,11 @@ struct Trial {
   SaddleObjective* saddle() const { return dynamic_cast<SaddleObjective*>(objective.get()); }
   std::vector<float> iterate() const { return {method->iterate().begin(), method->iterate().end()}; }
   double derived(const std::string& symbol) const {
-    for (const auto& [key, value] : method->derived(facts, queries))
+    for (const auto& [key, value] : method->report_quantities(facts, queries))
       if (key == symbol) return std::get<double>(value);
     ADD_FAILURE() << "nothing derived is called " << symbol;
     return 0;
   }
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -53,7 +53,7 @@ inline std::unique_ptr<Tuning> make_tuning(const TuningCase& c, const std::strin
   options.emplace_back("objective.train", file);
   if (comm.is_root()) write_records(file, Format::native, tuning_records(c.labels, 21, 77));
   comm.barrier();
-  auto objective = testing::make_objective(c.objective, {tuning_features, Storage::dense_f32, 1}, options);
+  auto objective = test::make_objective(c.objective, {tuning_features, Storage::dense_f32, 1}, options);
   auto* tuning = dynamic_cast<Tuning*>(objective.release());
   tuning->open(comm, {});
   return std::unique_ptr<Tuning>(tuning);

@@ -16,7 +16,7 @@
 #include "core/numbers/random.hpp"
 #include "support/binary_files.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// Records first .. first + count - 1 of all that there are in any file.
 struct CanaryRecords {
@@ -148,4 +148,4 @@ inline std::string inflated(const std::string& bytes) {
   return out;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

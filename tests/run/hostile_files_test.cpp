@@ -22,7 +22,7 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
+using test::Outcome;
 
 std::string nested(const std::string& opening, const std::string& closing, int depth) {
   std::string text;
@@ -74,7 +74,7 @@ class HostileFiles : public ::testing::Test {
 #else
     const std::string limit = "ulimit -v 6000000; ";
 #endif
-    return testing::run_command(fmt::format("{}cd {} && {} {}", limit, folder(), DPMPI_PROGRAM, words), 20);
+    return test::run_command(fmt::format("{}cd {} && {} {}", limit, folder(), DPMPI_PROGRAM, words), 20);
   }
 
   static void SetUpTestSuite() {

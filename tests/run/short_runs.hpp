@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 using Settings = std::vector<std::string>;
 
@@ -65,4 +65,4 @@ inline bool searches(const std::string& method) {
   return method.starts_with("random-") || method.starts_with("ucb-bo");
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 inline std::string idx_file(int type, const std::vector<std::uint32_t>& shape, const std::string& data) {
   std::string out = {'\0', '\0', static_cast<char>(type), static_cast<char>(shape.size())};
@@ -25,4 +25,4 @@ inline std::string npy_file(const std::string& type, const std::string& shape, c
          static_cast<char>(header.size() >> 8) + header + data;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

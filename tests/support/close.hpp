@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// Up to a relative error.
 inline void expect_close(double value, double expected, double tolerance = 1e-6, const std::string& what = "") {
@@ -14,4 +14,4 @@ inline void expect_close(double value, double expected, double tolerance = 1e-6,
       << what << ": " << value << " instead of " << expected;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

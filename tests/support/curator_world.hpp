@@ -15,7 +15,7 @@
 #include "privacy/curator/curator.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 struct World {
   struct Setup {
@@ -78,4 +78,4 @@ struct World {
 /// So that releases are noise alone.
 inline const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -22,7 +22,7 @@
 #include "core/files/digest.hpp"
 #include "data/load/load.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// A folder that goes away with the object. `suffix` makes it one folder for all ranks of a test.
 class Folder {
@@ -141,6 +141,6 @@ inline void expect_mentions(const std::string& message, const std::string& part,
   if (message.find(part) == std::string::npos)
     ADD_FAILURE_AT(file, line) << "message: " << message << "\nlacks: " << part;
 }
-#define EXPECT_MENTIONS(message, part) ::dpmpi::testing::expect_mentions(message, part, __FILE__, __LINE__)
+#define EXPECT_MENTIONS(message, part) ::dpmpi::test::expect_mentions(message, part, __FILE__, __LINE__)
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

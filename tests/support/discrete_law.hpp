@@ -8,7 +8,7 @@
 
 #include <boost/math/distributions/chi_squared.hpp>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 inline double chi_square_tail(double statistic, std::size_t cells) {
   const boost::math::chi_squared law(static_cast<double>(cells - 1));
@@ -43,4 +43,4 @@ inline double fit_discrete_gaussian(const std::vector<std::int64_t>& values, dou
   return chi_square_tail(statistic, cells.size());
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 // Of a phase: 2m borderline records, half of them before and half after the differing one, which is a sure hit in D
 // and never one in D'. room: hits left in the budget, before noise.
@@ -57,4 +57,4 @@ class HaltingLayer {
   double threshold_;
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

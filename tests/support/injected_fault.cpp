@@ -15,7 +15,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Fault;
+using test::Fault;
 Fault present = Fault::none;
 
 }  // namespace

@@ -3,7 +3,7 @@
 // the place of its own (-Wl,--wrap, tests/CMakeLists.txt), so that the product itself has no such switch. Whoever
 // then runs a whole config, runs one with the fault.
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 enum class Fault {
   none,
@@ -24,4 +24,4 @@ class Injected {
   Injected& operator=(const Injected&) = delete;
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// P(sup |B| > t) of the Brownian bridge.
 inline double kolmogorov(double t) {
@@ -38,4 +38,4 @@ inline double same_law_p_value(std::vector<double> a, std::vector<double> b) {
   return kolmogorov(std::sqrt(n * m / (n + m)) * distance);
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

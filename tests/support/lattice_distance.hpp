@@ -8,7 +8,7 @@
 
 #include "core/numbers/lattice.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// In L2, from integers: no difference is lost.
 inline double distance(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, Lattice lattice) {
@@ -18,4 +18,4 @@ inline double distance(const std::vector<std::int64_t>& a, const std::vector<std
   return std::sqrt(static_cast<double>(square)) * lattice.quantum();
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

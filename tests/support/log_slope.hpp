@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// Least-squares slope of log y by log x.
 inline double log_slope(const std::vector<double>& x, const std::vector<double>& y) {
@@ -17,4 +17,4 @@ inline double log_slope(const std::vector<double>& x, const std::vector<double>&
   return xy / xx;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -9,7 +9,7 @@
 
 #include "comm/communicator.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// All ranks of the launch.
 const Communicator& world();
@@ -18,4 +18,4 @@ const Communicator& world();
 /// once, because its peers may be waiting for it in a collective.
 void for_each_size(std::initializer_list<int> sizes, const std::function<void(const Communicator&)>& body);
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -12,7 +12,7 @@
 
 #include "core/files/image.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// The remainder of the bits of `bytes` by the polynomial of ISO 3309, bit after bit.
 inline std::uint32_t cyclic_check(std::string_view bytes) {
@@ -72,4 +72,4 @@ inline GreyImage read_png(std::string_view file) {
   return image;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <string>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 struct Outcome {
   int code = -1;       ///< exit code; 128 + signal if killed; 124 or 137 if it hung
@@ -34,4 +34,4 @@ inline Outcome run_command(const std::string& command, int limit = 60) {
   return outcome;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

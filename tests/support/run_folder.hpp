@@ -14,7 +14,7 @@
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 class RunFolder : public ::testing::Test {
  protected:
@@ -85,4 +85,4 @@ class RunFolder : public ::testing::Test {
   std::string config_ = folder_ + "/run.ini", run_ = folder_ + "/run";
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

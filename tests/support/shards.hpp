@@ -13,7 +13,7 @@
 #include "objective/objective.hpp"
 #include "objective/random_records.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// The blocks that `rank` of `size` owns of random records of this shape: the same records for every size.
 inline Shard random_shard(const test::RecordsShape& shape, std::uint32_t blocks, int rank = 0, int size = 1,
@@ -62,4 +62,4 @@ inline std::unique_ptr<Objective> make_objective(
   return nullptr;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

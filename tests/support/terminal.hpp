@@ -8,7 +8,7 @@
 #include <array>
 #include <string>
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// What `command`, run by the shell for at most a minute, writes to a terminal of 200 columns.
 inline std::string terminal_output(const std::string& command) {
@@ -32,4 +32,4 @@ inline std::string terminal_output(const std::string& command) {
   return output;
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

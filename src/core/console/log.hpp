@@ -35,23 +35,23 @@ std::string debug_line(std::string_view text);
 
 /// Formats and says it at this level or a louder one.
 template <class... Arguments>
-void say_at(LogLevel level, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  if (logs(level)) say_line(fmt::format(format, std::forward<Arguments>(arguments)...));
+void print_at(LogLevel level, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+  if (logs(level)) print_line(fmt::format(format, std::forward<Arguments>(arguments)...));
 }
 
 /// "dpmpi: warning: ..." as a line.
 template <class... Arguments>
 void warn(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
   if (logs(LogLevel::warning))
-    say_line(fmt::format("dpmpi: {}: {}\n", painted(Colour::yellow, "warning"),
-                         fmt::format(format, std::forward<Arguments>(arguments)...)));
+    print_line(fmt::format("dpmpi: {}: {}\n", painted(Colour::yellow, "warning"),
+                           fmt::format(format, std::forward<Arguments>(arguments)...)));
 }
 
 /// "dpmpi: debug: rank 3: ..." as a line. Any rank; nothing is formatted unless it is said. Times of a run follow
 /// its secret batch sizes, so debug logs with times are not for publication.
 template <class... Arguments>
 void debug(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  if (logs(LogLevel::debug)) say_line(debug_line(fmt::format(format, std::forward<Arguments>(arguments)...)));
+  if (logs(LogLevel::debug)) print_line(debug_line(fmt::format(format, std::forward<Arguments>(arguments)...)));
 }
 
 }  // namespace dpmpi

@@ -30,7 +30,7 @@ std::size_t terminal_width() {
 }
 
 // Blanks instead of a terminal's command for it: what a bar leaves in a file holds no escape sequences.
-void erase(std::size_t width) { say_raw(fmt::format("\r{:{}}\r", "", width)); }
+void erase(std::size_t width) { print_raw(fmt::format("\r{:{}}\r", "", width)); }
 
 std::string bar_of(double percent) {
   const auto full = static_cast<std::size_t>(percent / 100 * static_cast<double>(bar_cells));
@@ -118,7 +118,7 @@ void Progress::show(std::string_view note) {
       100.0 * static_cast<double>(done_) / static_cast<double>(std::max<std::uint64_t>(1, total_));
   std::string line = text(percent, elapsed, note);
   if (mode == Mode::lines) {
-    say_raw(line + '\n');
+    print_raw(line + '\n');
     return;
   }
   line.resize(std::min(line.size(), terminal_width()));
@@ -127,7 +127,7 @@ void Progress::show(std::string_view note) {
   if (const std::string share = fmt::format("{:.0f} %", percent); total_ > 0 && colours())
     if (const auto at = line.find(share, phase_.size() + bar_cells); at != line.npos)
       line.replace(at, share.size(), painted(Colour::green, share));
-  say_raw('\r' + line);
+  print_raw('\r' + line);
 }
 
 }  // namespace dpmpi

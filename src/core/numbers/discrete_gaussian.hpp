@@ -18,7 +18,7 @@ namespace dpmpi {
 /// exp(-y^2 / (2 sigma^2)). That probability is at most 1 because weight(k) >= weight(0) exp(-k^2 / 2). 71 % of the
 /// proposals are kept. Nearly always 32 digits of the uniform number and a table of exp(-(y / sigma)^2 / 2) at both
 /// ends of the interval of length 2^-10 around y / sigma decide; otherwise (once in 700 draws) below_exp() does, at
-/// a hundred times the cost. So the time of a draw depends on its value (docs/privacy.md says who can see it).
+/// a hundred times the cost. So the time of a draw depends on its value (docs/theory/noise.md says who can see it).
 class DiscreteGaussianSampler {
  public:
   static constexpr std::uint64_t largest_sigma = std::uint64_t{1} << 40;

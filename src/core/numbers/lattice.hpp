@@ -69,9 +69,9 @@ class LatticeAccumulator {
   void add(std::size_t offset, std::span<const double> values);
 
   /// The int32 accumulator (dim() entries, 64-byte-aligned), for kernels that round and add in their own sweep:
-  /// hot()[j] += lrintf(coefficient * scale() * x[j]). Whole vectors: it is padded to a multiple of 16, where only
-  /// 0 may be added. Not there with Width::int64.
-  std::int32_t* hot() { return hot_.data(); }
+  /// int32_scratch()[j] += lrintf(coefficient * scale() * x[j]). Whole vectors: it is padded to a multiple of 16,
+  /// where only 0 may be added. Not there with Width::int64.
+  std::int32_t* int32_scratch() { return hot_.data(); }
 
   /// The exact sum itself, with Width::int64: dim() entries to add multiples of 2^-k to. Else null.
   std::int64_t* wide() { return width_ == Width::int64 ? total_.data() : nullptr; }

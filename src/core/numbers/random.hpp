@@ -155,7 +155,8 @@ using FinerBits = std::function<std::uint64_t(std::size_t)>;
 void box_muller(std::span<const std::uint64_t> words, std::span<double> out, const FinerBits& finer = {});
 
 /// Up to this radius SecretStream::normals gives every pair of lattice points of a quantum of 2^-36 or more, each
-/// with its probability to 1 % (docs/privacy.md). A pair is farther out with probability exp(-R^2 / 2) = 1.2e-24.
+/// with its probability to 1 % (docs/theory/noise.md). A pair is farther out with probability exp(-R^2 / 2)
+/// = 1.2e-24.
 constexpr double resolved_radius = 10.5;
 
 /// A draw in quanta, to the nearest point, halves upwards: each point gets the doubles of a half-open interval.

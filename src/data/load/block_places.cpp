@@ -65,7 +65,7 @@ constexpr std::uint64_t glance_every = 4096;  // lines, which take less than a l
 /// Shows the records of this rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
 PartSize scan_lines(const Communicator& comm, Source& source, const std::function<void(const Mark&)>& see) {
   PartSize part;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!source.records.file) return;
     InputFile& file = *source.records.file;
     const FileLayout& layout = source.layout;
@@ -205,7 +205,7 @@ std::vector<Extent> locate_text(const Communicator& comm, Source& source, const 
   const std::vector<PartSize> sizes = gather_sizes(comm, part);
   const auto parts = gather_lists(comm, marks.chosen());
   std::vector<Extent> extents;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const std::uint64_t records = total_records(sizes);
     check_slots(source.records.path, records, range.slots());

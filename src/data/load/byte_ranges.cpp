@@ -129,7 +129,7 @@ void receive_blocks(const Communicator& comm, const BlockRange& range, const Con
 void fetch(const Communicator& comm, SourceFile& source, const std::vector<Extent>& extents,
            const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume) {
   if (!source.gzip) {
-    all_or_none(comm, [&] {
+    throw_on_all_ranks(comm, [&] {
       for (std::uint32_t b = range.ownership.begin(comm.rank()); b < range.ownership.end(comm.rank()); ++b)
         stream(*source.file, extents[b - range.first], unit, b, consume);
     });
@@ -140,7 +140,7 @@ void fetch(const Communicator& comm, SourceFile& source, const std::vector<Exten
     send_blocks(comm, *source.file, extents, range, unit, sent, consume, reading, consuming);
   else
     receive_blocks(comm, range, consume, consuming);
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     reading.rethrow();
     consuming.rethrow();
   });

@@ -52,7 +52,7 @@ class FileLoader {
     check_memory_together(comm_, RecordsBuilder::bytes(layout.storage, layout.features, slots) + extra_bytes, slots,
                           layout.features, source_.records.path,
                           !layout.is_text() || layout.storage != Storage::sparse_f32);
-    all_or_none(comm_, [&] {
+    throw_on_all_ranks(comm_, [&] {
       for (std::uint32_t b = begin(); b < end(); ++b)
         builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_);
     });
@@ -93,7 +93,7 @@ class FileLoader {
 
   void load_binary() {
     const FileLayout& layout = source_.layout;
-    all_or_none(comm_, [&] {
+    throw_on_all_ranks(comm_, [&] {
       if (comm_.is_root()) check_slots(source_.records.path, layout.records(), range_.slots());
     });
     allocate(0);
@@ -111,7 +111,7 @@ class FileLoader {
 
   /// Every rank reads the header of the file, which it has open, and its own rows.
   void load_native_sparse(Progress& progress) {
-    all_or_none(comm_, [&] {
+    throw_on_all_ranks(comm_, [&] {
       InputFile& file = *source_.records.file;
       const NativeHeader header = parse_native_header(file.read(0, NativeHeader::bytes), file.path());
       for (std::uint32_t b = begin(); b < end(); ++b) {

@@ -17,7 +17,7 @@ namespace {
 /// Opens a file on the root, which looks at its first bytes and keeps them to itself: they hold records.
 Head look_at(const Communicator& comm, const DataOptions& options, const std::string& name, SourceFile& source) {
   Head head;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     source.file = std::make_unique<InputFile>(find_file(options, name));
     head = read_head(*source.file, options);
@@ -32,7 +32,7 @@ Head look_at(const Communicator& comm, const DataOptions& options, const std::st
 /// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
 /// noise, of doubles, must fit before anything of that length is allocated.
 void check_dimension(const Communicator& comm, const DataOptions& options, const std::string& path) {
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     const auto features = static_cast<std::uint64_t>(std::max<std::int64_t>(options.features, 0));
     check_memory(4 * sizeof(double) * features, available_memory(),
                  fmt::format("{}: data.features = {}: a model of that many parameters", path, features));
@@ -55,11 +55,11 @@ void share(const Communicator& comm, FileLayout& layout) {
 void open_everywhere(const Communicator& comm, const DataOptions& options, const std::string& name,
                      SourceFile& source) {
   if (source.gzip) return;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!source.file) source.file = std::make_unique<InputFile>(find_file(options, name));
   });
   const auto sizes = gather_lists<std::uint64_t>(comm, {source.file->size()});
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     for (std::size_t r = 0; r < sizes.size(); ++r)
       if (sizes[r] != sizes[0])
         throw DataError(
@@ -80,12 +80,12 @@ Source open_source(const Communicator& comm, const DataOptions& options, const s
   const Head head = look_at(comm, options, first, source.records);
   check_dimension(comm, options, source.records.path);
   if (role != DataRole::evaluation)
-    all_or_none(comm, [&] {
+    throw_on_all_ranks(comm, [&] {
       if (comm.is_root()) check_public_names(head, options);
     });
   std::optional<Head> label_head;
   if (pair) label_head = look_at(comm, options, second, source.labels);
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) source.layout = file_layout(head, label_head, options);
   });
   share(comm, source.layout);

@@ -53,7 +53,7 @@ void check_distinct_files(const DataOptions& options) {
 DatasetFacts inspect_shards(const Communicator& comm, const DataOptions& options) {
   const std::size_t shards = options.shards.size();
   std::vector<std::int64_t> seen(3 * shards);  // records, features, storage of each
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     check_distinct_files(options);
     for (std::size_t s = 0; s < shards; ++s) {
       if (first_reader(static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(shards), comm.size()) !=
@@ -99,7 +99,7 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
   const std::uint32_t per_site = shard.layout.blocks / sites;
   const std::uint32_t first = ownership.begin(comm.rank()), last = ownership.end(comm.rank());
   std::string mine, file;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     const Communicator alone = Communicator::alone();
     for (std::uint32_t s = first / per_site; s * per_site < last; ++s) {
       Source source = open_source(alone, options, options.shards[s], DataRole::training);
@@ -117,7 +117,7 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
   });
   std::string reference = mine;
   comm.broadcast(reference);
-  all_or_none(comm, [&] { check_signature(file, mine, reference); });
+  throw_on_all_ranks(comm, [&] { check_signature(file, mine, reference); });
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void check_memory_together(const Communicator& comm, std::uint64_t bytes, std::u
   comm.node().broadcast(machine);
   const std::vector<Need> mine{Need{machine, 1, bytes, slots, available_memory()}};
   const std::vector<Need> needs = by_machine(gather_lists(comm, mine));
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     for (const Need& need : needs) {
       const std::string where =
           need.ranks > 1 ? fmt::format("the {} ranks of this machine", need.ranks) : "this rank";

@@ -52,7 +52,7 @@ std::string attempt(const std::function<void()>& work) {
 
 }  // namespace
 
-void all_or_none(const Communicator& comm, const std::function<void()>& work) {
+void throw_on_all_ranks(const Communicator& comm, const std::function<void()>& work) {
   const std::string mine = attempt(work);
   if (!comm.any(!mine.empty())) return;
   const auto all = comm.gather(mine);

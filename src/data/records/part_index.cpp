@@ -25,7 +25,7 @@ std::uint64_t Disjoint::begin(std::size_t p) const {
   return slot;
 }
 
-PartPlaces::PartPlaces(const Disjoint& rule, const Shard& shard) : rule_(rule) {
+PartIndex::PartIndex(const Disjoint& rule, const Shard& shard) : rule_(rule) {
   std::vector<std::uint64_t> cuts;
   for (std::size_t p = 0; p <= rule.parts.size(); ++p) cuts.push_back(rule.begin(p));
   const auto slots = shuffle_slots(rule.seed, shard.layout);
@@ -57,13 +57,13 @@ PartPlaces::PartPlaces(const Disjoint& rule, const Shard& shard) : rule_(rule) {
   }
 }
 
-std::uint64_t PartPlaces::place(const OwnBlock& block, std::size_t p, std::size_t at) const {
+std::uint64_t PartIndex::place(const OwnBlock& block, std::size_t p, std::size_t at) const {
   return rule_.places == Disjoint::Places::by_slot ? block.slots[at] - rule_.begin(p)
                                                    : block.records_before[p] + (at - block.begin[p]);
 }
 
-void PartPlaces::select(std::size_t i, std::size_t p, std::uint64_t begin, std::uint64_t end,
-                        std::vector<std::uint32_t>& rows, std::vector<std::uint32_t>& places) {
+void PartIndex::select(std::size_t i, std::size_t p, std::uint64_t begin, std::uint64_t end,
+                       std::vector<std::uint32_t>& rows, std::vector<std::uint32_t>& places) {
   const OwnBlock& block = blocks_[i];
   const auto all = std::views::iota(block.begin[p], block.begin[p + 1]);
   const auto place_at = [&](std::size_t at) { return place(block, p, at); };
@@ -80,7 +80,7 @@ void PartPlaces::select(std::size_t i, std::size_t p, std::uint64_t begin, std::
   }
 }
 
-std::span<const std::uint32_t> PartPlaces::in_order(std::size_t i, std::size_t p) const {
+std::span<const std::uint32_t> PartIndex::in_order(std::size_t i, std::size_t p) const {
   const OwnBlock& block = blocks_[i];
   return std::span(block.rows).subspan(block.begin[p], block.begin[p + 1] - block.begin[p]);
 }

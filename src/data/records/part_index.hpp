@@ -11,10 +11,10 @@
 namespace dpmpi {
 
 /// Built once from positions alone; `shard` is not kept. Local.
-class PartPlaces {
+class PartIndex {
  public:
   /// Throws ConfigError if there are 2^32 records or more.
-  PartPlaces(const Disjoint& rule, const Shard& shard);
+  PartIndex(const Disjoint& rule, const Shard& shard);
 
   /// Of own block `i` (counted from 0): the rows at places [begin, end) of part `p`, ascending, and their places
   /// less `begin`.

@@ -203,7 +203,7 @@ void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t c
                           select_residue(p.parts, first_index, count, step, out);
                         },
                         [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); },
-                        [](const Disjoint&) { throw BugError("parts are selected from their PartPlaces"); }},
+                        [](const Disjoint&) { throw BugError("parts are selected from their PartIndex"); }},
              rule);
 }
 

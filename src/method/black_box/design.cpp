@@ -24,7 +24,7 @@ void GiboDesign::start(const GiboOptions& options, std::size_t dim) {
 }
 
 void GiboDesign::extend(Curator& curator, const VectorXd& theta, std::uint64_t t) {
-  curator.share(fresh_, [&](std::vector<double>& found) { find_points(theta, t, found); });
+  curator.broadcast_from_root(fresh_, [&](std::vector<double>& found) { find_points(theta, t, found); });
   verify(!fresh_.empty() && fresh_.size() % dim_ == 0, "new points of the parameters' number");
   points_.insert(points_.end(), fresh_.begin(), fresh_.end());
   batches_.push_back(fresh_.size() / dim_);
@@ -48,7 +48,7 @@ void GiboDesign::weigh(Curator& curator) {
 }
 
 std::span<const double> GiboDesign::share_map(Curator& curator) {
-  curator.share(map_);
+  curator.broadcast_from_root(map_);
   verify(map_.size() == count() * std::min(count(), dim_), "a map of all points");
   return map_;
 }
@@ -67,7 +67,7 @@ void GiboDesign::find_map(std::vector<double>& found) {
 
 void GiboDesign::turn_back(Curator& curator, std::vector<double>& released) const {
   if (!reduced()) return;
-  curator.share(released, [&](std::vector<double>& sum) {
+  curator.broadcast_from_root(released, [&](std::vector<double>& sum) {
     Eigen::Map<VectorXd> vector(sum.data(), static_cast<Index>(sum.size()));
     vector.applyOnTheLeft(Eigen::householderSequence(reflections_, coefficients_));
   });

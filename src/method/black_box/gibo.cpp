@@ -69,7 +69,7 @@ class Gibo : public Method {
   }
 
   // mu: of the whole run; s: noise std of the mean; Delta: its sensitivity; B: clip; tau: tolerance of the trace.
-  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     const double n = real(query.records), z = query.noise_multiplier, T = real(query.steps);
     return {{"T", T},

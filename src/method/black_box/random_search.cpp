@@ -42,7 +42,7 @@ class RandomSearch : public Method {
     return {box_.query(facts, points(), steps(facts), is_private() ? noise_multiplier * parts : 0)};
   }
 
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     const double z = query.noise_multiplier / std::sqrt(static_cast<double>(steps(facts)));
     return {{"m", static_cast<double>(candidates_)},

@@ -38,7 +38,7 @@ class RandomStopping final : public Method {
     return {query};
   }
 
-  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     return {{"E K", expected_repetitions(law())},
             {"C", box_.clip},

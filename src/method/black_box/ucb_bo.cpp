@@ -42,7 +42,7 @@ class UcbBo : public Method {
     return {box_.query(facts, 1, steps(facts), is_private() ? noise_multiplier * parts : 0)};
   }
 
-  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     const double z = query.noise_multiplier / std::sqrt(static_cast<double>(steps_));
     return {{"T", static_cast<double>(steps_)}, {"C", box_.clip}, {"mu", z > 0 ? 1 / z : 0}, {"s", noise(query)}};

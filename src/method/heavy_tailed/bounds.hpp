@@ -2,7 +2,7 @@
 // Losses whose gradients have few moments: what a clip costs, and what no private method can beat.
 //
 // Source: Asi, Liu and Tian, "Private stochastic convex optimization with heavy tails: near-optimality from simple
-// reductions". Everything in heavy_tail_*.hpp is a function of public numbers and local; arguments out of range
+// reductions". The plans of this folder are functions of public numbers, and local; arguments out of range
 // throw ConfigError. What differs from the paper: docs/methods/heavy-tailed.md.
 
 namespace dpmpi {

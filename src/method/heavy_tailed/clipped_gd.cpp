@@ -52,7 +52,7 @@ class ClippedGd final : public Method {
 
   // T: steps, m: the public divisor, q: the share of the records in a step, mu: of both releases (for q < 1 about),
   // sigma: noise std of the mean, C: clip.
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const auto spent = training(facts.data, gradient.noise_multiplier);
     const double m = expected_batch(gradient.sampling, gradient.records), sigma = gradient.noise_std / m;
@@ -69,9 +69,9 @@ class ClippedGd final : public Method {
     return all;
   }
 
-  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const auto spent = training(facts.data, queries.at(0).noise_multiplier);
-    return descent_advice(facts, clip_.total_mu(spent)) + clip_.remarks(facts, spent);
+    return descent_advice(facts, clip_.total_mu(spent)) + clip_.notes(facts, spent);
   }
 
   std::string released() const override {

@@ -91,7 +91,7 @@ class HtKnownLipschitz final : public Method {
   }
 
   // Of phase i: n records, lambda, C, tau the tolerance, h the smoothing, sensitivity, sigma the noise.
-  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
     Derived all{{"bound", schedule_.bound}};
     for (std::size_t i = 0; i < schedule_.phases.size(); ++i) {
       const Phase& phase = schedule_.phases[i];
@@ -105,11 +105,11 @@ class HtKnownLipschitz final : public Method {
     return all;
   }
 
-  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     return pass_advice(facts, 1 / queries.at(0).noise_multiplier) +
            "two phases, lambda_scale = 0.3 to 1 and a public clip below that of the moments did best in "
            "experiments\n" +
-           phase_lines(derived(facts, queries));
+           phase_lines(report_quantities(facts, queries));
   }
 
   std::string released() const override { return "the model and the noised point of every phase"; }

@@ -84,7 +84,7 @@ class HtLocalize final : public Method {
 
   // J: folds, bound: of the excess risk; of phase i: m the records of a fold, C clip, T steps, sigma the noise of a
   // mean gradient, R and D the radii of the balls around its start and its round's.
-  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
     Derived all{{"J", static_cast<double>(schedule_.folds)}};
     if (schedule_.bound > 0) all.emplace_back("bound", schedule_.bound);
     for (std::size_t i = 0; i < schedule_.phases.size(); ++i) {
@@ -101,8 +101,8 @@ class HtLocalize final : public Method {
     return all;
   }
 
-  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    return pass_advice(facts, 1 / queries.at(0).noise_multiplier) + phase_lines(derived(facts, queries)) +
+  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+    return pass_advice(facts, 1 / queries.at(0).noise_multiplier) + phase_lines(report_quantities(facts, queries)) +
            (schedule_.folds > 1
                 ? "the bound holds if a majority of the folds of every phase succeed\n"
                 : "one fold a phase: the error may exceed its bound with a constant probability; folds = 0 "

@@ -80,7 +80,7 @@ class HtGlm final : public Method {
 
   // Lists with one entry for each phase: n_i records in T_i batches of B_i, h_i = B_i eta_i, C_i: clip, sens_i: of
   // the average as it is computed, sigma_i: its noise.
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const OnePassPlan p = plan(facts);
     const std::vector<Query>& parts = queries.at(0).parts;
     const auto list = [&](auto value) {
@@ -104,7 +104,7 @@ class HtGlm final : public Method {
             {"bound", p.bound}};
   }
 
-  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     return pass_advice(facts, 1 / queries.at(0).noise_multiplier);
   }
   std::string released() const override { return "the model and the noised average of every phase"; }

@@ -55,8 +55,8 @@ OnePassPlan plan_one_pass(const HeavyTailProblem& problem, const OnePassRule& ru
 [[noreturn]] void refuse_no_phase(const HeavyTailProblem& problem, const OnePassRule& rule,
                                   std::string_view steps = "the guesses of the moments");
 
-/// Rounding of one clamped step of a linear model within a ball of `radius`, for OnePassRule: docs/privacy.md. The
-/// objective must stay.
+/// Rounding of one clamped step of a linear model within a ball of `radius`, for OnePassRule:
+/// docs/theory/phases.md. The objective must stay.
 std::function<double(double step, double clip, std::uint64_t batch)> clamped_step_error(const Objective& objective,
                                                                                         StepMode mode,
                                                                                         double radius);

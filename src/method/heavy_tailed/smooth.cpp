@@ -82,7 +82,7 @@ class HtSmooth final : public Method {
   // Of phase i: n records in T batches, h the step of a batch, C: clip, c: hits that halt it, K: at most, N: tests
   // that are paid for, eps: of each, R: scale of their noise, sens and sigma: of the average. slack: how much room
   // the proof's condition has, at least 1.
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const SmoothPlan p = plan(facts);
     Derived all{{"mode", p.guarded ? "guarded" : "plain"},
                 {"beta", gradients(facts)->smoothness()},
@@ -106,13 +106,13 @@ class HtSmooth final : public Method {
     }
     return all;
   }
-  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const SmoothPlan p = plan(facts);
     return fmt::format(
         "{} steps for losses of smoothness {:.6g}, step size {:.6g}; the proof needs a slack of 1 and has "
         "{:.4g}\n{}",
         p.guarded ? "guarded" : "plain", gradients(facts)->smoothness(), p.eta, p.slack(),
-        phase_lines(derived(facts, queries)));
+        phase_lines(report_quantities(facts, queries)));
   }
   std::string released() const override { return "the model and the noised average of every phase"; }
 

@@ -2,7 +2,7 @@
 // Plan of one pass over smooth losses that are no linear models, whose clipped steps are no contractions. Asi, Liu
 // and Tian: Algorithms 6 and 7. Algorithm 7 is not private (its tests share one noisy threshold, and the moment at
 // which it halts tells); here every test has noise of its own and a guard bounds the gradient of the differing
-// record. Proof: docs/privacy.md.
+// record. Proof: docs/theory/heavy_tailed_phases.md.
 
 #include <cstdint>
 

@@ -23,7 +23,7 @@ double HiddenSetup::dither(const Query& query) const {
   return dither_share(h() / real(batch) * query.lattice.quantum() * length, s2);
 }
 
-Derived HiddenSetup::derived(const Query& query) const {
+Derived HiddenSetup::report_quantities(const Query& query) const {
   const double z = query.noise_multiplier / along(), b = real(batch);
   const double s = h() * query.sensitivity / b, energy = z * s * std::sqrt(K);  // eta sigma
   Derived all{{"n", real(records)},

@@ -297,8 +297,8 @@ QuerySpec HiddenSetup::query(const PublicFacts& facts, double z) const {
           .steps = steps,
           .effort = linear ? (K + 1) / 3 : 2 * K / 3,
           .exact = true,
-          .shared_noise = N > 0 && f < 1 ? facts.objective->dim() : 0,
-          .public_draws = static_cast<std::uint64_t>(K * d),
+          .worker_noise = N > 0 && f < 1 ? facts.objective->dim() : 0,
+          .worker_random_numbers = static_cast<std::uint64_t>(K * d),
           .hidden = event,
           .hidden_rounding = rounding};
 }

@@ -50,7 +50,7 @@ struct HiddenSetup {
   double dither(const Query& query) const;
   QuerySpec query(const PublicFacts& facts, double z) const;
   DifferenceRule rule(const HiddenOptions& options) const;
-  Derived derived(const Query& query) const;
+  Derived report_quantities(const Query& query) const;
   /// The paper's own curves for these settings, as text that says NOT A CERTIFICATE.
   std::string paper_curve(const Query& query, double delta) const;
   /// What the bound for hidden iterates takes for granted; empty if it is not used.

@@ -1,6 +1,6 @@
 // zo-hidden: projected zeroth-order descent of which only the last iterate (or a few) is released (Chien, Chen and
 // Li 2025, "Privacy Amplification in Differentially Private Zeroth-Order Optimization with Hidden States", in the
-// corrected form of docs/theory/last_iterate.md, "Hidden iterates"). The method reads
+// corrected form of docs/theory/last_iterate.md). The method reads
 //
 //   for t = 0 .. T-1:
 //     U = frame(t)                                     d x K, public
@@ -52,7 +52,7 @@ class ZoHidden : public Method {
     check_smoothness(objective, {facts.data.features, facts.data.storage, facts.bias}, *setup_.smoothness,
                      options_.feature_bound, options_.label_bound, setup_.R + setup_.xi);
   }
-  std::string remarks(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     return options_.paper ? setup_.paper_curve(queries.at(0), facts.delta) : std::string();
   }
   std::string released() const override {
@@ -62,8 +62,8 @@ class ZoHidden : public Method {
     return "the model and the iterate after every " + std::to_string(options_.release_every) + " steps" + also;
   }
   bool releases(std::uint64_t t) const override { return options_.releases(t); }
-  Derived derived(const PublicFacts&, const std::vector<Query>& queries) const override {
-    return setup_.derived(queries.at(0));
+  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
+    return setup_.report_quantities(queries.at(0));
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
@@ -169,7 +169,7 @@ class ZoHidden : public Method {
     const std::size_t dim = frames_->dim(), most = std::min(memory.size(), frames_->tile_rows());
     for (std::size_t first = 0; first < dim; first += most) {
       const std::span<double> z(memory.data(), std::min(most, dim - first));
-      curator.shared_noise(t, first, z);
+      curator.worker_noise(t, first, z);
       for (double& v : z) v *= s2;
       visit(first, z);
     }
@@ -229,8 +229,7 @@ class Mezo final : public ZoHidden {
 
 const MethodRegistration zo_hidden{
     {"zo-hidden", "descent on K clipped differences a step; iterates may stay hidden",
-     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/theory/last_iterate.md, Hidden iterates",
-     make_method<ZoHidden>}};
+     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/theory/last_iterate.md", make_method<ZoHidden>}};
 const MethodRegistration mezo{{"mezo", "zeroth-order SGD along one normal direction: NOT PRIVATE, a baseline",
                                "Malladi et al. 2023 (arXiv:2305.17333), Algorithm 1", make_method<Mezo>}};
 

@@ -48,7 +48,7 @@ class DpSgda : public Method {
   }
 
   // z_x and z_y: noise of the two sides over their own clips; 1 / z^2 = 1 / z_x^2 + 1 / z_y^2.
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const SaddleObjective& f = saddle(facts.objective, "dp-sgda");
     const Query& query = queries.back();
     const auto n = static_cast<double>(facts.data.records);
@@ -68,7 +68,7 @@ class DpSgda : public Method {
             {"epochs", static_cast<double>(query.steps) * batch / n}};
   }
 
-  std::string remarks(const PublicFacts&, const std::vector<Query>&) const override { return options_.remarks(); }
+  std::string notes(const PublicFacts&, const std::vector<Query>&) const override { return options_.notes(); }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     f_ = &dynamic_cast<SaddleObjective&>(objective);

@@ -73,7 +73,7 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
         dual_rate));
 }
 
-std::string SaddleOptions::remarks() const {
+std::string SaddleOptions::notes() const {
   if (!as_printed()) return {};
   return fmt::format(
       "the paper states epsilon {} for its noise (privacy.noise_multiplier = 1); what this noise costs is the "

@@ -59,7 +59,7 @@ class SaddleOptions {
   PaperNoise paper(const PublicFacts& facts) const;
   bool as_printed() const { return calibration == "paper"; }
   /// For plans: what the paper states for its own noise, beside the epsilon that it really costs; else empty.
-  std::string remarks() const;
+  std::string notes() const;
   bool private_prior() const { return prior == "private"; }
 
   /// The one release of the number of positive records, of all records, if the prior is private. Its noise does not

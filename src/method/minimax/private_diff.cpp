@@ -38,7 +38,7 @@ class PrivateDiff : public Method {
     return all;
   }
 
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const SaddleObjective& f = saddle(facts.objective, "private-diff");
     const auto n = real(facts.data.records), R = real(steps(facts)), T = static_cast<double>(options_.restart);
     const double batch = expected_batch(options_.rule(facts.data), facts.data.records);
@@ -66,7 +66,7 @@ class PrivateDiff : public Method {
     return all;
   }
 
-  std::string remarks(const PublicFacts&, const std::vector<Query>&) const override { return options_.remarks(); }
+  std::string notes(const PublicFacts&, const std::vector<Query>&) const override { return options_.notes(); }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     f_ = &dynamic_cast<SaddleObjective&>(objective);

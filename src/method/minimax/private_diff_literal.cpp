@@ -67,7 +67,7 @@ class PrivateDiffLiteral final : public Method {
              .schedule = {.times = whole(options_.dual_steps)}}};
   }
 
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Noise noise = simulated(facts.data, saddle(facts.objective, "private-diff-literal"));
     return {{"NOT PRIVATE", "a simulation of the printed algorithm"},
             {"R", static_cast<double>(queries[0].steps)},

@@ -75,7 +75,7 @@ double ClipRule::target_error(const PublicFacts& facts, const Training& training
   return std::sqrt(static_cast<double>(ClipGrid::bins)) * change / (std::sqrt(share_) * total_mu(training));
 }
 
-std::string ClipRule::remarks(const PublicFacts& facts, const Training& training) const {
+std::string ClipRule::notes(const PublicFacts& facts, const Training& training) const {
   const double count = target(facts, training);
   if (!is_private())
     return fmt::format("a public clip is near the best where about {:.4g} records are beyond it\n", count);
@@ -104,9 +104,9 @@ void ClipRule::choose(Curator& curator, const Query& query, Objective& objective
   const Batch everyone = curator.draw(query, 0);
   const auto counts = curator.release_exact(curator.sum(query, everyone, clips.counts(objective, w)));
   std::vector<double> chosen;
-  curator.share(chosen, [&](std::vector<double>& values) {
+  curator.broadcast_from_root(chosen, [&](std::vector<double>& values) {
     values.assign(1, clips.choose(counts, target_));
-    say_at(LogLevel::info, "the clip, chosen privately: {:.4g}\n", values[0]);
+    print_at(LogLevel::info, "the clip, chosen privately: {:.4g}\n", values[0]);
     // By true counts all records are at or above clip(0): only noise can choose it.
     if (values[0] <= clips.clip(1))
       warn("the clip is the smallest of the grid: method.clip_lowest may be too large");

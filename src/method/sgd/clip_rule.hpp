@@ -45,7 +45,7 @@ class ClipRule {
   double target_error(const PublicFacts& facts, const Training& training) const;
 
   /// What plans say about the choice.
-  std::string remarks(const PublicFacts& facts, const Training& training) const;
+  std::string notes(const PublicFacts& facts, const Training& training) const;
 
   void start(double target);
   /// Step 0: chooses the clip by the norms at w. Collective. Without a private rule nothing happens.

@@ -60,7 +60,7 @@ class DpFtrl : public Method {
   }
 
   // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum.
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const double passes = static_cast<double>(passes_), z = gradient.noise_multiplier;
     return {{"B", static_cast<double>(batch_)},

@@ -46,7 +46,7 @@ class DpSgd : public Method {
   }
 
   // B: expected batch, q: sampling rate, C: clip, z: noise multiplier, sigma: noise std of the sum.
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const auto n = static_cast<double>(facts.data.records);
     const double batch = expected_batch(gradient.sampling, gradient.records);

@@ -56,7 +56,7 @@ class ZoNaive : public Method {
              .effort = 1}};
   }
 
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     const double passes = std::sqrt(static_cast<double>(options_.passes)), z = query.noise_multiplier;
     return {{"T", static_cast<double>(options_.inner)},

@@ -43,7 +43,7 @@ class ZoO2nc : public Method {
              .effort = options_.fast(*facts.objective) ? 10 : static_cast<double>(probes.count)}};
   }
 
-  Derived derived(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     const ZoDesign d = options_.design(query, *facts.objective);
     const ZoBound bound = d.bound(query.noise_std);

@@ -176,7 +176,7 @@ void Glm::add_scaled(const Records& records, const Tile& tile, const double* mar
   const RowFactors factors = clipped_factors(records, tile, margin, slope, bound.clip, sum.lattice().scale());
   if (sum.rows_at_once() >= tile.count) {
     sum.begin(tile.count);
-    kernel_->accumulate(factors, sum.hot());
+    kernel_->accumulate(factors, sum.int32_scratch());
     return;
   }
   // A very fine lattice, on which the int32 accumulator surely holds a few records only.
@@ -185,7 +185,7 @@ void Glm::add_scaled(const Records& records, const Tile& tile, const double* mar
     one.raw[r] = factors.raw[r];
     one.bias[r] = factors.bias[r];
     sum.begin(1);
-    kernel_->accumulate(one, sum.hot());
+    kernel_->accumulate(one, sum.int32_scratch());
   }
 }
 

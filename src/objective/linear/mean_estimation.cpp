@@ -50,8 +50,8 @@ void Mean::prepare_pair(std::span<const float> w, std::span<const float> v) {
 
 bool Mean::load(const Records& records, std::uint32_t i) {
   verify(records.features == features_ && records.bias == bias_, "records of another shape");
-  if (!usable(records, i)) return false;
-  gather_rows(Rows{records, std::span(&i, 1)}, record_.size(), record_.data());
+  if (!takes_part(records, i)) return false;
+  copy_rows(Rows{records, std::span(&i, 1)}, record_.size(), record_.data());
   return true;
 }
 

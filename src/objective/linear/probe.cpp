@@ -47,7 +47,7 @@ void LinearProbe::prepare(std::span<const double> x, std::span<const double> y) 
 void LinearProbe::load(const Rows& row) {
   verify(row.size() == 1 && row.records.features + (row.records.bias != 0 ? 1 : 0) == dim_,
          "one record of the model's dimension");
-  gather_rows(row, record_.size(), record_.data());
+  copy_rows(row, record_.size(), record_.data());
   label_ = row.records.label[row.index[0]];
   norm_ = std::sqrt(squared_norm(record_.data(), record_.size()));
   at_x_ = dot(x_.data(), record_.data(), record_.size());

@@ -23,11 +23,11 @@ class OfMean final : public RecordGradients {
   void gradient(const Rows& row, std::span<const double> x, std::span<double> out) override {
     verify(row.size() == 1 && x.size() == dim_ && out.size() == dim_, "one record and points of its dimension");
     const std::uint32_t i = row.index[0];
-    if (!usable(row.records, i)) {
+    if (!takes_part(row.records, i)) {
       std::fill(out.begin(), out.end(), 0.0);
       return;
     }
-    gather_rows(row, dim_, out.data());
+    copy_rows(row, dim_, out.data());
     for (std::size_t j = 0; j < dim_; ++j) out[j] = x[j] - out[j];
   }
 
@@ -77,7 +77,7 @@ class OfSoftmax final : public RecordGradients {
     const std::uint32_t i = row.index[0];
     const double label = row.records.label[i], norm = row.records.norm[i];
     if (!(label >= 0 && label < static_cast<double>(classes_) && std::isfinite(norm))) return false;
-    gather_rows(row, record_.size(), record_.data());
+    copy_rows(row, record_.size(), record_.data());
     if (norm > bound_)
       for (double& v : record_) v *= bound_ / norm;
     return true;

@@ -191,7 +191,7 @@ void SparseSoftmax::add_outer(const Row& row, std::span<const double> delta, con
   sum.begin(1);
   if (!std::isfinite(norm) || !std::isfinite(row.norm) || row.norm < 0) return;
   const double factor = norm > bound.clip ? bound.clip / norm * sum.lattice().scale() : sum.lattice().scale();
-  std::int32_t* hot = sum.hot();
+  std::int32_t* hot = sum.int32_scratch();
   for (std::size_t c = 0; c < classes_; ++c) {
     const float scale = towards_zero(delta[c] * factor);
     for (std::size_t e = 0; e < row.column.size(); ++e)

@@ -141,7 +141,8 @@ void ClampedSteps::add(const Rows& rows, const L2Bound& bound, LatticeAccumulato
     sum.begin(tile.count);
     std::ranges::fill(tile_sum_, 0);
     next.count > 0 ? sweeps_->advance(factors, to, next, after, margin) : sweeps_->end(factors, to);
-    for (std::size_t j = 0; j < tile_sum_.size(); ++j) sum.hot()[j] += static_cast<std::int32_t>(tile_sum_[j]);
+    for (std::size_t j = 0; j < tile_sum_.size(); ++j)
+      sum.int32_scratch()[j] += static_cast<std::int32_t>(tile_sum_[j]);
     tile = next, next = after;
   }
 }

@@ -4,9 +4,10 @@
 // For a loss phi(<a, x>, y) a record's step moves x by a multiple c of a. With h phi' (explicit) or its proximal
 // coefficient as c, the map x -> x - c a does not lengthen any distance; clamping c to +-cap / |a| keeps that, and
 // makes a step no longer than cap. So two runs whose data differ in one record stay within 2 cap of one another,
-// for every loss and all data. docs/privacy.md has the proof, rounding included. Source: Asi, Liu, Tian, "Private
-// Stochastic Convex Optimization with Heavy Tails: Near-Optimality from Simple Reductions", Algorithm 8, with the
-// step capped for each record (the source asks for smoothness over all records) and the proximal form added.
+// for every loss and all data. docs/theory/phases.md has the proof, rounding included. Source: Asi, Liu, Tian,
+// "Private Stochastic Convex Optimization with Heavy Tails: Near-Optimality from Simple Reductions", Algorithm 8,
+// with the step capped for each record (the source asks for smoothness over all records) and the proximal form
+// added.
 //
 // Which records count depends on records alone, never on x: a record counts unless its norm is 0 or not finite or
 // its label is not finite. A coefficient that overflows is clamped like any other.

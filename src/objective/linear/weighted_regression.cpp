@@ -77,8 +77,8 @@ class Mallows final : public Objective {
   /// record_, label_ and weight_ of record i. False if it does not count.
   bool load(const Records& records, std::uint32_t i) {
     verify(records.features == features_ && records.bias == bias_, "records of another shape");
-    if (!usable(records, i)) return false;
-    gather_rows(Rows{records, std::span(&i, 1)}, record_.size(), record_.data());
+    if (!takes_part(records, i)) return false;
+    copy_rows(Rows{records, std::span(&i, 1)}, record_.size(), record_.data());
     label_ = static_cast<double>(records.label[i]);
     const double square = squared_norm(record_.data(), record_.size());
     weight_ = square > leverage_ ? leverage_ / square : 1;

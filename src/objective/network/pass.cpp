@@ -27,7 +27,7 @@ std::size_t gather_input(const MlpShape& shape, const Rows& rows, Scratch<T>& in
   verify(rows.records.features == shape.inputs(0) && rows.records.bias == shape.input_bias,
          "records have the features and the constant column that the network was made for");
   const std::size_t padded = round_up(rows.size(), 16);
-  gather_rows(rows, input.width, input.row(0));
+  copy_rows(rows, input.width, input.row(0));
   std::fill(input.row(rows.size()), input.row(padded), T{0});
   return padded;
 }

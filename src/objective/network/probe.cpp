@@ -50,7 +50,7 @@ void MlpProbe::losses(const Rows& row, double radius, const DirectionTile& tile,
                       std::span<double> down) {
   verify(row.records.features == shape_.inputs(0) && row.records.bias == shape_.input_bias,
          "records have the features and the constant column that the network was made for");
-  gather_rows(row, record_.size(), record_.data());
+  copy_rows(row, record_.size(), record_.data());
   const float label = row.records.label[row.index[0]];
   const bool pair = !y_.empty();
   multiply(0, x_.data(), record_.data(), at_x_.data());

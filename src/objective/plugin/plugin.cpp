@@ -141,10 +141,10 @@ Plugin::Plugin(std::shared_ptr<const PluginLibrary> library, const std::string& 
 void Plugin::losses(const Rows& rows, std::span<double> out) {
   const std::size_t count = rows.size(), at_once = (*library_)->row_invariant == 1 ? count : 1;
   verify(count <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
-  gather_rows(rows, stride_, records_.data());
+  copy_rows(rows, stride_, records_.data());
   for (std::size_t r = 0; r < count; ++r) {
     const std::uint32_t i = rows.index[r];
-    labels_[r] = usable(rows.records, i) ? rows.records.label[i] : std::numeric_limits<float>::quiet_NaN();
+    labels_[r] = takes_part(rows.records, i) ? rows.records.label[i] : std::numeric_limits<float>::quiet_NaN();
   }
   for (std::size_t r = 0; r < count; r += at_once)
     (*library_)->loss(handle_, w_.data(), records_.data() + r * stride_, stride_, at_once, labels_.data() + r,

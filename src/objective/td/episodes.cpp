@@ -78,7 +78,7 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
   const std::size_t n = settings_.state;
   verify(records.features == settings_.episode_steps * step_features() && records.bias == settings_.bias,
          "records have the features and the constant column that the value function was made for");
-  gather_rows({records, std::span(&i, 1)}, input_.width, input_.row(0));
+  copy_rows({records, std::span(&i, 1)}, input_.width, input_.row(0));
   const float steps = records.label[i];
   const bool whole =
       steps >= 1 && steps <= static_cast<float>(settings_.episode_steps) && steps == std::floor(steps);
@@ -93,7 +93,7 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
 }
 
 std::vector<Measure> TdOfEpisodes::measures(const Communicator& comm, const Shard& shard) {
-  all_or_none(comm, [&] { check_room(shard); });
+  throw_on_all_ranks(comm, [&] { check_room(shard); });
   return TdBase::measures(comm, shard);
 }
 

@@ -44,7 +44,7 @@ class TdOfTransitions final : public TdBase {
   template <class Fill, class Add>
   void accumulate(const Rows& rows, LatticeAccumulator& sum, Fill fill, Add add);
   std::size_t gather(const Rows& rows);
-  bool usable(std::size_t row) const;
+  bool takes_part(std::size_t row) const;
 
   void set_primal(std::size_t row);
   void set_dual(std::size_t row);
@@ -84,7 +84,7 @@ std::size_t TdOfTransitions::gather(const Rows& rows) {
   const std::size_t n = settings_.state;
   verify(rows.records.features == 2 * n + 1 && rows.records.bias == settings_.bias,
          "records have the features and the constant column that the value function was made for");
-  gather_rows(rows, input_.width, input_.row(0));
+  copy_rows(rows, input_.width, input_.row(0));
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const double* record = input_.row(r);
     std::copy_n(record, n, state_.row(r));
@@ -97,7 +97,7 @@ std::size_t TdOfTransitions::gather(const Rows& rows) {
 
 std::size_t TdOfTransitions::unpack(const Records& records, std::uint32_t i) {
   gather({records, std::span(&i, 1)});
-  return usable(0) ? 1 : 0;
+  return takes_part(0) ? 1 : 0;
 }
 
 Transition TdOfTransitions::transition(std::size_t row) const {
@@ -106,7 +106,7 @@ Transition TdOfTransitions::transition(std::size_t row) const {
 }
 
 /// False for an empty slot and for a record that is not finite, where a gradient by itself may well be.
-bool TdOfTransitions::usable(std::size_t row) const {
+bool TdOfTransitions::takes_part(std::size_t row) const {
   return std::isfinite(reward_[row]) && usable_square(squared_norm(input_.row(row), input_.width));
 }
 
@@ -117,7 +117,7 @@ void TdOfTransitions::accumulate(const Rows& rows, LatticeAccumulator& sum, Fill
   for_each_part(rows, std::min(rows_at_once, sum.rows_at_once()), [&](const Rows& part, std::size_t) {
     const std::size_t padded = gather(part);
     for (std::size_t r = 0; r < part.size(); ++r)
-      if (!usable(r) || !fill(transition(r), r)) zero_row(r);
+      if (!takes_part(r) || !fill(transition(r), r)) zero_row(r);
     for (std::size_t r = part.size(); r < padded; ++r) zero_row(r);
     sum.begin(part.size());
     add(padded);

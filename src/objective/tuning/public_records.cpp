@@ -21,14 +21,14 @@ double PublicSet::bytes(std::size_t count, std::size_t features) {
 PublicSet::PublicSet(const Records& records) : features(records.features) {
   std::vector<std::uint32_t> kept;
   for (std::uint32_t i = 0; i < records.count; ++i)
-    if (usable(records, i)) kept.push_back(i);
+    if (takes_part(records, i)) kept.push_back(i);
   count = kept.size();
   stride = round_up(count, 8);
   x.resize(features * stride);
   y.resize(stride);
   std::vector<double> row(features + 1);
   for (std::size_t k = 0; k < count; ++k) {
-    gather_rows(Rows{records, std::span(kept).subspan(k, 1)}, row.size(), row.data());
+    copy_rows(Rows{records, std::span(kept).subspan(k, 1)}, row.size(), row.data());
     for (std::size_t j = 0; j < features; ++j) x[j * stride + k] = row[j];
     y[k] = static_cast<double>(records.label[kept[k]]);
   }
@@ -37,7 +37,7 @@ PublicSet::PublicSet(const Records& records) : features(records.features) {
 PublicSet read_public_set(const Communicator& comm, const DataOptions& data, const std::string& key,
                           const std::string& name, std::size_t features, LabelKind kind) {
   std::optional<PublicSet> set;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     DataOptions options = data;
     options.eval = name;
     const Communicator alone = Communicator::alone();

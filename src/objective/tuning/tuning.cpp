@@ -105,7 +105,7 @@ void Tuning::for_each_tile(std::span<const double> model, const Rows& rows, cons
   std::array<double, tile_rows> score{};
   for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
     const std::size_t n = std::min(tile_rows, rows.size() - first);
-    gather_rows(Rows{rows.records, rows.index.subspan(first, n)}, stride_, rows_.data());
+    copy_rows(Rows{rows.records, rows.index.subspan(first, n)}, stride_, rows_.data());
     model_->predict(model, rows_.data(), stride_, score.data());
     use(first, n, score.data());
   }
@@ -119,7 +119,7 @@ void Tuning::losses_at(std::size_t p, const Rows& rows, std::span<double> out) {
         std::array<double, tile_rows> label{}, loss{};
         for (std::size_t i = 0; i < n; ++i) {
           const std::uint32_t row = rows.index[first + i];
-          label[i] = usable(rows.records, row) ? static_cast<double>(rows.records.label[row]) : not_a_number;
+          label[i] = takes_part(rows.records, row) ? static_cast<double>(rows.records.label[row]) : not_a_number;
         }
         loss_->values(score, label.data(), loss.data());
         std::copy_n(loss.begin(), n, out.begin() + static_cast<std::ptrdiff_t>(first));

@@ -33,7 +33,7 @@ void ClippedLosses::add(const Rows& rows, LatticeAccumulator& sum) {
   const auto losses = std::span(losses_).first(rows.size());
   objective_.losses(rows, losses);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    if (!usable(rows.records, rows.index[r])) continue;
+    if (!takes_part(rows.records, rows.index[r])) continue;
     const double value = (std::isfinite(losses[r]) ? std::clamp(losses[r], 0.0, 2 * half_) : 2 * half_) - half_;
     sum.begin(1);
     sum.add(at_, std::span(&value, 1));

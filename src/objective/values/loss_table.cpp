@@ -120,7 +120,7 @@ void LossTable::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& 
   product_.resize(std::max(product_.size(), padded * stride));
   packed_.multiply(tile.values.data(), stride_, padded, product_.data(), stride);
   for (std::size_t r = 0; r < tile.rows; ++r) {
-    if (!usable(rows.records, rows.index[r])) continue;
+    if (!takes_part(rows.records, rows.index[r])) continue;
     if (!clip_jointly({product_.data() + r * stride, width_}, bound.clip, clipped_)) continue;
     sum.begin(1);
     sum.add(0, std::span<const double>(clipped_));

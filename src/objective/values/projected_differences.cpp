@@ -83,7 +83,7 @@ void ProjectedDifferences::add(const Rows& rows, const L2Bound& bound, LatticeAc
   const std::size_t K = clipped_.size();
   const double* q = probe_->differences(rows);
   for (std::size_t r = 0; r < rows.size(); ++r, q += K) {
-    if (!usable(rows.records, rows.index[r])) continue;
+    if (!takes_part(rows.records, rows.index[r])) continue;
     const auto clip = joint_ ? clip_jointly : clip_coordinates;
     if (!clip({q, K}, bound.clip, clipped_)) continue;
     sum.begin(1);

@@ -99,7 +99,7 @@ void ZerothOrder::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator
 
 std::span<const double> ZerothOrder::estimate(const Rows& row, std::uint32_t slot) {
   verify(row.size() == 1 && weight_ > 0, "one record at a time, after gradient() or difference()");
-  if (!usable(row.records, row.index[0])) return {};
+  if (!takes_part(row.records, row.index[0])) return {};
   if (!(linear_ ? estimate_linear(row, slot) : estimate_generic(row, slot))) return {};
   // An infinite norm would be clipped to C / infinity * infinity, which is NaN.
   if (!std::isfinite(squared_norm(estimate_.data(), estimate_.size()))) return {};

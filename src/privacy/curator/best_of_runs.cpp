@@ -30,7 +30,7 @@ struct Run {
 
 }  // namespace
 
-void Curator::uniforms_of_run(const Site& s, std::uint64_t t, std::uint64_t run, std::span<double> out) {
+void Curator::uniforms_of_run(const QueryState& s, std::uint64_t t, std::uint64_t run, std::span<double> out) {
   std::array<std::uint64_t, 8> words{};
   const std::uint64_t width = round_up(out.size(), words.size());
   for (std::size_t j = 0; j < out.size(); ++j) {
@@ -40,7 +40,7 @@ void Curator::uniforms_of_run(const Site& s, std::uint64_t t, std::uint64_t run,
 }
 
 // The noisy sum of one run is left in s.sum on the root.
-void Curator::add_run(Site& s, std::uint64_t t, std::uint64_t run, const Kernel& kernel) {
+void Curator::add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const Kernel& kernel) {
   s.sum.clear();
   {
     const InPhase phase(Phase::kernels);
@@ -59,7 +59,7 @@ void Curator::add_run(Site& s, std::uint64_t t, std::uint64_t run, const Kernel&
 }
 
 Selection Curator::repeat(const Query& query, std::uint64_t t, const RepeatProgram& program) {
-  Site& s = site(query.site);
+  QueryState& s = site(query.site);
   verify(s.query.repeated.has_value(), "a query without repetitions");
   refuse_untrusted_ranks(s.query);
   draw(query, t);
@@ -91,7 +91,7 @@ Selection Curator::repeat(const Query& query, std::uint64_t t, const RepeatProgr
   stop_agreed_ = released[1] > 0;
   s.summed = s.next = t + 1;
   s.selected_run = std::move(best.uniforms);
-  if (witness_) witness_->released(s.query, t, std::span<const double>(released).first(1));
+  if (listener_) listener_->released(s.query, t, std::span<const double>(released).first(1));
   return {count > 0, released[0], s.selected_run};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Repeat and select (Papernot and Steinke 2022): the best of a random number of runs of one mechanism, of which
-// nothing else is released, not even how many there were. docs/privacy.md has the bound.
+// nothing else is released, not even how many there were. docs/theory/selection.md has the bound.
 
 #include <cstddef>
 #include <cstdint>

@@ -90,7 +90,7 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     verify(query.site == sites_.size(), "queries are numbered in their order");
     check_shares(query, shard.layout);
     steps_ = std::max(steps_, steps_of(query));
-    sites_.push_back(std::make_unique<Site>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
+    sites_.push_back(std::make_unique<QueryState>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
     sites_.back()->shuffle(shard);
     if (comm.is_root()) sites_.back()->start_running_sum();
   }
@@ -121,7 +121,7 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   const auto any = [&](auto declares) {
     return std::ranges::any_of(sites_, [&](const auto& s) { return declares(s->query); });
   };
-  if (any([](const Query& q) { return q.shared_noise > 0; })) shared_ = shared_stream(key, "shared noise");
+  if (any([](const Query& q) { return q.worker_noise > 0; })) shared_ = shared_stream(key, "shared noise");
   if (!any([](const Query& q) { return q.repeated.has_value(); })) return;
   if (comm_.is_root()) count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
   // Untrusted ranks are refused before anything is drawn from it; they do not get it either.
@@ -138,21 +138,22 @@ std::unique_ptr<SecretStream> Curator::shared_stream(const std::optional<SecretK
   return stream;
 }
 
-void Curator::shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out) {
+void Curator::worker_noise(std::uint64_t t, std::uint64_t first, std::span<double> out) {
   verify(shared_ != nullptr, "noise that no query declared");
   shared_->normals(t, 0, first, out);
 }
 
-void Curator::share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute) {
+void Curator::broadcast_from_root(std::vector<double>& values,
+                                  const std::function<void(std::vector<double>&)>& compute) {
   compute_at_root([&] { compute(values); });
-  share(values);
+  broadcast_from_root(values);
 }
 
 void Curator::compute_at_root(const std::function<void()>& compute) {
   if (comm_.is_root()) compute();
 }
 
-void Curator::share(std::vector<double>& values) {
+void Curator::broadcast_from_root(std::vector<double>& values) {
   const Stopwatch watch(timing_.broadcast);
   std::uint64_t size = values.size();
   comm_.broadcast(size);
@@ -160,7 +161,7 @@ void Curator::share(std::vector<double>& values) {
   comm_.broadcast(std::span<double>(values));
 }
 
-Curator::Site& Curator::site(std::uint32_t index) {
+Curator::QueryState& Curator::site(std::uint32_t index) {
   verify(index < sites_.size(), "a query that was not declared");
   return *sites_[index];
 }
@@ -171,7 +172,7 @@ const Query& Curator::query(std::uint32_t site) const {
 }
 
 // Only what is in the plan, and paid for.
-void Curator::begin_step(const Site& s, std::uint64_t t) {
+void Curator::begin_step(const QueryState& s, std::uint64_t t) {
   if (t >= s.query.steps)
     throw PrivacyError(
         fmt::format("query {}: step {} is not in the plan of {} steps", s.query.name, t, s.query.steps));
@@ -179,14 +180,14 @@ void Curator::begin_step(const Site& s, std::uint64_t t) {
 }
 
 // A second sum would carry the same noise: what leaves the ranks of the two would differ by un-noised values.
-void Curator::refuse_second_sum(const Site& s, std::uint64_t t) const {
+void Curator::refuse_second_sum(const QueryState& s, std::uint64_t t) const {
   if (t < s.summed || t < s.next)
     throw PrivacyError(
         fmt::format("query {}: step {} or a later one was summed before; noise is added once", s.query.name, t));
 }
 
 Batch Curator::draw(const Query& query, std::uint64_t t) {
-  Site& s = site(query.site);
+  QueryState& s = site(query.site);
   verify(!s.query.relay, "the records of a phase are seen by its program");
   begin_step(s, t);
   const Stopwatch watch(timing_.sampling);
@@ -209,7 +210,7 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
 }
 
 Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale) {
-  Site& s = site(query.site);
+  QueryState& s = site(query.site);
   verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
   verify(!s.query.repeated, "the sum of one run is not released");
@@ -230,7 +231,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
         s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
     });
   }
-  if (witness_) witness_->summed(s.query, batch.step_, bound, scale, kernel);
+  if (listener_) listener_->summed(s.query, batch.step_, bound, scale, kernel);
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
   if (comm_.is_root() && s.query.running)
@@ -247,8 +248,8 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
 }
 
 // What both kinds of release have in common, before the root looks at the sum.
-Curator::Site& Curator::begin_release(const LatticeSum& total) {
-  Site& s = site(total.site);
+Curator::QueryState& Curator::begin_release(const LatticeSum& total) {
+  QueryState& s = site(total.site);
   verify(s.summed == total.step + 1 && total.step >= s.next, "a sum is released once, before the query's next sum");
   s.next = total.step + 1;
   verify(s.query.schedule.step_of(total.step) < reserved_, "a release without its ledger line");
@@ -256,7 +257,7 @@ Curator::Site& Curator::begin_release(const LatticeSum& total) {
 }
 
 std::span<const float> Curator::release(Secret<LatticeSum> total) {
-  Site& s = begin_release(total.value_);
+  QueryState& s = begin_release(total.value_);
   verify(!s.query.exact, "an exact query has a release of its own");
   if (comm_.is_root()) {
     const Stopwatch watch(timing_.noise);
@@ -274,15 +275,15 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
   comm_.broadcast(std::span<float>(s.released));
   stop_agreed_ = s.released.back() > 0;
   const auto values = std::span<const float>(s.released).first(s.query.dim);
-  if (witness_) {
+  if (listener_) {
     shown_.assign(values.begin(), values.end());
-    witness_->released(s.query, total.value_.step, shown_);
+    listener_->released(s.query, total.value_.step, shown_);
   }
   return values;
 }
 
 std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
-  Site& s = begin_release(total.value_);
+  QueryState& s = begin_release(total.value_);
   verify(s.query.exact, "only an exact query is released to the last bit");
   const std::span<std::int64_t> message = s.sum.message();
   fault_point("release");
@@ -292,7 +293,7 @@ std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
   stop_agreed_ = message.back() > 0;
   const double quantum = s.sum.lattice().quantum();
   for (std::size_t j = 0; j < s.query.dim; ++j) s.exact[j] = static_cast<double>(message[j]) * quantum;
-  if (witness_) witness_->released(s.query, total.value_.step, s.exact);
+  if (listener_) listener_->released(s.query, total.value_.step, s.exact);
   return s.exact;
 }
 

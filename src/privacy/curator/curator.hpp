@@ -68,7 +68,7 @@ class Curator {
   void record_in(Ledger& ledger) { ledger_ = &ledger; }
 
   /// Who watches the releases from now on, for audits; must outlive the curator. Null: nobody. Local.
-  void watched_by(Witness* witness) { witness_ = witness; }
+  void announce_to(ReleaseListener* listener) { listener_ = listener; }
 
   /// The batch of the query's release t, drawn by its rule. Local, but all ranks must call it in the same order.
   Batch draw(const Query& query, std::uint64_t t);
@@ -104,15 +104,15 @@ class Curator {
   /// Public numbers of which every rank needs the same bits, from code whose bits depend on the machine (library
   /// functions, eigenvectors) or that is too costly to be run by all: `compute` runs on the root alone, and what it
   /// leaves in `values` goes to all. It knows nothing but what every rank knows, so this is no release. Collective.
-  void share(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute);
+  void broadcast_from_root(std::vector<double>& values, const std::function<void(std::vector<double>&)>& compute);
   /// The same in two parts, between which the ranks need not wait for the root: `compute` runs on the root alone
   /// (local), and what it left in some vector goes to all by the second call (collective).
   void compute_at_root(const std::function<void()>& compute);
-  void share(std::vector<double>& values);
+  void broadcast_from_root(std::vector<double>& values);
   /// Standard normals number first + i of step t (`first` a multiple of 8) from a stream that the ranks share and
   /// nobody else knows, independent of the noise of all releases. Hides iterates from outsiders, nothing from a
-  /// rank. Local; for runs with a query that declares shared_noise.
-  void shared_noise(std::uint64_t t, std::uint64_t first, std::span<double> out);
+  /// rank. Local; for runs with a query that declares worker_noise.
+  void worker_noise(std::uint64_t t, std::uint64_t first, std::span<double> out);
 
   /// Asks all ranks to stop; the request travels with the next sum, the answer with its release. Local.
   void request_stop() { stop_requested_ = true; }
@@ -134,30 +134,30 @@ class Curator {
   const Timing& timing() const { return timing_; }
 
  private:
-  struct Site;
-  Site& site(std::uint32_t index);
+  struct QueryState;
+  QueryState& site(std::uint32_t index);
   void share_keys(const std::optional<SecretKey>& key);
   std::unique_ptr<SecretStream> shared_stream(const std::optional<SecretKey>& key, std::string_view purpose);
-  void add_run(Site& site, std::uint64_t t, std::uint64_t run, const Kernel& kernel);
-  void uniforms_of_run(const Site& site, std::uint64_t t, std::uint64_t run, std::span<double> out);
+  void add_run(QueryState& site, std::uint64_t t, std::uint64_t run, const Kernel& kernel);
+  void uniforms_of_run(const QueryState& site, std::uint64_t t, std::uint64_t run, std::span<double> out);
   void refuse_untrusted_ranks(const Query& query) const;
-  void begin_step(const Site& site, std::uint64_t t);
-  void refuse_second_sum(const Site& site, std::uint64_t t) const;
-  Site& begin_release(const LatticeSum& total);
+  void begin_step(const QueryState& site, std::uint64_t t);
+  void refuse_second_sum(const QueryState& site, std::uint64_t t) const;
+  QueryState& begin_release(const LatticeSum& total);
   std::uint64_t window_end(std::uint64_t step) const;
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
-  void add_noise(Site& site, std::uint64_t step, double scale);
-  void go_on_with_running_sum(Site& site, std::uint64_t step, double scale);
-  std::span<const double> next_prefix_noise(Site& site, std::uint64_t step, double leaf_scale);
-  void replay_noise(Site& site, std::uint64_t step);
-  PhaseNoise phase_noise(const Site& site, std::uint64_t step);
+  void add_noise(QueryState& site, std::uint64_t step, double scale);
+  void go_on_with_running_sum(QueryState& site, std::uint64_t step, double scale);
+  std::span<const double> next_prefix_noise(QueryState& site, std::uint64_t step, double leaf_scale);
+  void replay_noise(QueryState& site, std::uint64_t step);
+  PhaseNoise phase_noise(const QueryState& site, std::uint64_t step);
 
   const Communicator& comm_;
   const Shard& shard_;
   Ledger* ledger_ = nullptr;
   std::string commitment_;
-  std::vector<std::unique_ptr<Site>> sites_;
+  std::vector<std::unique_ptr<QueryState>> sites_;
   std::unique_ptr<SecretStream> noise_;   // root only
   std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
   std::unique_ptr<SecretStream> count_;   // root only: how often runs are repeated
@@ -170,8 +170,8 @@ class Curator {
   std::unique_ptr<SecretStream> shared_phase_noise_;  // root only
   std::uint64_t steps_ = 0, reserved_ = 0;            // steps of the plan; steps covered by ledger lines
   bool stop_requested_ = false, stop_agreed_ = false;
-  Witness* witness_ = nullptr;
-  std::vector<double> shown_;  // to the witness
+  ReleaseListener* listener_ = nullptr;
+  std::vector<double> shown_;  // to the listener
   Timing timing_;
 };
 

@@ -19,7 +19,7 @@ namespace dpmpi {
 // Discrete Gaussian: exact on the lattice, coordinate after coordinate from one reader, because a draw uses a
 // varying number of words. Gaussian: rounding is post-processing of the continuous draw, because the sum is on the
 // lattice too.
-void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
+void Curator::add_noise(QueryState& s, std::uint64_t step, double clip_scale) {
   const Stopwatch watch(timing_.noise);
   const InPhase phase(Phase::noise);
   const Query& query = s.query.at(step);
@@ -48,7 +48,7 @@ void Curator::add_noise(Site& s, std::uint64_t step, double clip_scale) {
 
 // The noise of the prefix that ends at `step`, in units of a node's deviation. A node is drawn at the step that
 // ends it, by its level; PrefixNoise keeps it as long as prefixes need it.
-std::span<const double> Curator::next_prefix_noise(Site& s, std::uint64_t step, double leaf_scale) {
+std::span<const double> Curator::next_prefix_noise(QueryState& s, std::uint64_t step, double leaf_scale) {
   const std::uint64_t width = round_up(s.query.dim, 8);
   const auto draw = [&](std::uint32_t level, std::span<double> out) {
     noise_->normals(step, s.query.site, level * width, out);
@@ -58,7 +58,7 @@ std::span<const double> Curator::next_prefix_noise(Site& s, std::uint64_t step, 
 
 // R_t = R_{t-1} + leaf_t + (n_t - n_{t-1}): the newest release, the present sum, and the change of the noise. All
 // are integers, so R_t is exactly the sum of the leaves plus n_t, and no sum without noise ever exists.
-void Curator::go_on_with_running_sum(Site& s, std::uint64_t step, double clip_scale) {
+void Curator::go_on_with_running_sum(QueryState& s, std::uint64_t step, double clip_scale) {
   const Stopwatch watch(timing_.noise);
   const RunningSum& rule = *s.query.running;
   if (step % rule.leaves == 0) {
@@ -94,7 +94,7 @@ void Curator::archive(Archive& archive) {
 }
 
 // The same draws again: the noise of a run is a function of the key and the steps.
-void Curator::replay_noise(Site& s, std::uint64_t step) {
+void Curator::replay_noise(QueryState& s, std::uint64_t step) {
   const std::uint64_t leaf = step % s.query.running->leaves;  // leaves of the present run that are done
   if (leaf == 0) return;                                      // the next step starts a run
   verify(s.leaf_scales.size() == leaf && s.running.size() == s.query.dim, "a checkpoint of a running sum");

@@ -28,7 +28,7 @@ Lattice lattice_for(const L2Bound& bound, std::uint64_t places) {
 
 }  // namespace
 
-RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces& places, const Disjoint& rule,
+RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartIndex& places, const Disjoint& rule,
                        std::size_t part, std::size_t rows_at_once, RelayWorkspace& work,
                        const PhaseNoise* own_noise)
     : comm_(comm),
@@ -133,7 +133,7 @@ double RelayPhase::laplace(std::uint32_t row) const {
 }
 
 // The root draws what all ranks share.
-PhaseNoise Curator::phase_noise(const Site& s, std::uint64_t t) {
+PhaseNoise Curator::phase_noise(const QueryState& s, std::uint64_t t) {
   PhaseNoise noise{.of_blocks = phase_noise_, .step = t, .site = s.query.site};
   if (comm_.is_root()) shared_phase_noise_->normals(t, s.query.site, 0, std::span(&noise.normal, 1));
   comm_.broadcast(noise.normal);
@@ -141,7 +141,7 @@ PhaseNoise Curator::phase_noise(const Site& s, std::uint64_t t) {
 }
 
 Secret<LatticeSum> Curator::relay(const Query& query, std::uint64_t t, const PhaseProgram& program) {
-  Site& s = site(query.site);
+  QueryState& s = site(query.site);
   verify(s.relay != nullptr, "a query without a relay");
   refuse_untrusted_ranks(s.query);
   begin_step(s, t);

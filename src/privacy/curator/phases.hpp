@@ -78,13 +78,13 @@ class RelayPhase {
 
  private:
   friend class Curator;
-  RelayPhase(const Communicator& comm, const Shard& shard, PartPlaces& places, const Disjoint& rule,
+  RelayPhase(const Communicator& comm, const Shard& shard, PartIndex& places, const Disjoint& rule,
              std::size_t part, std::size_t rows_at_once, RelayWorkspace& work, const PhaseNoise* own_noise);
   RelayWorkspace::Sum& sum_on(Lattice lattice, std::size_t dim, double bound);
 
   const Communicator& comm_;
   const Shard& shard_;
-  PartPlaces& places_;
+  PartIndex& places_;
   std::size_t part_;
   std::uint64_t records_;
   bool by_block_;

@@ -105,10 +105,10 @@ struct QuerySpec {
   /// If it is below 1: Curator::sum may scale the clip down to this, and the lattice moves along by powers of two,
   /// so that its rounding stays small beside a small clip. Not for running sums, hidden runs and exact queries.
   double smallest_scale = 1;
-  /// The method adds noise of its own from Curator::shared_noise: numbers of every step, drawn by each rank.
-  std::uint64_t shared_noise = 0;
+  /// The method adds noise of its own from Curator::worker_noise: numbers of every step, drawn by each rank.
+  std::uint64_t worker_noise = 0;
   /// Random numbers that every rank makes by itself in a step (directions), for plans.
-  std::uint64_t public_draws = 0;
+  std::uint64_t worker_random_numbers = 0;
   /// Iterates stay hidden between its releases: the run is one such event, scaled by noise_multiplier and charged
   /// when it begins. The noise of a step follows the event's schedule: see Query::noise_scale.
   std::optional<HiddenState> hidden = {};
@@ -176,7 +176,8 @@ struct Query : QuerySpec {
   double clip_at(std::uint64_t t) const;
 };
 
-/// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/privacy.md has the proof.
+/// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/theory/numerics.md has the
+/// proof.
 double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
 /// Its part that stays as it is when kernels clip at less: lattice rounding.
 double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);

@@ -28,7 +28,7 @@ class Stopwatch {
 inline constexpr std::size_t flag_words = 1;  // stop requests travel behind the sum
 
 /// Allocated once.
-struct Curator::Site {
+struct Curator::QueryState {
   Query query;
   MicroBatching batching = {};
   LatticeAccumulator sum;
@@ -40,7 +40,7 @@ struct Curator::Site {
   std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
   std::vector<ShuffledBlock> shuffled;               // for each own block, if the rule is Shuffled
   std::uint64_t shuffled_for = 0;                    // pass
-  std::unique_ptr<PartPlaces> places;                // if the rule is Disjoint
+  std::unique_ptr<PartIndex> places;                 // if the rule is Disjoint
   std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
   std::unique_ptr<RelayWorkspace> relay;             // if releases are phases
   std::size_t micro_batch_rows;
@@ -51,7 +51,7 @@ struct Curator::Site {
   std::vector<std::int64_t> running, noise_before;
   std::vector<double> leaf_scales;  // of the present run, to go on with
 
-  Site(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
+  QueryState(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
       : query(q),
         sum(sum_of(q)),
         selected(own_blocks),
@@ -78,7 +78,7 @@ struct Curator::Site {
     const auto& rule = std::get<Disjoint>(query.sampling);
     const std::size_t p = rule.part_of(t);
     if (p == part) return;
-    if (!places) places = std::make_unique<PartPlaces>(rule, shard);
+    if (!places) places = std::make_unique<PartIndex>(rule, shard);
     const std::uint64_t size = rule.parts[p].size;
     sum = sum_of(query.parts[p]);
     plan_batches(shard.layout.largest(), static_cast<double>(size) / static_cast<double>(shard.layout.records));

@@ -1,6 +1,6 @@
 #pragma once
 // What an attacker sees of a run: the public function whose sum is about to be released, and what is released. For
-// audits; a witness can neither see nor change a secret.
+// audits; a listener can neither see nor change a secret.
 
 #include <cstdint>
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace dpmpi {
 
-class Witness {
+class ReleaseListener {
  public:
-  virtual ~Witness() = default;
+  virtual ~ReleaseListener() = default;
   /// Release t of the query will be a sum of the kernel's contributions, clipped at `bound` = `scale` times the
-  /// query's clip at t. The kernel is a function of public values: a witness may run it on records of its own,
+  /// query's clip at t. The kernel is a function of public values: a listener may run it on records of its own,
   /// unless it remembers records.
   virtual void summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) = 0;

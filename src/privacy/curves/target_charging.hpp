@@ -1,6 +1,7 @@
 #pragma once
 // Sequences of private tests that stop at the c-th hit pay for their hits alone: "target charging" (Cohen and Lyu
-// 2023). And what a mechanism may promise that is only close to a private one. Proofs: docs/privacy.md.
+// 2023). And what a mechanism may promise that is only close to a private one. Proofs:
+// docs/theory/heavy_tailed_phases.md.
 
 #include <cstdint>
 

@@ -98,7 +98,7 @@ struct Tree {
 };
 
 /// A run of projected zeroth-order steps of which only some iterates are released, and the frames (Chien, Chen and
-/// Li 2025, arXiv:2506.00158; docs/privacy.md has the theorem that is used):
+/// Li 2025, arXiv:2506.00158; docs/theory/last_iterate.md has the theorem that is used):
 ///   w' = Pi_R[retention w - h U ybar + noise],  U a fresh Haar frame of K directions, ybar the mean of the clipped
 ///   differences, noise = s1 U g1 + s2 g2.
 /// Lengths are in units of s, the distance by which one record can move one step; so all multipliers scale with the
@@ -155,7 +155,7 @@ struct ApproxDp {
   auto operator<=>(const ApproxDp&) const = default;
 };
 
-/// How often a mechanism is repeated where only the best of its outputs is released (docs/privacy.md).
+/// How often a mechanism is repeated where only the best of its outputs is released (docs/theory/selection.md).
 enum class Repetitions {
   truncated_negative_binomial,  ///< P(k) in proportion to (1-gamma)^k binom(k+shape-1, k), k = 1, 2, ...
   poisson                       ///< k = 0, 1, ...; nothing is released if it is 0

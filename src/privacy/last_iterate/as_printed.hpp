@@ -1,7 +1,7 @@
 #pragma once
 // NOT A CERTIFICATE. The bounds of Chien, Chen and Li (2025, arXiv:2506.00158v1) as they are printed, for comparing
 // curves. Some are not proved there and some are too small: the sensitivity of two-sided clips, the uniform
-// Lipschitz constant and the corollary's constant (docs/privacy.md, "What is wrong in the paper"). Nothing here
+// Lipschitz constant and the corollary's constant (docs/theory/last_iterate.md). Nothing here
 // enters a ledger.
 
 #include <cstdint>

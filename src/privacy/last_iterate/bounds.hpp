@@ -1,6 +1,6 @@
 #pragma once
 // What is proven about runs whose iterates stay hidden (event hidden_state): composition, the last step alone, and
-// the coupling of two runs that come together before the model is released. docs/privacy.md, "Hidden iterates", has
+// the coupling of two runs that come together before the model is released. docs/theory/last_iterate.md, has
 // the proofs. All lengths are in units of s, as in the event.
 
 #include <cstdint>
@@ -124,7 +124,7 @@ double high_probability_clip(double failure, bool joint, double lipschitz, doubl
 /// where g is rounded to a lattice whose quantum is `quantum` in the same units as z's deviation. Noise on a
 /// lattice alone would leave the iterate's bits below a quantum bare. With this dither of four quanta the sum has
 /// the density of Gaussian noise plus an independent uniform variable, up to a factor 1 +- 1e-130
-/// (docs/privacy.md). Throws PrivacyError if the quantum is not small against z.
+/// (docs/theory/last_iterate.md). Throws PrivacyError if the quantum is not small against z.
 double dither_share(double quantum, double isotropic_std);
 
 }  // namespace dpmpi

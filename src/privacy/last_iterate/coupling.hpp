@@ -1,6 +1,6 @@
 #pragma once
 // The pieces of the coupling bound for runs whose iterates stay hidden: how fast two runs with the same frames come
-// together, and what it costs to close the gap that is left. docs/privacy.md, "Hidden iterates", has the proofs.
+// together, and what it costs to close the gap that is left. docs/theory/last_iterate.md, has the proofs.
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 #pragma once
-// What runs of a mechanism on two neighbouring datasets prove about its epsilon, from below. docs/privacy.md has
-// the proofs. Local.
+// What runs of a mechanism on two neighbouring datasets prove about its epsilon, from below. docs/theory/audits.md
+// has the proofs. Local.
 
 #include <cstdint>
 #include <span>

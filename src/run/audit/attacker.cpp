@@ -49,13 +49,13 @@ bool measured(std::uint64_t t) { return t == 0 || std::has_single_bit(t); }
 
 }  // namespace
 
-Observer::Observer(Objective& objective, const Records& records, std::vector<std::uint64_t> places,
+Attacker::Attacker(Objective& objective, const Records& records, std::vector<std::uint64_t> places,
                    BlockLayout layout)
     : objective_(objective), records_(records), places_(std::move(places)), layout_(std::move(layout)) {
   verify(records_.count == places_.size(), "a place for every suspect");
 }
 
-void Observer::begin(std::span<const float> start) {
+void Attacker::begin(std::span<const float> start) {
   transcript_ = {};
   evidence_.assign(suspects(), 0);
   distances_.assign(suspects() * (suspects() + 1), 0);
@@ -73,7 +73,7 @@ void Observer::begin(std::span<const float> start) {
 }
 
 // Public rules say whether a position takes part; of secret ones everybody knows the chance.
-Observer::Part Observer::part(const Query& query, std::uint64_t t, std::size_t suspect) {
+Attacker::Part Attacker::part(const Query& query, std::uint64_t t, std::size_t suspect) {
   const std::uint64_t place = places_[suspect];
   if (const auto* rule = std::get_if<Cyclic>(&query.sampling))
     return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
@@ -93,7 +93,7 @@ Observer::Part Observer::part(const Query& query, std::uint64_t t, std::size_t s
   return {expected_share(query.sampling, query.records), {}};
 }
 
-std::span<const std::uint32_t> Observer::slots(const Query& query, std::uint64_t pass) {
+std::span<const std::uint32_t> Attacker::slots(const Query& query, std::uint64_t pass) {
   const std::pair key{query.site, pass};
   if (slots_of_ != key) {
     const auto* rule = std::get_if<Shuffled>(&query.sampling);
@@ -104,7 +104,7 @@ std::span<const std::uint32_t> Observer::slots(const Query& query, std::uint64_t
   return slots_;
 }
 
-Vector Observer::contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel,
+Vector Attacker::contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel,
                               std::size_t i, const Part& part) const {
   LatticeAccumulator sum = like;
   sum.clear();
@@ -120,7 +120,7 @@ Vector Observer::contribution(const L2Bound& bound, const LatticeAccumulator& li
   return values;
 }
 
-void Observer::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
+void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
   if (query.hidden || kernel.remembers || (measures_ && !measured(t))) return;
   const Query& at = query.at(t);
@@ -135,7 +135,7 @@ void Observer::summed(const Query& query, std::uint64_t t, const L2Bound& bound,
   }
 }
 
-void Observer::released(const Query& query, std::uint64_t t, std::span<const double> values) {
+void Attacker::released(const Query& query, std::uint64_t t, std::span<const double> values) {
   if (query.hidden) return;
   ++transcript_.releases;
   const Query& at = query.at(t);
@@ -153,7 +153,7 @@ void Observer::released(const Query& query, std::uint64_t t, std::span<const dou
   pending_scale_ = 1;
 }
 
-void Observer::add_evidence(std::size_t suspect, double along, double square, double variance, double probability) {
+void Attacker::add_evidence(std::size_t suspect, double along, double square, double variance, double probability) {
   constexpr double largest = 30;  // from here on log(1 + p (e^x - 1)) is x + log p
   if (!(variance > 0) || probability == 0) return;
   const double length = std::sqrt(square);
@@ -168,7 +168,7 @@ void Observer::add_evidence(std::size_t suspect, double along, double square, do
   evidence_[suspect] += x > largest ? x + std::log(probability) : std::log1p(probability * std::expm1(x));
 }
 
-void Observer::weigh(std::span<const double> values, double noise_std) {
+void Attacker::weigh(std::span<const double> values, double noise_std) {
   const bool first_unseen = unseen_ && effect_.empty();
   if (first_unseen) effect_.assign(values.begin(), values.end());
   for (std::size_t i = 0; i < suspects(); ++i)
@@ -183,7 +183,7 @@ void Observer::weigh(std::span<const double> values, double noise_std) {
 }
 
 // The strategy's queries, in which noise is independent, from the increments of the prefixes.
-void Observer::weigh_running(const Query& query, std::uint64_t t, std::span<const double> values) {
+void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<const double> values) {
   const RunningSum& rule = *query.running;
   running_.resize(std::max<std::size_t>(running_.size(), query.site + 1));
   Running& run = running_[query.site];
@@ -212,7 +212,7 @@ void Observer::weigh_running(const Query& query, std::uint64_t t, std::span<cons
 }
 
 // What a learned test gets to see.
-void Observer::note(std::span<const double> values, double noise_std) {
+void Attacker::note(std::span<const double> values, double noise_std) {
   const double unit = noise_std > 0 ? noise_std : 1;
   Vector along;
   if (unseen_ && expected_.size() == values.size()) along = expected_;
@@ -235,7 +235,7 @@ void Observer::note(std::span<const double> values, double noise_std) {
     transcript_.coordinates[j] = values[j] / unit;
 }
 
-void Observer::add_distances(double noise_std, double weight) {
+void Attacker::add_distances(double noise_std, double weight) {
   if (!(noise_std > 0)) return;
   for (std::size_t i = 0; i < suspects(); ++i)
     for (std::size_t j = 0; j <= suspects(); ++j) {
@@ -246,7 +246,7 @@ void Observer::add_distances(double noise_std, double weight) {
     }
 }
 
-void Observer::end(std::span<const float> model) {
+void Attacker::end(std::span<const float> model) {
   const Vector values(model.begin(), model.end());
   const bool nothing_before = transcript_.releases == 0;
   if (nothing_before) effect_ = values;

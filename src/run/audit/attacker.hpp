@@ -25,11 +25,11 @@ struct Transcript {
   std::array<double, kept> coordinates{};  ///< of the first release that a suspect can be part of
 };
 
-class Observer final : public Witness {
+class Attacker final : public ReleaseListener {
  public:
   /// Suspects: row i of `records`, the record at position `place`[i] if it took part. One or two in a game; two are
-  /// alternatives. The layout is the audited dataset's. `objective` and `records` must outlive the observer.
-  Observer(Objective& objective, const Records& records, std::vector<std::uint64_t> places, BlockLayout layout);
+  /// alternatives. The layout is the audited dataset's. `objective` and `records` must outlive the attacker.
+  Attacker(Objective& objective, const Records& records, std::vector<std::uint64_t> places, BlockLayout layout);
 
   /// A run begins, at this public point.
   void begin(std::span<const float> start);

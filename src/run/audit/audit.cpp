@@ -8,42 +8,42 @@
 #include "run/plan/settings_table.hpp"
 
 namespace dpmpi {
-void judge(const AuditGround& ground, GameResult& result) {
+void compare_with_promise(const AuditSetup& setup, GameResult& result) {
   if (result.false_alarms)
-    result.allowed = attacker_curve(ground.plan.events(), ground.plan.adjacency, ground.plan.promise.guarantee,
+    result.allowed = attacker_curve(setup.plan.events(), setup.plan.adjacency, setup.plan.promise.guarantee,
                                     {*result.false_alarms})
                          .front();
-  result.holds = result.bound <= ground.plan.epsilon() && (!result.found || *result.found <= *result.allowed);
+  result.holds = result.bound <= setup.plan.epsilon() && (!result.found || *result.found <= *result.allowed);
 }
 
 AuditReport audit(const Communicator& world, const std::string& path, const std::vector<std::string>& overrides,
                   bool quiet, ConfigOf whose) {
-  AuditGround ground(world, path, overrides, whose);
-  ground.announces = world.is_root() && !quiet;
-  if (ground.announces) print_settings(ground.config, ground.facts, ground.plan, ground.layout, world.size());
-  const std::string& chosen = ground.config.audit.game;
+  AuditSetup setup(world, path, overrides, whose);
+  setup.announces = world.is_root() && !quiet;
+  if (setup.announces) print_settings(setup.config, setup.facts, setup.plan, setup.layout, world.size());
+  const std::string& chosen = setup.config.audit.game;
   const auto plays = [&](const char* game) { return chosen == "all" || chosen == game; };
-  const double error = (1 - ground.config.audit.confidence) / (chosen == "all" ? 4 : 1);
-  if (chosen == "canary" && ground.public_rows.empty())
+  const double error = (1 - setup.config.audit.confidence) / (chosen == "all" ? 4 : 1);
+  if (chosen == "canary" && setup.public_rows.empty())
     throw ConfigError("audit.game = canary needs public records: data.eval is not set");
-  AuditReport report{ground.config.path(),
-                     ground.config.digest(),
-                     ground.config.method_name,
-                     ground.config.objective_name,
-                     std::string(name(ground.plan.adjacency)),
-                     ground.plan.epsilon(),
-                     ground.plan.delta(),
-                     ground.config.audit.confidence,
-                     ground.seed(),
+  AuditReport report{setup.config.path(),
+                     setup.config.digest(),
+                     setup.config.method_name,
+                     setup.config.objective_name,
+                     std::string(name(setup.plan.adjacency)),
+                     setup.plan.epsilon(),
+                     setup.plan.delta(),
+                     setup.config.audit.confidence,
+                     setup.seed(),
                      {}};
   Records candidates;
   RecordPair pair;
-  if (plays("distinguish") || plays("canary") || !ground.worst_objective()) pair = choose_pair(ground, candidates);
-  if (plays("worst_case")) report.games.push_back(worst_case(ground, error));
-  if (plays("distinguish")) report.games.push_back(distinguish(ground, {.name = "distinguish"}, pair, error));
+  if (plays("distinguish") || plays("canary") || !setup.worst_objective()) pair = choose_pair(setup, candidates);
+  if (plays("worst_case")) report.games.push_back(worst_case(setup, error));
+  if (plays("distinguish")) report.games.push_back(distinguish(setup, {.name = "distinguish"}, pair, error));
   if (plays("canary"))
-    report.games.push_back(distinguish(ground, {.name = "canary", .among_public = true}, pair, error));
-  if (plays("one_run")) report.games.push_back(one_run(ground, pair, error));
+    report.games.push_back(distinguish(setup, {.name = "canary", .among_public = true}, pair, error));
+  if (plays("one_run")) report.games.push_back(one_run(setup, pair, error));
   return report;
 }
 

@@ -20,10 +20,10 @@
 
 namespace dpmpi {
 
-/// One run on a shard, through a curator, to its last step. `start`: where the method starts, as the observer knows
-/// it. Collective over `comm`. `observer` is used on the root.
-void play(const Communicator& comm, const RunParts& mechanism, const Shard& shard, std::uint64_t key,
-          std::span<const float> start, Observer& observer);
+/// One run on a shard, through a curator, to its last step. `start`: where the method starts, as the attacker knows
+/// it. Collective over `comm`. `attacker` is used on the root.
+void run_game(const Communicator& comm, const RunParts& mechanism, const Shard& shard, std::uint64_t key,
+              std::span<const float> start, Attacker& attacker);
 /// Where the method starts: public. Local.
 std::vector<float> start_point(const RunParts& mechanism);
 
@@ -59,7 +59,7 @@ struct Transcripts {
 };
 /// Even runs are on the first dataset, odd ones on the second. Run i has a key of its own, a function of the seed
 /// and i, so transcripts are the same on any number of groups. Collective over the world.
-Transcripts play_rounds(const Groups& groups, const Turn& turn, const Rounds& rounds);
+Transcripts run_games(const Groups& groups, const Turn& turn, const Rounds& rounds);
 
 /// One game's result.
 struct GameResult {

@@ -26,28 +26,28 @@ struct Canaries {
   bool at_worst = false;
 };
 
-Canaries canaries_of(const AuditGround& ground, const RecordPair& pair) {
-  const auto most = static_cast<std::size_t>(ground.config.audit.canaries);
+Canaries canaries_of(const AuditSetup& setup, const RecordPair& pair) {
+  const auto most = static_cast<std::size_t>(setup.config.audit.canaries);
   const std::size_t room =
-      std::max(fewest_canaries, ground.plan.queries.front().dim);  // beyond they hide each other
-  const std::size_t wanted = std::min({most, room, static_cast<std::size_t>(ground.facts.data.records)});
-  const std::size_t forms = ground.replaces() ? 2 : 1;
-  if (!ground.worst_objective()) {
-    Records all = random_canaries(ground.shape, *ground.objective, wanted * forms,
-                                  feature_norm(*pair.second.records, pair.second.row), ground.seed());
+      std::max(fewest_canaries, setup.plan.queries.front().dim);  // beyond they hide each other
+  const std::size_t wanted = std::min({most, room, static_cast<std::size_t>(setup.facts.data.records)});
+  const std::size_t forms = setup.replaces() ? 2 : 1;
+  if (!setup.worst_objective()) {
+    Records all = random_canaries(setup.shape, *setup.objective, wanted * forms,
+                                  feature_norm(*pair.second.records, pair.second.row), setup.seed());
     const std::size_t count = all.count / forms;
     return {std::move(all), count, false};
   }
-  const Records in = worst_case_canaries(ground.shape, wanted, false);
-  const Records out = worst_case_canaries(ground.shape, wanted, true);
+  const Records in = worst_case_canaries(setup.shape, wanted, false);
+  const Records out = worst_case_canaries(setup.shape, wanted, true);
   std::vector<RowSource> rows;
   for (std::size_t form = 0; form < forms; ++form)
     for (std::uint32_t i = 0; i < wanted; ++i) rows.push_back({form == 0 ? &in : &out, i});
-  return {gather_rows(ground.shape, rows), wanted, true};
+  return {copy_rows(setup.shape, rows), wanted, true};
 }
 
 /// A run with every canary in its second form where second[i] says so; the evidence for that, on a group's root.
-std::vector<double> evidence_of(const AuditGround& ground, const Canaries& canaries, std::uint64_t key,
+std::vector<double> evidence_of(const AuditSetup& setup, const Canaries& canaries, std::uint64_t key,
                                 std::span<const char> second) {
   const std::size_t count = canaries.count;
   std::vector<std::uint64_t> places(canaries.suspects.count);
@@ -56,47 +56,47 @@ std::vector<double> evidence_of(const AuditGround& ground, const Canaries& canar
   for (std::uint32_t i = 0; i < count; ++i) {
     if (second[i])
       rows[i] = {&canaries.suspects, i};
-    else if (ground.replaces())
+    else if (setup.replaces())
       rows[i] = {&canaries.suspects, i + static_cast<std::uint32_t>(count)};
   }
-  Observer observer(canaries.at_worst ? *ground.worst_objective() : *ground.objective, canaries.suspects, places,
-                    ground.layout);
-  ground.run(ground.dataset(0, rows, false), key, observer, canaries.at_worst);
+  Attacker attacker(canaries.at_worst ? *setup.worst_objective() : *setup.objective, canaries.suspects, places,
+                    setup.layout);
+  setup.run(setup.dataset(0, rows, false), key, attacker, canaries.at_worst);
   std::vector<double> evidence(count);
-  for (std::size_t i = 0; ground.groups.own.is_root() && i < count; ++i)
-    evidence[i] = observer.evidence()[i] - (ground.replaces() ? observer.evidence()[i + count] : 0);
+  for (std::size_t i = 0; setup.groups.own.is_root() && i < count; ++i)
+    evidence[i] = attacker.evidence()[i] - (setup.replaces() ? attacker.evidence()[i + count] : 0);
   return evidence;
 }
 
 }  // namespace
 
-GameResult one_run(const AuditGround& ground, const RecordPair& pair, double error) {
+GameResult one_run(const AuditSetup& setup, const RecordPair& pair, double error) {
   GameResult result{.game = "one_run", .test = "likelihood ratio of the releases"};
-  const Canaries canaries = canaries_of(ground, pair);
+  const Canaries canaries = canaries_of(setup, pair);
   if (canaries.count < fewest_canaries) {
     result.remark = fmt::format("fewer than {} records that the objective takes fit the data", fewest_canaries);
     return result;
   }
   constexpr std::uint64_t coins_wanted = 1000;
-  auto runs = static_cast<std::uint64_t>(ground.config.audit.repeats);
+  auto runs = static_cast<std::uint64_t>(setup.config.audit.repeats);
   if (runs == 0) runs = (coins_wanted + canaries.count - 1) / canaries.count;
   result.runs = runs;
-  const auto seed = ground.seed();
+  const auto seed = setup.seed();
   std::vector<char> second(runs * canaries.count);
   for (std::size_t i = 0; i < second.size(); ++i) second[i] = PublicStream(seed, "coins").word(i) % 2 == 1;
-  Progress progress("playing one_run", runs, "runs", 0, !ground.plan.hides_times());
-  const auto all = deal_numbers(ground.groups, runs, [&](std::uint64_t i) {
+  Progress progress("playing one_run", runs, "runs", 0, !setup.plan.hides_times());
+  const auto all = deal_numbers(setup.groups, runs, [&](std::uint64_t i) {
     const auto coins = std::span(second).subspan(i * canaries.count, canaries.count);
-    auto evidence = evidence_of(ground, canaries, PublicStream(seed, "one run").word(i), coins);
-    if (progress.reached(std::min(runs, i + ground.groups.count))) progress.show();
+    auto evidence = evidence_of(setup, canaries, PublicStream(seed, "one run").word(i), coins);
+    if (progress.reached(std::min(runs, i + setup.groups.count))) progress.show();
     return evidence;
   });
   result.canaries = canaries.count;
-  if (!ground.world.is_root()) return result;
+  if (!setup.world.is_root()) return result;
   std::vector<double> evidence;
   for (const auto& run : all) evidence.insert(evidence.end(), run.begin(), run.end());
-  result.bound = prove_by_guessing(evidence, second, ground.plan.delta(), error);
-  judge(ground, result);
+  result.bound = prove_by_guessing(evidence, second, setup.plan.delta(), error);
+  compare_with_promise(setup, result);
   return result;
 }
 

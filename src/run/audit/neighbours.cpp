@@ -30,24 +30,24 @@ std::vector<double> distances_of(const std::vector<std::vector<double>>& results
 // Every candidate takes part in a run of its own, in which all others are looked at, too: what counts is how far
 // two of them are apart along a run that one of them is in. Where sums are not seen, how far their runs are apart:
 // all have the same noise.
-std::vector<double> distances_between(const AuditGround& ground, const Records& candidates) {
+std::vector<double> distances_between(const AuditSetup& setup, const Records& candidates) {
   const std::size_t count = candidates.count;
-  Observer observer(*ground.objective, candidates, std::vector(count, ground.place), ground.layout);
-  observer.measure_distances();
-  Progress progress("looking for the worst record", count + 1, "runs", 0, !ground.plan.hides_times());
-  const auto results = deal_numbers(ground.groups, count + 1, [&](std::uint64_t i) {
+  Attacker attacker(*setup.objective, candidates, std::vector(count, setup.place), setup.layout);
+  attacker.measure_distances();
+  Progress progress("looking for the worst record", count + 1, "runs", 0, !setup.plan.hides_times());
+  const auto results = deal_numbers(setup.groups, count + 1, [&](std::uint64_t i) {
     const RowSource row = i < count ? RowSource{&candidates, static_cast<std::uint32_t>(i)} : RowSource{};
-    ground.run_briefly(ground.dataset(ground.place, std::span(&row, 1), false), ground.common_key(), observer);
-    if (progress.reached(std::min<std::uint64_t>(count + 1, i + ground.groups.count))) progress.show();
+    setup.run_briefly(setup.dataset(setup.place, std::span(&row, 1), false), setup.common_key(), attacker);
+    if (progress.reached(std::min<std::uint64_t>(count + 1, i + setup.groups.count))) progress.show();
     std::vector<double> result;
-    if (!ground.groups.own.is_root()) return result;
-    for (std::size_t j = 0; j <= count; ++j) result.push_back(i < count ? observer.distance(i, j) : 0);
-    result.insert(result.end(), observer.effect().begin(), observer.effect().end());
+    if (!setup.groups.own.is_root()) return result;
+    for (std::size_t j = 0; j <= count; ++j) result.push_back(i < count ? attacker.distance(i, j) : 0);
+    result.insert(result.end(), attacker.effect().begin(), attacker.effect().end());
     return result;
   });
   std::vector<double> all(count * (count + 1));
-  if (ground.world.is_root()) all = distances_of(results);
-  ground.world.broadcast(std::span(all));
+  if (setup.world.is_root()) all = distances_of(results);
+  setup.world.broadcast(std::span(all));
   return all;
 }
 
@@ -67,32 +67,32 @@ RecordPair worst_pair(const Records& candidates, const std::vector<double>& dist
 
 }  // namespace
 
-RecordPair choose_pair(const AuditGround& ground, Records& candidates) {
+RecordPair choose_pair(const AuditSetup& setup, Records& candidates) {
   constexpr std::size_t most_public = 16;
-  const Records made_up = made_up_records(ground.shape, *ground.objective);
+  const Records made_up = made_up_records(setup.shape, *setup.objective);
   std::vector<RowSource> rows;
-  if (const std::int64_t chosen = ground.config.audit.canary; chosen > 0) {
-    if (static_cast<std::uint64_t>(chosen) > ground.public_rows.size())
+  if (const std::int64_t chosen = setup.config.audit.canary; chosen > 0) {
+    if (static_cast<std::uint64_t>(chosen) > setup.public_rows.size())
       throw ConfigError(
-          fmt::format("audit.canary = {}: data.eval has {} records", chosen, ground.public_rows.size()));
-    rows.push_back(ground.public_rows[static_cast<std::size_t>(chosen) - 1]);
+          fmt::format("audit.canary = {}: data.eval has {} records", chosen, setup.public_rows.size()));
+    rows.push_back(setup.public_rows[static_cast<std::size_t>(chosen) - 1]);
   }
   const bool only_partner = !rows.empty();
-  if (!only_partner || ground.replaces()) {
+  if (!only_partner || setup.replaces()) {
     for (std::uint32_t i = 0; i < made_up.count; ++i) rows.push_back({&made_up, i});
-    for (std::size_t i = 0; i < std::min(most_public, ground.public_rows.size()); ++i)
-      rows.push_back(ground.public_rows[i]);
+    for (std::size_t i = 0; i < std::min(most_public, setup.public_rows.size()); ++i)
+      rows.push_back(setup.public_rows[i]);
   }
-  if (rows.size() < (ground.replaces() ? 2U : 1U))
+  if (rows.size() < (setup.replaces() ? 2U : 1U))
     throw ConfigError(
         fmt::format("dpmpi audit: no made-up record suits objective.name = {}; give public records "
                     "of its kind (data.eval)",
-                    ground.config.objective_name));
-  candidates = gather_rows(ground.shape, rows);
-  auto distances = distances_between(ground, candidates);
+                    setup.config.objective_name));
+  candidates = copy_rows(setup.shape, rows);
+  auto distances = distances_between(setup, candidates);
   if (only_partner)  // the other pairs do not count
     std::fill(distances.begin() + static_cast<std::ptrdiff_t>(rows.size() + 1), distances.end(), -2.0);
-  return worst_pair(candidates, distances, ground.replaces());
+  return worst_pair(candidates, distances, setup.replaces());
 }
 
 }  // namespace dpmpi

@@ -52,14 +52,14 @@ Records accepted(const RecordShape& shape, const Objective& objective, const Rec
     Shard one;
     one.facts = {1, shape.features, shape.storage};
     one.layout = BlockLayout::of(one.facts, 1);
-    one.blocks.push_back({0, 0, gather_rows(shape, std::span(&source, 1))});
+    one.blocks.push_back({0, 0, copy_rows(shape, std::span(&source, 1))});
     try {
       objective.check_records(one);
       good.push_back(source);
     } catch (const DataError&) {  // not a record of this objective
     }
   }
-  return gather_rows(shape, good);
+  return copy_rows(shape, good);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ RecordShape RecordShape::of(const DatasetFacts& facts, const DataOptions& option
           options.normalize == "l2"};
 }
 
-Records gather_rows(const RecordShape& shape, std::span<const RowSource> rows) {
+Records copy_rows(const RecordShape& shape, std::span<const RowSource> rows) {
   RecordsBuilder builder(shape.storage, shape.features, rows.size(), rule_of(shape));
   for (const auto& [from, row] : rows) {
     if (!from || std::isnan(from->label[row])) {
@@ -127,7 +127,7 @@ Shard shard_of(const Communicator& comm, const RecordShape& shape, const Dataset
   for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b) {
     std::vector<RowSource> rows;
     for (std::uint64_t i = layout.begin(b); i < layout.begin(b + 1); ++i) rows.push_back(source(i));
-    shard.blocks.push_back({b, layout.begin(b), gather_rows(shape, rows)});
+    shard.blocks.push_back({b, layout.begin(b), copy_rows(shape, rows)});
   }
   return shard;
 }
@@ -135,7 +135,7 @@ Shard shard_of(const Communicator& comm, const RecordShape& shape, const Dataset
 Shard compact_shard(const Communicator& comm, const RecordShape& shape, const DatasetFacts& facts,
                     const BlockLayout& layout, std::uint64_t first, std::span<const RowSource> rows) {
   Shard shard{facts, layout, {}};
-  if (comm.rank() == comm.size() - 1) shard.blocks.push_back({0, first, gather_rows(shape, rows)});
+  if (comm.rank() == comm.size() - 1) shard.blocks.push_back({0, first, copy_rows(shape, rows)});
   return shard;
 }
 

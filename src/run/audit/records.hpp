@@ -28,7 +28,7 @@ struct RecordShape {
   static RecordShape of(const DatasetFacts& facts, const DataOptions& options);
 };
 /// Copies of rows, in order.
-Records gather_rows(const RecordShape& shape, std::span<const RowSource> rows);
+Records copy_rows(const RecordShape& shape, std::span<const RowSource> rows);
 
 /// Records made up for this objective, of several sizes, directions and labels, all of which it accepts
 /// (Objective::check_records): among them are some that its clipping cuts. May be none.

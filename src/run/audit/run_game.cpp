@@ -27,13 +27,13 @@ std::vector<float> start_point(const RunParts& mechanism) {
   return {x.begin(), x.end()};
 }
 
-void play(const Communicator& comm, const RunParts& mechanism, const Shard& shard, std::uint64_t key,
-          std::span<const float> start, Observer& observer) {
-  if (comm.is_root()) observer.begin(start);
+void run_game(const Communicator& comm, const RunParts& mechanism, const Shard& shard, std::uint64_t key,
+              std::span<const float> start, Attacker& attacker) {
+  if (comm.is_root()) attacker.begin(start);
   std::optional<SecretKey> secret;
   if (comm.is_root()) secret = SecretKey::from_seed(key);
-  const auto method = run_in_memory(comm, mechanism, shard, secret, &observer);
-  if (comm.is_root()) observer.end(method->iterate());
+  const auto method = run_in_memory(comm, mechanism, shard, secret, &attacker);
+  if (comm.is_root()) attacker.end(method->iterate());
 }
 
 namespace {
@@ -93,7 +93,7 @@ std::vector<std::vector<double>> deal_numbers(const Groups& groups, std::uint64_
   return all;
 }
 
-Transcripts play_rounds(const Groups& groups, const Turn& turn, const Rounds& rounds) {
+Transcripts run_games(const Groups& groups, const Turn& turn, const Rounds& rounds) {
   const auto pieces = deal(groups, rounds.runs, [&](std::uint64_t i) {
     const Transcript transcript = turn(groups.own, i % 2 == 1, run_key(rounds.seed, i));
     if (groups.world.is_root() && rounds.done) rounds.done(std::min(rounds.runs, i + groups.count));

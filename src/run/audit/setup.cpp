@@ -40,8 +40,8 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
 
 }  // namespace
 
-AuditGround::AuditGround(const Communicator& all, const std::string& path,
-                         const std::vector<std::string>& overrides, ConfigOf whose)
+AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
+                       ConfigOf whose)
     : world(all),
       config(path, overrides, whose),
       groups(all, config.audit.ranks),
@@ -60,7 +60,7 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
   facts.data = inspect(world, config.data, DataRole::training);
   objective = make_objective(config, facts.data);
   facts = public_facts(config, facts.data, *objective);
-  plan = agreed_plan(world, config, facts);
+  plan = plan_on_all_ranks(world, config, facts);
   shape = RecordShape::of(facts.data, config.data);
   layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
   if (!groups.idle()) objective->open(groups.own, config.data);
@@ -81,7 +81,7 @@ AuditGround::AuditGround(const Communicator& all, const std::string& path,
 }
 
 // By one run of its own on every rank, all alike: the kernels of a group run where its records are.
-void AuditGround::try_worst_case() {
+void AuditSetup::try_worst_case() {
   const auto hides = [](const Query& q) { return q.relay || q.repeated || q.hidden; };
   if (!objective->has_gradients() || dynamic_cast<SaddleObjective*>(objective.get()) ||
       std::ranges::any_of(plan.queries, hides))
@@ -92,12 +92,12 @@ void AuditGround::try_worst_case() {
   const Communicator alone = Communicator::alone();
   const Records canary = worst_case_canaries(shape, 1, false);
   const RowSource row{&canary, 0};
-  Observer observer(*worst_, canary, {place}, layout);
+  Attacker attacker(*worst_, canary, {place}, layout);
   try {
-    play(
+    run_game(
         alone, run_at_worst_,
         shard_of(alone, shape, facts.data, layout, [&](std::uint64_t i) { return i == place ? row : RowSource{}; }),
-        common_key(), start_point(run_at_worst_), observer);
+        common_key(), start_point(run_at_worst_), attacker);
   } catch (const WorstCase::NoSuchFunction&) {
     worst_.reset();
   } catch (const ConfigError&) {  // the method asks more of an objective
@@ -106,7 +106,7 @@ void AuditGround::try_worst_case() {
 }
 
 // Public, so every rank reads all of them.
-void AuditGround::read_public_records() {
+void AuditSetup::read_public_records() {
   if (config.data.eval.empty()) return;
   const Communicator alone = Communicator::alone();
   check_feature_names(config.data, "data.eval", feature_names(config.data, DataRole::evaluation));
@@ -121,9 +121,9 @@ void AuditGround::read_public_records() {
     if (!std::isnan(records.label[i])) public_rows.push_back({&records, i});
 }
 
-std::uint64_t AuditGround::common_key() const { return PublicStream(seed(), "choice").word(0); }
+std::uint64_t AuditSetup::common_key() const { return PublicStream(seed(), "choice").word(0); }
 
-Shard AuditGround::dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const {
+Shard AuditSetup::dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const {
   if (groups.idle()) return {};
   if (!among_public && std::ranges::all_of(plan.queries, by_position))
     return compact_shard(groups.own, shape, facts.data, layout, at, rows);
@@ -133,16 +133,16 @@ Shard AuditGround::dataset(std::uint64_t at, std::span<const RowSource> rows, bo
   });
 }
 
-void AuditGround::run(const Shard& shard, std::uint64_t key, Observer& observer, bool at_worst) const {
-  play(groups.own, at_worst ? run_at_worst_ : mechanism, shard, key, start_, observer);
+void AuditSetup::run(const Shard& shard, std::uint64_t key, Attacker& attacker, bool at_worst) const {
+  run_game(groups.own, at_worst ? run_at_worst_ : mechanism, shard, key, start_, attacker);
 }
 
-void AuditGround::run_briefly(const Shard& shard, std::uint64_t key, Observer& observer) const {
+void AuditSetup::run_briefly(const Shard& shard, std::uint64_t key, Attacker& attacker) const {
   constexpr std::uint64_t enough = 65;  // steps 0, 1, 2, 4, ... 64 are measured
   RunParts brief = mechanism;
   if (std::ranges::none_of(plan.queries, [](const Query& q) { return q.hidden.has_value(); }))
     brief.played = enough;
-  play(groups.own, brief, shard, key, start_, observer);
+  run_game(groups.own, brief, shard, key, start_, attacker);
 }
 
 }  // namespace dpmpi

@@ -14,13 +14,13 @@
 
 namespace dpmpi {
 
-class AuditGround {
+class AuditSetup {
  public:
-  /// Collective over `all`, which must outlive the ground. Throws ConfigError, DataError, PrivacyError, on all
+  /// Collective over `all`, which must outlive the setup. Throws ConfigError, DataError, PrivacyError, on all
   /// ranks alike.
-  AuditGround(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
-              ConfigOf whose = ConfigOf::user);
-  AuditGround(const AuditGround&) = delete;
+  AuditSetup(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
+             ConfigOf whose = ConfigOf::user);
+  AuditSetup(const AuditSetup&) = delete;
 
   const Communicator& world;
   RunConfig config;
@@ -44,9 +44,9 @@ class AuditGround {
   /// records. Empty on a rank that waits.
   Shard dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const;
   /// A run of the mechanism on it, or of the same with WorstCase for its objective. Collective over the group.
-  void run(const Shard& shard, std::uint64_t key, Observer& observer, bool at_worst = false) const;
+  void run(const Shard& shard, std::uint64_t key, Attacker& attacker, bool at_worst = false) const;
   /// Its first steps, as many as tell which records are far apart; where all iterates are hidden, the whole run.
-  void run_briefly(const Shard& shard, std::uint64_t key, Observer& observer) const;
+  void run_briefly(const Shard& shard, std::uint64_t key, Attacker& attacker) const;
   /// What a run at worst adds up. Null: the method does more than add up clipped gradients.
   Objective* worst_objective() const { return worst_.get(); }
 
@@ -68,6 +68,6 @@ struct RecordPair {
 };
 /// The pair of candidates that a run tells apart best, or audit.canary and its worst partner. What it points to is
 /// put into `candidates`. Collective. Throws ConfigError if there is no candidate.
-RecordPair choose_pair(const AuditGround& ground, Records& candidates);
+RecordPair choose_pair(const AuditSetup& setup, Records& candidates);
 
 }  // namespace dpmpi

@@ -13,25 +13,25 @@
 namespace dpmpi {
 namespace {
 
-/// The datasets of a contest, and who watches.
+/// The datasets of a game, and who watches.
 class Board {
  public:
-  Board(const AuditGround& ground, const Contest& contest, const RecordPair& pair)
-      : ground_(ground),
-        contest_(contest),
-        suspects_(gather_rows(ground.shape, rows_of(pair))),
-        shards_{ground.dataset(ground.place, std::span(&pair.first, 1), contest.among_public),
-                ground.dataset(ground.place, std::span(&pair.second, 1), contest.among_public)},
-        observer_(contest.at_worst ? *ground.worst_objective() : *ground.objective, suspects_,
-                  std::vector(suspects_.count, ground.place), ground.layout) {
-    if (!ground.groups.idle()) observer_.expect(effect_of_second());
-    if (contest.among_public) expect_background();
+  Board(const AuditSetup& setup, const PairGame& game, const RecordPair& pair)
+      : setup_(setup),
+        game_(game),
+        suspects_(copy_rows(setup.shape, rows_of(pair))),
+        shards_{setup.dataset(setup.place, std::span(&pair.first, 1), game.among_public),
+                setup.dataset(setup.place, std::span(&pair.second, 1), game.among_public)},
+        attacker_(game.at_worst ? *setup.worst_objective() : *setup.objective, suspects_,
+                  std::vector(suspects_.count, setup.place), setup.layout) {
+    if (!setup.groups.idle()) attacker_.expect(effect_of_second());
+    if (game.among_public) expect_background();
   }
 
   double seconds() const { return seconds_; }
-  Transcript play(bool second, std::uint64_t key) {
-    ground_.run(shards_[second], key, observer_, contest_.at_worst);
-    return observer_.transcript();
+  Transcript run_game(bool second, std::uint64_t key) {
+    setup_.run(shards_[second], key, attacker_, game_.at_worst);
+    return attacker_.transcript();
   }
 
  private:
@@ -43,11 +43,11 @@ class Board {
   // Two runs with one key: the same noise.
   std::vector<double> effect_of_second() {
     const auto begin = std::chrono::steady_clock::now();
-    play(false, ground_.common_key());
-    const std::vector<double> before(observer_.effect().begin(), observer_.effect().end());
-    play(true, ground_.common_key());
+    run_game(false, setup_.common_key());
+    const std::vector<double> before(attacker_.effect().begin(), attacker_.effect().end());
+    run_game(true, setup_.common_key());
     seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / 2;
-    std::vector<double> difference(observer_.effect().begin(), observer_.effect().end());
+    std::vector<double> difference(attacker_.effect().begin(), attacker_.effect().end());
     for (std::size_t j = 0; j < difference.size(); ++j) difference[j] -= before[j];
     return difference;
   }
@@ -55,12 +55,12 @@ class Board {
   // What releases are like without the record, from some runs that count for nothing else.
   void expect_background() {
     constexpr std::uint64_t runs = 32;
-    const auto all = deal_numbers(ground_.groups, runs, [&](std::uint64_t i) {
-      play(false, PublicStream(ground_.seed(), "background").word(i));
-      return std::vector(observer_.weighed().begin(), observer_.weighed().end());
+    const auto all = deal_numbers(setup_.groups, runs, [&](std::uint64_t i) {
+      run_game(false, PublicStream(setup_.seed(), "background").word(i));
+      return std::vector(attacker_.weighed().begin(), attacker_.weighed().end());
     });
     std::uint64_t size = all.empty() ? 0 : all.front().size();
-    ground_.world.broadcast(size);
+    setup_.world.broadcast(size);
     std::vector<double> mean(size), deviation(size);
     for (std::size_t k = 0; !all.empty() && k < size; ++k) {
       double square = 0;
@@ -68,53 +68,54 @@ class Board {
       for (const auto& run : all) square += (run[k] - mean[k]) * (run[k] - mean[k]) / (runs - 1);
       deviation[k] = std::sqrt(square);
     }
-    ground_.world.broadcast(std::span(mean));
-    ground_.world.broadcast(std::span(deviation));
-    observer_.expect_background(std::move(mean), std::move(deviation));
+    setup_.world.broadcast(std::span(mean));
+    setup_.world.broadcast(std::span(deviation));
+    attacker_.expect_background(std::move(mean), std::move(deviation));
   }
 
-  const AuditGround& ground_;
-  Contest contest_;
+  const AuditSetup& setup_;
+  PairGame game_;
   Records suspects_;
   Shard shards_[2];
   double seconds_ = 0;  // of a run
-  Observer observer_;
+  Attacker attacker_;
 };
 
 }  // namespace
 
-GameResult distinguish(const AuditGround& ground, const Contest& contest, const RecordPair& pair, double error) {
-  GameResult result{.game = contest.name};
-  if (contest.among_public && ground.public_rows.empty()) {
+GameResult distinguish(const AuditSetup& setup, const PairGame& game, const RecordPair& pair, double error) {
+  GameResult result{.game = game.name};
+  if (game.among_public && setup.public_rows.empty()) {
     result.remark = "needs public records: data.eval";
     return result;
   }
-  Board board(ground, contest, pair);
-  const auto runs = static_cast<std::uint64_t>(ground.config.audit.runs);
-  const double seconds = board.seconds() * static_cast<double>(runs) / static_cast<double>(ground.groups.count);
-  if (ground.announces && seconds > 2)
+  Board board(setup, game, pair);
+  const auto runs = static_cast<std::uint64_t>(setup.config.audit.runs);
+  const double seconds = board.seconds() * static_cast<double>(runs) / static_cast<double>(setup.groups.count);
+  if (setup.announces && seconds > 2)
     fmt::print("{}: {} runs take about {}\n", result.game, runs, duration_text(seconds));
-  Progress progress("playing " + result.game, runs, "runs", 0, !ground.plan.hides_times());
-  const Transcripts all = play_rounds(
-      ground.groups, [&](const Communicator&, bool second, std::uint64_t key) { return board.play(second, key); },
-      {runs, ground.seed(), [&](std::uint64_t done) {
-         if (progress.reached(done)) progress.show();
-       }});
+  Progress progress("playing " + result.game, runs, "runs", 0, !setup.plan.hides_times());
+  const Transcripts all =
+      run_games(setup.groups,
+                [&](const Communicator&, bool second, std::uint64_t key) { return board.run_game(second, key); },
+                {runs, setup.seed(), [&](std::uint64_t done) {
+                   if (progress.reached(done)) progress.show();
+                 }});
   result.runs = runs;
-  if (!ground.world.is_root()) return result;
-  const Proof proof = prove(all.first, all.second, ground.plan.delta(), error);
+  if (!setup.world.is_root()) return result;
+  const Proof proof = prove(all.first, all.second, setup.plan.delta(), error);
   result.test = proof.test, result.bound = proof.epsilon;
   result.found = proof.found, result.false_alarms = proof.false_alarms;
-  judge(ground, result);
+  compare_with_promise(setup, result);
   return result;
 }
 
-GameResult worst_case(const AuditGround& ground, double error) {
-  if (!ground.worst_objective())
+GameResult worst_case(const AuditSetup& setup, double error) {
+  if (!setup.worst_objective())
     return {.game = "worst_case", .remark = "the method does more than add up clipped gradients"};
-  const Records in = worst_case_canaries(ground.shape, 1, false), out = worst_case_canaries(ground.shape, 1, true);
-  const RecordPair pair{ground.replaces() ? RowSource{&out, 0} : RowSource{}, {&in, 0}};
-  return distinguish(ground, {.name = "worst_case", .at_worst = true}, pair, error);
+  const Records in = worst_case_canaries(setup.shape, 1, false), out = worst_case_canaries(setup.shape, 1, true);
+  const RecordPair pair{setup.replaces() ? RowSource{&out, 0} : RowSource{}, {&in, 0}};
+  return distinguish(setup, {.name = "worst_case", .at_worst = true}, pair, error);
 }
 
 }  // namespace dpmpi

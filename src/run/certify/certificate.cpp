@@ -106,7 +106,7 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
   std::string selections;
   for (std::uint32_t b = 0; b < blocks; ++b) selections += key.derive("selection", b).authenticate(label);
   return {{"noise", key.derive("noise").authenticate(label)},
-          {"shared_noise", key.derive("shared noise").authenticate(label)},
+          {"worker_noise", key.derive("shared noise").authenticate(label)},
           {"phase_noise", key.derive("phase noise").authenticate(label)},
           {"repetitions", key.derive("repetitions").authenticate(label)},
           {"repeated_runs", key.derive("repeated runs").authenticate(label)},

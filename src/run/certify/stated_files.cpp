@@ -17,7 +17,7 @@ using nlohmann::json;
 
 json parsed(const std::string& text, const std::string& place) {
   json value = parse_untrusted_json(text, place);
-  if (!value.is_object()) throw Wrong{place, "is no JSON object"};
+  if (!value.is_object()) throw Failure{place, "is no JSON object"};
   return value;
 }
 
@@ -34,28 +34,28 @@ std::vector<std::string> lines_of(const std::string& text) {
   return all;
 }
 
-std::string Book::place(std::size_t number) const { return fmt::format("{}:{}", file, number + 1); }
+std::string LedgerText::place(std::size_t number) const { return fmt::format("{}:{}", file, number + 1); }
 
-Book read_book(const std::string& run, const std::string& file) {
+LedgerText read_ledger_text(const std::string& run, const std::string& file) {
   const std::string path = run + "/" + file;
   const LedgerCheck check = verify_ledger(path);
-  if (check.bad_line > 0) throw Wrong{fmt::format("{}:{}", file, check.bad_line), check.problem};
-  Book book{file, check.head, lines_of(read_run_file(path, file_limit::lines))};
-  book.lines.resize(check.lines);  // there may be more since
-  if (sha256(book.lines.back()) != check.head) throw Wrong{file, "was changed while it was read"};
-  return book;
+  if (check.bad_line > 0) throw Failure{fmt::format("{}:{}", file, check.bad_line), check.problem};
+  LedgerText ledger{file, check.head, lines_of(read_run_file(path, file_limit::lines))};
+  ledger.lines.resize(check.lines);  // there may be more since
+  if (sha256(ledger.lines.back()) != check.head) throw Failure{file, "was changed while it was read"};
+  return ledger;
 }
 
 void same(const std::string& place, const json& stated, const json& expected, const std::string& source) {
   if (const auto difference = first_difference(stated, expected, source))
-    throw Wrong{difference->member.empty() ? place : fmt::format("{}: {}", place, difference->member),
-                difference->problem};
+    throw Failure{difference->member.empty() ? place : fmt::format("{}: {}", place, difference->member),
+                  difference->problem};
 }
 
 namespace {
 
 [[noreturn]] void refuse_as_formatted_anew(const std::string& place) {
-  throw Wrong{place, "is not written as dpmpi writes it: a member is there twice, or it was formatted anew"};
+  throw Failure{place, "is not written as dpmpi writes it: a member is there twice, or it was formatted anew"};
 }
 
 // Numbers in the shortest form that reads back, as in ledgers. (The JSON library's is not always the shortest.)
@@ -87,15 +87,16 @@ void refuse_other_writing(const std::string& place, std::string_view text, int i
 
 void refuse_other_writing(const std::string& place, const Document& document) {
   std::string_view text = document.text;
-  if (!text.ends_with('\n')) throw Wrong{place, "does not end with a newline, as dpmpi writes it"};
+  if (!text.ends_with('\n')) throw Failure{place, "does not end with a newline, as dpmpi writes it"};
   text.remove_suffix(1);
   refuse_other_writing(place, text, 2);
 }
 
-void refuse_other_writing(const Book& book) {
-  refuse_other_writing(book.place(0), book.lines[0], -1);
-  for (std::size_t i = 1; i < book.lines.size(); ++i)
-    if (written_again(book.lines[i], book.place(i)) != book.lines[i]) refuse_as_formatted_anew(book.place(i));
+void refuse_other_writing(const LedgerText& ledger) {
+  refuse_other_writing(ledger.place(0), ledger.lines[0], -1);
+  for (std::size_t i = 1; i < ledger.lines.size(); ++i)
+    if (written_again(ledger.lines[i], ledger.place(i)) != ledger.lines[i])
+      refuse_as_formatted_anew(ledger.place(i));
 }
 
 }  // namespace dpmpi

@@ -10,7 +10,7 @@
 namespace dpmpi {
 
 /// Thrown at the first thing that is wrong.
-struct Wrong {
+struct Failure {
   std::string place, problem;
 };
 
@@ -28,7 +28,7 @@ Document read_document(const std::string& run, const std::string& file);
 std::vector<std::string> lines_of(const std::string& text);
 
 /// A ledger with a chain that holds.
-struct Book {
+struct LedgerText {
   std::string file, head;
   std::vector<std::string> lines;
 
@@ -37,17 +37,17 @@ struct Book {
   nlohmann::json header() const { return line(0); }
 };
 /// Of a run that goes on, the lines that are there by now.
-Book read_book(const std::string& run, const std::string& file);
+LedgerText read_ledger_text(const std::string& run, const std::string& file);
 
-/// Throws Wrong unless the value has the expected members, none more and none less (first_difference).
+/// Throws Failure unless the value has the expected members, none more and none less (first_difference).
 void same(const std::string& place, const nlohmann::json& stated, const nlohmann::json& expected,
           const std::string& source);
-/// Throws Wrong unless JSON was written as the program writes it, with this indent (-1: on one line). Readers
+/// Throws Failure unless JSON was written as the program writes it, with this indent (-1: on one line). Readers
 /// disagree about members that are there twice.
 void refuse_other_writing(const std::string& place, std::string_view text, int indent);
 /// The same of a whole document, which ends with a newline.
 void refuse_other_writing(const std::string& place, const Document& document);
 /// The same of a ledger's header and events: what the ledger's writer makes of their values are their bytes.
-void refuse_other_writing(const Book& book);
+void refuse_other_writing(const LedgerText& ledger);
 
 }  // namespace dpmpi

@@ -64,7 +64,7 @@ class Verification {
     derived_ = known;
     try {
       look_at_checkpoint();
-      book_ = read_book("ledger.jsonl");
+      ledger_ = read_ledger_text("ledger.jsonl");
       config();
       plan();
       ledger();
@@ -76,8 +76,8 @@ class Verification {
       model();
       other_files();
       leftovers();
-    } catch (const Wrong& wrong) {
-      add(State::bad, wrong.place, wrong.problem);
+    } catch (const Failure& failure) {
+      add(State::bad, failure.place, failure.problem);
     } catch (const json::exception&) {  // whose own words name no file
       add(State::bad, place_, "has a member of another type than dpmpi writes there");
     } catch (const std::exception& e) {  // unreadable, malformed
@@ -108,15 +108,15 @@ class Verification {
   json stated_text(const json& stated, const std::string& name) const {
     json value = stated.value(name, json());
     if (!value.is_null() && !(value.is_string() && value.get_ref<const std::string&>().size() <= 200))
-      throw Wrong{place_, fmt::format("{} is no text of at most 200 bytes", name)};
+      throw Failure{place_, fmt::format("{} is no text of at most 200 bytes", name)};
     return value;
   }
 
-  Book read_book(const std::string& file) {
+  LedgerText read_ledger_text(const std::string& file) {
     place_ = file;
-    Book book = dpmpi::read_book(run_, file);
-    good(file, fmt::format("{} lines, each with the SHA-256 of the line above", book.lines.size()));
-    return book;
+    LedgerText ledger = dpmpi::read_ledger_text(run_, file);
+    good(file, fmt::format("{} lines, each with the SHA-256 of the line above", ledger.lines.size()));
+    return ledger;
   }
 
   // Before the ledger, which a run that goes on makes longer: it may know more lines than the checkpoint, never
@@ -130,14 +130,15 @@ class Verification {
   void config() {
     place_ = "config.ini";
     config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{}, ConfigOf::run);
-    if (config_->trainer()) training_ = read_book(TrainingLedger::file);
+    if (config_->trainer()) training_ = read_ledger_text(TrainingLedger::file);
     place_ = "config.ini";
-    for (const Book* book : books()) {
-      if (book->header().value("config", json()) != config_->digest())
-        throw Wrong{place_, fmt::format("its settings have the digest {}, but {}:1 says {}", config_->digest(),
-                                        book->file, shown_json(book->header().value("config", json("nothing"))))};
-      if (book->header().value("seeded", json(false)) != config_->privacy.seeded())
-        throw Wrong{place_, fmt::format("privacy.seed contradicts {}:1", book->file)};
+    for (const LedgerText* ledger : ledgers()) {
+      if (ledger->header().value("config", json()) != config_->digest())
+        throw Failure{place_,
+                      fmt::format("its settings have the digest {}, but {}:1 says {}", config_->digest(),
+                                  ledger->file, shown_json(ledger->header().value("config", json("nothing"))))};
+      if (ledger->header().value("seeded", json(false)) != config_->privacy.seeded())
+        throw Failure{place_, fmt::format("privacy.seed contradicts {}:1", ledger->file)};
     }
     good(place_, "settings have the digest in ledger.jsonl:1");
     unchecked(place_, "run, report, audit, data.root, objective.trainer", "not in the digest, and nothing follows");
@@ -145,8 +146,8 @@ class Verification {
       unchecked(RunConfig::trainer_file, "run, report, audit, data.root", "not in the digest, and nothing follows");
   }
 
-  std::vector<const Book*> books() const {
-    std::vector<const Book*> all{&book_};
+  std::vector<const LedgerText*> ledgers() const {
+    std::vector<const LedgerText*> all{&ledger_};
     if (training_) all.push_back(&*training_);
     return all;
   }
@@ -156,9 +157,9 @@ class Verification {
   void plan() {
     place_ = "plan.json";
     plan_ = read_document(run_, place_);
-    for (const Book* book : books())
-      if (book->header().value("plan", json()) != sha256(plan_.text))
-        throw Wrong{place_, fmt::format("is not the plan whose SHA-256 stands in {}:1", book->file)};
+    for (const LedgerText* ledger : ledgers())
+      if (ledger->header().value("plan", json()) != sha256(plan_.text))
+        throw Failure{place_, fmt::format("is not the plan whose SHA-256 stands in {}:1", ledger->file)};
     if (const std::string reason = not_derivable(*config_); !reason.empty())
       return unchecked(place_, "everything but its SHA-256, and what follows from it in other files", reason);
     if (!derived_) {
@@ -184,12 +185,12 @@ class Verification {
     same_members(place_, plan_.value, restated, "config.ini");
     json promised;
     for (const char* member : {"n", "adjacency"}) take(promised, plan_.value, member);
-    same_members(book_.place(0), book_.header(), promised, "plan.json");
+    same_members(ledger_.place(0), ledger_.header(), promised, "plan.json");
     if (!finished()) return;
     std::uint64_t planned = 0, paid = 0;
     for (const Event& event : planned_events(plan_.value, place_)) planned += event.count;
-    for (std::size_t i = 1; i < book_.lines.size(); ++i)
-      paid += std::get<Event>(parse_event_line(book_.lines[i], book_.place(i)).content).count;
+    for (std::size_t i = 1; i < ledger_.lines.size(); ++i)
+      paid += std::get<Event>(parse_event_line(ledger_.lines[i], ledger_.place(i)).content).count;
     if (paid != planned) refuse_uncovered();
   }
   // The members that are expected, whatever others there are.
@@ -201,7 +202,7 @@ class Verification {
     same(place, part, expected, source);
   }
   [[noreturn]] void refuse_uncovered() const {
-    throw Wrong{book_.file, "does not cover plan.json, though the run has a certificate"};
+    throw Failure{ledger_.file, "does not cover plan.json, though the run has a certificate"};
   }
 
   // In memory that is in proportion to the files: a run keeps all that it trains, in its model or its checkpoint.
@@ -214,10 +215,10 @@ class Verification {
       const MemoryBound bound(always + each_byte * kept);
       own_ = derive_run(config_, plan_.value);
     } catch (const std::bad_alloc&) {
-      throw Wrong{place_,
-                  fmt::format("could only be planned again with more than {} MiB of memory, which is out of "
-                              "proportion to the model or checkpoint that is here",
-                              (always + each_byte * kept) / file_limit::mebibyte)};
+      throw Failure{place_,
+                    fmt::format("could only be planned again with more than {} MiB of memory, which is out of "
+                                "proportion to the model or checkpoint that is here",
+                                (always + each_byte * kept) / file_limit::mebibyte)};
     }
     derived_ = &own_;
   }
@@ -241,12 +242,12 @@ class Verification {
   // ---- Ledgers
 
   // The line with this number, from 0, says what was planned, and is linked to the line above.
-  static void same_line(const Book& book, std::size_t number, json expected) {
-    const json line = book.line(number);
+  static void same_line(const LedgerText& ledger, std::size_t number, json expected) {
+    const json line = ledger.line(number);
     take(expected, line, "prev");
-    same(book.place(number), line, expected, "the plan");
+    same(ledger.place(number), line, expected, "the plan");
   }
-  void same_header(const Book& book, const Plan& plan, std::uint64_t records, json more) {
+  void same_header(const LedgerText& ledger, const Plan& plan, std::uint64_t records, json more) {
     json expected = std::move(more);
     expected.update({{"ledger", 1},
                      {"adjacency", name(plan.adjacency)},
@@ -254,24 +255,24 @@ class Verification {
                      {"config", config_->digest()},
                      {"plan", sha256(plan_.text)}});
     if (config_->privacy.seeded()) expected["seeded"] = true;
-    const json header = book.header();
+    const json header = ledger.header();
     take(expected, header, "data");
-    same(book.place(0), header, expected, "the plan");
+    same(ledger.place(0), header, expected, "the plan");
   }
 
   void ledger() {
-    place_ = book_.file;
+    place_ = ledger_.file;
     unchecked(place_, "data", "commits to the records by the noise key, which is not here to compare");
-    if (!derived_) return refuse_other_writing(book_);
-    same_header(book_, derived_->plan, derived_->facts.data.records, json::object());
+    if (!derived_) return refuse_other_writing(ledger_);
+    same_header(ledger_, derived_->plan, derived_->facts.data.records, json::object());
     std::size_t next = 1;
     complete_ = each_planned_line(derived_->plan.queries, [&](const LedgerEntry& planned) {
-      if (next == book_.lines.size()) return false;
-      same_line(book_, next++, json::parse(to_json(planned.event, planned.extra)));
+      if (next == ledger_.lines.size()) return false;
+      same_line(ledger_, next++, json::parse(to_json(planned.event, planned.extra)));
       return true;
     });
-    if (next < book_.lines.size()) throw Wrong{book_.place(next), "is more than was planned"};
-    refuse_other_writing(book_);
+    if (next < ledger_.lines.size()) throw Failure{ledger_.place(next), "is more than was planned"};
+    refuse_other_writing(ledger_);
     good(place_, complete_ ? "has every line of the plan" : "has lines of the plan, which goes on");
   }
 
@@ -287,8 +288,8 @@ class Verification {
     const auto one = events_of_training(plan.events(), plan.runs);
     trained_ = trainings_in(training_->lines, one, place_).size();
     if (trained_ > plan.runs)
-      throw Wrong{training_->place(1 + plan.runs * one.size()),
-                  fmt::format("is of more trainings than the {} that were planned", plan.runs)};
+      throw Failure{training_->place(1 + plan.runs * one.size()),
+                    fmt::format("is of more trainings than the {} that were planned", plan.runs)};
     for (std::size_t i = 1; i < training_->lines.size(); ++i) {
       json expected = json::parse(to_json(one[(i - 1) % one.size()]));
       expected["training"] = (i - 1) / one.size();
@@ -300,11 +301,12 @@ class Verification {
     good(place_, fmt::format("{} trainings of {} at most, each with settings of its own", trained_, plan.runs));
   }
 
-  void seen_before(const Book& book, std::uint64_t lines, const std::string& hash) {
-    if (book.lines.size() < lines || lines == 0)
-      throw Wrong{book.place(book.lines.size()), fmt::format("missing: the checkpoint has seen {} lines", lines)};
-    if (sha256(book.lines[lines - 1]) != hash)
-      throw Wrong{book.place(lines - 1), "is not the line that the checkpoint has seen"};
+  void seen_before(const LedgerText& ledger, std::uint64_t lines, const std::string& hash) {
+    if (ledger.lines.size() < lines || lines == 0)
+      throw Failure{ledger.place(ledger.lines.size()),
+                    fmt::format("missing: the checkpoint has seen {} lines", lines)};
+    if (sha256(ledger.lines[lines - 1]) != hash)
+      throw Failure{ledger.place(lines - 1), "is not the line that the checkpoint has seen"};
   }
 
   void checkpoint() {
@@ -312,10 +314,10 @@ class Verification {
     if (finished()) return;
     if (!checkpoint_) return absent(place_, "there is none: nothing says how long the ledger has to be");
     const Checkpoint& c = *checkpoint_;
-    seen_before(book_, c.ledger_lines, c.ledger_line_hash);
+    seen_before(ledger_, c.ledger_lines, c.ledger_line_hash);
     if (training_) seen_before(*training_, c.training_lines, c.training_line_hash);
-    if (c.config != config_->essentials()) throw Wrong{place_, "belongs to another config"};
-    if (book_.header().value("data", json()) != c.commitment) throw Wrong{place_, "belongs to other data"};
+    if (c.config != config_->essentials()) throw Failure{place_, "belongs to another config"};
+    if (ledger_.header().value("data", json()) != c.commitment) throw Failure{place_, "belongs to other data"};
     good(place_,
          fmt::format("after step {}: config, data and the first {} lines of the ledger", c.step, c.ledger_lines));
     unchecked(place_, "the state", "it carries a MAC under the noise key, which verify does not read");
@@ -331,8 +333,8 @@ class Verification {
     json expected = derived_ ? derived_->certificate : c;
     expected["config_digest"] = config_->digest();
     expected["plan_digest"] = sha256(plan_.text);
-    expected["ledger_head"] = book_.head;
-    expected["data_commitment"] = stated_text(book_.header(), "data");
+    expected["ledger_head"] = ledger_.head;
+    expected["data_commitment"] = stated_text(ledger_.header(), "data");
     if (!config_->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
     for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
     for (const char* origin : {"program", "version"}) expected[origin] = stated_text(c, origin);
@@ -351,7 +353,7 @@ class Verification {
   }
   void expected_of_trainings(json& expected) {
     if (!all_whole_)
-      throw Wrong{training_->file, "lacks lines of its last training, though the run has a certificate"};
+      throw Failure{training_->file, "lacks lines of its last training, though the run has a certificate"};
     expected["training"]["ledger_head"] = training_->head;
     expected["training"]["data_commitment"] = stated_text(training_->header(), "data");
     expected["training"]["trained"] = trained_;
@@ -363,8 +365,8 @@ class Verification {
     if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
     const std::string text = read_run_file(path(place_), file_limit::lines);
     if (sha256(text) != certificate_.value("metrics_digest", json()))
-      throw Wrong{place_, "is not the file of certificate.json's metrics_digest"};
-    if (!text.ends_with('\n')) throw Wrong{place_, "does not end with a newline, as dpmpi writes it"};
+      throw Failure{place_, "is not the file of certificate.json's metrics_digest"};
+    if (!text.ends_with('\n')) throw Failure{place_, "does not end with a newline, as dpmpi writes it"};
     if (derived_) epsilon_of_steps(lines_of(text));
     good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
                                       derived_ ? "; epsilon spent after every step that it shows" : ""));
@@ -383,7 +385,7 @@ class Verification {
       const json line = parsed(lines[i], place_), number = line.value("step", json());
       const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
       if (step <= done || step > plan.steps || !method.releases(step))
-        throw Wrong{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
+        throw Failure{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
       json expected{{"step", step}, {"epsilon", "infinity"}};
       if (method.is_private()) {
         spent->compose(plan.events(done, step));
@@ -396,7 +398,7 @@ class Verification {
       refuse_other_writing(place_, lines[i], -1);
       done = step;
     }
-    if (done != plan.steps) throw Wrong{"metrics.jsonl", "lacks the line of the last step"};
+    if (done != plan.steps) throw Failure{"metrics.jsonl", "lacks the line of the last step"};
   }
 
   void audit() {
@@ -406,7 +408,7 @@ class Verification {
     const json bounds = json::parse(certified_audit(
         path(place_), config_->digest(), plan_.value["epsilon"].get<double>(), plan_.value["delta"].get<double>()));
     if (certificate_["audit"].dump() != bounds.dump())  // 1 and 1.0 are equal values
-      throw Wrong{place_, "is not the audit that certificate.json quotes"};
+      throw Failure{place_, "is not the audit that certificate.json quotes"};
     good(place_, "the bounds on epsilon in certificate.json");
     unchecked(place_, "config, method, objective, adjacency, confidence, seed, bound, games",
               "as dpmpi audit wrote them: who plays it again can compare");
@@ -420,16 +422,16 @@ class Verification {
     const std::string file = path(place_),
                       certificate = sha256(read_run_file(path("certificate.json"), file_limit::document));
     if (read_metadata(file)["certificate"] != certificate)
-      throw Wrong{place_, "carries the SHA-256 of another certificate than certificate.json"};
+      throw Failure{place_, "carries the SHA-256 of another certificate than certificate.json"};
     const std::vector<std::pair<std::string, std::string>> metadata{{"method", config_->method_name},
                                                                     {"objective", config_->objective_name},
                                                                     {"config", config_->digest()},
                                                                     {"certificate", certificate}};
     if (read_metadata(file) != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
         (derived_ && !has_safetensors_header(file, derived_->objective->groups(), metadata)))
-      throw Wrong{place_, "says other things of itself than it was written with"};
+      throw Failure{place_, "says other things of itself than it was written with"};
     if (parameters_digest(file) != certificate_.value("model_digest", json()))
-      throw Wrong{place_, "holds other tensors than those of certificate.json's model_digest"};
+      throw Failure{place_, "holds other tensors than those of certificate.json's model_digest"};
     good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
     unchecked(place_, "parameters", "their digest is certified; that the run released them is the trainer's word");
   }
@@ -462,14 +464,14 @@ class Verification {
     if (left == std::set<std::string>{"key"} && config_->run.keep_key)
       add(State::warning, place_, what + ". run.keep_key asked for it");
     else
-      throw Wrong{place_,
-                  fmt::format("{}; 'dpmpi resume {}' wipes and removes what a kill at the end left", what, run_)};
+      throw Failure{place_,
+                    fmt::format("{}; 'dpmpi resume {}' wipes and removes what a kill at the end left", what, run_)};
   }
 
   std::string run_, place_;
   std::vector<VerifiedItem> items_;
-  Book book_;
-  std::optional<Book> training_;  // of a run that trains models on a second private set
+  LedgerText ledger_;
+  std::optional<LedgerText> training_;  // of a run that trains models on a second private set
   std::optional<Checkpoint> checkpoint_;
   std::shared_ptr<const RunConfig> config_;
   DerivedRun own_;
@@ -502,8 +504,8 @@ DerivedRun derive_run(const std::string& run) {
     return derive_run(
         std::make_shared<const RunConfig>(run + "/config.ini", std::vector<std::string>{}, ConfigOf::run),
         read_document(run, "plan.json").value);
-  } catch (const Wrong& wrong) {
-    throw DataError(fmt::format("{}/{}: {}", run, wrong.place, wrong.problem));
+  } catch (const Failure& failure) {
+    throw DataError(fmt::format("{}/{}: {}", run, failure.place, failure.problem));
   } catch (const json::exception&) {
     throw DataError(fmt::format("{}/plan.json: has a member of another type than dpmpi writes there", run));
   }

@@ -124,7 +124,7 @@ std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, c
   const std::vector<float> mine = all_scores(model);
   const auto parts = comm.gather({reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(float)});
   const std::uint64_t records = model.records.layout.records;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     WholeFile file(output_target(path));
     const bool numpy = path.ends_with(".npy");

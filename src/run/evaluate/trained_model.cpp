@@ -54,7 +54,7 @@ void check_certified(const std::string& run, const std::string& model) {
 
 std::vector<float> read_parameters(const Communicator& comm, const std::string& run, const Objective& objective) {
   std::vector<float> w(objective.dim());
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const std::string model = run + "/model.safetensors";
     w = read_safetensors(model, objective.groups());
@@ -117,12 +117,12 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
 TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config) {
   const DataRole role = scored_role(config.data);
   TrainedModel model;
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (comm.is_root())
       check_feature_names(config.data, file_of(config.data, role), feature_names(config.data, role));
   });
   const DatasetFacts facts = inspect(comm, config.data, role);
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) verify_before_code(config);
   });
   model.objective = make_objective(config, facts);
@@ -133,7 +133,7 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
       load(comm, config.data, role, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
            model.objective->label_kind(), model.objective->classes());
   const ShowFields show(shows_values(config.data, role));
-  all_or_none(comm, [&] { model.objective->check_records(model.records); });
+  throw_on_all_ranks(comm, [&] { model.objective->check_records(model.records); });
   model.objective->prepare(model.parameters);
   return model;
 }

@@ -62,10 +62,10 @@ double ends(std::uint64_t normals) { return static_cast<double>(normals + 1) * b
 // The same of the noise that ranks share. In the coupling of a hidden run a step shifts by at most the whole run's
 // mu (in standard deviations); the shift of all is taken to be in the worst place, one pair.
 double shared_noise_delta(const Query& q, double mu) {
-  if (q.shared_noise == 0) return 0;
+  if (q.worker_noise == 0) return 0;
   const auto steps = static_cast<double>(q.hidden ? q.hidden->hybrid : q.steps);
   const double shift = q.hidden ? beyond(resolved_radius - mu) : 0;
-  return steps * (shift + ends(q.shared_noise));
+  return steps * (shift + ends(q.worker_noise));
 }
 
 // The largest leaf in units of bound.clip. A run of one leaf has only the first; with adaptive noise that, too,

@@ -54,7 +54,7 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 
 /// The plan of a run on several ranks. Collective. Accounting can be costly (convolutions), so the root makes the
 /// promise for all; its refusals are met by all ranks alike.
-Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts);
+Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts);
 
 /// plan.json: deterministic text, ends with a newline.
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);

@@ -38,7 +38,7 @@ OrderedJson json_attacker(const Promise& promise) {
 
 OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
   OrderedJson method{{"name", config.method_name}};
-  for (const auto& [symbol, value] : config.method->derived(facts, plan.queries))
+  for (const auto& [symbol, value] : config.method->report_quantities(facts, plan.queries))
     std::visit([&, &key = symbol](const auto& v) { method[key] = v; }, value);
   return method;
 }

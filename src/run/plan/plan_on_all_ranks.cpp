@@ -32,7 +32,7 @@ void refuse_what_does_not_fit(const Communicator& comm, const Method::Footprint&
       each ? (footprint.ranks + footprint.root) * node.size()
            : footprint.ranks * node.size() / comm.size() + static_cast<double>(roots[0]) * footprint.root;
   const auto available = static_cast<double>(available_memory());
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (needed > available)
       throw ConfigError(
           fmt::format("{}: {:.1f} GB on the {} of {} ranks that share this machine, and {:.1f} GB are free",
@@ -83,7 +83,7 @@ void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
 
 }  // namespace
 
-Plan agreed_plan(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
   Plan plan = make_plan(config, facts, made_by_root<Promise>(comm, [&] { return make_promise(config, facts); }));
   if (const auto* const trains = trains_models(facts)) {
     refuse_untrusted_trainers(*config.trainer(), comm.size());

@@ -14,9 +14,9 @@ namespace dpmpi {
 namespace {
 
 void print_row(std::FILE* out, const std::string& name, const std::string& value) {
-  say_to(out, "| {:<20} | {:<73} |\n", name, value);
+  print_to(out, "| {:<20} | {:<73} |\n", name, value);
 }
-void print_rule(std::FILE* out) { say_to(out, "+{:-<22}+{:-<75}+\n", "", ""); }
+void print_rule(std::FILE* out) { print_to(out, "+{:-<22}+{:-<75}+\n", "", ""); }
 
 const char* storage_text(Storage storage) {
   switch (storage) {

@@ -47,8 +47,8 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     down += often * word * static_cast<double>(query.dim + 1);
     const double steps = static_cast<double>(query.steps),
                  share = query.hidden ? static_cast<double>(query.hidden->hybrid) / steps : 1;
-    cost.own_values +=
-        often * (share * static_cast<double>(query.shared_noise) + static_cast<double>(query.public_draws));
+    cost.own_values += often * (share * static_cast<double>(query.worker_noise) +
+                                static_cast<double>(query.worker_random_numbers));
   }
   cost.rounds = rounds;
   cost.up = static_cast<std::uint64_t>(std::ceil(up)), cost.down = static_cast<std::uint64_t>(std::ceil(down));
@@ -71,7 +71,7 @@ Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   return p;
 }
 
-Burden burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {
+TimeShares time_shares(const StepCost& cost, const Machine& machine, std::uint32_t blocks) {
   const double block = kernel_seconds(cost, machine) / blocks;
   if (!(block > 0)) return {};
   return {root_seconds(cost, machine) / block, cost.after_flops / machine.root_flops / blocks / block};

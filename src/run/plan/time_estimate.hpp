@@ -48,10 +48,10 @@ struct Prediction {
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks);
 
 /// What makes a step uneven, in units of the kernels' time for a block.
-struct Burden {
+struct TimeShares {
   double root = 0;        ///< the root's own work: it draws the noise, and computes what the kernels' end waits for
   double afterwards = 0;  ///< of a block, after the root's work is done
 };
-Burden burden(const StepCost& cost, const Machine& machine, std::uint32_t blocks);
+TimeShares time_shares(const StepCost& cost, const Machine& machine, std::uint32_t blocks);
 
 }  // namespace dpmpi

@@ -27,19 +27,19 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A folder for gnuplot's input and output, removed with all in it.
-class Workshop {
+class TempFolder {
  public:
-  Workshop() {
+  TempFolder() {
     std::error_code absent;
     std::string name = (fs::temp_directory_path(absent) / "dpmpi-plot-XXXXXX").string();
     if (!absent && mkdtemp(name.data()) != nullptr) folder_ = name;
   }
-  ~Workshop() {
+  ~TempFolder() {
     std::error_code ignored;
     if (!folder_.empty()) fs::remove_all(folder_, ignored);
   }
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
   bool open() const { return !folder_.empty(); }
   std::string file(const char* name) const { return folder_ + "/" + name; }
 
@@ -116,12 +116,12 @@ std::string svg(const Plot& plot, const std::string& id) {
   std::vector<Plot::Line> lines;
   for (const auto& line : plot.lines)
     if (auto drawn = finite(line, plot.log_x, plot.log_y); !drawn.points.empty()) lines.push_back(std::move(drawn));
-  const Workshop workshop;
-  if (lines.empty() || !workshop.open()) return "";
-  std::ofstream(workshop.file("plot.gp")) << script_of(plot, lines, id);
-  if (!run_gnuplot(workshop.file("plot.gp"), workshop.file("plot.svg"))) return "";
+  const TempFolder folder;
+  if (lines.empty() || !folder.open()) return "";
+  std::ofstream(folder.file("plot.gp")) << script_of(plot, lines, id);
+  if (!run_gnuplot(folder.file("plot.gp"), folder.file("plot.svg"))) return "";
   std::ostringstream drawn;
-  drawn << std::ifstream(workshop.file("plot.svg")).rdbuf();
+  drawn << std::ifstream(folder.file("plot.svg")).rdbuf();
   const std::string text = drawn.str();
   const std::size_t begin = text.find("<svg");
   return begin == text.npos ? "" : text.substr(begin);

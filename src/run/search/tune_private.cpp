@@ -152,7 +152,7 @@ std::string PrivateTuning::advice(std::span<const float> iterate) const {
 void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
   comm_ = &comm;
   const RunConfig& trainer = search_->base();
-  all_or_none(comm, [&] {
+  throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) refuse_private_trainer(data, trainer.data);
     const FileStamps stamps(trainer.data);
     const ShowFields show(shows_values(trainer.data, DataRole::training));

@@ -1,8 +1,7 @@
 #pragma once
 // The objective `tune_private`: L(theta, record) is the loss that the record has under a model which another
 // config, the trainer, trains with settings theta on a private set of its own. The trainer's noise protects that
-// set; the record has a part in its own losses and in nothing else. docs/privacy.md, "Training sets that are
-// private".
+// set; the record has a part in its own losses and in nothing else. docs/theory/private_training.md.
 
 #include <memory>
 #include <optional>

@@ -25,14 +25,14 @@ std::unique_ptr<Method> started(const RunParts& parts) {
 }
 
 std::unique_ptr<Method> run_in_memory(const Communicator& comm, const RunParts& parts, const Shard& shard,
-                                      const std::optional<SecretKey>& key, Witness* witness) {
+                                      const std::optional<SecretKey>& key, ReleaseListener* listener) {
   auto method = started(parts);
   std::optional<Ledger> ledger;
   Curator curator(comm, shard, parts.queries, parts.objective->micro_batch_rows(), key, parts.mask_sums);
   if (comm.is_root()) {
     ledger.emplace(Ledger::in_memory({parts.facts.adjacency, parts.facts.data.records, true}));
     curator.record_in(*ledger);
-    curator.watched_by(witness);
+    curator.announce_to(listener);
   }
   for (std::uint64_t t = 0; t < std::min(parts.steps, parts.played); ++t) {
     method->step(curator, t);

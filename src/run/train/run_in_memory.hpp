@@ -31,8 +31,8 @@ struct RunParts {
 std::unique_ptr<Method> started(const RunParts& parts);
 
 /// Runs to the last step (or parts.played); the method as it is then. `key` is read on the root only, where
-/// `witness`, if there is one, sees the releases. Collective over `comm`.
+/// `listener`, if there is one, sees the releases. Collective over `comm`.
 std::unique_ptr<Method> run_in_memory(const Communicator& comm, const RunParts& parts, const Shard& shard,
-                                      const std::optional<SecretKey>& key, Witness* witness = nullptr);
+                                      const std::optional<SecretKey>& key, ReleaseListener* listener = nullptr);
 
 }  // namespace dpmpi

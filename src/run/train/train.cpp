@@ -117,7 +117,7 @@ class Run {
   LineFile metrics_, timing_;  // root
   Evaluation last_;
   Clock::time_point started_ = Clock::now();
-  NodeBoard board_;
+  SharedHeartbeats board_;
   Watchdog watchdog_;
 };
 
@@ -141,7 +141,7 @@ Run::Run(const Communicator& comm, const RunConfig& config, const TrainOptions& 
   objective_ = make_objective(config, facts_.data);
   tuning_ = dynamic_cast<TrainsModels*>(objective_.get());
   facts_ = public_facts(config, facts_.data, *objective_);
-  plan_ = agreed_plan(comm, config, facts_);
+  plan_ = plan_on_all_ranks(comm, config, facts_);
   comm.agree(sha256(plan_json(plan_, config, facts_)), "the plan");
   if (const std::string models = config.value("objective.train");
       root_ && !models.empty() && config.method->is_private())
@@ -194,7 +194,7 @@ void Run::open_records(Clock::time_point start) {
   const BlockLayout layout = BlockLayout::of(facts_.data, resolve_blocks(config_, facts_));
   // A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
   // rank.
-  const Burden uneven = burden(step_cost(plan_, *objective_), Machine(), layout.blocks);
+  const TimeShares uneven = time_shares(step_cost(plan_, *objective_), Machine(), layout.blocks);
   const Ownership ownership = config_.data.shards.empty()
                                   ? Ownership::balanced(layout.blocks, comm_.size(), uneven.root, uneven.afterwards)
                                   : Ownership::even(layout.blocks, comm_.size());
@@ -204,11 +204,11 @@ void Run::open_records(Clock::time_point start) {
     const ShowFields show(shows_values(config_.data, DataRole::training));
     training_ = load(comm_, config_.data, DataRole::training, layout, ownership, objective_->label_kind(),
                      objective_->classes());
-    all_or_none(comm_, [&] { objective_->check_records(training_); });
+    throw_on_all_ranks(comm_, [&] { objective_->check_records(training_); });
   }
   if (!config_.data.eval.empty()) {
     if (root_ && config_.method->is_private()) refuse_private_evaluation(config_.data);
-    all_or_none(comm_, [&] {
+    throw_on_all_ranks(comm_, [&] {
       if (root_) check_feature_names(config_.data, "data.eval", feature_names(config_.data, DataRole::evaluation));
     });
     const DatasetFacts facts = inspect(comm_, config_.data, DataRole::evaluation);
@@ -219,9 +219,9 @@ void Run::open_records(Clock::time_point start) {
     evaluation_ = load(comm_, config_.data, DataRole::evaluation, BlockLayout::of(facts, blocks),
                        Ownership::even(blocks, comm_.size()), objective_->label_kind(), objective_->classes());
     const ShowFields show(shows_values(config_.data, DataRole::evaluation));
-    all_or_none(comm_, [&] { objective_->check_records(evaluation_); });
+    throw_on_all_ranks(comm_, [&] { objective_->check_records(evaluation_); });
   }
-  if (root_ && !options_.quiet) say("read the data in {}\n", duration_text(seconds_since(start)));
+  if (root_ && !options_.quiet) print_user("read the data in {}\n", duration_text(seconds_since(start)));
   debug("blocks {} to {} of {}, {} slots; read after {}", ownership.begin(comm_.rank()),
         ownership.end(comm_.rank()), layout.blocks, slots_of(training_), duration_text(seconds_since(start)));
 }
@@ -310,7 +310,7 @@ void Run::open_logs(Clock::time_point start) {
   timing_ = LineFile(directory_ + "/timing.jsonl", checkpoint_ ? checkpoint_->facts().timing_bytes : 0, 0600);
   timing_.append(fmt::format(R"({{"phase":"load","step":{},"seconds":{:.3f},"ranks":{}}})", next_,
                              seconds_since(start), comm_.size()));
-  if (checkpoint_ && !options_.quiet) say("going on after step {} of {}\n", next_, plan_.steps);
+  if (checkpoint_ && !options_.quiet) print_user("going on after step {} of {}\n", next_, plan_.steps);
   checkpoint_.reset();
 }
 
@@ -450,8 +450,8 @@ ExitCode Run::steps() {
     if (progress.reached(next_)) progress.show(note());
     if (stop) {
       if (root_)
-        say("stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n", next_, total,
-            requests.reason(), directory_);
+        print_user("stopped after step {} of {} with a checkpoint ({}); go on with: dpmpi resume {}\n", next_,
+                   total, requests.reason(), directory_);
       return ExitCode::stopped;
     }
   }
@@ -503,8 +503,8 @@ void Run::finish() {
   if (plan_.hides_times()) level_times(directory_);
   if (options_.quiet) return;
   const std::string time = plan_.hides_times() ? "" : " in " + duration_text(seconds_since(started_));
-  say("done{}: {}\n", time, note());
-  if (tuning_) say("{}\n", tuning_->advice(iterate));
+  print_user("done{}: {}\n", time, note());
+  if (tuning_) print_user("{}\n", tuning_->advice(iterate));
   fmt::print("{}\n", directory_);
 }
 

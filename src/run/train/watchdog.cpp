@@ -90,7 +90,8 @@ void Watchdog::watch(HangDetector detector) {
     if (verdict.text.empty()) {
       late = 0;
     } else if (verdict.speaker == mine.rank.load() || ++late > 3) {  // the speaker ends the others
-      say("dpmpi: {}. Go on with 'dpmpi resume' when the cause is gone; a larger run.timeout_s waits longer\n",
+      print_user(
+          "dpmpi: {}. Go on with 'dpmpi resume' when the cause is gone; a larger run.timeout_s waits longer\n",
           painted(Colour::red, verdict.text));
       std::fflush(nullptr);
       _exit(static_cast<int>(ExitCode::mpi));

@@ -97,7 +97,7 @@ TEST_F(ProgressTest, BarsAreRedrawnTakenAwayAndFreeOfEscapeSequencesInFiles) {
     Progress progress("training", 4, "steps", 0, false);
     if (progress.reached(1)) progress.show("epsilon 0.25");
     progress.reached(2), progress.show();
-    say("hello\n");
+    print_user("hello\n");
     progress.reached(3), progress.show();
   });
   const std::string first = "training [#####---------------] 25 %  1/4 steps  epsilon 0.25";
@@ -128,7 +128,7 @@ TEST_F(ProgressTest, LevelsSayWhatTheyAreFor) {
   const auto everything = [] {
     return said([] {
       warn("a {}", "warning");
-      say_at(LogLevel::info, "information\n");
+      print_at(LogLevel::info, "information\n");
       debug("a {}", "detail");
     });
   };

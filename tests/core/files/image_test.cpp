@@ -22,10 +22,10 @@ GreyImage noise(std::size_t width, std::size_t height) {
 }
 
 TEST(Png, AnotherReaderFindsThePixels) {
-  EXPECT_EQ(testing::cyclic_check("123456789"), 0xcbf43926U);  // the check value that the standard lists
+  EXPECT_EQ(test::cyclic_check("123456789"), 0xcbf43926U);  // the check value that the standard lists
   for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{1, 1}, {3, 2}, {231, 231}, {1000, 7}}) {
     const GreyImage image = noise(width, height);
-    const GreyImage read = testing::read_png(png(image));
+    const GreyImage read = test::read_png(png(image));
     EXPECT_EQ(read.width, width);
     EXPECT_EQ(read.height, height);
     EXPECT_EQ(read.pixels, image.pixels);
@@ -39,7 +39,7 @@ TEST(Png, TheReaderSeesEachSpoiltByte) {
   for (std::size_t i = 0; i < file.size(); ++i) {
     std::string spoilt = file;
     spoilt[i] = static_cast<char>(spoilt[i] ^ 4);
-    EXPECT_THROW(testing::read_png(spoilt), std::runtime_error) << "byte " << i;
+    EXPECT_THROW(test::read_png(spoilt), std::runtime_error) << "byte " << i;
   }
 }
 

@@ -36,15 +36,14 @@ constexpr double alarm = 1e-6;  // of a true null hypothesis, for each test
 TEST(DiscreteGaussian, HasTheExactMasses) {
   for (const std::uint64_t sigma : {1, 2, 3, 4, 7, 10, 64, 1000})
     EXPECT_GT(
-        testing::fit_discrete_gaussian(draws(sigma, 2'000'000), static_cast<double>(sigma), sigma == 1000 ? 10 : 1),
+        test::fit_discrete_gaussian(draws(sigma, 2'000'000), static_cast<double>(sigma), sigma == 1000 ? 10 : 1),
         alarm)
         << sigma;
 }
 
 TEST(DiscreteGaussian, HasTheExactMassesSlow) {
   for (const std::uint64_t sigma : {1, 3, 64})
-    EXPECT_GT(testing::fit_discrete_gaussian(draws(sigma, 100'000'000), static_cast<double>(sigma)), alarm)
-        << sigma;
+    EXPECT_GT(test::fit_discrete_gaussian(draws(sigma, 100'000'000), static_cast<double>(sigma)), alarm) << sigma;
 }
 
 // What the statistic must catch: a deviation that is off by 2 %, a zero drawn with both signs, a mass off by 1 %.
@@ -52,17 +51,17 @@ TEST(DiscreteGaussian, InjectedFaultsAreCaught) {
   for (const std::uint64_t sigma : {3, 10, 1000}) {
     const auto values = draws(sigma, 2'000'000);
     const std::int64_t width = sigma == 1000 ? 10 : 1;
-    EXPECT_LT(testing::fit_discrete_gaussian(values, 1.02 * static_cast<double>(sigma), width), 1e-12);
-    EXPECT_LT(testing::fit_discrete_gaussian(values, 0.98 * static_cast<double>(sigma), width), 1e-12);
+    EXPECT_LT(test::fit_discrete_gaussian(values, 1.02 * static_cast<double>(sigma), width), 1e-12);
+    EXPECT_LT(test::fit_discrete_gaussian(values, 0.98 * static_cast<double>(sigma), width), 1e-12);
   }
   auto two_zeros = draws(10, 2'000'000);
   two_zeros.insert(two_zeros.end(), static_cast<std::size_t>(std::count(two_zeros.begin(), two_zeros.end(), 0)), 0);
-  EXPECT_LT(testing::fit_discrete_gaussian(two_zeros, 10), 1e-12);
+  EXPECT_LT(test::fit_discrete_gaussian(two_zeros, 10), 1e-12);
   auto shifted = draws(3, 2'000'000);
   std::size_t ones = 0;
   for (auto& y : shifted)
     if (y == 1 && ++ones % 50 == 0) y = 2;
-  EXPECT_LT(testing::fit_discrete_gaussian(shifted, 3), 1e-6);
+  EXPECT_LT(test::fit_discrete_gaussian(shifted, 3), 1e-6);
 }
 
 // Of deviations far above 1 the discrete law is the normal one up to a relative 1 / sigma^2.
@@ -95,7 +94,7 @@ TEST(DiscreteGaussian, LargeDeviationsLookNormalDownToTheLastBit) {
     const double expected = static_cast<double>(values.size()) / 256;
     double statistic = 0;
     for (const double count : low) statistic += (count - expected) * (count - expected) / expected;
-    EXPECT_GT(testing::chi_square_tail(statistic, low.size()), alarm) << sigma;
+    EXPECT_GT(test::chi_square_tail(statistic, low.size()), alarm) << sigma;
   }
 }
 

@@ -13,7 +13,7 @@
 #include "support/binary_files.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 namespace {
 
 class BadFile : public ::testing::Test {
@@ -431,4 +431,4 @@ TEST(Memory, HugeDimensionsAreRefusedBeforeAllocation) {
 }
 
 }  // namespace
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

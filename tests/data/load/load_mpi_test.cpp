@@ -10,7 +10,7 @@
 #include "support/data_files.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 namespace {
 
 const auto all_sizes = {1, 2, 3, 4, 5, 8};
@@ -358,7 +358,7 @@ TEST(LoadErrorsOnRanks, AllOrNoneKeepsTheKindOfError) {
     const int last = comm.size() - 1;
     const auto fail_on_last = [&](auto error) {
       return [&comm, last, error] {
-        all_or_none(comm, [&] {
+        throw_on_all_ranks(comm, [&] {
           if (comm.rank() == last) throw error;
         });
       };
@@ -368,9 +368,9 @@ TEST(LoadErrorsOnRanks, AllOrNoneKeepsTheKindOfError) {
     EXPECT_MENTIONS(message_of<DataError>(fail_on_last(std::bad_alloc())), "out of memory");
     EXPECT_MENTIONS(message_of<DataError>(fail_on_last(std::filesystem::filesystem_error("c", {}))), "c");
     EXPECT_MENTIONS(message_of<BugError>(fail_on_last(std::runtime_error("d"))), "d");
-    EXPECT_NO_THROW(all_or_none(comm, [] {}));
+    EXPECT_NO_THROW(throw_on_all_ranks(comm, [] {}));
   });
 }
 
 }  // namespace
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -10,7 +10,7 @@
 #include "data/formats/file.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 namespace {
 
 std::string problems_of(const DataOptions& o) {
@@ -149,4 +149,4 @@ TEST(Blocks, SitesNeverShareABlock) {
 }
 
 }  // namespace
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

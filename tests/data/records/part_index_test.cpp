@@ -40,7 +40,7 @@ std::vector<std::vector<std::uint64_t>> members(const Disjoint& rule, std::uint6
   for (const auto& part : rule.parts) found.emplace_back(part.size, nobody);
   for (int rank = 0; rank < ranks; ++rank) {
     const Shard shard = positions(n, blocks, rank, ranks);
-    PartPlaces places(rule, shard);
+    PartIndex places(rule, shard);
     std::vector<std::uint32_t> rows, at;
     for (std::size_t i = 0; i < shard.blocks.size(); ++i)
       for (std::size_t p = 0; p < rule.parts.size(); ++p) {
@@ -56,7 +56,7 @@ std::vector<std::vector<std::uint64_t>> members(const Disjoint& rule, std::uint6
 }
 
 // T5: parts never overlap, whatever n, and leave no place empty.
-TEST(PartPlaces, NoRecordIsInTwoParts) {
+TEST(PartIndex, NoRecordIsInTwoParts) {
   for (const std::uint64_t n : {1ULL, 2ULL, 3ULL, 1000ULL, (1ULL << 17) + 5})
     for (const bool rest : {false, true})
       for (const auto order : {Disjoint::Places::by_slot, Disjoint::Places::by_block}) {
@@ -77,7 +77,7 @@ TEST(PartPlaces, NoRecordIsInTwoParts) {
       }
 }
 
-TEST(PartPlaces, AreTheSameOnAnyNumberOfRanksAndInAnyOrderOfPlaces) {
+TEST(PartIndex, AreTheSameOnAnyNumberOfRanksAndInAnyOrderOfPlaces) {
   const auto sorted = [](std::vector<std::vector<std::uint64_t>> parts) {
     for (auto& part : parts) std::ranges::sort(part);
     return parts;
@@ -92,12 +92,12 @@ TEST(PartPlaces, AreTheSameOnAnyNumberOfRanksAndInAnyOrderOfPlaces) {
   }
 }
 
-TEST(PartPlaces, ByBlockGoesBlockAfterBlockInTheOrderOfTheShuffle) {
+TEST(PartIndex, ByBlockGoesBlockAfterBlockInTheOrderOfTheShuffle) {
   constexpr std::uint64_t n = 500;
   const Disjoint rule = halves(n, true, Disjoint::Places::by_block);
   const Shard shard = positions(n, 5);
   const auto slots = shuffle_slots(rule.seed, shard.layout);
-  PartPlaces places(rule, shard);
+  PartIndex places(rule, shard);
   const auto everyone = members(rule, n, 5, 1);
   for (std::size_t p = 0; p < rule.parts.size(); ++p) {
     std::vector<std::uint64_t> walked;
@@ -113,12 +113,12 @@ TEST(PartPlaces, ByBlockGoesBlockAfterBlockInTheOrderOfTheShuffle) {
 }
 
 // Batches of a phase: consecutive places are consecutive slots, which fall evenly on the blocks.
-TEST(PartPlaces, RangesOfPlacesCutThePart) {
+TEST(PartIndex, RangesOfPlacesCutThePart) {
   constexpr std::uint64_t n = 1600;
   for (const auto order : {Disjoint::Places::by_slot, Disjoint::Places::by_block}) {
     const Disjoint rule{.parts = {{1000, 1, 1}, {600, 1, 1}}, .seed = 3, .places = order};
     const Shard shard = positions(n, 16);
-    PartPlaces places(rule, shard);
+    PartIndex places(rule, shard);
     std::vector<std::uint32_t> rows, at;
     for (std::size_t p = 0; p < 2; ++p) {
       std::set<std::uint64_t> seen;

@@ -15,9 +15,9 @@
 namespace dpmpi {
 namespace {
 
-using testing::labelled_shard;
-using testing::NumberedLoss;
-using testing::Trial;
+using test::labelled_shard;
+using test::NumberedLoss;
+using test::Trial;
 using Settings = std::map<std::string, std::string>;
 using Vector = std::vector<double>;
 
@@ -142,7 +142,7 @@ Ends ends(const std::function<Problem(std::uint64_t)>& make, Settings settings, 
         const auto d = static_cast<Eigen::Index>(p.d);
         first.append(Eigen::Map<const Eigen::MatrixXd>(points.data(), d, std::ssize(points) / d));
         first.move_to(Eigen::VectorXd::Zero(d));
-        noise = testing::turned(first, noise);
+        noise = test::turned(first, noise);
       }
       const Vector there = exact_mean(p, w), own = exact_mean(p, v);
       double bias = 0;

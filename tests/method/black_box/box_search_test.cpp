@@ -20,9 +20,9 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
-using testing::numbered_shard;
-using testing::Trial;
+using test::distance;
+using test::numbered_shard;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
 
@@ -80,7 +80,7 @@ TEST(ClippedLosses, NeighboursDifferByAtMostTheSensitivity) {
         });
       };
       Records records = test::numbered_records(n), other = records;
-      if (adjacency == Adjacency::add_remove) testing::remove_record(other, 17);
+      if (adjacency == Adjacency::add_remove) test::remove_record(other, 17);
       const double moved = distance(lattice_sum(*loss(false), query, clip, records),
                                     lattice_sum(*loss(true), query, clip, other), query.lattice);
       ASSERT_LE(moved, query.sensitivity) << pair;
@@ -136,8 +136,8 @@ TEST(RandomSearch, NoisyMeansHaveTheLawOfThePlan) {
     for (const double v :
          trial.curator->release_exact(trial.curator->sum(query, trial.curator->draw(query, t), at.sum())))
       noise.push_back(v);
-  EXPECT_GT(testing::normal_p_value(noise, 100 * trial.derived("s")), 1e-3);
-  EXPECT_LT(testing::normal_p_value(noise, 90 * trial.derived("s")), 1e-3) << "the test can tell";
+  EXPECT_GT(test::normal_p_value(noise, 100 * trial.derived("s")), 1e-3);
+  EXPECT_LT(test::normal_p_value(noise, 90 * trial.derived("s")), 1e-3) << "the test can tell";
 }
 
 double spent_mu(const Trial& trial) {
@@ -185,7 +185,7 @@ TEST(RandomSearch, FindsTheBestOfItsPoints) {
 
 TEST(RandomSearch, RefusesWhatItCannotDo) {
   EXPECT_THROW(Trial("random-search", {}, 1.0,
-                     testing::make_objective("auc", {3, Storage::dense_f32, 0}, {{"objective.prior", "0.3"}}),
+                     test::make_objective("auc", {3, Storage::dense_f32, 0}, {{"objective.prior", "0.3"}}),
                      numbered_shard(10)),
                ConfigError)
       << "a min-max value is no mean over records";

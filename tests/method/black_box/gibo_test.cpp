@@ -30,15 +30,15 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using testing::distance;
-using testing::labelled_shard;
-using testing::NumberedLoss;
-using testing::quadratic;
-using testing::random;
-using testing::sum;
-using testing::sum_lattice;
-using testing::Trial;
-using testing::zero;
+using test::distance;
+using test::labelled_shard;
+using test::NumberedLoss;
+using test::quadratic;
+using test::random;
+using test::sum;
+using test::sum_lattice;
+using test::Trial;
+using test::zero;
 using Settings = std::map<std::string, std::string>;
 using Cuts = std::vector<std::uint64_t>;
 using Loss = test::BlackBox::Loss;
@@ -201,7 +201,7 @@ TEST(Gibo, StepFollowsTheFormula) {
       }
       VectorXd normals(d);
       noise.normals(step, 0, 0, std::span(normals.data(), d));
-      mean += query.noise_std / n * testing::turned(posterior, normals);
+      mean += query.noise_std / n * test::turned(posterior, normals);
       squares += mean.cwiseAbs2();
       theta -= 0.4 * (settings.contains("step") ? VectorXd(mean.array() / (squares.array().sqrt() + 1e-10)) : mean);
       if (box) theta = theta.cwiseMax(-0.1).cwiseMin(0.3);
@@ -280,7 +280,7 @@ TEST(Gibo, NoiseHasTheDeclaredLaw) {
     EXPECT_NEAR(square / N, 1, 0.02);
     EXPECT_NEAR(mean / N, 0, 4 / std::sqrt(N));
     EXPECT_NEAR(cross / T, 0, 0.03);
-    EXPECT_GT(testing::normal_p_value(all, 1), 1e-3);
+    EXPECT_GT(test::normal_p_value(all, 1), 1e-3);
   }
 }
 

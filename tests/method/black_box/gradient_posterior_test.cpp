@@ -18,7 +18,7 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using testing::ReducedWeights;
+using test::ReducedWeights;
 using Kind = Covariance::Kind;
 
 VectorXd vector(const std::vector<double>& values) {

@@ -17,15 +17,15 @@ namespace {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-using testing::distance;
-using testing::labelled_shard;
-using testing::NumberedLoss;
-using testing::quadratic;
-using testing::random;
-using testing::ReducedWeights;
-using testing::sum;
-using testing::sum_lattice;
-using testing::zero;
+using test::distance;
+using test::labelled_shard;
+using test::NumberedLoss;
+using test::quadratic;
+using test::random;
+using test::ReducedWeights;
+using test::sum;
+using test::sum_lattice;
+using test::zero;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
 

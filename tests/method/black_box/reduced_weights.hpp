@@ -3,7 +3,7 @@
 
 #include "objective/eigen.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 /// R with |R y| = |W y| for all y, N x N, and an orthogonal Q, d x d, with W = Q (R, 0).
 struct ReducedWeights {
@@ -15,4 +15,4 @@ struct ReducedWeights {
   Eigen::MatrixXd Q, R;
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -21,7 +21,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 using Settings = std::map<std::string, std::string>;
 
 constexpr std::size_t d = 15, n = 1000;
@@ -44,8 +44,8 @@ struct Tuned {
     options.seed = static_cast<std::int64_t>(seed);
     const std::string file = ::testing::TempDir() + "gibo_models.dpmpi";
     write_records(file, Format::native, generate_records(options, n, models));
-    objective_ = testing::make_objective("tune_gp", {d, Storage::dense_f32, 0},
-                                         {{"objective.train", file}, {"objective.start", "random"}});
+    objective_ = test::make_objective("tune_gp", {d, Storage::dense_f32, 0},
+                                      {{"objective.train", file}, {"objective.start", "random"}});
     objective_->open(comm_, {});
     shard_.facts = {n, d, Storage::dense_f32};
     shard_.layout = BlockLayout::of(shard_.facts, 1);

@@ -18,7 +18,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 
 /// f = <s, x>: the gradient is the record.
@@ -49,7 +49,7 @@ TEST(ClippedGd, ClipsRobustRegressionToo) {
     const float root2 = std::sqrt(2.0F);
     Trial trial("clipped-gd",
                 {{"steps", "1"}, {"clip_rule", "fixed"}, {"clip", clip}, {"rate", "1"}, {"average", "none"}}, 0.0,
-                testing::make_objective("mallows", {4, Storage::dense_f32, 0}),
+                test::make_objective("mallows", {4, Storage::dense_f32, 0}),
                 test::dense_shard({{root2, 0, 0, 0}, {0, 0.5F, 0, 0}}, {label, 0}));
     trial.run();
     return static_cast<double>(trial.iterate()[0]);
@@ -86,7 +86,7 @@ TEST(ClippedGd, NoiseOfTheMeanIsThatOfTheTheorem) {
   for (const Case& c :
        {Case{10000, 10.905077, 1000000, 0.5, 2.1810155}, {2000, 4.2044821, 2000, 0.1, 0.42044821}}) {
     const double mu = std::sqrt(2 * c.rho);
-    const auto method = testing::make_method(
+    const auto method = test::make_method(
         "clipped-gd",
         {{"steps", std::to_string(std::lround(c.T))}, {"clip_rule", "fixed"}, {"clip", std::to_string(c.C)}});
     const auto objective = linear(50);
@@ -138,13 +138,13 @@ TEST(ClippedGd, ClipsAtTheQuantileThatItsRuleNames) {
 // Advice names an option only where it has an effect: clip_records has none on half of the records.
 TEST(ClippedGd, AdvisesMoreClippedRecordsOnlyWhereTheRuleTakesThem) {
   const auto advice = [](const Options& options, std::uint64_t n) {
-    const auto method = testing::make_method("clipped-gd", options);
+    const auto method = test::make_method("clipped-gd", options);
     const auto objective = linear(5);
     const PublicFacts facts{{n, 5}, objective.get(), Adjacency::replace_one};
     std::vector<Query> queries;
     for (const auto& spec : method->queries(facts, 20))
       queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, n));
-    return method->remarks(facts, queries);
+    return method->notes(facts, queries);
   };
   const std::string weak = "less than three deviations", raise = "raise method.clip_records";
   const std::string count = advice({}, 1'000'000);
@@ -176,7 +176,7 @@ TEST(ClippedGd, CountsOfClippedRecordsFollowTheTable) {
                         {1000000, 1000, 7864},
                         {10000000, 1000, 8653}}) {
     const double mu = gdp_mu(1, std::pow(static_cast<double>(c.n), -1.5));
-    const auto method = testing::make_method("clipped-gd", {{"steps", "20"}});
+    const auto method = test::make_method("clipped-gd", {{"steps", "20"}});
     const auto objective = linear(c.d);
     for (const Adjacency adjacency : {Adjacency::replace_one, Adjacency::add_remove}) {
       const PublicFacts facts{{c.n, c.d}, objective.get(), adjacency};
@@ -184,7 +184,7 @@ TEST(ClippedGd, CountsOfClippedRecordsFollowTheTable) {
       for (const auto& spec : method->queries(facts, std::sqrt(20 / 0.95) / mu))
         queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), adjacency, c.n));
       const double whole = adjacency == Adjacency::replace_one ? c.count : c.count < 5000 ? c.count / 2 : 0;
-      for (const auto& [symbol, value] : method->derived(facts, queries)) {
+      for (const auto& [symbol, value] : method->report_quantities(facts, queries)) {
         if (symbol == "target" && whole > 0) {
           EXPECT_NEAR(std::get<double>(value), whole, 1.5) << c.n << " " << c.d;
         }

@@ -20,7 +20,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 
 double real(std::uint64_t n) { return static_cast<double>(n); }
@@ -43,7 +43,7 @@ Shard regression(double k, std::size_t d, std::uint64_t n, std::uint64_t sample)
 double error(const char* method, const Options& options, double multiplier, const char* loss, const Shard& records,
              std::uint64_t key) {
   const std::size_t d = records.facts.features;
-  Trial trial(method, options, multiplier, testing::make_objective(loss, {d, Storage::dense_f32, 0}), records,
+  Trial trial(method, options, multiplier, test::make_objective(loss, {d, Storage::dense_f32, 0}), records,
               Adjacency::replace_one, key);
   trial.run();
   double sum = 0;
@@ -102,7 +102,7 @@ TEST(HeavyRegressionSlow, SlopesOfTheCostOfPrivacy) {
       const auto slope = [&](const std::vector<double>& x, const std::vector<std::vector<Cost>>& all) {
         std::vector<double> y;
         for (const auto& cost : all) y.push_back(cost[i].privacy);
-        return testing::log_slope(x, y);
+        return test::log_slope(x, y);
       };
       const double tail = (k + 0.25) / (std::string(losses[i]) == "squared" ? 2 : 1), rate = 1 - 1 / tail;
       const double in_n = slope(n, by_n), in_mu = slope(budgets, by_mu), in_d = slope(dims, by_d);

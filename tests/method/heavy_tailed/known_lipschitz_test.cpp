@@ -18,14 +18,14 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
-using testing::released;
-using testing::Trial;
+using test::distance;
+using test::released;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 using Rows_ = std::vector<std::vector<float>>;
 
 std::unique_ptr<Objective> loss(const std::string& name, std::size_t features, double l2 = 0) {
-  auto objective = testing::make_objective(name, {features, Storage::dense_f32, 0});
+  auto objective = test::make_objective(name, {features, Storage::dense_f32, 0});
   objective->l2 = l2;
   return objective;
 }
@@ -206,12 +206,12 @@ TEST(HtKnownLipschitz, NoiseHasTheDistributionOfThePlan) {
 // A13, T9: a strongly convex risk raises C to m times the reach.
 TEST(HtKnownLipschitz, StrongConvexityRaisesTheClip) {
   const auto objective = loss("logistic", 2, 1);
-  const auto method = testing::make_method(
+  const auto method = test::make_method(
       "ht-known-lipschitz",
       {{"clip", "2"}, {"radius", "10"}, {"g1", "6"}, {"g2", "6"}, {"gk", "6"}, {"strong_convexity", "1"}});
   const PublicFacts facts{{100000, 2}, objective.get(), Adjacency::replace_one, 0.5};
   const Query query = Query::declare(method->queries(facts, 2).at(0), 0, facts.adjacency, facts.data.records);
-  for (const auto& [symbol, value] : method->derived(facts, {query}))
+  for (const auto& [symbol, value] : method->report_quantities(facts, {query}))
     if (symbol == "C_1") {
       EXPECT_EQ(std::get<double>(value), 10);
     }
@@ -226,16 +226,15 @@ TEST(HtKnownLipschitz, RefusesWhatItCannotBound) {
     if (!known) continue;
     const auto objective = loss(name, 2);
     const PublicFacts facts{{100, 2}, objective.get(), Adjacency::replace_one, 1};
-    EXPECT_THROW(testing::make_method("ht-known-lipschitz", {})->queries(facts, 1), ConfigError) << name;
+    EXPECT_THROW(test::make_method("ht-known-lipschitz", {})->queries(facts, 1), ConfigError) << name;
   }
-  const auto softmax = testing::make_objective("softmax", {2, Storage::dense_f32, 0}, {{"objective.classes", "3"}});
-  EXPECT_THROW(testing::make_method("ht-known-lipschitz", {})
-                   ->queries({{100, 2}, softmax.get(), Adjacency::replace_one, 1}, 1),
-               ConfigError);
+  const auto softmax = test::make_objective("softmax", {2, Storage::dense_f32, 0}, {{"objective.classes", "3"}});
+  EXPECT_THROW(
+      test::make_method("ht-known-lipschitz", {})->queries({{100, 2}, softmax.get(), Adjacency::replace_one, 1}, 1),
+      ConfigError);
   const auto objective = loss("absolute", 2);
   const PublicFacts facts{{100, 2}, objective.get(), Adjacency::replace_one, 1};
-  EXPECT_THROW(testing::make_method("ht-known-lipschitz", {{"certificate", "1e-14"}})->queries(facts, 1),
-               ConfigError);
+  EXPECT_THROW(test::make_method("ht-known-lipschitz", {{"certificate", "1e-14"}})->queries(facts, 1), ConfigError);
 }
 
 // T3: what outlives a phase is its noised point. Resumed after each phase, the run ends with the same bits.
@@ -291,7 +290,7 @@ TEST(HtKnownLipschitz, APhaseThatIsKilledRunsAgain) {
   set_fault_hook(nullptr);
   trial.method->archive(amid);
   EXPECT_EQ(before.bytes(), amid.bytes());
-  testing::begin_at(trial, 1, 1);
+  test::begin_at(trial, 1, 1);
   trial.run();
   EXPECT_EQ(trial.iterate(), undisturbed);
   EXPECT_EQ(trial.ledger->events(), trial.queries[0].events(0, 3));

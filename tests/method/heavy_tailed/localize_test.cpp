@@ -16,7 +16,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 
 constexpr std::size_t dim = 2;
@@ -134,7 +134,7 @@ TEST(HtLocalize, FoldsAndPhasesCostNothing) {
                                    {{"steps", "0"}},
                                    {{"strong_convexity", "0.5"}, {"radius", "10"}},
                                    {{"lambda_scale", "0.3"}, {"clip", "2"}}}) {
-      const auto method = testing::make_method("ht-localize", options);
+      const auto method = test::make_method("ht-localize", options);
       for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
         const PublicFacts facts{{n, dim}, objective.get(), adjacency, mu};
         const Query query = Query::declare(method->queries(facts, 1 / mu).at(0), 0, adjacency, n);
@@ -257,7 +257,7 @@ TEST(HtLocalize, ErrorFallsWithTheRecords) {
 // T15, and what options exclude.
 TEST(HtLocalize, RefusesWhatHasNoProof) {
   const auto objective = mean();
-  const auto printed = testing::make_method("ht-localize", {{"paper_constants", "true"}});
+  const auto printed = test::make_method("ht-localize", {{"paper_constants", "true"}});
   PublicFacts facts{{1000000, dim}, objective.get(), Adjacency::replace_one, 0.2};
   facts.epsilon = 0.9;
   const Query query = Query::declare(printed->queries(facts, 5).at(0), 0, facts.adjacency, facts.data.records);

@@ -104,18 +104,18 @@ struct Case {
 
 /// What planning refuses, or "".
 std::string refusal(const std::string& name, const Choices& settings, const Case& c) {
-  const auto objective = testing::make_objective(c.objective, {c.features, Storage::dense_f32, 1}, c.of_objective);
+  const auto objective = test::make_objective(c.objective, {c.features, Storage::dense_f32, 1}, c.of_objective);
   objective->l2 = c.l2;
-  const auto method = testing::make_method(name, settings);
+  const auto method = test::make_method(name, settings);
   PublicFacts facts{{c.records, c.features, Storage::dense_f32}, objective.get(), c.adjacency, 1 / c.multiplier};
   facts.epsilon = c.epsilon;
   facts.calibrated = c.epsilon > 0;
   facts.noise_multiplier = facts.calibrated ? 0 : c.multiplier;
   try {
     method->steps(facts);
-    const auto queries = testing::queries_of(*method, facts, c.multiplier);
-    method->derived(facts, queries);
-    method->remarks(facts, queries);
+    const auto queries = test::queries_of(*method, facts, c.multiplier);
+    method->report_quantities(facts, queries);
+    method->notes(facts, queries);
   } catch (const ConfigError& e) {
     return e.what();
   } catch (const PrivacyError& e) {

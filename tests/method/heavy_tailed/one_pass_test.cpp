@@ -23,11 +23,11 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
-using testing::make_objective;
-using testing::released;
-using testing::set_record;
-using testing::Trial;
+using test::distance;
+using test::make_objective;
+using test::released;
+using test::set_record;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 constexpr std::uint64_t n = 400;
 constexpr std::size_t features = 5;
@@ -36,8 +36,8 @@ constexpr std::size_t features = 5;
 Shard heavy_shard(unsigned seed = 1, LabelKind labels = LabelKind::sign) {
   std::mt19937 bits(seed);
   std::student_t_distribution<double> tails(1.5);
-  return testing::scaled(testing::random_shard({Storage::dense_f32, n, features, 0, labels}, 8, 0, 1, seed),
-                         [&] { return tails(bits); });
+  return test::scaled(test::random_shard({Storage::dense_f32, n, features, 0, labels}, 8, 0, 1, seed),
+                      [&] { return tails(bits); });
 }
 
 Trial trial(const Options& options, Shard shard, const std::string& loss = "logistic", double z = 2,
@@ -53,7 +53,7 @@ struct Outcome {
   std::vector<std::vector<double>> x;
 
   explicit Outcome(Trial t)
-      : query(t.queries[0]), eta(t.derived("eta")), clip(t.derived("C")), x(testing::outcome(t)) {}
+      : query(t.queries[0]), eta(t.derived("eta")), clip(t.derived("C")), x(test::outcome(t)) {}
   const std::vector<double>& end() const { return x.back(); }
   double sensitivity(std::uint64_t i) const { return query.at(i).sensitivity; }
 };
@@ -86,7 +86,7 @@ TEST(HtGlm, ARecordMovesARunByAtMostTheSensitivityOfItsPhase) {
           if (adjacency == Adjacency::replace_one)
             set_record(other, index, y, 1);
           else
-            testing::remove_record(other.blocks[index / 50].records, index % 50);
+            test::remove_record(other.blocks[index / 50].records, index % 50);
           const Outcome a(trial(options, records, loss, 2, adjacency)),
               b(trial(options, other, loss, 2, adjacency));
           double before = 0;
@@ -103,7 +103,7 @@ TEST(HtGlm, ARecordMovesARunByAtMostTheSensitivityOfItsPhase) {
 
 /// The record that a walk through phase 0 meets first, by a trial's plan.
 std::uint64_t first_of_all(const Trial& t) {
-  PartPlaces places(std::get<Disjoint>(t.queries[0].sampling), t.shard);
+  PartIndex places(std::get<Disjoint>(t.queries[0].sampling), t.shard);
   return places.in_order(0, 0)[0];
 }
 
@@ -188,7 +188,7 @@ class Audit {
   double run(std::uint64_t index, std::uint64_t key) {
     set_record(trial_.shard, at_, {0}, 0.0f);
     set_record(trial_.shard, at_ = index, {1}, label_);
-    testing::repeat(trial_, key);
+    test::repeat(trial_, key);
     return released(trial_)[0];
   }
   double noise_std() const { return trial_.queries[0].at(0).noise_std; }
@@ -196,7 +196,7 @@ class Audit {
 
  private:
   static Shard nobody() {
-    Shard shard = testing::random_shard({Storage::dense_f32, 128, 1, 0, LabelKind::real}, 1);
+    Shard shard = test::random_shard({Storage::dense_f32, 128, 1, 0, LabelKind::real}, 1);
     for (std::uint64_t i = 0; i < 128; ++i) set_record(shard, i, {0}, 0.0f);
     return shard;
   }
@@ -294,7 +294,7 @@ TEST(HtGlmSlow, OnePassOverAMillionRecordsIsQuick) {
   constexpr std::size_t wide = 100;
   for (const char* batch : {"0", "1"}) {
     Trial t("ht-glm", {{"batch", batch}}, 2, make_objective("logistic", {wide, Storage::dense_f32, 0}),
-            testing::random_shard({Storage::dense_f32, 1'000'000, wide, 0, LabelKind::sign}, 16));
+            test::random_shard({Storage::dense_f32, 1'000'000, wide, 0, LabelKind::sign}, 16));
     const std::clock_t start = std::clock();
     t.run();
     EXPECT_LT(double(std::clock() - start) / CLOCKS_PER_SEC, 5) << "batch " << batch;
@@ -307,7 +307,7 @@ TEST(HtGlm, PointsWithinAPhaseLeaveNoTrace) {
   const Options options{{"batch", "1"}, {"mode", "proximal"}};
   Trial t = trial(options, heavy_shard());
   const auto& rule = std::get<Disjoint>(t.queries[0].sampling);
-  const PartPlaces places(rule, t.shard);
+  const PartIndex places(rule, t.shard);
   ClampedSteps steps(*t.objective);
   const double h = t.derived("eta"), cap = h * t.derived("C");
   const Lattice lattice{-std::ilogb(RelayPhase::quantum({cap}, 1))};
@@ -347,7 +347,7 @@ TEST(HtGlm, PointsWithinAPhaseLeaveNoTrace) {
 // T13: a run that is killed in a phase begins it again, with the same noise on the same values.
 TEST(HtGlm, ResumesWithTheSameNoiseOnTheSameValues) {
   for (const char* batch : {"1", "8"})
-    testing::expect_that_a_killed_phase_runs_again([&] { return trial({{"batch", batch}}, heavy_shard()); });
+    test::expect_that_a_killed_phase_runs_again([&] { return trial({{"batch", batch}}, heavy_shard()); });
 }
 
 // A30, T18: records that are not numbers contribute nothing, and count.
@@ -400,7 +400,7 @@ TEST(HtGlm, PrintedConstantsCostAQuarter) {
 TEST(HtGlm, PhasesAreDisjointForAnyNumberOfRecords) {
   for (const std::uint64_t count : {16u, 100u, 1000u, (1u << 17) + 5}) {
     const auto objective = make_objective("logistic", {features, Storage::dense_f32, 0});
-    const auto method = testing::make_method("ht-glm", {{"batch", "1"}});
+    const auto method = test::make_method("ht-glm", {{"batch", "1"}});
     PublicFacts facts{{count, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one, 0.5};
     const auto queries = method->queries(facts, 2);
     const auto& rule = std::get<Disjoint>(queries[0].sampling);

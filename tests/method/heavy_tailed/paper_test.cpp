@@ -22,8 +22,8 @@
 namespace dpmpi {
 namespace {
 
-using testing::log_slope;
-using testing::Trial;
+using test::log_slope;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 
 double real(std::uint64_t n) { return static_cast<double>(n); }
@@ -197,7 +197,7 @@ class Cell {
   }
   std::vector<float> run(const Shard& records, double multiplier, Options options, std::uint64_t key) const {
     for (const auto& [name, value] : Options{{"radius", "1"}, {"rate", "4"}}) options.try_emplace(name, value);
-    Trial trial("clipped-gd", options, multiplier, testing::make_objective("logistic", {20, Storage::dense_f32, 0}),
+    Trial trial("clipped-gd", options, multiplier, test::make_objective("logistic", {20, Storage::dense_f32, 0}),
                 records, Adjacency::replace_one, key);
     trial.run();
     return trial.iterate();
@@ -212,8 +212,8 @@ class Cell {
   /// The same of one pass.
   double one_pass(const Shard& records, double epsilon, const Options& options, std::uint64_t key) const {
     const double mu = gdp_mu(epsilon, std::pow(real(records.facts.records), -1.5));
-    Trial trial("ht-glm", options, 1 / mu, testing::make_objective("logistic", {20, Storage::dense_f32, 0}),
-                records, Adjacency::replace_one, key);
+    Trial trial("ht-glm", options, 1 / mu, test::make_objective("logistic", {20, Storage::dense_f32, 0}), records,
+                Adjacency::replace_one, key);
     trial.run();
     return risk(trial.iterate()) - best_;
   }
@@ -221,7 +221,7 @@ class Cell {
 
  private:
   double risk(const std::vector<float>& x) const {
-    const auto objective = testing::make_objective("logistic", {20, Storage::dense_f32, 0});
+    const auto objective = test::make_objective("logistic", {20, Storage::dense_f32, 0});
     objective->prepare(x);
     const Records& records = judge_.blocks[0].records;
     std::vector<std::uint32_t> all(records.count);

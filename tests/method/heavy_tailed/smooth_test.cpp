@@ -22,13 +22,13 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
-using testing::make_objective;
-using testing::outcome;
-using testing::released;
-using testing::set_record;
-using testing::Trial;
-using testing::with;
+using test::distance;
+using test::make_objective;
+using test::outcome;
+using test::released;
+using test::set_record;
+using test::Trial;
+using test::with;
 using Options = std::map<std::string, std::string>;
 constexpr std::uint64_t n = 400;
 constexpr std::size_t features = 5;
@@ -38,9 +38,8 @@ constexpr std::uint32_t blocks = 8;
 const Options guarded{{"mode", "guarded"}, {"rate", "1e-4"}, {"clip", "1"}, {"hits", "20"}, {"phases", "2"}};
 
 Shard mean_shard(double size = 0.3, unsigned seed = 1) {
-  return testing::scaled(
-      testing::random_shard({Storage::dense_f32, n, features, 0, LabelKind::real}, blocks, 0, 1, seed),
-      [size] { return size / std::sqrt(features); });
+  return test::scaled(test::random_shard({Storage::dense_f32, n, features, 0, LabelKind::real}, blocks, 0, 1, seed),
+                      [size] { return size / std::sqrt(features); });
 }
 
 Trial mean_trial(const Options& options, Shard shard, double z = 0.5, Adjacency adjacency = Adjacency::replace_one,
@@ -55,12 +54,12 @@ Trial softmax_trial(const Options& options, Shard shard, double z = 0.5,
                std::move(shard), adjacency);
 }
 Shard class_shard(unsigned seed = 1) {
-  return testing::random_shard({Storage::dense_f32, n, features, 1, LabelKind::class_, 3}, blocks, 0, 1, seed);
+  return test::random_shard({Storage::dense_f32, n, features, 1, LabelKind::class_, 3}, blocks, 0, 1, seed);
 }
 
 /// Rows of the part of phase p in the order in which a walk meets them, as global indices.
 std::vector<std::uint64_t> order_of(const Trial& t, std::size_t p) {
-  const PartPlaces places(std::get<Disjoint>(t.queries[0].sampling), t.shard);
+  const PartIndex places(std::get<Disjoint>(t.queries[0].sampling), t.shard);
   std::vector<std::uint64_t> order;
   for (std::size_t i = 0; i < t.shard.blocks.size(); ++i)
     for (const std::uint32_t row : places.in_order(i, p)) order.push_back(t.shard.blocks[i].first_index + row);
@@ -78,7 +77,7 @@ std::pair<Shard, Shard> neighbours(Shard shard, std::uint64_t index, Adjacency a
   if (adjacency == Adjacency::replace_one)
     set_record(other, index, y);
   else
-    testing::remove_record(other.blocks[index / (n / blocks)].records, index % (n / blocks));
+    test::remove_record(other.blocks[index / (n / blocks)].records, index % (n / blocks));
   return {std::move(shard), std::move(other)};
 }
 
@@ -359,7 +358,7 @@ TEST(HtSmooth, NoiseHasItsDeviationInEveryPhase) {
 TEST(HtSmooth, ResumesWithTheSameNoiseOnTheSameValues) {
   for (const char* batch : {"1", "4"}) {
     const Options options = with(guarded, {{"batch", batch}});
-    testing::expect_that_a_killed_phase_runs_again([&] { return mean_trial(options, mean_shard(1.5)); });
+    test::expect_that_a_killed_phase_runs_again([&] { return mean_trial(options, mean_shard(1.5)); });
   }
 }
 
@@ -370,7 +369,7 @@ TEST(HtSmooth, BadRecordsContributeNothing) {
     Shard bad = mean_shard(), none = bad;
     for (std::uint64_t i = 0; i < 40; ++i) {
       set_record(bad, 10 * i, {i % 2 == 0 ? nan : inf, 1, 1, 1, 1});
-      testing::remove_record(none.blocks[10 * i / (n / blocks)].records, 10 * i % (n / blocks));
+      test::remove_record(none.blocks[10 * i / (n / blocks)].records, 10 * i % (n / blocks));
     }
     const Options options = with(guarded, {{"batch", batch}});
     EXPECT_EQ(outcome(mean_trial(options, bad)), outcome(mean_trial(options, none)));
@@ -391,7 +390,7 @@ bool names(const std::string& text, const std::string& part) { return text.find(
 // condition holds, then a refusal that says what to take.
 TEST(HtSmooth, ChoosesTheRouteWhoseProofHolds) {
   const auto mode_of = [](const Trial& t) {
-    for (const auto& [key, value] : t.method->derived(t.facts, t.queries))
+    for (const auto& [key, value] : t.method->report_quantities(t.facts, t.queries))
       if (key == "mode") return std::get<std::string>(value);
     return std::string();
   };

@@ -15,9 +15,9 @@
 namespace dpmpi {
 namespace {
 
-using namespace testing::hidden_trial;
-using testing::Trial;
-using testing::with;
+using namespace test::hidden_trial;
+using test::Trial;
+using test::with;
 using Settings = std::map<std::string, std::string>;
 
 // What is refused, why, and what holds instead.
@@ -46,7 +46,7 @@ TEST(ZoHiddenSetup, RefusesWhatTheBoundDoesNotCover) {
   };
   const auto objective = logistic();
   for (const auto& [code, changes] : cases) {
-    const auto method = testing::make_method("zo-hidden", with(hidden, changes));
+    const auto method = test::make_method("zo-hidden", with(hidden, changes));
     PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     facts.delta = 1e-5, facts.noise_multiplier = 50;
     try {
@@ -65,7 +65,7 @@ TEST(ZoHiddenSetup, RefusesWhatTheBoundDoesNotCover) {
 
 TEST(ZoHiddenSetup, RefusesWhatItsTrustOrAdjacencyDoesNotAllow) {
   const auto objective = logistic();
-  const auto method = testing::make_method("zo-hidden", hidden);
+  const auto method = test::make_method("zo-hidden", hidden);
   PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
   facts.noise_multiplier = 50;
   EXPECT_NO_THROW(method->queries(facts, 1));
@@ -80,8 +80,8 @@ TEST(ZoHiddenSetup, RefusesLossesThatNobodyCertified) {
   for (const char* name : {"mlp", "ramp"}) {
     std::vector<std::pair<std::string, std::string>> settings;
     if (std::string(name) == "mlp") settings = {{"objective.hidden", "5"}, {"objective.classes", "2"}};
-    const auto objective = testing::make_objective(name, {shape.features, shape.storage, shape.bias}, settings);
-    const auto method = testing::make_method("zo-hidden", with(hidden, {{"rate", "1"}}));
+    const auto objective = test::make_objective(name, {shape.features, shape.storage, shape.bias}, settings);
+    const auto method = test::make_method("zo-hidden", with(hidden, {{"rate", "1"}}));
     PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     facts.noise_multiplier = 50;
     try {
@@ -98,7 +98,7 @@ TEST(ZoHiddenSetup, ChecksDeclaredConstants) {
   for (const auto& [smoothness, lipschitz, holds] :
        {std::tuple{"0.25", "1", true}, {"0.02", "1", false}, {"0.25", "0.05", false}}) {
     const auto objective = logistic();
-    const auto method = testing::make_method(
+    const auto method = test::make_method(
         "zo-hidden",
         with(hidden, {{"smoothness", smoothness}, {"lipschitz", lipschitz}, {"i_have_proved_it", "true"}}));
     PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
@@ -130,28 +130,28 @@ TEST(ZoHiddenSetup, CountsOnNoCurvatureAboveZero) {
 
 // Squared losses are as steep as labels are large, whatever was declared.
 TEST(ZoHiddenSetup, BoundsLabelsOfDeclaredLosses) {
-  const auto objective = testing::make_objective("squared", {shape.features, shape.storage, shape.bias});
+  const auto objective = test::make_objective("squared", {shape.features, shape.storage, shape.bias});
   PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
   facts.noise_multiplier = 50;
   const Settings declared =
       with(hidden, {{"smoothness", "1"}, {"lipschitz", "2"}, {"i_have_proved_it", "true"}, {"rate", "1"}});
-  EXPECT_THROW(testing::make_method("zo-hidden", declared)->queries(facts, 1), PrivacyError);
-  EXPECT_NO_THROW(testing::make_method("zo-hidden", with(declared, {{"label_bound", "1"}}))->queries(facts, 1));
+  EXPECT_THROW(test::make_method("zo-hidden", declared)->queries(facts, 1), PrivacyError);
+  EXPECT_NO_THROW(test::make_method("zo-hidden", with(declared, {{"label_bound", "1"}}))->queries(facts, 1));
 }
 
 // Losses that are read at float32 points have an error L R / (2^24 xi) beside that of the curvature.
 TEST(ZoHiddenSetup, ChoosesTheRadiusOfDeclaredLosses) {
   std::vector<std::pair<std::string, std::string>> network{{"objective.hidden", "3"}, {"objective.classes", "2"}};
-  const auto objective = testing::make_objective("mlp", {shape.features, shape.storage, shape.bias}, network);
+  const auto objective = test::make_objective("mlp", {shape.features, shape.storage, shape.bias}, network);
   PublicFacts facts{{20, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
   facts.noise_multiplier = 50;
   const Settings declared =
       with(hidden, {{"feature_bound", "0"}, {"smoothness", "2"}, {"lipschitz", "3"}, {"i_have_proved_it", "true"}});
   const auto radius = [&](const Settings& settings) {
-    const auto method = testing::make_method("zo-hidden", settings);
+    const auto method = test::make_method("zo-hidden", settings);
     const std::vector<Query> queries{
         Query::declare(method->queries(facts, 50).at(0), 0, facts.adjacency, facts.data.records)};
-    for (const auto& [key, value] : method->derived(facts, queries))
+    for (const auto& [key, value] : method->report_quantities(facts, queries))
       if (key == "xi") return std::get<double>(value);
     return 0.0;
   };
@@ -182,12 +182,12 @@ TEST(ZoHiddenSetup, RefusesIsotropicNoiseBelowTheLattice) {
   EXPECT_LT(t.derived("kappa"), 1e-6);
   EXPECT_GT(t.derived("kappa"), 0);
   const auto objective = logistic();
-  const auto method = testing::make_method("zo-hidden", with(hidden, {{"share", "0.9999999999999999"}}));
+  const auto method = test::make_method("zo-hidden", with(hidden, {{"share", "0.9999999999999999"}}));
   PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
   facts.noise_multiplier = 50;
   const std::vector<Query> queries{
       Query::declare(method->queries(facts, 50).at(0), 0, facts.adjacency, facts.data.records)};
-  EXPECT_THROW(method->derived(facts, queries), PrivacyError);
+  EXPECT_THROW(method->report_quantities(facts, queries), PrivacyError);
 }
 
 TEST(ZoHiddenSetup, KeepsLengthsInRange) {
@@ -223,7 +223,7 @@ TEST(ZoHiddenSetup, OnePartOfMostRecordsIsNoFreshSample) {
 TEST(ZoHiddenSetup, RefusesStartPointsThatAreTooLong) {
   auto f = logistic();
   const auto method =
-      testing::make_method("zo-hidden", with(composed, {{"start", "1,2,3,4,5,6,7,8,9,10,11,12,13,14"}}));
+      test::make_method("zo-hidden", with(composed, {{"start", "1,2,3,4,5,6,7,8,9,10,11,12,13,14"}}));
   const PublicFacts facts{{shape.count, shape.features, shape.storage}, f.get(), Adjacency::replace_one};
   EXPECT_THROW(method->queries(facts, 1), ConfigError) << "14 numbers for 13 parameters";
 }

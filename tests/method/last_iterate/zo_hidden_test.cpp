@@ -18,9 +18,9 @@
 namespace dpmpi {
 namespace {
 
-using namespace testing::hidden_trial;
-using testing::Trial;
-using testing::with;
+using namespace test::hidden_trial;
+using test::Trial;
+using test::with;
 using Settings = std::map<std::string, std::string>;
 
 // Nearly without noise: w <- Pi_R[(1 - omega) w - (eta / K) U mean_i clip(q_i)], with global n, every record
@@ -35,7 +35,7 @@ TEST(ZoHidden, StepFollowsTheFormula) {
         "zo-hidden",
         with(composed,
              {{"clipping", joint ? "joint" : "coordinate"}, {"clip", "0.3"}, {"ball", "0.25"}, {"radius", "1e-3"}}),
-        1e-9, std::move(f), testing::random_shard(shape, 2));
+        1e-9, std::move(f), test::random_shard(shape, 2));
     Frames frames(DirectionLaw::stiefel, d, K, t.curator->public_key());
     Vector w(d, 0.0);
     int clipped = 0;
@@ -245,11 +245,11 @@ TEST(ZoHidden, ChargesOneHiddenRun) {
 // The regulariser's share of the contraction: zeta = 1 - omega only where it acts on every coordinate.
 TEST(ZoHidden, RegulariserContractsWhatItActsOn) {
   for (const float bias : {0.0F, 1.0F}) {
-    auto f = testing::make_objective("logistic", {shape.features, shape.storage, bias});
+    auto f = test::make_objective("logistic", {shape.features, shape.storage, bias});
     f->l2 = 0.1;
     test::RecordsShape plain = shape;
     plain.bias = bias;
-    const Trial t("zo-hidden", with(hidden, {{"rate", "8"}}), 10, std::move(f), testing::random_shard(plain, 2));
+    const Trial t("zo-hidden", with(hidden, {{"rate", "8"}}), 10, std::move(f), test::random_shard(plain, 2));
     const double d = bias == 0 ? 12 : 13, omega = 2 * 0.1 * 4 / d;
     EXPECT_NEAR(t.derived("omega"), omega, 1e-12);
     const HiddenState& run = *t.queries[0].hidden;
@@ -285,7 +285,7 @@ TEST(ZoHidden, SensitivityIsTwoClips) {
            {"rate", "1"},
            {"clipping", "coordinate"},
            {"clip", "1"}},
-          5, logistic(), testing::random_shard({Storage::dense_f32, 10, 12, 1, LabelKind::sign}, 1));
+          5, logistic(), test::random_shard({Storage::dense_f32, 10, 12, 1, LabelKind::sign}, 1));
   EXPECT_NEAR(t.derived("sigma"), 1, 1e-6);
   EXPECT_EQ(t.queries[0].events(0, 1), (std::vector<Event>{{Gaussian{5}, 1}}));
   EXPECT_NEAR(t.queries[0].sensitivity, 2, 1e-5);
@@ -312,7 +312,7 @@ TEST(ZoHidden, ReshuffledPassesUseEveryRecordOnce) {
   const Shuffled rule{.seed = 3, .first = 30, .batch = 30, .leaves = 1, .runs = 10, .reshuffle = true};
   Shuffled once = rule;
   once.reshuffle = false;
-  const BlockLayout layout = testing::numbered_shard(300).layout;
+  const BlockLayout layout = test::numbered_shard(300).layout;
   EXPECT_EQ(shuffle_slots(once, layout, 0), shuffle_slots(once, layout, 4));
   EXPECT_NE(shuffle_slots(rule, layout, 0), shuffle_slots(rule, layout, 4));
   const Query query = Query::declare({.name = "count",
@@ -324,7 +324,7 @@ TEST(ZoHidden, ReshuffledPassesUseEveryRecordOnce) {
                                       .exact = true},
                                      0, Adjacency::replace_one, 300);
   const Communicator comm = Communicator::alone();
-  const Shard shard = testing::numbered_shard(300);
+  const Shard shard = test::numbered_shard(300);
   Curator curator(comm, shard, {query}, 64, SecretKey::from_seed(1));
   const std::string path = ::testing::TempDir() + "reshuffled.jsonl";
   std::filesystem::remove(path);
@@ -397,7 +397,7 @@ TEST(ZoHidden, Learns) {
         with(composed, {{"law", law}, {"steps", "400"}, {"rate", is_long ? "0.2" : "3"}, {"clip", "10"}}), 1e-9);
     EXPECT_LT(loss(t), 0.67) << law;
   }
-  Trial mezo("mezo", {{"steps", "2000"}, {"rate", "0.02"}}, 0, logistic(), testing::random_shard(shape, 2));
+  Trial mezo("mezo", {{"steps", "2000"}, {"rate", "0.02"}}, 0, logistic(), test::random_shard(shape, 2));
   EXPECT_LT(loss(mezo), 0.688);
   EXPECT_EQ(mezo.queries[0].events(0, 1), (std::vector<Event>{{NonPrivate{}, 1}}));
 }

@@ -75,8 +75,8 @@ Outcome run(const std::string& method, const Given& own, double multiplier, doub
               {"rate", fmt::format("{}", rate)},
               {"dual_rate", fmt::format("{}", 0.3 / 0.18)}};
   for (const auto& [key, value] : own) given[key] = value;
-  testing::Trial trial(method, given, multiplier, make_auc(settings), one_block(gaussians(records / 10, seed)),
-                       Adjacency::add_remove, 77 + seed);
+  test::Trial trial(method, given, multiplier, make_auc(settings), one_block(gaussians(records / 10, seed)),
+                    Adjacency::add_remove, 77 + seed);
   const Records& data = trial.shard.blocks[0].records;
   const test::AucReference f(settings, data), tested(settings, test_set);
   const bool difference = method == "private-diff";

@@ -16,8 +16,8 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
-using testing::with;
+using test::Trial;
+using test::with;
 using Given = std::map<std::string, std::string>;
 
 // f = -x^2 / 2 + 2 x y - y^2 / 2 + z (x + y), for the z of test::dithered(): released means are those of real
@@ -126,7 +126,7 @@ TEST(MinMaxPlan, NeedsADualRateBeforeAnyRelease) {
 
 TEST(MinMaxPlan, MessagesSayWhatWasGivenAndWhatIsAllowed) {
   const auto message = [](const Given& given) {
-    return testing::message_of<ConfigError>([&] {
+    return test::message_of<ConfigError>([&] {
       Trial("dp-sgda", with({{"batch", "10"}, {"steps", "2"}}, given), 1, quadratic(),
             test::numbers(std::vector<float>(100, 0.0F)));
     });
@@ -140,9 +140,9 @@ TEST(MinMaxPlan, MessagesSayWhatWasGivenAndWhatIsAllowed) {
 // What the paper states stands beside what its noise costs.
 TEST(MinMaxPlan, SaysWhatThePaperStates) {
   for (const char* name : {"dp-sgda", "private-diff"}) {
-    const auto printed = testing::make_method(name, {{"calibration", "paper"}, {"stated_epsilon", "0.5"}});
-    EXPECT_MENTIONS(printed->remarks(PublicFacts(), {}), "states epsilon 0.5 ");
-    EXPECT_EQ(testing::make_method(name, {})->remarks(PublicFacts(), {}), "");
+    const auto printed = test::make_method(name, {{"calibration", "paper"}, {"stated_epsilon", "0.5"}});
+    EXPECT_MENTIONS(printed->notes(PublicFacts(), {}), "states epsilon 0.5 ");
+    EXPECT_EQ(test::make_method(name, {})->notes(PublicFacts(), {}), "");
   }
   SaddleOptions options;
   options.calibration = "paper";
@@ -157,10 +157,9 @@ TEST(MinMaxPlan, SaysWhatThePaperStates) {
 }
 
 TEST(DpSgda, NeedsAMinMaxProblem) {
-  EXPECT_THROW(
-      Trial("dp-sgda", {{"batch", "10"}}, 1, testing::make_objective("logistic", {1, Storage::dense_f32, 1}),
-            test::numbers(std::vector<float>(100, 0.0F))),
-      ConfigError);
+  EXPECT_THROW(Trial("dp-sgda", {{"batch", "10"}}, 1, test::make_objective("logistic", {1, Storage::dense_f32, 1}),
+                     test::numbers(std::vector<float>(100, 0.0F))),
+               ConfigError);
 }
 
 // What is published, evaluated and kept is the average of x, with the dual as it stands; the steps do not know of

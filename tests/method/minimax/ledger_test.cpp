@@ -19,7 +19,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::with;
+using test::with;
 using Given = std::map<std::string, std::string>;
 
 struct Problem {
@@ -46,13 +46,13 @@ struct Planned {
   PublicFacts facts;
 
   Planned(const std::string& name, const Problem& p, const Given& options)
-      : method(testing::make_method(name, with(p.size, options))) {
+      : method(test::make_method(name, with(p.size, options))) {
     facts.data.records = p.n, facts.data.features = 1;
     facts.objective = &toy();
     facts.adjacency = p.adjacency;
     facts.delta = p.delta();
   }
-  std::vector<Query> queries(double multiplier) const { return testing::queries_of(*method, facts, multiplier); }
+  std::vector<Query> queries(double multiplier) const { return test::queries_of(*method, facts, multiplier); }
   /// Of the queries whose names are not in `without`.
   std::vector<Event> events(double multiplier, const std::string& without = "") const {
     std::vector<Event> all;

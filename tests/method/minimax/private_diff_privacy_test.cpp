@@ -22,7 +22,7 @@ namespace dpmpi {
 namespace {
 
 using test::ToySaddle;
-using testing::Trial;
+using test::Trial;
 using Given = std::map<std::string, std::string>;
 
 // f = x y + z y - (mu / 2) y^2: the primal gradient is y for every record, so whoever sees it sees the dual.
@@ -62,7 +62,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 Shard without(Shard shard, std::size_t record) {
   for (auto& block : shard.blocks)
     if (record >= block.first_index && record - block.first_index < block.records.count)
-      testing::remove_record(block.records, record - block.first_index);
+      test::remove_record(block.records, record - block.first_index);
   return shard;
 }
 
@@ -190,7 +190,7 @@ TEST(PrivateDiffPrivacy, AtAReleasedDualNeighboursHaveOneLaw) {
     EXPECT_NEAR(trial.queries.at(0).noise_std, 40, 1e-2) << "0.2 on the mean, under replace_one twice the clip";
     released[last] = released_at(trial, {0, 0.5F}, static_cast<std::uint64_t>(last) + 5);
   }
-  EXPECT_GT(testing::same_law_p_value(released[0], released[1]), 1e-3);
+  EXPECT_GT(test::same_law_p_value(released[0], released[1]), 1e-3);
 }
 
 // Lower confidence bound on epsilon at delta from a threshold test (Clopper and Pearson, 95 % on each side).
@@ -221,7 +221,7 @@ void audit_one_query(std::uint64_t runs, double power) {
     std::vector<float> z(20, 0.0F);
     z[7] = 1;
     Shard shard = test::numbers(z);
-    if (extra == 0) testing::remove_record(shard.blocks[0].records, 7);
+    if (extra == 0) test::remove_record(shard.blocks[0].records, 7);
     Trial trial("private-diff", restarts_only(runs), 1 / std::sqrt(static_cast<double>(runs) / (6.0 / 7)),
                 std::move(f), std::move(shard), Adjacency::add_remove);
     EXPECT_NEAR(trial.queries.at(0).noise_multiplier, 1, 1e-12);

@@ -21,8 +21,8 @@ namespace dpmpi {
 namespace {
 
 using test::ToySaddle;
-using testing::Trial;
-using testing::with;
+using test::Trial;
+using test::with;
 using Given = std::map<std::string, std::string>;
 
 const Given full{{"sampling", "full"}, {"rate", "0.1"}, {"dual_rate", "1"}, {"steps", "10"}};
@@ -173,7 +173,7 @@ TEST(PrivateDiff, TrapDifferenceNoiseFollowsItsOwnRadius) {
     }
     v1 += std::sqrt(s1 / d) / seeds, v2 += std::sqrt(s2 / d) / seeds;
     radius += (0.1 * std::sqrt(s1) + 0.05) / seeds;
-    EXPECT_GT(testing::normal_p_value(second, std::sqrt(s2 / d)), 1e-4) << seed;
+    EXPECT_GT(test::normal_p_value(second, std::sqrt(s2 / d)), 1e-4) << seed;
   }
   EXPECT_NEAR(v1, 0.0200, 0.01 * 0.0200);
   EXPECT_NEAR(radius, 0.25, 0.01 * 0.25);

@@ -30,7 +30,7 @@ Shard logged_moves() {
   return one_block(generate_records(o, 0, 20000));
 }
 
-double projected_error(const testing::Trial& trial) {
+double projected_error(const test::Trial& trial) {
   trial.objective->prepare(trial.method->iterate());
   return trial.objective->measures(trial.comm, trial.shard).at(0).value;
 }
@@ -47,7 +47,7 @@ Outcome run(const std::string& method, double multiplier, const char* rate) {
     given["difference_slope"] = "0";
     given["difference_dual_slope"] = "1.9";
   }
-  testing::Trial trial(method, given, multiplier, make_td(table), logged_moves(), Adjacency::add_remove, 5);
+  test::Trial trial(method, given, multiplier, make_td(table), logged_moves(), Adjacency::add_remove, 5);
   const std::vector<double> values = GridWorld::values(table.discount);
   Outcome outcome{};
   outcome.first_error = projected_error(trial);
@@ -74,15 +74,15 @@ TEST(MinimaxTd, DifferencesDoAsWellAsGradientsOnANetwork) {
   o.kind = "cartpole";
   std::map<std::string, double> last;
   for (const char* method : {"sgda", "private-diff-noiseless"}) {
-    testing::Trial trial(method,
-                         {{"batch", "256"},
-                          {"steps", "200"},
-                          {"clip", "1000"},
-                          {"dual_clip", "1000"},
-                          {"rate", "0.2"},
-                          {"dual_rate", "0.1"}},
-                         0, make_td({.state = 4, .hidden = 16, .bias = 0}), one_block(generate_records(o, 0, 2000)),
-                         Adjacency::add_remove, 5);
+    test::Trial trial(method,
+                      {{"batch", "256"},
+                       {"steps", "200"},
+                       {"clip", "1000"},
+                       {"dual_clip", "1000"},
+                       {"rate", "0.2"},
+                       {"dual_rate", "0.1"}},
+                      0, make_td({.state = 4, .hidden = 16, .bias = 0}), one_block(generate_records(o, 0, 2000)),
+                      Adjacency::add_remove, 5);
     const double first = projected_error(trial);
     trial.run();
     last[method] = projected_error(trial);

@@ -14,7 +14,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 
 constexpr std::size_t pixels = 12;
 
@@ -29,7 +29,7 @@ std::unique_ptr<SaddleObjective> small_wgan() {
 }
 
 Shard images(unsigned seed = 1) {
-  return testing::random_shard({Storage::dense_f32, 300, pixels, 1, LabelKind::real}, 4, 0, 1, seed);
+  return test::random_shard({Storage::dense_f32, 300, pixels, 1, LabelKind::real}, 4, 0, 1, seed);
 }
 
 std::map<std::string, std::string> given(const std::string& method) {

@@ -13,26 +13,26 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 330, 6, 1, LabelKind::sign};
 
 Trial trial(const Options& options, double multiplier, Shard shard) {
   return Trial("dp-ftrl", options, multiplier,
-               testing::make_objective("logistic", {shape.features, shape.storage, shape.bias}), std::move(shard));
+               test::make_objective("logistic", {shape.features, shape.storage, shape.bias}), std::move(shard));
 }
 
 // Nearly without noise, momentum or a restart, x_{t+1} = x_1 - eta / B * (sum of all clipped gradients so far), and
 // a step uses a batch of its own.
 TEST(DpFtrl, StepsAreGradientStepsOnItsOrder) {
   auto ftrl = trial({{"batch", "330"}, {"passes", "3"}, {"rate", "2"}, {"clip", "0.8"}, {"momentum", "0.5"}}, 1e-9,
-                    testing::random_shard(shape, 2));
+                    test::random_shard(shape, 2));
   auto sgd = Trial(
       "sgd",
       {{"sampling", "full"}, {"batch", "330"}, {"steps", "3"}, {"rate", "2"}, {"clip", "0.8"}, {"momentum", "0.5"}},
-      0, testing::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
-      testing::random_shard(shape, 2));
+      0, test::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
+      test::random_shard(shape, 2));
   EXPECT_EQ(ftrl.steps, 3u);
   ftrl.run();
   sgd.run();
@@ -44,11 +44,11 @@ TEST(DpFtrl, StepsAreGradientStepsOnItsOrder) {
 TEST(DpFtrl, IteratesCarryPrefixNoise) {
   constexpr std::size_t features = 4000;
   const test::RecordsShape wide{Storage::dense_f32, 80, features, 0, LabelKind::sign};
-  Shard shard = testing::random_shard(wide, 2);
+  Shard shard = test::random_shard(wide, 2);
   for (auto& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) testing::remove_record(block.records, i);
+    for (std::size_t i = 0; i < block.records.count; ++i) test::remove_record(block.records, i);
   Trial ftrl("dp-ftrl", {{"batch", "5"}, {"restarts", "2"}, {"rate", "1"}, {"clip", "2"}, {"strategy", "fenwick"}},
-             3, testing::make_objective("logistic", {wide.features, wide.storage, wide.bias}), std::move(shard));
+             3, test::make_objective("logistic", {wide.features, wide.storage, wide.bias}), std::move(shard));
   ASSERT_EQ(ftrl.steps, 16u);
   const double node = ftrl.queries[0].noise_std / 5;
   EXPECT_GE(ftrl.queries[0].noise_std, 3 * 2 * 2) << "multiplier, two clips under replace_one";
@@ -63,13 +63,13 @@ TEST(DpFtrl, IteratesCarryPrefixNoise) {
 
 TEST(DpFtrl, APassIsOneTree) {
   auto one = trial({{"batch", "10"}, {"passes", "2"}, {"restarts", "3"}, {"strategy", "full_honaker"}}, 4,
-                   testing::random_shard(shape, 2));
+                   test::random_shard(shape, 2));
   EXPECT_EQ(one.steps, 66u);
   one.run();
   const Tree tree{Strategy::full_honaker, 11, 4};
   EXPECT_EQ(one.ledger->events(), (std::vector<Event>{{tree, 2}}));
   EXPECT_NEAR(one.derived("mu"), std::sqrt(2.0) * tree_mu(tree), 1e-12);
-  EXPECT_THROW(trial({{"batch", "331"}}, 1, testing::random_shard(shape, 2)), ConfigError);
+  EXPECT_THROW(trial({{"batch", "331"}}, 1, test::random_shard(shape, 2)), ConfigError);
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ namespace {
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 300, 6, 1, LabelKind::sign};
 
-using testing::Trial;
+using test::Trial;
 
 Trial trial(const char* name, const std::map<std::string, std::string>& options, double multiplier) {
   return Trial(name, options, multiplier,
-               testing::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
-               testing::random_shard(shape, 2), Adjacency::add_remove);
+               test::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
+               test::random_shard(shape, 2), Adjacency::add_remove);
 }
 
 // Full batch without noise: every step is computed again from the records in double precision.
@@ -54,7 +54,7 @@ TEST(DpSgd, NoiseIsScaledByTheExpectedBatch) {
   constexpr int steps = 400;
   Trial silent = trial("dp-sgd", {{"batch", "60"}, {"steps", "400"}, {"clip", "1e-6"}, {"rate", "1"}}, 3.0);
   for (auto& block : silent.shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) testing::remove_record(block.records, i);
+    for (std::size_t i = 0; i < block.records.count; ++i) test::remove_record(block.records, i);
   double square = 0;
   std::vector<float> before;
   before.assign(silent.method->iterate().begin(), silent.method->iterate().end());

@@ -17,8 +17,8 @@ namespace {
 /// for 100 steps at a time, is not reached.
 std::size_t allocations(std::unique_ptr<Objective> objective, std::map<std::string, std::string> options) {
   options.insert({{"inner", "16"}, {"outer", "8"}, {"batch", "24"}, {"first_batch", "60"}, {"radius", "0.1"}});
-  testing::Trial trial("zo-o2nc", options, 1, std::move(objective),
-                       testing::random_shard({Storage::dense_f32, 4096, 9, 1, LabelKind::sign}, 8));
+  test::Trial trial("zo-o2nc", options, 1, std::move(objective),
+                    test::random_shard({Storage::dense_f32, 4096, 9, 1, LabelKind::sign}, 8));
   trial.run(20);
   const std::size_t before = test::allocation_count();
   trial.run(70);

@@ -30,7 +30,7 @@ Shard training(std::uint64_t records, std::size_t dim) {
   Shard shard;
   shard.facts = {records, dim, Storage::dense_f32};
   shard.layout = BlockLayout::of(shard.facts, 1);
-  shard.blocks.push_back({0, 0, generate_records(testing::phase_data(dim), 0, records)});
+  shard.blocks.push_back({0, 0, generate_records(test::phase_data(dim), 0, records)});
   return shard;
 }
 
@@ -91,7 +91,7 @@ struct State {
 };
 
 /// The metric is the mean over the epochs of |mean over (32 of) the epoch's points of the exact gradient|.
-Result run(const testing::PhaseJudge& judge, const std::string& method, Options options, const Cell& cell,
+Result run(const test::PhaseJudge& judge, const std::string& method, Options options, const Cell& cell,
            std::uint64_t T, int seed) {
   const auto dim = static_cast<std::size_t>(cell.dim);
   options.insert({{"inner", std::to_string(T)},
@@ -100,10 +100,10 @@ Result run(const testing::PhaseJudge& judge, const std::string& method, Options 
                   {"start", "2,2,2,2"},
                   {"seed", std::to_string(seed)},
                   {"output", "last"}});
-  testing::Trial trial(method, options, cell.rho > 0 ? 1 / cell.rho : 0,
-                       testing::make_objective("phase_retrieval", {dim, Storage::dense_f32, 0}),
-                       training(std::uint64_t{1} << cell.log_records, dim), Adjacency::replace_one,
-                       static_cast<std::uint64_t>(seed));
+  test::Trial trial(method, options, cell.rho > 0 ? 1 / cell.rho : 0,
+                    test::make_objective("phase_retrieval", {dim, Storage::dense_f32, 0}),
+                    training(std::uint64_t{1} << cell.log_records, dim), Adjacency::replace_one,
+                    static_cast<std::uint64_t>(seed));
   Result result;
   std::vector<double> points;
   std::uint64_t epochs = 0;
@@ -150,7 +150,7 @@ std::vector<System> systems(int dim) {
 bool has_noise(const System& s) { return std::string(s.label) != "NP" && std::string(s.label) != "K&S"; }
 
 /// Means over the seeds. Prints a line for every seed: system, dim, log2 of records, rho, T, seed, metric, loss.
-Result mean_over_seeds(const testing::PhaseJudge& judge, const System& s, Cell cell, std::uint64_t T) {
+Result mean_over_seeds(const test::PhaseJudge& judge, const System& s, Cell cell, std::uint64_t T) {
   Result mean;
   if (!has_noise(s)) cell.rho = 0;
   for (int seed = 1; seed <= cell.seeds; ++seed) {
@@ -167,7 +167,7 @@ Result mean_over_seeds(const testing::PhaseJudge& judge, const System& s, Cell c
 
 /// Of the systems of a cell, each at its best T.
 std::map<std::string, Result> best(const Cell& cell) {
-  const testing::PhaseJudge judge(static_cast<std::size_t>(cell.dim), radius);
+  const test::PhaseJudge judge(static_cast<std::size_t>(cell.dim), radius);
   std::map<std::string, Result> best;
   for (const auto& system : systems(cell.dim)) {
     if (!cell.has(system.label)) continue;
@@ -209,7 +209,7 @@ TEST(ZoPhase, VarianceReductionBeatsFreshNoise) {
 
 // What the table of F is checked against: slopes as published, from the exact function.
 TEST(ZoPhase, SlopesOfTheSmoothedLoss) {
-  const testing::SlopeTable slope(16, radius);
+  const test::SlopeTable slope(16, radius);
   for (const auto& [v, c] : {std::pair{-1.2, -0.910281253},
                              {-0.9, 0.588318987},
                              {0.3, -0.993387683},

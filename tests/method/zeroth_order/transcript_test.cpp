@@ -15,7 +15,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::Trial;
+using test::Trial;
 using Vector = std::vector<double>;
 constexpr std::uint64_t leaves = 8;
 
@@ -64,7 +64,7 @@ TEST(ZoTranscript, ARecordMovesItByRhoAtMost) {
         return i == mine ? sign * 1e12 * (w[0] - 2 * w[1]) : 0.0;
       };
       Trial trial("zo-o2nc", one_record_a_leaf, 1 / rho, std::make_unique<test::BlackBox>(3, loss),
-                  testing::numbered_shard(leaves, 1));
+                  test::numbered_shard(leaves, 1));
       return std::pair{nodes(trial), trial.queries[0]};
     };
     const auto [up, query] = transcript(1);
@@ -93,7 +93,7 @@ TEST(ZoTranscript, LossIsThatOfTheGaussian) {
   options["count"] = "1";
   Trial trial("zo-o2nc", options, 1,
               std::make_unique<test::BlackBox>(runs, [](std::size_t, std::span<const double>) { return 0.0; }),
-              testing::numbered_shard(leaves, 1));
+              test::numbered_shard(leaves, 1));
   const auto y = nodes(trial);
   const Query& query = trial.queries[0];
   const double shift = query.sensitivity / query.noise_std, mu = std::sqrt(3.0) * shift;

@@ -15,8 +15,8 @@
 namespace dpmpi {
 namespace {
 
-using testing::numbered_shard;
-using testing::Trial;
+using test::numbered_shard;
+using test::Trial;
 using Options = std::map<std::string, std::string>;
 
 std::unique_ptr<Objective> black_box(std::size_t dim, test::BlackBox::Loss loss) {
@@ -76,7 +76,7 @@ TEST(ZoO2nc, SpendsWhatTheMultiplierSays) {
       Options options{{"inner", "16"}, {"batch", "4"}, {"strategy", strategy}, {"band", "5"}};
       options.insert(more.begin(), more.end());
       const auto f = zero(8);
-      const auto method = testing::make_method("zo-o2nc", options);
+      const auto method = test::make_method("zo-o2nc", options);
       const PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
       const Query q = Query::declare(method->queries(facts, 0.5).at(0), 0, facts.adjacency, 5000);
       double squares = 0;
@@ -84,7 +84,7 @@ TEST(ZoO2nc, SpendsWhatTheMultiplierSays) {
         squares += static_cast<double>(event.count) * std::pow(tree_mu(std::get<Tree>(event.mechanism)), 2);
       EXPECT_NEAR(std::sqrt(squares), 2, 1e-9) << strategy;
       EXPECT_EQ(q.events(0, q.steps).at(0).count, more.contains("passes") ? 3u : 1u) << "one tree a pass";
-      for (const auto& [key, value] : method->derived(facts, {q}))
+      for (const auto& [key, value] : method->report_quantities(facts, {q}))
         if (key == "rho") {
           EXPECT_NEAR(std::get<double>(value), 2, 1e-9);
         }
@@ -94,7 +94,7 @@ TEST(ZoO2nc, SpendsWhatTheMultiplierSays) {
 // The default B1 makes leaf 1 cost nothing extra, and nodes of the run are the table's: sigma s_d sqrt(h) / rho.
 TEST(ZoO2nc, DefaultsAreThoseOfTheTable) {
   const auto f = zero(32);
-  const auto method = testing::make_method(
+  const auto method = test::make_method(
       "zo-o2nc", {{"inner", "1024"}, {"batch", "16"}, {"radius", "0.5"}, {"gradient_clip", "5.656854249492381"}});
   const PublicFacts facts{{1'000'000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
   const Query q = Query::declare(method->queries(facts, 1).at(0), 0, facts.adjacency, 1'000'000);
@@ -105,12 +105,12 @@ TEST(ZoO2nc, DefaultsAreThoseOfTheTable) {
   EXPECT_NEAR(q.noise_std / (1 + q.eta), 0.0043673203, 1e-10);
   EXPECT_LT(q.eta, 1e-3);
   // method.auto finds the same with this batch, and the bound of the table.
-  const auto planned = testing::make_method(
+  const auto planned = test::make_method(
       "zo-o2nc", {{"auto", "true"}, {"batch", "16"}, {"radius", "0.5"}, {"gradient_clip", "5.656854249492381"}});
   const Query p = Query::declare(planned->queries(facts, 1).at(0), 0, facts.adjacency, 1'000'000);
   EXPECT_EQ(std::get<Shuffled>(p.sampling).leaves, 1024u);
   EXPECT_EQ(std::get<Shuffled>(p.sampling).runs, 40u);
-  for (const auto& [key, value] : planned->derived(facts, {p}))
+  for (const auto& [key, value] : planned->report_quantities(facts, {p}))
     if (key == "bound") {
       EXPECT_NEAR(std::get<double>(value), 0.34295811, 1e-3 * 0.34) << "up to the slack in sigma";
     }
@@ -122,13 +122,13 @@ TEST(ZoO2nc, RefusesThePapersNoiseWhereItIsTooSmall) {
   const PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
   const auto spent = [&](const std::string& T, const std::string& B1) {
     // C_1 = d L and C_d = 2 d L / T.
-    const auto method = testing::make_method("zo-o2nc", {{"inner", T},
-                                                         {"batch", "1"},
-                                                         {"first_batch", B1},
-                                                         {"directions", "iid"},
-                                                         {"kappa", "10"},
-                                                         {"gradient_clip", "10"},
-                                                         {"calibration", "paper"}});
+    const auto method = test::make_method("zo-o2nc", {{"inner", T},
+                                                      {"batch", "1"},
+                                                      {"first_batch", B1},
+                                                      {"directions", "iid"},
+                                                      {"kappa", "10"},
+                                                      {"gradient_clip", "10"},
+                                                      {"calibration", "paper"}});
     const Query q = Query::declare(method->queries(facts, 1).at(0), 0, facts.adjacency, 5000);
     return std::pow(tree_mu(q.tree()), 2);
   };
@@ -148,7 +148,7 @@ TEST(ZoO2nc, RefusesThePapersNoiseWhereItIsTooSmall) {
 TEST(ZoNaive, NoiseIsThatOfItsSensitivity) {
   for (const auto& [adjacency, sigma] : {std::pair{Adjacency::replace_one, 8.0}, {Adjacency::add_remove, 4.0}}) {
     const auto f = zero(32);
-    const auto method = testing::make_method("zo-naive", {{"inner", "10"}, {"batch", "8"}});
+    const auto method = test::make_method("zo-naive", {{"inner", "10"}, {"batch", "8"}});
     const PublicFacts facts{{1000, 1, Storage::dense_f32}, f.get(), adjacency};
     const Query q = Query::declare(method->queries(facts, 1).at(0), 0, adjacency, 1000);
     EXPECT_EQ(q.steps, 120u);
@@ -183,7 +183,7 @@ TEST(ZoO2nc, ALossThatIsNotFiniteCountsZero) {
     const auto run = [&](double bad, bool removed) {
       Shard shard = numbered_shard(200);
       if (removed)
-        for (auto& block : shard.blocks) testing::remove_record(block.records, 7);
+        for (auto& block : shard.blocks) test::remove_record(block.records, 7);
       Trial trial(name, options, 0.1,
                   black_box(5,
                             [bad](std::size_t i, std::span<const double> w) {
@@ -205,7 +205,7 @@ TEST(ZoO2nc, RefusesBeforeAnyRecordIsRead) {
     const auto f = zero(16);
     PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
     facts.calibrated = calibrated;
-    const auto method = testing::make_method(name, options);
+    const auto method = test::make_method(name, options);
     try {
       method->queries(facts, 1);
     } catch (const ConfigError& e) {

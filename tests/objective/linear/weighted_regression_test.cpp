@@ -9,7 +9,7 @@ namespace {
 constexpr double delta = 0.7, leverage = 3;
 
 std::unique_ptr<Objective> make(const ObjectiveFacts& facts) {
-  return testing::make_objective("mallows", facts, {{"objective.delta", "0.7"}, {"objective.leverage", "3"}});
+  return test::make_objective("mallows", facts, {{"objective.delta", "0.7"}, {"objective.leverage", "3"}});
 }
 
 Reference reference(const Records& r) {
@@ -54,7 +54,7 @@ TEST(Mallows, KeepsTheContract) {
 // T21 of gibo: with delta = 1 and leverage = 2 gradients have norm sqrt(2), not 1: whoever adds noise for a clip of
 // 1 must clip.
 TEST(Mallows, GradientsReachTheirBoundT21) {
-  const auto objective = testing::make_objective("mallows", {4, Storage::dense_f32, 0});
+  const auto objective = test::make_objective("mallows", {4, Storage::dense_f32, 0});
   Records records = random_records({Storage::dense_f32, 2, 4, 0, LabelKind::real});
   std::fill(records.f32.begin(), records.f32.end(), 0.0F);
   records.f32[0] = std::sqrt(2.0F), records.f32[records.stride] = 100;

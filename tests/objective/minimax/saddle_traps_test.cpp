@@ -210,10 +210,10 @@ TEST(AucOptions, PriorIsRequired) {
     EXPECT_THROW(make_auc(settings), ConfigError);
   }
   const ObjectiveFacts facts{784, Storage::dense_u8, 1};
-  EXPECT_THROW(testing::make_objective("auc", facts), ConfigError);
-  const auto linear = testing::make_objective("auc", facts, {{"objective.prior", "0.1"}});
+  EXPECT_THROW(test::make_objective("auc", facts), ConfigError);
+  const auto linear = test::make_objective("auc", facts, {{"objective.prior", "0.1"}});
   EXPECT_EQ(linear->dim(), 785U + 3);
-  const auto mlp = testing::make_objective("auc", facts, {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}});
+  const auto mlp = test::make_objective("auc", facts, {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}});
   EXPECT_EQ(mlp->dim(), 233985U + 3);
   EXPECT_EQ(dynamic_cast<SaddleObjective&>(*mlp).primal_dim(), 233987U);
   EXPECT_FALSE(mlp->has_gradients());

@@ -102,7 +102,7 @@ void expect_slopes(const std::function<double(std::span<const double>)>& value, 
 // A13: the networks of the published experiment.
 TEST(Wgan, ParameterCounts) {
   const ObjectiveFacts mnist{784, Storage::dense_f32, 1};
-  const auto objective = testing::make_objective("wgan", mnist);
+  const auto objective = test::make_objective("wgan", mnist);
   const auto& f = dynamic_cast<SaddleObjective&>(*objective);
   EXPECT_EQ(f.primal_dim(), 1506448U);
   EXPECT_EQ(f.dual_dim(), 533505U);
@@ -320,7 +320,7 @@ TEST(Wgan, TheBallBoundsTheCriticsSlope) {
 TEST(Wgan, OptionsAndShape) {
   const ObjectiveFacts facts{12, Storage::dense_f32, 1};
   const auto make = [&](std::vector<std::pair<std::string, std::string>> given) {
-    return testing::make_objective("wgan", facts, given);
+    return test::make_objective("wgan", facts, given);
   };
   EXPECT_THROW(make({}), ConfigError) << "28 x 28 pixels are not 12 features";
   EXPECT_THROW(make({{"objective.image_rows", "5"}, {"objective.image_columns", "3"}}), ConfigError);

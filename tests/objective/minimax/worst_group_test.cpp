@@ -225,13 +225,12 @@ TEST(WorstGroup, RecordsWithoutAGroupAreNamedBeforeARun) {
   EXPECT_NO_THROW(f->check_records(grouped_shard(records)));
   for (const float bad : {7.25F, 13.0F, -1.0F, std::nanf("")}) {
     records.f32[7 * records.stride + 2] = bad;
-    const std::string message = testing::message_of([&] { f->check_records(grouped_shard(records)); });
+    const std::string message = test::message_of([&] { f->check_records(grouped_shard(records)); });
     for (const char* part : {"objective.group_feature = 3", "record 8", "0 to 2", "not shown"})
       EXPECT_MENTIONS(message, part);
     EXPECT_EQ(message.find(fmt::format("{}", bad)), message.npos) << "a record is private";
     const ShowFields show(true);
-    EXPECT_MENTIONS(testing::message_of([&] { f->check_records(grouped_shard(records)); }),
-                    fmt::format("'{}'", bad));
+    EXPECT_MENTIONS(test::message_of([&] { f->check_records(grouped_shard(records)); }), fmt::format("'{}'", bad));
   }
 }
 
@@ -239,7 +238,7 @@ TEST(WorstGroup, MessagesSayWhatWasGivenAndWhatIsAllowed) {
   const auto message_for = [](const std::function<void(WorstGroupSettings&)>& change) {
     WorstGroupSettings settings = settings_of({features, 1});
     change(settings);
-    return testing::message_of<ConfigError>([&] { make_worst_group(settings); });
+    return test::message_of<ConfigError>([&] { make_worst_group(settings); });
   };
   EXPECT_MENTIONS(message_for([](auto& s) { s.group_sizes = {50}; }), "group_sizes = 50 has 1 sizes");
   EXPECT_MENTIONS(message_for([](auto& s) { s.group_sizes = {}; }), "group_sizes is not set: it needs");
@@ -266,7 +265,7 @@ TEST(WorstGroup, ADivergedDualIsProjected) {
 TEST(WorstGroup, OptionsAndShape) {
   const ObjectiveFacts facts{features, Storage::dense_f32, 1};
   const auto make = [&](std::vector<std::pair<std::string, std::string>> given) {
-    return testing::make_objective("worst_group", facts, given);
+    return test::make_objective("worst_group", facts, given);
   };
   EXPECT_THROW(make({}), ConfigError) << "sizes are never counted from the data";
   EXPECT_THROW(make({{"objective.group_sizes", "10,20"}}), ConfigError) << "ten classes are ten groups";

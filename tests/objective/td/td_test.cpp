@@ -426,7 +426,7 @@ TEST(Td, EpisodesThatAreTakenApartWronglyAreRefused) {
   for (const auto& [steps, longest, fits] :
        {std::tuple{"6", 6.0F, true}, {"3", 3.0F, true}, {"3", 4.0F, false}, {"3", 6.0F, false}}) {
     labels = {1, longest, 2};
-    const auto td = testing::make_objective(
+    const auto td = test::make_objective(
         "td", {60, Storage::dense_f32, 1},
         {{"objective.unit", "episode"}, {"objective.episode_steps", steps}, {"objective.value", "linear"}});
     td->prepare(Point(td->dim()));
@@ -446,19 +446,19 @@ TEST(Td, EpisodesThatAreTakenApartWronglyAreRefused) {
 
 TEST(Td, OptionsAndShape) {
   const ObjectiveFacts cart_pole{9, Storage::dense_f32, 1};
-  const auto td = testing::make_objective("td", cart_pole);
+  const auto td = test::make_objective("td", cart_pole);
   EXPECT_EQ(td->dim(), 2 * 301U);
-  EXPECT_EQ(testing::make_objective("td", {13, Storage::dense_f32, 1})->dim(), 2 * 401U);
-  EXPECT_EQ(testing::make_objective("td", {257, Storage::dense_u8, 1})->dim(), 2 * 6501U);
-  EXPECT_EQ(testing::make_objective("td", cart_pole, {{"objective.value", "linear"}})->dim(), 2 * 5U);
-  EXPECT_THROW(testing::make_objective("td", {8, Storage::dense_f32, 1}), ConfigError);
-  EXPECT_THROW(testing::make_objective("td", {1, Storage::dense_f32, 1}), ConfigError);
+  EXPECT_EQ(test::make_objective("td", {13, Storage::dense_f32, 1})->dim(), 2 * 401U);
+  EXPECT_EQ(test::make_objective("td", {257, Storage::dense_u8, 1})->dim(), 2 * 6501U);
+  EXPECT_EQ(test::make_objective("td", cart_pole, {{"objective.value", "linear"}})->dim(), 2 * 5U);
+  EXPECT_THROW(test::make_objective("td", {8, Storage::dense_f32, 1}), ConfigError);
+  EXPECT_THROW(test::make_objective("td", {1, Storage::dense_f32, 1}), ConfigError);
   using Given = std::vector<std::pair<std::string, std::string>>;
   const Given episodes{{"objective.unit", "episode"}, {"objective.episode_steps", "6"}};
-  EXPECT_EQ(testing::make_objective("td", {60, Storage::dense_f32, 1}, episodes)->dim(), 2 * 301U);
+  EXPECT_EQ(test::make_objective("td", {60, Storage::dense_f32, 1}, episodes)->dim(), 2 * 301U);
   for (const std::uint64_t features : {61U, 54U, 12U})
-    EXPECT_THROW(testing::make_objective("td", {features, Storage::dense_f32, 1}, episodes), ConfigError);
-  EXPECT_THROW(testing::make_objective("td", cart_pole, {{"objective.known_values", "gridworld"}}), ConfigError);
+    EXPECT_THROW(test::make_objective("td", {features, Storage::dense_f32, 1}, episodes), ConfigError);
+  EXPECT_THROW(test::make_objective("td", cart_pole, {{"objective.known_values", "gridworld"}}), ConfigError);
   EXPECT_EQ(td->groups().size(), 8U);
   EXPECT_EQ(td->groups()[4].offset, 301U);
   EXPECT_FALSE(td->has_gradients());

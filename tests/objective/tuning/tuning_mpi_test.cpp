@@ -15,7 +15,7 @@ TEST(TuningRanks, LossesHaveTheSameBitsAndTrainingIsShared) {
   for (const TuningCase& c : tuning_cases()) {
     std::vector<double> expected;
     const std::string file = ::testing::TempDir() + "dpmpi_tuning_ranks_" + std::to_string(number++);
-    testing::for_each_size({1, 2, 3, 4, 8}, [&](const Communicator& comm) {
+    test::for_each_size({1, 2, 3, 4, 8}, [&](const Communicator& comm) {
       const auto objective = make_tuning(c, file, comm);
       auto points = tuning_points(*objective, count);
       points.front() = std::numeric_limits<double>::quiet_NaN();  // no model comes of the first

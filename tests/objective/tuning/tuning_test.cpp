@@ -19,7 +19,7 @@ const Communicator alone = Communicator::alone();
 class TuningTest : public ::testing::Test {
  protected:
   std::unique_ptr<Tuning> make(const TuningCase& c) const { return make_tuning(c, folder_.file("public"), alone); }
-  testing::Folder folder_;
+  test::Folder folder_;
 };
 
 std::vector<double> losses_at(Objective& objective, std::size_t p, const Records& records,
@@ -346,7 +346,7 @@ TEST_F(TuningTest, TheLossOfSmoothDataIsLeastNearTheTrueLengths) {
   data.output = folder_.file("validation.csv"), data.eval_output = folder_.file("public.csv");
   generate(data);
   const auto objective =
-      testing::make_objective("tune_gp", {15, Storage::dense_f32, 1}, {{"objective.train", data.eval_output}});
+      test::make_objective("tune_gp", {15, Storage::dense_f32, 1}, {{"objective.train", data.eval_output}});
   objective->open(alone, {});
   std::vector<double> points(3 * 15, 0.0);
   for (std::size_t j = 0; j < 15; ++j) points[j] = j < 5 ? 0 : std::log(6.0), points[15 + j] = -1.5;
@@ -396,7 +396,7 @@ TEST_F(TuningTest, SaysWhatIsWrongWithItsSettings) {
     auto options = c.options;
     options.emplace_back("objective.train", file);
     try {
-      testing::make_objective(c.objective, {features, Storage::dense_f32, 1}, options)->open(alone, {});
+      test::make_objective(c.objective, {features, Storage::dense_f32, 1}, options)->open(alone, {});
     } catch (const Error& e) {
       return std::string(e.what());
     }

@@ -21,7 +21,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr Adjacency adjacencies[] = {Adjacency::add_remove, Adjacency::replace_one};
 
-using testing::expect_close;
+using test::expect_close;
 
 std::string text(double mu, double epsilon) { return fmt::format("mu={} epsilon={}", mu, epsilon); }
 

@@ -8,7 +8,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::PartWorld;
+using test::PartWorld;
 
 QuerySpec spec() {
   return {.name = "best",
@@ -50,8 +50,8 @@ TEST(RepeatRanks, SameBitsOnAnyNumberOfRanks) {
     PartWorld world(spec());
     alone = released(world);
   }
-  testing::world().barrier();
-  testing::for_each_size({1, 2, 3, 4, 8}, [&](const Communicator& comm) {
+  test::world().barrier();
+  test::for_each_size({1, 2, 3, 4, 8}, [&](const Communicator& comm) {
     PartWorld world(spec(), Adjacency::add_remove, 1, comm);
     EXPECT_EQ(released(world), alone);
     comm.barrier();
@@ -60,7 +60,7 @@ TEST(RepeatRanks, SameBitsOnAnyNumberOfRanks) {
 
 // Every rank sees the runs that are not selected, and how many there are.
 TEST(RepeatRanks, NeedsTrustInAllRanks) {
-  testing::for_each_size({1, 2}, [&](const Communicator& comm) {
+  test::for_each_size({1, 2}, [&](const Communicator& comm) {
     PartWorld world(spec(), Adjacency::add_remove, 1, comm, true);
     if (comm.size() == 1)
       EXPECT_NO_THROW(world.curator->repeat(world.query, 0, program));

@@ -24,7 +24,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::PartWorld;
+using test::PartWorld;
 using Real = long double;
 
 RepetitionLaw binomial(double shape, double gamma) { return {.shape = shape, .gamma = gamma}; }
@@ -305,7 +305,7 @@ TEST(Repeat, ReleasesTheSmallestOfKRuns) {
     const auto n = static_cast<double>(values->size());
     for (std::size_t i = 0; i < values->size(); ++i)
       distance = std::max(distance, std::abs((*values)[i] - (static_cast<double>(i) + 0.5) / n));
-    EXPECT_GT(testing::kolmogorov(std::sqrt(n) * distance), 1e-3);
+    EXPECT_GT(test::kolmogorov(std::sqrt(n) * distance), 1e-3);
   }
 }
 
@@ -338,7 +338,7 @@ TEST(Repeat, ARecordMovesARunByAtMostTheSensitivity) {
       PartWorld world(spec(binomial(1, 0.999999)), adjacency);
       Records& records = world.shard.blocks[3].records;
       records.f32[5 * records.stride] = 1e30f;
-      if (neighbour && adjacency == Adjacency::add_remove) testing::remove_record(records, 5);
+      if (neighbour && adjacency == Adjacency::add_remove) test::remove_record(records, 5);
       if (neighbour && adjacency == Adjacency::replace_one) records.f32[5 * records.stride] = -1e30f;
       world.start();
       sums.push_back(

@@ -62,7 +62,7 @@ std::vector<std::int64_t> counts_of(Objective& objective, const Query& query, co
 // at most, and both are met.
 TEST(ClipSelection, OneRecordMovesTheCountsByOneOrTheRootOfTwo) {
   const ClipGrid grid(0.01);
-  const auto objective = testing::make_objective("squared", {shape.features, shape.storage, shape.bias});
+  const auto objective = test::make_objective("squared", {shape.features, shape.storage, shape.bias});
   const Records records = test::random_records(shape, 3);
   for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
     const Query query = Query::declare(grid.query(0.7), 0, adjacency, shape.count);
@@ -78,7 +78,7 @@ TEST(ClipSelection, OneRecordMovesTheCountsByOneOrTheRootOfTwo) {
       for (const double factor : {1000.0, 0.0, 1e30, std::nan("")}) {
         Records neighbour = records;
         if (adjacency == Adjacency::add_remove)
-          testing::remove_record(neighbour, i);
+          test::remove_record(neighbour, i);
         else
           for (std::size_t j = 0; j < records.features; ++j)
             neighbour.f32[i * records.stride + j] = static_cast<float>(factor * records.row_f32(i)[j]);
@@ -104,12 +104,12 @@ TEST(ClipSelection, TakesKernelsThatCountAndNoOthers) {
 }
 
 /// A shard of empty slots with one query, so that releases are noise alone.
-struct Silent : testing::World {
+struct Silent : test::World {
   const Query& query = queries[0];
   explicit Silent(const QuerySpec& spec, Adjacency adjacency = Adjacency::replace_one, std::uint64_t key = 1)
-      : testing::World({.shape = shape, .blocks = 2, .adjacency = adjacency, .key = key}, {spec}) {
+      : test::World({.shape = shape, .blocks = 2, .adjacency = adjacency, .key = key}, {spec}) {
     for (auto& block : shard.blocks)
-      for (std::size_t i = 0; i < block.records.count; ++i) testing::remove_record(block.records, i);
+      for (std::size_t i = 0; i < block.records.count; ++i) test::remove_record(block.records, i);
     start();
   }
 };
@@ -117,7 +117,7 @@ struct Silent : testing::World {
 // Counts get N(0, 2 z^2) each under replace_one.
 TEST(ClipSelection, NoiseOfTheCountsHasTheRootOfTwoTimesTheMultiplier) {
   const ClipGrid grid(1);
-  const auto objective = testing::make_objective("logistic", {shape.features, shape.storage, shape.bias});
+  const auto objective = test::make_objective("logistic", {shape.features, shape.storage, shape.bias});
   const std::vector<float> w(objective->dim(), 0.0f);
   double square = 0, mean = 0;
   constexpr int runs = 60;
@@ -125,7 +125,7 @@ TEST(ClipSelection, NoiseOfTheCountsHasTheRootOfTwoTimesTheMultiplier) {
     Silent silent(grid.query(3), Adjacency::replace_one, key);
     const Batch batch = silent.curator->draw(silent.query, 0);
     if (key == 1) {
-      EXPECT_THROW(silent.curator->sum(silent.query, batch, testing::nothing), BugError);
+      EXPECT_THROW(silent.curator->sum(silent.query, batch, test::nothing), BugError);
     }
     for (const double count :
          silent.curator->release_exact(silent.curator->sum(silent.query, batch, grid.counts(*objective, w))))
@@ -172,7 +172,7 @@ TEST(ScaledClip, SlackAndQuantumStayInProportion) {
 // Exactly, in integers: neighbours' sums at clips all over the grid are within the sensitivity of that clip, and
 // come near it. On the lattice of the largest clip the rounding alone would be above the smallest clips.
 TEST(ScaledClip, NeighboursDifferByAtMostTheSensitivityOfTheClip) {
-  const auto objective = testing::make_objective("squared", {shape.features, shape.storage, shape.bias});
+  const auto objective = test::make_objective("squared", {shape.features, shape.storage, shape.bias});
   const Query q = Query::declare(scaled_query(objective->dim()), 0, Adjacency::replace_one, shape.count);
   const ClipGrid grid(0.01);
   const std::vector<float> w(objective->dim(), 0.25f);
@@ -216,12 +216,12 @@ TEST(ScaledClip, NoiseShrinksWithTheClip) {
     const double scale = grid.clip(j) / grid.highest();
     double square = 0, count = 0;
     for (int i = 0; i < 10; ++i, ++t) {
-      for (const double x : silent.release(t, testing::nothing, scale)) square += x * x, ++count;
+      for (const double x : silent.release(t, test::nothing, scale)) square += x * x, ++count;
     }
     const double std = 20 * 2 * grid.clip(j);
     EXPECT_NEAR(square / (count * std * std), 1, 6 * std::sqrt(2 / count)) << j;
   }
-  EXPECT_THROW(silent.release(t, testing::nothing, silent.query.smallest_scale * 0.99), PrivacyError);
+  EXPECT_THROW(silent.release(t, test::nothing, silent.query.smallest_scale * 0.99), PrivacyError);
 }
 
 }  // namespace

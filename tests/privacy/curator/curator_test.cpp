@@ -21,7 +21,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::nothing;
+using test::nothing;
 
 // Secrets can be held, moved and dropped; nothing else compiles.
 using SecretSum = Secret<LatticeSum>;
@@ -31,15 +31,15 @@ static_assert(!std::is_copy_constructible_v<Batch> && !std::is_default_construct
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 400, 20, 1, LabelKind::sign};
 
-struct World : testing::World {
+struct World : test::World {
   World(SamplingRule rule, double multiplier, std::uint64_t steps, std::size_t dim = 21, std::uint64_t key = 1,
         Adjacency adjacency = Adjacency::add_remove, Noise noise = Noise::gaussian)
-      : testing::World({.shape = shape, .adjacency = adjacency, .key = key}, {{.name = "g",
-                                                                               .dim = dim,
-                                                                               .sampling = rule,
-                                                                               .noise_multiplier = multiplier,
-                                                                               .steps = steps,
-                                                                               .noise = noise}}) {}
+      : test::World({.shape = shape, .adjacency = adjacency, .key = key}, {{.name = "g",
+                                                                            .dim = dim,
+                                                                            .sampling = rule,
+                                                                            .noise_multiplier = multiplier,
+                                                                            .steps = steps,
+                                                                            .noise = noise}}) {}
 };
 
 // The second of the three tests: what is released is the exact sum plus N(0, (multiplier * sensitivity)^2), on the
@@ -103,9 +103,9 @@ TEST(Curator, DiscreteNoiseHasTheExactLawOnTheLattice) {
     }
   }
   const auto quanta = static_cast<double>(query.noise_quanta);
-  EXPECT_GT(testing::fit_discrete_gaussian(all, quanta), 1e-6);
-  EXPECT_LT(testing::fit_discrete_gaussian(all, 1.02 * quanta), 1e-12);
-  EXPECT_LT(testing::fit_discrete_gaussian(all, 0.98 * quanta), 1e-12);
+  EXPECT_GT(test::fit_discrete_gaussian(all, quanta), 1e-6);
+  EXPECT_LT(test::fit_discrete_gaussian(all, 1.02 * quanta), 1e-12);
+  EXPECT_LT(test::fit_discrete_gaussian(all, 0.98 * quanta), 1e-12);
 }
 
 // Whatever clip, dimension and multiplier: at least the deviation that the ledger states, and never a finer lattice
@@ -201,7 +201,7 @@ TEST(Curator, NoiseIsAddedOncePerStep) {
 }
 
 TEST(Curator, AReplayedStepDrawsTheSameBatchAndTheSameNoise) {
-  const auto objective = testing::make_objective("logistic", {shape.features, shape.storage, 1});
+  const auto objective = test::make_objective("logistic", {shape.features, shape.storage, 1});
   std::vector<float> w(objective->dim(), 0.1f);
   World once(Poisson{0.3}, 1.0, 20, 21, 5), again(Poisson{0.3}, 1.0, 20, 21, 5),
       other(Poisson{0.3}, 1.0, 20, 21, 6);
@@ -220,7 +220,7 @@ TEST(Curator, AReplayedStepDrawsTheSameBatchAndTheSameNoise) {
 // another plan is refused.
 TEST(Curator, ALedgerWindowThatWasWrittenInPartIsCompleted) {
   const Communicator comm = Communicator::alone();
-  const Shard shard = testing::random_shard(shape, 4);
+  const Shard shard = test::random_shard(shape, 4);
   const auto queries_with = [](double multiplier) {
     std::vector<Query> queries;
     for (const char* name : {"a", "b"})
@@ -260,7 +260,7 @@ TEST(Curator, ALedgerWindowThatWasWrittenInPartIsCompleted) {
 
 // Without noise the released value is the sum itself: compared with one kernel call over the whole data.
 TEST(Curator, SumsWhatTheKernelAdds) {
-  const auto objective = testing::make_objective("logistic", {shape.features, shape.storage, 1});
+  const auto objective = test::make_objective("logistic", {shape.features, shape.storage, 1});
   std::vector<float> w(objective->dim(), 0.1f);
   World world(FullBatch{}, 0.0, 1);
   const auto released = world.release(0, clipped_gradients(*objective, w));

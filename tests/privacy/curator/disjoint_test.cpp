@@ -11,10 +11,10 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
-using testing::nothing;
-using testing::PartWorld;
-using testing::unit_features;
+using test::distance;
+using test::nothing;
+using test::PartWorld;
+using test::unit_features;
 
 // Clips a factor of 10^7 apart, 1 to 9 uses, 398 of 400 records.
 const std::vector<Disjoint::Part> parts{{200, 1, 1.0}, {100, 4, 1e-5}, {50, 9, 100.0}, {48, 2, 0.3}};
@@ -37,7 +37,7 @@ TEST(DisjointQuery, ARecordMovesTheReleasesOfItsPartOnly) {
     for (const std::uint64_t index : {0u, 77u, 130u, 199u, 222u, 310u, 399u}) {
       PartWorld a(spec(), adjacency), b(spec(), adjacency);
       float* x = b.record(index);
-      for (std::size_t j = 0; j < testing::part_shape.features; ++j)
+      for (std::size_t j = 0; j < test::part_shape.features; ++j)
         x[j] = adjacency == Adjacency::replace_one ? -x[j] : 0.0f;
       std::set<std::size_t> moved;
       for (std::uint64_t t = 0; t < 16; ++t) {
@@ -127,7 +127,7 @@ TEST(DisjointQuery, MembershipDoesNotDependOnContent) {
       for (auto& block : world.shard.blocks) {
         std::ranges::reverse(block.records.f32);
         std::ranges::reverse(block.records.label);
-        for (std::size_t i = 0; i < 5; ++i) testing::remove_record(block.records, i);
+        for (std::size_t i = 0; i < 5; ++i) test::remove_record(block.records, i);
       }
     std::vector<std::vector<std::uint64_t>> rows(16);
     for (std::uint64_t t = 0; t < 16; ++t)

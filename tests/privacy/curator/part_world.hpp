@@ -6,7 +6,7 @@
 
 #include "support/curator_world.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 inline constexpr test::RecordsShape part_shape{Storage::dense_f32, 400, 6, 0, LabelKind::sign};
 
@@ -57,4 +57,4 @@ inline double distance(const std::vector<double>& a, const std::vector<double>& 
   return std::sqrt(square);
 }
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

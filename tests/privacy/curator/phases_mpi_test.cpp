@@ -9,8 +9,8 @@
 namespace dpmpi {
 namespace {
 
-using testing::PartWorld;
-using testing::unit_features;
+using test::PartWorld;
+using test::unit_features;
 
 constexpr std::size_t dim = 6;
 
@@ -45,8 +45,8 @@ TEST(RelayRanks, SameBitsOnAnyNumberOfRanks) {
     PartWorld world(spec());
     for (std::uint64_t t = 0; t < 4; ++t) alone.push_back(world.relay(t, program));
   }
-  testing::world().barrier();
-  testing::for_each_size({1, 2, 3, 8}, [&](const Communicator& comm) {
+  test::world().barrier();
+  test::for_each_size({1, 2, 3, 8}, [&](const Communicator& comm) {
     PartWorld world(spec(), Adjacency::add_remove, 1, comm);
     for (std::uint64_t t = 0; t < 4; ++t) EXPECT_EQ(world.relay(t, program), alone[t]) << "phase " << t;
     comm.barrier();
@@ -68,8 +68,8 @@ TEST(RelayRanks, SameNoiseOfRecordsOnAnyNumberOfRanks) {
     PartWorld world(own);
     for (std::uint64_t t = 0; t < 4; ++t) alone.push_back(world.relay(t, draw));
   }
-  testing::world().barrier();
-  testing::for_each_size({1, 2, 3, 8}, [&](const Communicator& comm) {
+  test::world().barrier();
+  test::for_each_size({1, 2, 3, 8}, [&](const Communicator& comm) {
     PartWorld world(own, Adjacency::add_remove, 1, comm);
     for (std::uint64_t t = 0; t < 4; ++t) EXPECT_EQ(world.relay(t, draw), alone[t]) << "phase " << t;
     comm.barrier();
@@ -78,7 +78,7 @@ TEST(RelayRanks, SameNoiseOfRecordsOnAnyNumberOfRanks) {
 
 // Every rank sees the state of a phase: that needs trust in every rank.
 TEST(RelayRanks, NeedsTrustInAllRanks) {
-  testing::for_each_size({1, 2}, [&](const Communicator& comm) {
+  test::for_each_size({1, 2}, [&](const Communicator& comm) {
     PartWorld world(spec(), Adjacency::add_remove, 1, comm, true);
     if (comm.size() == 1)
       EXPECT_NO_THROW(world.relay(0, program));

@@ -11,9 +11,9 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
-using testing::PartWorld;
-using testing::unit_features;
+using test::distance;
+using test::PartWorld;
+using test::unit_features;
 
 constexpr std::size_t dim = 6;
 constexpr double h = 0.05, clip = 0.5;  // of a step's length: h * clip
@@ -69,7 +69,7 @@ TEST(Relay, ARecordMovesOnePhaseByAtMostItsSensitivity) {
         for (std::size_t j = 0; j < dim; ++j) a.record(index)[j] = 50, b.record(index)[j] = -50;
       } else {
         auto& block = b.shard.blocks[index / 50];
-        testing::remove_record(block.records, index % 50);
+        test::remove_record(block.records, index % 50);
       }
       int moved = 0;
       for (std::uint64_t t = 0; t < 3; ++t) {

@@ -18,7 +18,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::nothing;
+using test::nothing;
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 400, 4, 0, LabelKind::sign};
 constexpr Shuffled order{.seed = 5, .first = 30, .batch = 10, .leaves = 8, .runs = 3};  // 3 * 100 of 400 records
@@ -33,10 +33,10 @@ QuerySpec spec(double multiplier, std::size_t dim, std::uint64_t steps, RunningS
 }
 constexpr RunningSum fenwick{.strategy = Strategy::fenwick, .leaves = 8};
 
-struct World : testing::World {
+struct World : test::World {
   const Query& query = queries[0];
   explicit World(const QuerySpec& s, std::uint64_t key = 3)
-      : testing::World({.shape = shape, .adjacency = Adjacency::replace_one, .key = key}, {s}) {}
+      : test::World({.shape = shape, .adjacency = Adjacency::replace_one, .key = key}, {s}) {}
 };
 
 // Adds a quarter of the bound to coordinate 0 for every record, and a bit for its slot to coordinate 1.
@@ -61,7 +61,7 @@ TEST(RunningSum, WithoutNoiseItIsTheSumOfTheLeavesSoFar) {
 
 // Traps: a record used twice in a pass, or placed by its content.
 TEST(Shuffled, UsesARecordOnceInAPassAndByPositionOnly) {
-  const Shard shard = testing::random_shard(shape, 4);
+  const Shard shard = test::random_shard(shape, 4);
   const auto slots = shuffle_slots(order, shard.layout);
   std::vector<ShuffledBlock> blocks;
   for (const auto& block : shard.blocks) blocks.emplace_back(slots, block.first_index, block.records.count);

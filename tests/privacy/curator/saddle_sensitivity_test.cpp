@@ -18,7 +18,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
+using test::distance;
 
 enum class Sum { primal, dual, joint, difference, minimised_difference };
 
@@ -123,7 +123,7 @@ class SaddleSensitivity : public ::testing::TestWithParam<Case> {};
 TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
   const test::RecordsShape shape{c.storage, 500, 33, 1, LabelKind::sign};
-  const auto objective = testing::make_objective(c.objective, {33, c.storage, 1}, c.options);
+  const auto objective = test::make_objective(c.objective, {33, c.storage, 1}, c.options);
   const Release release{c, *objective};
   const Records records = test::random_records(shape, 5);
   std::vector<float> start(objective->dim()), w(start), v(start);
@@ -153,7 +153,7 @@ TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
     const std::uint32_t i = batch[(17 * t) % batch.size()];
     const auto with = lattice_sum(*objective, query, records, batch, kernel);
     Records neighbour = records;
-    removal ? testing::remove_record(neighbour, i) : replace_record(neighbour, i, c.objective != "wgan");
+    removal ? test::remove_record(neighbour, i) : replace_record(neighbour, i, c.objective != "wgan");
     // Absent: also the batch without its index, whose micro-batches may be cut elsewhere.
     std::vector<std::uint32_t> without = batch;
     if (removal) std::erase(without, i);
@@ -175,8 +175,8 @@ INSTANTIATE_TEST_SUITE_P(Sums, SaddleSensitivity, ::testing::ValuesIn(cases()),
 // contributions are 0.9 quanta in all show it: two sums would lose 0.45 quanta a coordinate each.
 TEST(SaddleSlack, CountsEachRoundingOfAMicroBatch) {
   const std::size_t rows = 128, features = 40;
-  const auto objective = testing::make_objective("mlp", {features, Storage::dense_f32, 0},
-                                                 {{"objective.hidden", ""}, {"objective.head", "squared"}});
+  const auto objective = test::make_objective("mlp", {features, Storage::dense_f32, 0},
+                                              {{"objective.hidden", ""}, {"objective.head", "squared"}});
   test::RecordsShape shape{Storage::dense_f32, rows, features, 0, LabelKind::real};
   Records records = test::random_records(shape);
   std::fill(records.f32.begin(), records.f32.end(), 0.0F);
@@ -209,7 +209,7 @@ TEST(SaddleSlack, CountsEachRoundingOfAMicroBatch) {
 TEST(SaddleSlack, CoversTheErrorOfFloatSums) {
   const test::RecordsShape shape{Storage::dense_f32, 128, 60, 1, LabelKind::sign};
   const Records records = test::random_records(shape, 7);
-  const auto objective = testing::make_objective(
+  const auto objective = test::make_objective(
       "auc", {60, Storage::dense_f32, 1},
       {{"objective.prior", "0.4"}, {"objective.scorer", "mlp"}, {"objective.hidden", "30,20"}});
   auto& saddle = dynamic_cast<SaddleObjective&>(*objective);

@@ -37,17 +37,17 @@ QuerySpec query_of(const char* name, double z, std::uint64_t releases, Schedule 
 }
 
 // Restarts every third step, differences in between, two dual releases in each.
-struct World : testing::World {
+struct World : test::World {
   static constexpr std::uint64_t restarts = (rounds + period - 1) / period;
   std::map<std::pair<std::string, std::uint64_t>, std::vector<double>> released;
 
   World()
-      : testing::World({.shape = shape, .blocks = 2},
-                       {query_of("restart", 2, restarts, {period, 0, 1, 1}),
-                        query_of("difference", 3, rounds - restarts, {period, 1, period, 1}),
-                        query_of("dual", 4, rounds * inner, {1, 0, 1, inner})}) {}
+      : test::World({.shape = shape, .blocks = 2},
+                    {query_of("restart", 2, restarts, {period, 0, 1, 1}),
+                     query_of("difference", 3, rounds - restarts, {period, 1, period, 1}),
+                     query_of("dual", 4, rounds * inner, {1, 0, 1, inner})}) {}
   void release(const Query& query, std::uint64_t t) {
-    released[{query.name, t}] = testing::World::release(t, testing::nothing, 1, query.site);
+    released[{query.name, t}] = test::World::release(t, test::nothing, 1, query.site);
   }
   void round(std::uint64_t r) {
     for (std::uint64_t i = 0; i < inner; ++i) release(queries[2], r * inner + i);

@@ -17,7 +17,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::distance;
+using test::distance;
 
 struct Case {
   std::string objective;
@@ -60,7 +60,7 @@ class Sensitivity : public ::testing::TestWithParam<Case> {};
 TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
   const auto objective =
-      testing::make_objective(c.objective, {c.shape.features, c.shape.storage, c.shape.bias}, c.options);
+      test::make_objective(c.objective, {c.shape.features, c.shape.storage, c.shape.bias}, c.options);
   std::vector<float> w(objective->dim());
   objective->initialise(PublicStream(3, "start"), w);
   for (std::size_t j = 0; j < w.size(); ++j)
@@ -87,7 +87,7 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
       const auto with = lattice_sum(*objective, query, records, batch, w);
       Records neighbour = records;
       if (adjacency == Adjacency::add_remove) {
-        testing::remove_record(neighbour, i);
+        test::remove_record(neighbour, i);
       } else if (c.shape.storage == Storage::dense_f32) {
         for (std::size_t j = 0; j < records.features; ++j) neighbour.f32[i * records.stride + j] *= -1;
       } else {
@@ -108,7 +108,7 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
       std::uint32_t outside = 0;
       while (std::binary_search(batch.begin(), batch.end(), outside)) ++outside;
       Records untouched = records;
-      testing::remove_record(untouched, outside);
+      test::remove_record(untouched, outside);
       ASSERT_EQ(with, lattice_sum(*objective, query, untouched, batch, w));
     }
   }

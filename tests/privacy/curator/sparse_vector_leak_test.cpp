@@ -13,10 +13,10 @@
 namespace dpmpi {
 namespace {
 
-using testing::HaltingLayer;
-using Case = testing::HaltingCase;
-constexpr auto& cases = testing::halting_cases;
-const double L = testing::halting_cut;
+using test::HaltingLayer;
+using Case = test::HaltingCase;
+constexpr auto& cases = test::halting_cases;
+const double L = test::halting_cut;
 
 double cut_off_laplace_cdf(double x, double scale, double cut) {
   if (x <= -cut) return 0;

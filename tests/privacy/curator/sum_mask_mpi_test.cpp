@@ -12,7 +12,7 @@ namespace {
 // What a rank sends looks uniform whatever its sum is; the masks of all ranks cancel to the last bit; those of any
 // proper subset do not; and no two steps or sites share a mask.
 TEST(SumMask, HidesEveryPartialSumAndCancelsInTheFullOne) {
-  testing::for_each_size({3, 4, 5, 8}, [](const Communicator& comm) {
+  test::for_each_size({3, 4, 5, 8}, [](const Communicator& comm) {
     constexpr std::size_t dim = 3000;
     SumMask mask(comm, comm.is_root() ? std::optional(SecretKey::from_seed(1)) : std::nullopt);
     std::vector<std::int64_t> message(dim, 7 * (comm.rank() + 1)), other(dim, 0), third(dim, 0);

@@ -22,7 +22,7 @@ namespace {
 constexpr auto add_remove = Adjacency::add_remove;
 constexpr auto replace_one = Adjacency::replace_one;
 
-using testing::expect_close;
+using test::expect_close;
 
 // A bound must not fall below the true value by more than the rounding of the reference's own parameters.
 void expect_tight_bound(double bound, double truth, double tolerance, const std::string& what) {

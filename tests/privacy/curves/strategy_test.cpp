@@ -31,7 +31,7 @@ std::string text(const Tree& t) {
   return fmt::format("{} leaves={} band={} first_leaf={}", name(t.strategy), t.leaves, t.band, t.first_leaf);
 }
 
-using testing::expect_close;
+using test::expect_close;
 
 using Row = std::vector<double>;
 using Matrix = std::vector<Row>;

@@ -10,7 +10,7 @@
 namespace dpmpi::paper {
 namespace {
 
-using testing::expect_close;
+using test::expect_close;
 
 constexpr double delta = 1e-5;
 constexpr Setting large{

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
 
-using testing::expect_close;
+using test::expect_close;
 
 double epsilon_by(const HiddenCase& c, double T, HiddenBound factors) {
   const HiddenState run = c.run(T);

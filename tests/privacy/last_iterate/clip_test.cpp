@@ -13,7 +13,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::expect_close;
+using test::expect_close;
 
 constexpr double error = 1e-8 / 2;  // M xi / 2
 

@@ -15,7 +15,7 @@
 namespace dpmpi {
 namespace {
 
-using testing::expect_close;
+using test::expect_close;
 
 TEST(HiddenCoupling, Conversions) {
   expect_close(gdp_epsilon(0.5, 1e-5), 1.993091404);

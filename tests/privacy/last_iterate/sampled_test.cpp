@@ -19,7 +19,7 @@ namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
 
-using testing::expect_close;
+using test::expect_close;
 
 // D_a of the mixture (1-q) N(0,1) + q N(mu,1) against N(0,1), and the other way round, by a plain Riemann sum.
 double mixture_divergence(double a, double q, double mu, bool forward) {

@@ -1,4 +1,4 @@
-// The observer of audits: its likelihood ratios are those of the releases, for every sampling rule and every kind
+// The attacker of audits: its likelihood ratios are those of the releases, for every sampling rule and every kind
 // of noise; and the driver's games.
 #include <cmath>
 #include <memory>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t dim = 3;
 constexpr std::uint64_t records = 8;
 
-/// Runs of a query on no record, and on (1, 0, 0) at position 0, and what the observer makes of them.
+/// Runs of a query on no record, and on (1, 0, 0) at position 0, and what the attacker makes of them.
 class Watched {
  public:
   explicit Watched(QuerySpec spec) {
@@ -35,8 +35,8 @@ class Watched {
     for (const bool second : {false, true})
       shards_[second] = shard_of(Communicator::alone(), {.features = dim, .bias = 0}, facts_, layout_,
                                  [&](std::uint64_t i) { return second && i == 0 ? one : RowSource{}; });
-    objective_ = testing::make_objective("mean", {dim, Storage::dense_f32, 0});
-    observer_ = std::make_unique<Observer>(*objective_, suspect_, std::vector<std::uint64_t>{0}, layout_);
+    objective_ = test::make_objective("mean", {dim, Storage::dense_f32, 0});
+    attacker_ = std::make_unique<Attacker>(*objective_, suspect_, std::vector<std::uint64_t>{0}, layout_);
   }
 
   const Query& query() const { return query_; }
@@ -44,8 +44,8 @@ class Watched {
     Ledger ledger = Ledger::in_memory({Adjacency::add_remove, records, true});
     Curator curator(comm_, shards_[second], {query_}, 128, SecretKey::from_seed(key));
     curator.record_in(ledger);
-    curator.watched_by(observer_.get());
-    observer_->begin({});
+    curator.announce_to(attacker_.get());
+    attacker_->begin({});
     const Kernel vectors = [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
       for (const std::uint32_t i : rows.index) {
         if (std::isnan(rows.records.label[i])) continue;
@@ -60,8 +60,8 @@ class Watched {
       else
         curator.release(std::move(total));
     }
-    observer_->end({});
-    return observer_->transcript().likelihood;
+    attacker_->end({});
+    return attacker_->transcript().likelihood;
   }
 
  private:
@@ -72,7 +72,7 @@ class Watched {
   Records suspect_;
   Shard shards_[2];
   std::unique_ptr<Objective> objective_;
-  std::unique_ptr<Observer> observer_;
+  std::unique_ptr<Attacker> attacker_;
 };
 
 // A likelihood ratio has mean 1 where nobody takes part, and where somebody does its logarithm has a positive mean:
@@ -144,12 +144,12 @@ TEST(Audit, RunsAreDealtInOrder) {
   const Communicator alone = Communicator::alone();
   const Groups groups(alone, 1);
   std::vector<std::uint64_t> keys;
-  const Transcripts all = play_rounds(groups,
-                                      [&](const Communicator&, bool second, std::uint64_t key) {
-                                        keys.push_back(key);
-                                        return transcript(second ? 1 : 0);
-                                      },
-                                      {5, 3});
+  const Transcripts all = run_games(groups,
+                                    [&](const Communicator&, bool second, std::uint64_t key) {
+                                      keys.push_back(key);
+                                      return transcript(second ? 1 : 0);
+                                    },
+                                    {5, 3});
   EXPECT_EQ(all.first.size(), 3);
   EXPECT_EQ(all.second.size(), 2);
   for (const auto& t : all.second) EXPECT_EQ(t.likelihood, 1);

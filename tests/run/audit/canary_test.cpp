@@ -19,7 +19,7 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
+using test::Outcome;
 
 constexpr const char* word = "qzcanaryxv";
 constexpr const char* digits = "7316529041";
@@ -78,7 +78,7 @@ class CanaryRun : public ::testing::Test {
 
   Outcome dpmpi(const std::string& arguments, int ranks = 1) const {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return testing::run_command(fmt::format("cd {} && {}{} {}", folder_, launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder_, launcher, DPMPI_PROGRAM, arguments));
   }
 
   /// What the command said, and all that stands below out/.

@@ -23,13 +23,13 @@ namespace dpmpi {
 namespace {
 
 using Vector = std::vector<double>;
-using testing::Fault;
-using testing::Injected;
+using test::Fault;
+using test::Injected;
 
 Proof proof(const Turn& turn, double delta, std::uint64_t runs = 2000) {
   const Communicator alone = Communicator::alone();
   const Groups groups(alone, 1);
-  const Transcripts all = play_rounds(groups, turn, {runs, 7});
+  const Transcripts all = run_games(groups, turn, {runs, 7});
   return prove(all.first, all.second, delta, 0.02);
 }
 
@@ -235,11 +235,11 @@ TEST_F(AuditFaults, RawDualInThePrimalQuery) {
       gy[0] = static_cast<double>(x[0]) + z;
     });
     f->public_dual = [](auto y, auto g) { g[0] -= 0.01 * static_cast<double>(y[0]); };
-    const testing::Trial trial(name, options, multiplier, std::move(f), dataset(0));
+    const test::Trial trial(name, options, multiplier, std::move(f), dataset(0));
     const Shard shards[] = {dataset(0), dataset(1)};
     const Records suspects = test::numbers({0, 1}).blocks[0].records;
-    Observer observer(*trial.objective, suspects, {99, 99}, trial.shard.layout);
-    const RunParts run{[&] { return testing::make_method(name, options); },
+    Attacker attacker(*trial.objective, suspects, {99, 99}, trial.shard.layout);
+    const RunParts run{[&] { return test::make_method(name, options); },
                        trial.objective.get(),
                        trial.facts,
                        multiplier,
@@ -250,8 +250,8 @@ TEST_F(AuditFaults, RawDualInThePrimalQuery) {
     for (const Query& query : trial.queries)
       for (const Event& event : query.events(0, query.steps)) events.push_back(event);
     const Turn turn = [&](const Communicator& comm, bool second, std::uint64_t key) {
-      play(comm, run, shards[second], key, start, observer);
-      return observer.transcript();
+      run_game(comm, run, shards[second], key, start, attacker);
+      return attacker.transcript();
     };
     return std::pair{proof(turn, 0.0063), events};
   };
@@ -267,18 +267,18 @@ TEST_F(AuditFaults, RawDualInThePrimalQuery) {
   EXPECT_GT(game("private-diff-literal", options, 0).first.epsilon, std::max(claimed, stated));
 }
 
-// One threshold for many tests of records: whether the method halts tells of a record. Its observer is the one that
+// One threshold for many tests of records: whether the method halts tells of a record. Its attacker is the one that
 // sees the end of a phase; what an audit of a config sees of such a layer are sums and models only.
 TEST_F(AuditFaults, SharedThreshold) {
-  const auto layer = [](bool fresh, testing::HaltingCase c) -> Turn {
+  const auto layer = [](bool fresh, test::HaltingCase c) -> Turn {
     return [fresh, c](const Communicator&, bool second, std::uint64_t key) {
-      testing::HaltingLayer halting(fresh, key);
+      test::HaltingLayer halting(fresh, key);
       Transcript transcript;
       transcript.model = halting.alive(c, second) ? 1 : 0;
       return transcript;
     };
   };
-  testing::HaltingCase c = testing::halting_cases[1];
+  test::HaltingCase c = test::halting_cases[1];
   const double delta = 1e-6;
   EXPECT_GT(proof(layer(false, c), delta, 60000).epsilon, c.epsilon);
   c.room = c.m;  // where fresh noise halts about half of the time

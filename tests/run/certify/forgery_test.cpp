@@ -371,7 +371,7 @@ INSTANTIATE_TEST_SUITE_P(Runs, EveryKind, ::testing::ValuesIn(kinds()),
 // ---- Runs with more files
 
 TEST_F(ForgedRun, MembersOfASearchThatTrainsOnASecondSet) {
-  const testing::TuningFolder here{folder_ + "/search"};
+  const test::TuningFolder here{folder_ + "/search"};
   here.make();
   ASSERT_NO_FATAL_FAILURE(run(here.config()));
   ASSERT_NO_FATAL_FAILURE(begin());
@@ -564,7 +564,7 @@ class DearPlans : public ForgedEvents {
   void expect_answered(const std::string& place) const {
     rusage before{}, after{};
     ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &before), 0);
-    const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged_));
+    const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged_));
     ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &after), 0);
     EXPECT_EQ(outcome.code, 4);
     EXPECT_NE(outcome.output.find("\nBAD     " + place), std::string::npos) << outcome.output;

@@ -239,7 +239,7 @@ TEST_F(Verify, WhatIsLeftInTheFolderOfTheKey) {
     const std::string untidy = copy(finished());
     overwrite(untidy + "/checkpoint/" + file, "secret");
     EXPECT_EQ(bad(untidy), "checkpoint") << file;
-    const auto outcome = testing::run_command(fmt::format("{0} verify {1}; {0} resume {1}", DPMPI_PROGRAM, untidy));
+    const auto outcome = test::run_command(fmt::format("{0} verify {1}; {0} resume {1}", DPMPI_PROGRAM, untidy));
     EXPECT_NE(outcome.output.find(fmt::format("BAD     checkpoint           {} left in a finished", file)),
               std::string::npos)
         << outcome.output;
@@ -257,7 +257,7 @@ TEST_F(Verify, AKeyThatWasKeptOnPurpose) {
   EXPECT_EQ(items.back().state, State::warning) << items.back().detail;
   EXPECT_EQ(items.back().place, "checkpoint");
   EXPECT_NE(items.back().detail.find("run.keep_key"), std::string::npos) << items.back().detail;
-  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, keeps));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, keeps));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_NE(outcome.output.find("WARNING checkpoint"), std::string::npos) << outcome.output;
   overwrite(keeps + "/checkpoint/next", "state");
@@ -271,7 +271,7 @@ TEST_F(Verify, BytesThatAreNoTextAreReportedAsJson) {
     const std::size_t place = text.find(file == std::string("config.ini") ? "batch" : "n", 20);
     text.at(place) = static_cast<char>(0xB9);
     overwrite(damaged + "/" + file, text);
-    const auto answer = testing::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, damaged));
+    const auto answer = test::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, damaged));
     EXPECT_EQ(answer.code, 4) << file << answer.output;
     EXPECT_EQ(nlohmann::json::parse(answer.output, nullptr, false).value("verified", true), false) << file;
   }
@@ -303,7 +303,7 @@ TEST_F(Verify, SeededAndNoiselessRuns) {
 
 // Its ledger grows while it is looked at: that is no damage.
 TEST_F(Verify, LooksAtARunThatGoesOn) {
-  const auto outcome = testing::run_command(fmt::format(
+  const auto outcome = test::run_command(fmt::format(
       "{0} --config {1}/run.ini --quiet --set run.dir={1}/live --set method.steps=1000000 --set "
       "run.checkpoint_every=100 & run=$!; "
       "for i in $(seq 200); do [ -e {1}/live/checkpoint/latest ] && break; sleep 0.05; done; "
@@ -317,7 +317,7 @@ TEST_F(Verify, NamesOfFilesForgeNoLines) {
   const std::string damaged = copy(finished());
   overwrite(damaged + "/zz\nok        plan.json\n\x1b[8m", "");
   for (int i = 0; i < 30; ++i) overwrite(fmt::format("{}/more{:02}", damaged, i), "");
-  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_EQ(outcome.output.find("\nok        plan.json\n"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
@@ -328,7 +328,7 @@ TEST_F(Verify, NamesOfMembersForgeNoLines) {
   const std::string damaged = copy(finished());
   std::string text = read_file(damaged + "/certificate.json");
   overwrite(damaged + "/certificate.json", text.insert(2, "  \"x\\nok        plan.json\\u001b[8m\": 1,\n"));
-  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_EQ(outcome.output.find("\nok        plan.json\x1b"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
@@ -337,7 +337,7 @@ TEST_F(Verify, NamesOfMembersForgeNoLines) {
 TEST_F(Verify, NamesOfWhatIsLeftBehindForgeNoLines) {
   const std::string damaged = copy(finished());
   overwrite(damaged + "/checkpoint/zz\nok        plan.json\n\x1b[8m", "");
-  const auto outcome = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_EQ(outcome.output.find("\nok        plan.json\n"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
@@ -379,19 +379,19 @@ TEST_F(Verify, DocumentsEndWithANewline) {
 }
 
 TEST_F(Verify, CommandAndExitCodes) {
-  const auto good = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, finished()));
+  const auto good = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, finished()));
   EXPECT_EQ(good.code, 0) << good.output;
   EXPECT_NE(good.output.find("everything fits together"), std::string::npos) << good.output;
-  const auto part = testing::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, stopped()));
+  const auto part = test::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, stopped()));
   EXPECT_EQ(part.code, 0) << part.output;
   EXPECT_EQ(nlohmann::json::parse(part.output)["verified"], true);
   const std::string damaged = copy(finished());
   overwrite(damaged + "/plan.json", "{}");
-  const auto wrong = testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto wrong = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
   EXPECT_EQ(wrong.code, 4) << wrong.output;
   EXPECT_NE(wrong.output.find("BAD     plan.json"), std::string::npos) << wrong.output;
-  EXPECT_EQ(testing::run_command(fmt::format("{} verify {}/none", DPMPI_PROGRAM, folder())).code, 2);
-  EXPECT_EQ(testing::run_command(fmt::format("{} verify", DPMPI_PROGRAM)).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify {}/none", DPMPI_PROGRAM, folder())).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify", DPMPI_PROGRAM)).code, 2);
 }
 
 }  // namespace

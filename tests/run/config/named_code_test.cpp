@@ -19,7 +19,7 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
+using test::Outcome;
 
 class NamedCode : public ::testing::Test {
  protected:
@@ -28,7 +28,7 @@ class NamedCode : public ::testing::Test {
 
   static Outcome dpmpi(const std::string& words) {
     fs::remove(path("mark"));
-    return testing::run_command(
+    return test::run_command(
         fmt::format("cd {} && MARKING_PLUGIN={} {} {}", folder(), path("mark"), DPMPI_PROGRAM, words));
   }
   static bool was_run() { return fs::exists(path("mark")); }

@@ -16,12 +16,12 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
-using testing::run_command;
+using test::Outcome;
+using test::run_command;
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
 
-class Key : public testing::RunFolder {
+class Key : public test::RunFolder {
  protected:
   void SetUp() override {
     RunFolder::SetUp();

@@ -24,13 +24,13 @@ constexpr std::uint32_t blocks = 8;
 /// Records of one feature with five values, so that most pairs of scores are ties or nearly so. `one_sided`: all
 /// positive records lie in the first block, and rank 1 up has none.
 Shard shard_of(int rank, int size, bool one_sided) {
-  Shard shard = testing::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, rank, size);
+  Shard shard = test::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, rank, size);
   for (auto& block : shard.blocks)
     for (std::size_t i = 0; i < block.records.count; ++i) {
       float& x = block.records.f32[i * block.records.stride];
       x = std::clamp(std::round(x), -2.0F, 2.0F);
       if (one_sided) block.records.label[i] = block.id == 0 ? 1.0F : -1.0F;
-      if (i % 17 == 3) testing::remove_record(block.records, i);  // an empty slot is no record
+      if (i % 17 == 3) test::remove_record(block.records, i);  // an empty slot is no record
     }
   return shard;
 }
@@ -63,10 +63,10 @@ TEST(Evaluate, AucIsExactOnAnyNumberOfRanks) {
   for (const bool one_sided : {false, true})
     for (const float slope : {0.7F, 0.0F, -1.3F}) {
       const std::vector<float> w = {slope, 0.2F, 0.3F, 0.1F, 0.5F};  // weight, bias, a, b, alpha
-      testing::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+      test::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
         const Shard shard = shard_of(comm.rank(), comm.size(), one_sided);
         const auto objective =
-            testing::make_objective("auc", {1, Storage::dense_f32, 1}, {{"objective.prior", "0.5"}});
+            test::make_objective("auc", {1, Storage::dense_f32, 1}, {{"objective.prior", "0.5"}});
         const Evaluation result = evaluate(comm, *objective, w, shard);
         if (!comm.is_root()) return;
         ASSERT_TRUE(result.auc.has_value());
@@ -89,10 +89,10 @@ class Unscored final : public test::BlackBox {
 };
 
 TEST(Evaluate, ObjectivesWithoutScoresHaveLossesAlone) {
-  testing::for_each_size({1, 2}, [&](const Communicator& comm) {
+  test::for_each_size({1, 2}, [&](const Communicator& comm) {
     for (const LabelKind kind : {LabelKind::class_, LabelKind::sign}) {
       const Shard shard =
-          testing::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, comm.rank(), comm.size());
+          test::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, comm.rank(), comm.size());
       TrainedModel model{std::make_unique<Unscored>(kind), {0.0F}, shard};
       const Evaluation result = evaluate(comm, *model.objective, model.parameters, shard, true);
       if (comm.is_root()) {
@@ -113,15 +113,15 @@ TEST(Evaluate, MeasuresHaveTheSameBitsOnAnyNumberOfRanks) {
     if (episodes) options.insert(options.end(), {{"objective.unit", "episode"}, {"objective.episode_steps", "3"}});
     const std::uint64_t features = episodes ? 18 : 5;
     double expected = 0;
-    testing::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
-      Shard shard = testing::random_shard({Storage::dense_f32, 400, features, 1, LabelKind::real}, blocks,
-                                          comm.rank(), comm.size());
+    test::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+      Shard shard = test::random_shard({Storage::dense_f32, 400, features, 1, LabelKind::real}, blocks, comm.rank(),
+                                       comm.size());
       for (auto& block : shard.blocks)
         for (std::size_t i = 0; i < block.records.count; ++i) {
           if (episodes) block.records.label[i] = static_cast<float>(i % 3 + 1);
-          if (i % 17 == 3 || (block.id == 5 && !episodes)) testing::remove_record(block.records, i);
+          if (i % 17 == 3 || (block.id == 5 && !episodes)) test::remove_record(block.records, i);
         }
-      const auto objective = testing::make_objective("td", {features, Storage::dense_f32, 1}, options);
+      const auto objective = test::make_objective("td", {features, Storage::dense_f32, 1}, options);
       std::vector<float> w(objective->dim());
       objective->initialise(PublicStream(3, "measured"), w);
       const Evaluation result = evaluate(comm, *objective, w, shard);

@@ -13,7 +13,7 @@
 namespace dpmpi {
 namespace {
 
-class RunMemory : public testing::RunFolder {
+class RunMemory : public test::RunFolder {
  protected:
   /// Sparse logistic regression on 64 records of 4 features out of `features`, 4 directions (a frame that does not
   /// fit one tile), a checkpoint after every step.
@@ -58,8 +58,7 @@ class RunMemory : public testing::RunFolder {
 
   /// Peak resident bytes of a run, of which a part is done.
   static double peak(const std::string& fault, const std::string& what, int code) {
-    const auto outcome =
-        testing::run_command(fmt::format("SHOW_PEAK=1 {} {} {}", DPMPI_FAULT_PROGRAM, fault, what));
+    const auto outcome = test::run_command(fmt::format("SHOW_PEAK=1 {} {} {}", DPMPI_FAULT_PROGRAM, fault, what));
     EXPECT_EQ(outcome.code, code) << outcome.output;
     const std::string mark = "peak resident memory: ";
     const std::size_t at = outcome.output.find(mark);

@@ -43,8 +43,8 @@ class Planning : public ::testing::Test {
            "30\nclip = 0.5\n[privacy]\nepsilon = 2\ndelta = 1e-5\n";
   }
   static json planned(const std::string& more = "", const std::string& launcher = "") {
-    const auto outcome = testing::run_command(
-        fmt::format("{}{} plan --quiet --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
+    const auto outcome =
+        test::run_command(fmt::format("{}{} plan --quiet --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
     EXPECT_EQ(outcome.code, 0) << outcome.output;
     return json::parse(outcome.output, nullptr, false);
   }
@@ -90,7 +90,7 @@ TEST_F(Planning, SchemaAndNumbers) {
 }
 
 TEST_F(Planning, TextSaysWhatJsonSays) {
-  const auto outcome = testing::run_command(fmt::format("{} plan {}", DPMPI_PROGRAM, config()));
+  const auto outcome = test::run_command(fmt::format("{} plan {}", DPMPI_PROGRAM, config()));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   for (const char* part : {"poisson_gaussian", "epsilon at delta 1e-05 under add_remove", "% false alarms", "flops",
                            "defaults", "8 ranks", "in total"})
@@ -99,10 +99,10 @@ TEST_F(Planning, TextSaysWhatJsonSays) {
 
 // What a run writes is what was planned, whatever the launcher; predictions stay out of it.
 TEST_F(Planning, TheFileOfARunIsThePlan) {
-  ASSERT_EQ(testing::run_command(
-                fmt::format("mpirun -n 2 {} -q {} --set run.dir={}/run", DPMPI_PROGRAM, config(), folder()))
-                .code,
-            0);
+  ASSERT_EQ(
+      test::run_command(fmt::format("mpirun -n 2 {} -q {} --set run.dir={}/run", DPMPI_PROGRAM, config(), folder()))
+          .code,
+      0);
   json plan = planned();
   EXPECT_EQ(plan.erase("predicted"), 1u);
   EXPECT_EQ(json::parse(read_file(folder() + "/run/plan.json")), plan);
@@ -113,7 +113,7 @@ TEST_F(Planning, AnAccountantCanBeChosen) {
   EXPECT_EQ(rdp["by"].size(), 1u);
   EXPECT_LE(best["method"]["z"].get<double>(), rdp["method"]["z"].get<double>());
   const auto outcome =
-      testing::run_command(fmt::format("{} plan {} --set privacy.accountant=moments", DPMPI_PROGRAM, config()));
+      test::run_command(fmt::format("{} plan {} --set privacy.accountant=moments", DPMPI_PROGRAM, config()));
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_NE(outcome.output.find("privacy.accountant = moments"), std::string::npos) << outcome.output;
 }
@@ -127,7 +127,7 @@ TEST_F(Planning, WhatLiesBeyondTheResolvedNormalsIsCharged) {
       << "[data]\ntrain = train.csv\nheader = yes\nblocks = 4\n[method]\nbatch = 100\nsteps = "
          "30\nclip = 0.5\n[privacy]\nnoise_multiplier = 1\n";
   const auto at_delta = [](double delta) {
-    return testing::run_command(
+    return test::run_command(
         fmt::format("{} plan --config {}/one.ini --set privacy.delta={}", DPMPI_PROGRAM, folder(), delta));
   };
   EXPECT_EQ(at_delta(101 * lost).code, 0);
@@ -146,8 +146,8 @@ TEST_F(Planning, TheDrawnNumberOfRunsIsCharged) {
   std::ofstream(folder() + "/repeated.ini") << "[data]\ntrain = train.csv\nheader = yes\n[method]\nname = "
                                                "random-stopping\ngamma = 0.001\n[privacy]\nnoise_multiplier = 30\n";
   const auto at_delta = [](double delta, const std::string& command) {
-    return testing::run_command(fmt::format("{} {} --config {}/repeated.ini --set privacy.delta={}", DPMPI_PROGRAM,
-                                            command, folder(), delta));
+    return test::run_command(fmt::format("{} {} --config {}/repeated.ini --set privacy.delta={}", DPMPI_PROGRAM,
+                                         command, folder(), delta));
   };
   EXPECT_EQ(at_delta(101 * lost, "plan").code, 0);
   const auto refused = at_delta(99 * lost, "plan");
@@ -167,7 +167,7 @@ TEST_F(Planning, TheDrawnNumberOfRunsIsCharged) {
   for (const auto& [member, value] : plan["events"][0].items()) EXPECT_EQ(event[member], value) << member;
   EXPECT_EQ(event["event"], "repeat_and_select");
   EXPECT_FALSE(std::getline(ledger, more));
-  EXPECT_EQ(testing::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, run)).code, 0);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, run)).code, 0);
 }
 
 // A sum of one leaf has the noise of its own clip, not of a clip of leaves that do not exist: both the promise and
@@ -178,7 +178,7 @@ TEST_F(Planning, ASumOfOneLeaf) {
          "[method]\nname = zo-o2nc\ninner = 1\nbatch = 8\n[privacy]\nepsilon = 4\n"
          "delta = 1e-5\nadjacency = replace_one\n";
   const auto outcome =
-      testing::run_command(fmt::format("{} plan --quiet --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
+      test::run_command(fmt::format("{} plan --quiet --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const json plan = json::parse(outcome.output);
   EXPECT_LT(plan["events"][0]["first_leaf"].get<double>(), 0.5);
@@ -195,8 +195,8 @@ TEST_F(Planning, MeasuredRates) {
     EXPECT_GT(machine["seconds_per_noise_value"].get<double>(), 1e-11);
     EXPECT_LT(machine["latency_seconds"].get<double>(), 1);
   }
-  EXPECT_EQ(testing::run_command(fmt::format("{} plan {} --ranks 0", DPMPI_PROGRAM, config())).code, 2);
-  EXPECT_EQ(testing::run_command(fmt::format("{} {} --measure", DPMPI_PROGRAM, config())).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} plan {} --ranks 0", DPMPI_PROGRAM, config())).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} {} --measure", DPMPI_PROGRAM, config())).code, 2);
 }
 
 // Makes only the first releases of those that its plan has.
@@ -273,8 +273,8 @@ TEST(Cost, AlphaBetaModel) {
   EXPECT_NEAR(predict(cost, machine, 4).compute, 0.05 / 4, 1e-12);
   EXPECT_NEAR(predict(cost, machine, 4).communication, 2 * (2e-5 + 8000012e-9), 1e-12);
   EXPECT_NEAR(predict(cost, machine, 64).compute, 0.01, 1e-12);  // the noise alone
-  EXPECT_NEAR(burden(cost, machine, 16).root, 0.01 / (0.04 / 16), 1e-12);
-  EXPECT_EQ(burden(cost, machine, 16).afterwards, 0);
+  EXPECT_NEAR(time_shares(cost, machine, 16).root, 0.01 / (0.04 / 16), 1e-12);
+  EXPECT_EQ(time_shares(cost, machine, 16).afterwards, 0);
 }
 
 // The root solves for 0.1 s while records are evaluated for 0.2 s, and a product takes 0.4 s afterwards.
@@ -284,8 +284,8 @@ TEST(Cost, RootsWorkAndWhatWaitsForIt) {
   EXPECT_NEAR(predict(cost, machine, 1).step(), 0.7, 1e-12);
   EXPECT_NEAR(predict(cost, machine, 2).step(), 0.35, 1e-12);
   EXPECT_NEAR(predict(cost, machine, 100).step(), 0.104, 1e-12);
-  EXPECT_NEAR(burden(cost, machine, 16).root, 8, 1e-12);
-  EXPECT_NEAR(burden(cost, machine, 16).afterwards, 2, 1e-12);
+  EXPECT_NEAR(time_shares(cost, machine, 16).root, 8, 1e-12);
+  EXPECT_NEAR(time_shares(cost, machine, 16).afterwards, 2, 1e-12);
 }
 
 }  // namespace

@@ -20,19 +20,17 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
+using test::Outcome;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-bool installed(const char* program) {
-  return testing::run_command(fmt::format("command -v {}", program)).code == 0;
-}
+bool installed(const char* program) { return test::run_command(fmt::format("command -v {}", program)).code == 0; }
 
 class Report : public ::testing::Test {
  protected:
   static std::string folder() { return ::testing::TempDir() + "dpmpi_Report"; }
   static std::string path(const std::string& name) { return folder() + "/" + name; }
   static Outcome dpmpi(const std::string& arguments) {
-    return testing::run_command(fmt::format("cd {} && {} {}", folder(), DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {} {}", folder(), DPMPI_PROGRAM, arguments));
   }
 
   static void copy(const std::string& from, const std::string& to) {
@@ -274,7 +272,7 @@ TEST_F(Report, DamagedFilesAreDataErrors) {
 
 // On machines without gnuplot the numbers stand in tables.
 TEST_F(Report, IsWrittenWithoutPlots) {
-  const Outcome outcome = testing::run_command(
+  const Outcome outcome = test::run_command(
       fmt::format("cd {} && PATH=/not/there {} report one --output plain.html", folder(), DPMPI_PROGRAM));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   const std::string page = read_file(path("plain.html"));
@@ -300,7 +298,7 @@ TEST_F(Report, PlotsAreDrawn) {
 // Looked at as people do: the page has its height and its text on the screen.
 TEST_F(Report, ABrowserShowsIt) {
   if (!installed("chromium")) GTEST_SKIP() << "no chromium (apt-get install chromium)";
-  const Outcome shown = testing::run_command(
+  const Outcome shown = test::run_command(
       fmt::format(
           "cd {} && chromium --headless --no-sandbox --disable-gpu --user-data-dir={}/browser "
           "--virtual-time-budget=2000 "

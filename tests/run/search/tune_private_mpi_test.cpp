@@ -12,13 +12,13 @@ namespace dpmpi {
 namespace {
 
 TEST(TunePrivateRanks, TrainersMustTrustThem) {
-  const testing::TuningFolder here{::testing::TempDir() + "dpmpi_tune_private_ranks"};
-  if (testing::world().is_root()) {
+  const test::TuningFolder here{::testing::TempDir() + "dpmpi_tune_private_ranks"};
+  if (test::world().is_root()) {
     here.make();
     here.write_trainer("noise_multiplier = 2\n");
   }
-  testing::world().barrier();
-  testing::for_each_size({1, 2, 3}, [&](const Communicator& comm) {
+  test::world().barrier();
+  test::for_each_size({1, 2, 3}, [&](const Communicator& comm) {
     const RunConfig config(here.config(), {});
     PublicFacts facts;
     facts.data = inspect(comm, config.data, DataRole::training);
@@ -26,7 +26,7 @@ TEST(TunePrivateRanks, TrainersMustTrustThem) {
     facts = public_facts(config, facts.data, *objective);
     std::string message;
     try {
-      agreed_plan(comm, config, facts);
+      plan_on_all_ranks(comm, config, facts);
     } catch (const PrivacyError& e) {
       message = e.what();
     }

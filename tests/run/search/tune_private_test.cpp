@@ -49,10 +49,10 @@ class TunePrivateRun : public ::testing::Test {
     return train(alone_, RunConfig(directory + "/config.ini", {"run.max_hours=0"}),
                  {.resume = directory, .quiet = true});
   }
-  testing::Outcome faulty(const std::string& fault, const std::string& what, int ranks = 1) const {
-    return testing::run_command(fmt::format("{}{} {} {}", ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "",
-                                            DPMPI_FAULT_PROGRAM, fault, what),
-                                60);
+  test::Outcome faulty(const std::string& fault, const std::string& what, int ranks = 1) const {
+    return test::run_command(fmt::format("{}{} {} {}", ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "",
+                                         DPMPI_FAULT_PROGRAM, fault, what),
+                             60);
   }
   std::uint64_t trainings_paid(const std::string& directory) const {
     const std::string text = read_file(directory + "/training_ledger.jsonl");
@@ -63,7 +63,7 @@ class TunePrivateRun : public ::testing::Test {
 
   /// Config and facts of the search, its objective, and the plan.
   struct Search {
-    Search(const testing::TuningFolder& here, const Settings& settings) : config(here.config(), settings) {
+    Search(const test::TuningFolder& here, const Settings& settings) : config(here.config(), settings) {
       facts.data = inspect(Communicator::alone(), config.data, DataRole::training);
       objective = make_objective(config, facts.data);
       facts = public_facts(config, facts.data, *objective);
@@ -85,7 +85,7 @@ class TunePrivateRun : public ::testing::Test {
     return "";
   }
 
-  testing::TuningFolder here_{::testing::TempDir() + "dpmpi_tune_private"};
+  test::TuningFolder here_{::testing::TempDir() + "dpmpi_tune_private"};
   Communicator alone_ = Communicator::alone();
 };
 
@@ -169,7 +169,7 @@ class Trainings : public TunePrivateRun {
  protected:
   /// A search that is ready to be asked for losses, paid for in memory.
   struct Ready : Search {
-    Ready(const testing::TuningFolder& here, const SecretKey& key, const Settings& settings = {})
+    Ready(const test::TuningFolder& here, const SecretKey& key, const Settings& settings = {})
         : Search(here, settings), scratch(Ledger::in_memory({Adjacency::add_remove, 240, true})) {
       objective->open(comm, config.data);
       tuning().begin(plan.training, key);
@@ -380,13 +380,13 @@ TEST_F(TunePrivateRun, RefusesEvaluationAndAudits) {
   ASSERT_EQ(run(whole()), ExitCode::done);
   for (const char* command : {"evaluate", "predict"}) {
     const auto outcome =
-        testing::run_command(fmt::format("{} {} {} --data {}/search-eval.csv{}", DPMPI_PROGRAM, command, whole(),
-                                         here_.path, *command == 'p' ? " --output " + here_.path + "/p.csv" : ""));
+        test::run_command(fmt::format("{} {} {} --data {}/search-eval.csv{}", DPMPI_PROGRAM, command, whole(),
+                                      here_.path, *command == 'p' ? " --output " + here_.path + "/p.csv" : ""));
     EXPECT_EQ(outcome.code, 2) << outcome.output;
     EXPECT_NE(outcome.output.find("dpmpi train --config " + whole() + "/trainer.ini --set"), std::string::npos)
         << outcome.output;
   }
-  const auto audit = testing::run_command(fmt::format("{} audit --config {}", DPMPI_PROGRAM, here_.config()));
+  const auto audit = test::run_command(fmt::format("{} audit --config {}", DPMPI_PROGRAM, here_.config()));
   EXPECT_EQ(audit.code, 2) << audit.output;
   EXPECT_NE(audit.output.find("an audit reads nobody's"), std::string::npos) << audit.output;
   // And that works: the trainer's copy in the run's folder, with the settings found.

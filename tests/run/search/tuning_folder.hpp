@@ -9,7 +9,7 @@
 #include "data/synthetic/generate.hpp"
 #include "run/config/config.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 
 struct TuningFolder {
   std::string path;
@@ -42,4 +42,4 @@ struct TuningFolder {
   }
 };
 
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -13,7 +13,7 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::run_command;
+using test::run_command;
 
 class Failure : public ::testing::Test {
  protected:

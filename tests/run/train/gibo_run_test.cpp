@@ -30,9 +30,9 @@ std::string without_times(const std::string& log) {
 }
 
 namespace fs = std::filesystem;
-using testing::Outcome;
+using test::Outcome;
 
-class GiboRun : public testing::RunFolder {
+class GiboRun : public test::RunFolder {
  protected:
   void configure(const std::string& method) const {
     std::ofstream(config_) << "[run]\ncheckpoint_every = 3\n[data]\nblocks = 4\nbias = 0\ntrain = " << folder_
@@ -106,7 +106,7 @@ TEST_F(GiboRun, TablesThatDoNotFitAreRefusedEarly) {
 TEST_F(GiboRun, PlansTellTheMemory) {
   configure("batch = fixed\nb = 3\nmemory = window:17\n");
   const Outcome outcome =
-      testing::run_command(fmt::format("{} plan --quiet --json --config {}", DPMPI_PROGRAM, config_));
+      test::run_command(fmt::format("{} plan --quiet --json --config {}", DPMPI_PROGRAM, config_));
   const auto memory = nlohmann::json::parse(outcome.output).at("memory");
   EXPECT_EQ(memory.at("ranks_bytes"), 400 * 8 * (1.5 * 20 + 16));
   EXPECT_EQ(memory.at("root_bytes"), 8 * 20 * (3 * 20 + 4 * 5));

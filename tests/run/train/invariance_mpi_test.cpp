@@ -21,7 +21,7 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::min_max, testing::options_of, testing::searches, testing::Settings;
+using test::min_max, test::options_of, test::searches, test::Settings;
 
 const std::string& folder() {
   static const std::string path = ::testing::TempDir() + "dpmpi_invariance";
@@ -147,12 +147,12 @@ std::map<std::string, std::string> run(const Communicator& comm, Settings settin
 
 void expect_same(std::initializer_list<int> sizes, const Settings& settings, const std::string& what) {
   std::map<std::string, std::string> reference;
-  testing::for_each_size(sizes, [&](const Communicator& comm) {
+  test::for_each_size(sizes, [&](const Communicator& comm) {
     const auto digests = run(comm, settings);
     if (comm.size() == 1) reference = digests;
     EXPECT_EQ(digests, comm.is_root() ? reference : digests) << what << " at " << comm.size() << " ranks";
   });
-  if (testing::world().is_root()) {
+  if (test::world().is_root()) {
     EXPECT_EQ(reference.size(), 5u + reference.count("samples.png") + reference.count("roc.json") +
                                     reference.count("training_ledger.jsonl"))
         << what;
@@ -166,8 +166,8 @@ void expect_same_at_all_sizes(const Settings& settings, const std::string& what)
 class Invariance : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (testing::world().is_root()) make_data();
-    testing::world().barrier();
+    if (test::world().is_root()) make_data();
+    test::world().barrier();
   }
 };
 
@@ -324,14 +324,14 @@ TEST_F(Invariance, EveryMinMaxVariant) {
 
 TEST_F(Invariance, Episodes) {
   const auto file = [](const char* part) { return fmt::format("{}/episodes{}.csv", folder(), part); };
-  if (testing::world().is_root()) {
+  if (test::world().is_root()) {
     GenerateOptions options;
     options.kind = "cartpole";
     options.records = 301, options.eval_records = 103, options.episode_steps = 8;
     options.output = file("");
     generate(options);
   }
-  testing::world().barrier();
+  test::world().barrier();
   Settings settings = options_of("private-diff", "td");
   settings.insert(settings.end(),
                   {"data.train=" + file(""), "data.eval=" + file("-eval"), "data.features=80", "objective.name=td",
@@ -362,7 +362,7 @@ TEST_F(Invariance, ExactDiscreteNoise) {
 // Data that may not leave its site: each of two ranks sees a folder with its own file and no other, however the
 // root's noise weighs on the balance of blocks; and the result is that of the same sites on one machine.
 TEST_F(Invariance, SitesKeepTheirFiles) {
-  if (testing::world().is_root())
+  if (test::world().is_root())
     for (const auto& [site, kind] : {std::pair{"site0", "heavy-tailed"}, std::pair{"site1", "heavy-tailed-eval"}}) {
       fs::create_directories(folder() + "/" + site);
       fs::create_directories(folder() + "/together");
@@ -370,15 +370,14 @@ TEST_F(Invariance, SitesKeepTheirFiles) {
       fs::copy_file(fmt::format("{}/{}.csv", folder(), kind), fmt::format("{}/{}/{}", folder(), site, name));
       fs::copy_file(fmt::format("{}/{}.csv", folder(), kind), fmt::format("{}/together/{}", folder(), name));
     }
-  testing::world().barrier();
+  test::world().barrier();
   const auto sites = [](const std::string& root) {
     return Settings{"data.root=" + root, "data.shards=a.csv,b.csv", "data.header=yes",
                     "data.blocks=8",     "method.batch=40",         "method.steps=3"};
   };
   std::map<std::string, std::string> together;
-  testing::for_each_size({1},
-                         [&](const Communicator& comm) { together = run(comm, sites(folder() + "/together")); });
-  testing::for_each_size({2}, [&](const Communicator& comm) {
+  test::for_each_size({1}, [&](const Communicator& comm) { together = run(comm, sites(folder() + "/together")); });
+  test::for_each_size({2}, [&](const Communicator& comm) {
     const auto apart = run(comm, sites(fmt::format("{}/site{}", folder(), comm.rank())));
     if (comm.is_root()) {
       EXPECT_EQ(apart, together);

@@ -19,12 +19,12 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
-using testing::run_command;
+using test::Outcome;
+using test::run_command;
 
 constexpr int steps = 240;
 
-class Kill : public testing::RunFolder {
+class Kill : public test::RunFolder {
  protected:
   static void expect_same_end(const std::string& whole, const std::string& killed, const std::string& how) {
     expect_same_bytes(whole, killed, how);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class HiddenRun : public testing::RunFolder {
+class HiddenRun : public test::RunFolder {
  protected:
   void configure(const std::string& method, const std::string& privacy = "") {
     std::ofstream(config_) << fmt::format(

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-class MinMaxRun : public testing::RunFolder {
+class MinMaxRun : public test::RunFolder {
  protected:
   std::string with(const std::string& method, const std::string& dir, const std::string& more = "") const {
     return fmt::format("{} objective.name=auc objective.prior=0.5 method.name={} method.steps=90 run.dir={} {}",
@@ -114,7 +114,7 @@ TEST_F(MinMaxRun, TrapReportsHoldPublicNumbersAndAWholeGuarantee) {
 TEST_F(MinMaxRun, WhatIsNotPrivateSaysSo) {
   for (const char* method : {"sgda", "private-diff-noiseless", "private-diff-literal"}) {
     const std::string run = folder_ + "/open-" + method;
-    const auto outcome = testing::run_command(
+    const auto outcome = test::run_command(
         fmt::format("{} --config {} --set objective.name=auc --set objective.prior=0.5 --set method.name={} "
                     "--set method.steps=9 --set run.dir={}",
                     DPMPI_PROGRAM, config_, method, run));

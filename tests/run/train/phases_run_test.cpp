@@ -21,9 +21,9 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
+using test::Outcome;
 
-class PhasesRun : public testing::RunFolder {
+class PhasesRun : public test::RunFolder {
  protected:
   void configure(const std::string& method, const std::string& budget = "noise_multiplier = 1") const {
     std::ofstream(config_) << "[run]\ncheckpoint_every = 1\n[data]\nblocks = 4\ntrain = " << folder_
@@ -115,8 +115,8 @@ TEST_F(PhasesRun, NothingOfRepeatedRunsIsOnDisk) {
 // How long a phase takes depends on the records (the solver's iterations do).
 TEST_F(PhasesRun, TellNoTimes) {
   configure(solver);
-  const Outcome outcome = testing::run_command(std::string(DPMPI_PROGRAM) + " --log-level debug --config " +
-                                               config_ + " --set run.dir=" + run_);
+  const Outcome outcome = test::run_command(std::string(DPMPI_PROGRAM) + " --log-level debug --config " + config_ +
+                                            " --set run.dir=" + run_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, "debug: rank 0: step 2: evaluation\n")) << outcome.output;
   for (const char* time : {"steps/s", "done in", "evaluation in", "checkpoint in", "kernels"})

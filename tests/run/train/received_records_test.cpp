@@ -22,7 +22,7 @@
 #include "run/short_runs.hpp"
 #include "support/process.hpp"
 
-namespace dpmpi::testing {
+namespace dpmpi::test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -349,7 +349,7 @@ TEST_F(ReceivedRecords, AreNoneFromOtherSites) {
 
 // The root sends the records of this file out, so all of them are on their way.
 TEST_F(ReceivedRecords, AreTheRanksOwnWithEveryMethod) {
-  const std::string known = testing::run_command(fmt::format("{} list methods", DPMPI_PROGRAM)).output;
+  const std::string known = test::run_command(fmt::format("{} list methods", DPMPI_PROGRAM)).output;
   std::size_t launched = 0;
   for (const auto& method : methods()) {
     if (known.find(fmt::format("\n  {} ", method.name)) == known.npos) continue;  // of these tests alone
@@ -567,4 +567,4 @@ TEST_F(ReceivedRecords, AreRecognisedInEveryForm) {
 }
 
 }  // namespace
-}  // namespace dpmpi::testing
+}  // namespace dpmpi::test

@@ -80,7 +80,7 @@ void expect_end(const Communicator& comm, const std::string& method, const std::
 }
 
 TEST(Replicas, OfHiddenIteratesThatDriftApartEndTheRun) {
-  testing::for_each_size({3}, [](const Communicator& comm) {
+  test::for_each_size({3}, [](const Communicator& comm) {
     expect_end(comm, "name = zo-hidden\ndirections = 3\nwindow = 500\nshare = 0.5\nball = 0.2\nfeature_bound = 1",
                "adjacency = replace_one\ntrust = cluster");
   });
@@ -88,7 +88,7 @@ TEST(Replicas, OfHiddenIteratesThatDriftApartEndTheRun) {
 
 // A29 of the min-max methods.
 TEST(Replicas, OfMinMaxPairsThatDriftApartEndTheRun) {
-  testing::for_each_size({3}, [](const Communicator& comm) {
+  test::for_each_size({3}, [](const Communicator& comm) {
     for (const char* name : {"private-diff", "dp-sgda"})
       expect_end(comm, fmt::format("name = {}\nbatch = 20\n[objective]\nname = auc\nprior = 0.2", name), "");
   });

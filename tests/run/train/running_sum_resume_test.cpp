@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RunningSumResume : public testing::RunFolder {
+class RunningSumResume : public test::RunFolder {
  protected:
   void check(const std::string& method) {
     std::ofstream(config_) << fmt::format(
@@ -42,7 +42,7 @@ TEST_F(RunningSumResume, LeavesNothingButWhatIsAllowed) {
       "{0}/train-eval.csv\n[method]\nname = zo-o2nc\ninner = 16\nbatch = 4\n[privacy]\nnoise_multiplier = 1\n"
       "delta = 1e-4\n[report]\neval_every = 5\n",
       folder_);
-  const testing::Outcome outcome = launch(2, "none", config_);
+  const test::Outcome outcome = launch(2, "none", config_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const std::string record = read_file(run_ + "/checkpoint/key"), key = record.substr(record.find('\n') + 1, 32);
   std::string hex;

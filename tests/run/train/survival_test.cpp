@@ -16,14 +16,14 @@ namespace dpmpi {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::Outcome;
-using testing::run_command;
+using test::Outcome;
+using test::run_command;
 
-class Stop : public testing::RunFolder {};
-class Disk : public testing::RunFolder {};
-class Refusal : public testing::RunFolder {};
-class Hang : public testing::RunFolder {};
-class Lock : public testing::RunFolder {};
+class Stop : public test::RunFolder {};
+class Disk : public test::RunFolder {};
+class Refusal : public test::RunFolder {};
+class Hang : public test::RunFolder {};
+class Lock : public test::RunFolder {};
 
 // --- stop requests
 // ---------------------------------------------------------------------------------------------------

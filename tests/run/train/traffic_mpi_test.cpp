@@ -35,9 +35,9 @@ struct Recorded {
 
 TEST(Traffic, AStepSendsOneSumAndOneRelease) {
   constexpr std::size_t dim = 512;
-  testing::for_each_size({2, 3, 5}, [](const Communicator& comm) {
+  test::for_each_size({2, 3, 5}, [](const Communicator& comm) {
     const Shard shard =
-        testing::random_shard({Storage::dense_f32, 800, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+        test::random_shard({Storage::dense_f32, 800, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
     const Shuffled order{.seed = 5, .first = 40, .batch = 10, .leaves = 64};
     const std::vector queries{Query::declare({.name = "sum",
                                               .dim = dim,
@@ -55,16 +55,16 @@ TEST(Traffic, AStepSendsOneSumAndOneRelease) {
     };
     step(0);  // the first one shares what a window of steps needs
     for (std::uint64_t t = 1; t < 64; ++t) {
-      testing::traffic = {};
+      test::traffic = {};
       step(t);
       if (comm.size() > 2) {
-        EXPECT_EQ(testing::traffic.up, 8 * (dim + 1)) << "int64, masked";
+        EXPECT_EQ(test::traffic.up, 8 * (dim + 1)) << "int64, masked";
       } else if (!comm.is_root()) {
-        EXPECT_LE(testing::traffic.up, 8 * (dim + 2)) << "int32 where it fits, and how wide it is";
-        EXPECT_GE(testing::traffic.up, 4 * dim);
+        EXPECT_LE(test::traffic.up, 8 * (dim + 2)) << "int32 where it fits, and how wide it is";
+        EXPECT_GE(test::traffic.up, 4 * dim);
       }
-      EXPECT_EQ(testing::traffic.down, 4 * (dim + 1));
-      EXPECT_EQ(testing::traffic.other, 0u);
+      EXPECT_EQ(test::traffic.down, 4 * (dim + 1));
+      EXPECT_EQ(test::traffic.other, 0u);
     }
   });
 }
@@ -73,31 +73,31 @@ TEST(Traffic, AStepSendsOneSumAndOneRelease) {
 TEST(Traffic, AZerothOrderStepSendsItsScalars) {
   constexpr std::uint64_t K = 8;
   for (const std::uint64_t features : {20u, 2000u, 100000u})
-    testing::for_each_size({2, 3}, [&](const Communicator& comm) {
-      const Shard shard = testing::random_shard({Storage::dense_f32, 40, features, 0, LabelKind::sign}, 4,
-                                                comm.rank(), comm.size());
-      const auto objective = testing::make_objective("logistic", {features, Storage::dense_f32, 0});
-      const auto method = testing::make_method("zo-hidden", {{"directions", "8"},
-                                                             {"steps", "6"},
-                                                             {"window", "4"},
-                                                             {"share", "0.5"},
-                                                             {"ball", "0.1"},
-                                                             {"feature_bound", "1"}});
+    test::for_each_size({2, 3}, [&](const Communicator& comm) {
+      const Shard shard =
+          test::random_shard({Storage::dense_f32, 40, features, 0, LabelKind::sign}, 4, comm.rank(), comm.size());
+      const auto objective = test::make_objective("logistic", {features, Storage::dense_f32, 0});
+      const auto method = test::make_method("zo-hidden", {{"directions", "8"},
+                                                          {"steps", "6"},
+                                                          {"window", "4"},
+                                                          {"share", "0.5"},
+                                                          {"ball", "0.1"},
+                                                          {"feature_bound", "1"}});
       const PublicFacts facts{{40, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
       const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, 40)};
       Recorded recorded(comm, shard, queries);
       Curator& curator = recorded.curator;
       method->start(*objective, queries, 6);
       for (std::uint64_t t = 0; t < 6; ++t) {
-        testing::traffic = {};
+        test::traffic = {};
         method->step(curator, t);
         if (comm.size() > 2) {
-          EXPECT_EQ(testing::traffic.up, 8 * K + 8);
+          EXPECT_EQ(test::traffic.up, 8 * K + 8);
         } else if (!comm.is_root()) {
-          EXPECT_EQ(testing::traffic.up, 8 * K + 8 + 8) << "and how wide the numbers are";
+          EXPECT_EQ(test::traffic.up, 8 * K + 8 + 8) << "and how wide the numbers are";
         }
-        EXPECT_EQ(testing::traffic.down, 8 * K + 8);
-        EXPECT_EQ(testing::traffic.other, 0u);
+        EXPECT_EQ(test::traffic.down, 8 * K + 8);
+        EXPECT_EQ(test::traffic.other, 0u);
       }
     });
 }
@@ -106,27 +106,27 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
 // Allreduce would count as other), however many records there are.
 TEST(Traffic, AGiboStepSendsItsDesign) {
   constexpr std::uint64_t d = 5, b = 3, n = 40;
-  testing::for_each_size({2, 3}, [&](const Communicator& comm) {
+  test::for_each_size({2, 3}, [&](const Communicator& comm) {
     const Shard shard =
-        testing::random_shard({Storage::dense_f32, n, d, 0, LabelKind::real}, 4, comm.rank(), comm.size());
-    const auto objective = testing::make_objective("mean", {d, Storage::dense_f32, 0});
-    const auto method = testing::make_method("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
+        test::random_shard({Storage::dense_f32, n, d, 0, LabelKind::real}, 4, comm.rank(), comm.size());
+    const auto objective = test::make_objective("mean", {d, Storage::dense_f32, 0});
+    const auto method = test::make_method("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
     const PublicFacts facts{{n, d, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, n)};
     Recorded recorded(comm, shard, queries);
     Curator& curator = recorded.curator;
     method->start(*objective, queries, 6);
     for (std::uint64_t t = 0; t < 6; ++t) {
-      testing::traffic = {};
+      test::traffic = {};
       method->step(curator, t);
       const std::uint64_t N = b * (t + 1), words = 3;  // lengths of points and map, and the flag to stop
       const std::uint64_t turned = N < d ? d + 1 : 0;  // then the map is N x N, and the gradient is turned back
-      EXPECT_EQ(testing::traffic.down, 8 * (b * d + N * std::min(N, d) + d + words + turned));
-      EXPECT_LE(testing::traffic.down, 8 * (b * d + N * d + d + words + d));
-      EXPECT_LE(testing::traffic.up, 8 * d + 8 + 8);
-      EXPECT_EQ(testing::traffic.other, 0u);
+      EXPECT_EQ(test::traffic.down, 8 * (b * d + N * std::min(N, d) + d + words + turned));
+      EXPECT_LE(test::traffic.down, 8 * (b * d + N * d + d + words + d));
+      EXPECT_LE(test::traffic.up, 8 * d + 8 + 8);
+      EXPECT_EQ(test::traffic.other, 0u);
       constexpr std::uint64_t flag_and_width = 2;
-      EXPECT_LE(testing::traffic.up + testing::traffic.down,
+      EXPECT_LE(test::traffic.up + test::traffic.down,
                 8 * (d + N * d + b * d + d) + 8 * (words + flag_and_width + (N < d ? d + 1 : 0)));
     }
   });
@@ -136,27 +136,27 @@ TEST(Traffic, AGiboStepSendsItsDesign) {
 void expect_round(const Communicator& comm, const std::string& name, const ObjectiveFacts& data,
                   const std::vector<std::pair<std::string, std::string>>& options, std::uint64_t primal,
                   std::uint64_t dual) {
-  const Shard shard = testing::random_shard({data.storage, 24, data.features, data.bias, LabelKind::sign}, 3,
-                                            comm.rank(), comm.size());
-  const auto objective = testing::make_objective(name, data, options);
-  const auto method = testing::make_method("private-diff", {{"batch", "8"},
-                                                            {"steps", "4"},
-                                                            {"restart", "2"},
-                                                            {"dual_steps", "2"},
-                                                            {"dual_clip", "1"},
-                                                            {"dual_rate", "0.1"}});
+  const Shard shard = test::random_shard({data.storage, 24, data.features, data.bias, LabelKind::sign}, 3,
+                                         comm.rank(), comm.size());
+  const auto objective = test::make_objective(name, data, options);
+  const auto method = test::make_method("private-diff", {{"batch", "8"},
+                                                         {"steps", "4"},
+                                                         {"restart", "2"},
+                                                         {"dual_steps", "2"},
+                                                         {"dual_clip", "1"},
+                                                         {"dual_rate", "0.1"}});
   const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
-  const auto queries = testing::queries_of(*method, facts, 1);
+  const auto queries = test::queries_of(*method, facts, 1);
   Recorded recorded(comm, shard, queries);
   Curator& curator = recorded.curator;
   method->start(*objective, queries, 4);
   for (std::uint64_t r = 0; r < 4; ++r) {
-    testing::traffic = {};
+    test::traffic = {};
     method->step(curator, r);
     constexpr std::uint64_t releases = 3, flag = 8;
-    EXPECT_EQ(testing::traffic.up, primal + 2 * dual + releases * flag) << name << ", round " << r;
-    EXPECT_EQ(testing::traffic.down, (primal + 2 * dual) / 2 + releases * flag / 2) << name << ", round " << r;
-    EXPECT_EQ(testing::traffic.other, 0u);
+    EXPECT_EQ(test::traffic.up, primal + 2 * dual + releases * flag) << name << ", round " << r;
+    EXPECT_EQ(test::traffic.down, (primal + 2 * dual) / 2 + releases * flag / 2) << name << ", round " << r;
+    EXPECT_EQ(test::traffic.other, 0u);
   }
 }
 
@@ -164,7 +164,7 @@ void expect_round(const Communicator& comm, const std::string& name, const Objec
 // round has its dual steps and one primal query, a difference or not; on three ranks sums are masked and never
 // narrow.
 TEST(Traffic, AMinMaxRoundSendsItsQueriesAndNoMore) {
-  testing::for_each_size({3}, [](const Communicator& comm) {
+  test::for_each_size({3}, [](const Communicator& comm) {
     expect_round(comm, "auc", {784, Storage::dense_f32, 1},
                  {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}}, 1871896, 8);
     expect_round(comm, "td", {9, Storage::dense_f32, 1}, {}, 2408, 2408);
@@ -182,25 +182,25 @@ TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
       .noise_multiplier = 1,
       .steps = 2,
       .relay = Relay{.range = 1000}};
-  testing::for_each_size({2, 3}, [&](const Communicator& comm) {
-    testing::PartWorld world(spec, Adjacency::add_remove, 1, comm);
-    testing::watched.clear();
+  test::for_each_size({2, 3}, [&](const Communicator& comm) {
+    test::PartWorld world(spec, Adjacency::add_remove, 1, comm);
+    test::watched.clear();
     for (const Block& block : world.shard.blocks)
       for (std::size_t i = 0; i < block.records.count; ++i)
-        testing::watched.emplace_back().bytes.assign(reinterpret_cast<const char*>(block.records.row_f32(i)),
-                                                     d * sizeof(float));
+        test::watched.emplace_back().bytes.assign(reinterpret_cast<const char*>(block.records.row_f32(i)),
+                                                  d * sizeof(float));
     world.relay(0, [](RelayPhase&, std::span<double>) {});  // the first one shares what a window of steps needs
-    testing::traffic = {};
+    test::traffic = {};
     world.relay(1, [&](RelayPhase& phase, std::span<double> result) {
-      for (std::uint64_t i = 0; i < sums; ++i) phase.sum(40 * i, 40 * (i + 1), {1}, testing::unit_features());
+      for (std::uint64_t i = 0; i < sums; ++i) phase.sum(40 * i, 40 * (i + 1), {1}, test::unit_features());
       phase.walk(result, [](const Rows&, std::span<double>) {});
     });
-    EXPECT_EQ(testing::traffic.other, sums * 8 * d + flag) << "a stop is agreed upon";
-    EXPECT_GE(testing::traffic.up, 8 * d) << "the state, to the next rank";
-    EXPECT_LE(testing::traffic.up, 8 * d + 8) << "and how long it is";
-    EXPECT_EQ(testing::traffic.down, 8 * d + 8 * (d + 1)) << "the state after the walk, and the release";
-    for (const auto& record : testing::watched) EXPECT_FALSE(record.seen);
-    testing::watched.clear();
+    EXPECT_EQ(test::traffic.other, sums * 8 * d + flag) << "a stop is agreed upon";
+    EXPECT_GE(test::traffic.up, 8 * d) << "the state, to the next rank";
+    EXPECT_LE(test::traffic.up, 8 * d + 8) << "and how long it is";
+    EXPECT_EQ(test::traffic.down, 8 * d + 8 * (d + 1)) << "the state after the walk, and the release";
+    for (const auto& record : test::watched) EXPECT_FALSE(record.seen);
+    test::watched.clear();
     comm.barrier();
   });
 }
@@ -208,13 +208,13 @@ TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
 // T14. A min-max run on four ranks: neither the job's key nor the noise key is in any message; the ranks get the
 // selection keys of their blocks.
 TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
-  testing::for_each_size({4}, [](const Communicator& comm) {
+  test::for_each_size({4}, [](const Communicator& comm) {
     const SecretKey key = SecretKey::from_seed(7);
     const auto text = [](const SecretKey& k) {
       return std::string(reinterpret_cast<const char*>(k.bytes().data()), k.bytes().size());
     };
     const Shard shard =
-        testing::random_shard({Storage::dense_f32, 400, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
+        test::random_shard({Storage::dense_f32, 400, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
     std::vector<Query> queries;
     for (const auto& [name, schedule] :
          {std::pair{"restart", Schedule{3, 0, 1}}, {"difference", Schedule{3, 1, 3}}})
@@ -231,7 +231,7 @@ TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
       std::filesystem::remove(path);
       ledger.emplace(Ledger::create(path, {Adjacency::add_remove, 400}));
     }
-    testing::watched = {{text(key)}, {text(key.derive("noise"))}, {text(key.derive("selection", 7))}};
+    test::watched = {{text(key)}, {text(key.derive("noise"))}, {text(key.derive("selection", 7))}};
     Curator curator(comm, shard, queries, 64, comm.is_root() ? std::optional(key) : std::nullopt);
     if (comm.is_root()) curator.record_in(*ledger);
     const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
@@ -240,10 +240,10 @@ TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
         const Batch batch = curator.draw(query, t);
         curator.release(curator.sum(query, batch, nothing));
       }
-    EXPECT_FALSE(testing::watched[0].seen);
-    EXPECT_FALSE(testing::watched[1].seen);
-    EXPECT_EQ(testing::watched[2].seen, comm.is_root()) << "messages are searched";
-    testing::watched.clear();
+    EXPECT_FALSE(test::watched[0].seen);
+    EXPECT_FALSE(test::watched[1].seen);
+    EXPECT_EQ(test::watched[2].seen, comm.is_root()) << "messages are searched";
+    test::watched.clear();
   });
 }
 

@@ -15,7 +15,7 @@
 namespace dpmpi {
 namespace {
 
-class WganRun : public testing::RunFolder {
+class WganRun : public test::RunFolder {
  protected:
   std::string with(const std::string& run, const std::string& more = "") const {
     return fmt::format(
@@ -32,7 +32,7 @@ TEST_F(WganRun, LeavesASheetOfSamplesAndTheEstimate) {
   const std::string whole = folder_ + "/whole", killed = folder_ + "/killed";
   const auto outcome = alone("none", with(whole));
   ASSERT_EQ(outcome.code, 0) << outcome.output;
-  const GreyImage sheet = testing::read_png(read_file(whole + "/samples.png"));
+  const GreyImage sheet = test::read_png(read_file(whole + "/samples.png"));
   EXPECT_EQ(sheet.width, 8 * 6 - 1U);
   EXPECT_EQ(sheet.height, 8 * 2 - 1U);
   EXPECT_GT(std::set<std::uint8_t>(sheet.pixels.begin(), sheet.pixels.end()).size(), 20U);
