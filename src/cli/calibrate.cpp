@@ -66,10 +66,9 @@ void take_line(const std::string& line, Template& into, const std::string& where
   Event event = std::get<Event>(parsed.content);
   if (!open.empty()) {
     if (open == "count" && event.count != 1)
-      throw PrivacyError(
-          fmt::format("{}: restarts is {} beside an unknown count, allowed: 1 (the count that is found "
-                      "is that of all runs)",
-                      where, event.count));
+      throw PrivacyError(fmt::format(
+          "{}: restarts is {} beside an unknown count, allowed: 1 (the count that is found is that of all runs)",
+          where, event.count));
     if (!assign(event, open, 1))
       throw PrivacyError(fmt::format("{}: {} has no member {}", where, name(event.mechanism), open));
     into.open.push_back(into.events.size());
@@ -118,8 +117,7 @@ int calibrate(const CalibrateRequest& request, std::ostream& out) {
   const std::string printed = events.unknown->whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
   if (request.json) {
     out << fmt::format(
-        "{{\"{}\": {}, \"epsilon\": {}, \"delta\": {}, \"by\": {}, \"adjacency\": \"{}\", \"interval\": [{}, "
-        "{}]}}\n",
+        "{{\"{}\": {}, \"epsilon\": {}, \"delta\": {}, \"by\": {}, \"adjacency\": \"{}\", \"interval\": [{}, {}]}}\n",
         events.unknown->name, printed, json_value(g.epsilon), g.delta, json_members(g.by), name(adjacency),
         json_value(g.least), json_value(g.epsilon));
     return static_cast<int>(ExitCode::done);

@@ -87,8 +87,7 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
   // What td says of records beyond means are exact sums and largest values over all of them, on every rank.
   if (role == DataRole::given && config.objective_name == "td" && comm.size() > 1)
     throw ConfigError(
-        "dpmpi evaluate: every rank would see exact sums over the records of --data, by which td measures: start "
-        "it "
+        "dpmpi evaluate: every rank would see exact sums over the records of --data, by which td measures: start it "
         "on one rank, without mpirun");
   const std::string& data = file_of(config.data, role);
   TrainedModel model = read_trained_model(comm, run, config);
@@ -121,31 +120,22 @@ int run_predict(const Communicator& comm, const CommandLine& line, const RunConf
 
 std::string evaluate_help() {
   return "mpirun -n N dpmpi evaluate RUN [--data FILE] [--set data.key=value]... [--json]\n\n"
-         "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read "
-         "by the\n"
-         "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy, exact area under the ROC curve, "
-         "the\n"
-         "confusion matrix, and, for logistic and softmax losses, predicted probabilities against what was found. "
-         "The\n"
+         "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read by the\n"
+         "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy, exact area under the ROC curve, the\n"
+         "confusion matrix, and, for logistic and softmax losses, predicted probabilities against what was found. The\n"
          "same numbers on any number of ranks.\n\n"
-         "The numbers are not noised. Of records that are private they are a release that no certificate covers: "
-         "use\n"
-         "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: "
-         "--set\n"
+         "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
+         "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
          "objective.library=FILE; the directory has to verify before it is loaded.\n";
 }
 
 std::string predict_help() {
   return "mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|OUT.npy [--set data.key=value]...\n\n"
-         "What a finished run's model says of the records of FILE, read by the run's [data] options. For files "
-         "without\n"
-         "labels: --set data.label=none. One row a record, in the file's order: record (from 1), prediction, and "
-         "a\n"
-         "probability (of +1, or one for each class) for logistic and softmax losses, else the score. OUT.npy "
-         "holds the\n"
+         "What a finished run's model says of the records of FILE, read by the run's [data] options. For files without\n"
+         "labels: --set data.label=none. One row a record, in the file's order: record (from 1), prediction, and a\n"
+         "probability (of +1, or one for each class) for logistic and softmax losses, else the score. OUT.npy holds the\n"
          "scores as float32, records x outputs.\n\n"
-         "The predictions follow from the model and the records of FILE alone; the run's certificate covers the "
-         "model.\n"
+         "The predictions follow from the model and the records of FILE alone; the run's certificate covers the model.\n"
          "Who sees the predictions learns something about the records of FILE.\n";
 }
 

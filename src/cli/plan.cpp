@@ -64,8 +64,7 @@ void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, 
     fmt::print("and {:.4g} normals that every rank draws by itself (directions, noise across them): {:.3g} s\n",
                cost.own_values, cost.own_values * machine.noise_seconds);
   fmt::print(
-      "predicted by latency {:.3g} s, {:.3g} s a byte, {:.3g} flops/s, {:.3g} s a record at least, {:.3g} s a "
-      "noise value\n({})\n",
+      "predicted by latency {:.3g} s, {:.3g} s a byte, {:.3g} flops/s, {:.3g} s a record at least, {:.3g} s a noise value\n({})\n",
       machine.latency, machine.inverse_bandwidth, machine.flops, machine.record_seconds, machine.noise_seconds,
       machine.source);
   for (const int n : ranks) {

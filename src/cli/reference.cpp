@@ -132,14 +132,11 @@ void add_names(const std::vector<Chapter>& chapters, std::vector<std::string>& n
 }  // namespace
 
 std::string reference_page() {
-  return "# Reference\n\nEvery option with its meaning, range and default: what `dpmpi help` says, on one page. "
-         "This file is the output "
-         "of `dpmpi help\nreference`; the options' declarations in the source are its only source.\n\n## Sections "
-         "of a config\n" +
+  return "# Reference\n\nEvery option with its meaning, range and default: what `dpmpi help` says, on one page. This file is the output "
+         "of `dpmpi help\nreference`; the options' declarations in the source are its only source.\n\n## Sections of a config\n" +
          markdown(sections()) + "\n## Methods\n" + markdown(method_chapters()) + "\n## Objectives\n" +
          markdown(objective_chapters()) + "\n## Commands with options of their own\n" + markdown(tool_chapters()) +
-         "\n`account`, `calibrate` and `verify`: [account_and_calibrate.md](account_and_calibrate.md) and `dpmpi "
-         "help COMMAND`.\n";
+         "\n`account`, `calibrate` and `verify`: [account_and_calibrate.md](account_and_calibrate.md) and `dpmpi help COMMAND`.\n";
 }
 
 std::string manual_page() {
@@ -151,8 +148,7 @@ std::string manual_page() {
     text += fmt::format(".SS {}\n.nf\n{}.fi\n", command, roff(help_topic(command)));
   return text + ".SH CONFIGURATION\n" + roff(sections()) + ".SH METHODS\n" + roff(method_chapters()) +
          ".SH OBJECTIVES\n" + roff(objective_chapters()) +
-         ".SH ENVIRONMENT\n.TP\n.B DPMPI_DATA\nfolder in which relative paths of data are looked up\n.TP\n.B "
-         "NO_COLOR\nnot "
+         ".SH ENVIRONMENT\n.TP\n.B DPMPI_DATA\nfolder in which relative paths of data are looked up\n.TP\n.B NO_COLOR\nnot "
          "empty: no colours on terminals\n";
 }
 

@@ -170,8 +170,7 @@ std::string account_help() {
 std::string calibrate_help() {
   return words_help<CalibrateWords>("calibrate",
                                     "dpmpi calibrate EVENTS.jsonl --epsilon E --delta D [--option value]...") +
-         "\nUnknown may be one of noise_multiplier, scale, count, sampling_rate, mu and rho: every \"?\" gets the "
-         "same value.\n";
+         "\nUnknown may be one of noise_multiplier, scale, count, sampling_rate, mu and rho: every \"?\" gets the same value.\n";
 }
 std::string verify_help() {
   return words_help<VerifyWords>("verify", "dpmpi verify RUN [--json]") +

@@ -48,16 +48,14 @@ const std::map<std::string, std::string> command_help{
     {"plan",
      "dpmpi plan --config FILE [--set section.key=value]... [--ranks 1,2,4,8] [--json]\n"
      "mpirun -n N dpmpi plan --config FILE --measure ...\n\n"
-     "Prints the settings, the privacy promise and the cost of a step; reads headers and counts lines, but no "
-     "value.\n\n"
+     "Prints the settings, the privacy promise and the cost of a step; reads headers and counts lines, but no value.\n\n"
      "  --ranks          numbers of ranks to predict the time for\n"
      "  --measure        predict by this machine's rates, measured on synthetic records\n"
      "  --json           print JSON\n"},
     {"report",
      "dpmpi report RUN [RUN...] [--output FILE] [--times]\n\n"
      "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon,\n"
-     "settings, ROC curve, noise of running sums, samples; for several runs these beside each other, with slopes "
-     "if\n"
+     "settings, ROC curve, noise of running sums, samples; for several runs these beside each other, with slopes if\n"
      "they are a sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not\n"
      "public; training writes it too, unless it is --quiet. Plots need gnuplot.\n\n"
      "  --output         another file\n"

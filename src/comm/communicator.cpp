@@ -200,8 +200,7 @@ void Communicator::agree(std::string_view digest, std::string_view what) const {
       if (all[static_cast<std::size_t>(r)] != all[0]) others.push_back(r);
     if (!others.empty())
       verdict = fmt::format(
-          "ranks disagree on {}: rank {} differ{} from the root. Are all ranks running the same program on the "
-          "same config?",
+          "ranks disagree on {}: rank {} differ{} from the root. Are all ranks running the same program on the same config?",
           what, fmt::join(others, ", "), others.size() == 1 ? "s" : "");
   }
   broadcast(verdict);

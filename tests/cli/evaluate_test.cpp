@@ -69,8 +69,7 @@ class TrainedRun : public ::testing::Test {
     std::ofstream(path("sign.ini")) << "[run]\ndir = sign\n[data]\ntrain = sign.csv\neval = sign-eval.csv\n"
                                     << method;
     std::ofstream(path("classes.ini"))
-        << "[run]\ndir = classes\n[data]\ntrain = classes.csv\nheader = yes\n[objective]\nname = "
-           "softmax\nclasses = 3\n"
+        << "[run]\ndir = classes\n[data]\ntrain = classes.csv\nheader = yes\n[objective]\nname = softmax\nclasses = 3\n"
         << method;
     for (const char* config : {"sign.ini", "classes.ini"}) {
       const Outcome trained = dpmpi(fmt::format("--quiet --config {}", config));

@@ -99,8 +99,7 @@ TEST_F(Terminal, LevelsSayMoreAndMore) {
 TEST_F(Terminal, EveryRankTellsDetails) {
   fs::remove_all(folder() + "/ranks");
   const Outcome told = test::run_command(fmt::format(
-      "cd {} && mpirun -n 2 {} --log-level debug --config a.ini --set method.steps=3 --set data.blocks=4 "
-      "--set run.dir=ranks",
+      "cd {} && mpirun -n 2 {} --log-level debug --config a.ini --set method.steps=3 --set data.blocks=4 --set run.dir=ranks",
       folder(), DPMPI_PROGRAM));
   ASSERT_EQ(told.code, 0) << told.output;
   for (const int rank : {0, 1})

@@ -152,11 +152,10 @@ void DurableFile::check_in_place() const {
   const struct stat mine = status();
   struct stat there {};
   if (::stat(path_.c_str(), &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev) return;
-  throw DataError(
-      fmt::format("{}{} was removed, moved or replaced while it was being written: what comes now would be lost. "
-                  "Leave the files of "
-                  "a run alone while it works; put back the file, then go on with the run",
-                  what_, path_));
+  throw DataError(fmt::format(
+      "{}{} was removed, moved or replaced while it was being written: what comes now would be lost. Leave the files of "
+      "a run alone while it works; put back the file, then go on with the run",
+      what_, path_));
 }
 
 bool DurableFile::lock(bool& unsupported) {

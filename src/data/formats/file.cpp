@@ -63,10 +63,9 @@ std::string find_file(const DataOptions& options, const std::string& name) {
     if (fs::exists(candidate, ignored)) return candidate;
     tried += fmt::format("\n  tried {}", candidate);
   }
-  throw DataError(
-      fmt::format("{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config "
-                  "file's folder):{}",
-                  name, environment == nullptr ? ", which is unset," : "", tried));
+  throw DataError(fmt::format(
+      "{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config file's folder):{}",
+      name, environment == nullptr ? ", which is unset," : "", tried));
 }
 
 std::vector<std::string> find_files(const DataOptions& options, std::string_view names) {

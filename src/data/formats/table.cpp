@@ -88,10 +88,9 @@ class RowParser {
                       show(column.name), show_field(field)));
     }
     if (!to_number(field, x))
-      throw Malformed(
-          fmt::format("column {}: {} is not a finite number (data.one_hot takes text columns, data.drop leaves "
-                      "columns out)",
-                      show(column.name), show_field(field)));
+      throw Malformed(fmt::format(
+          "column {}: {} is not a finite number (data.one_hot takes text columns, data.drop leaves columns out)",
+          show(column.name), show_field(field)));
     return map_(column.feature, x);
   }
 
@@ -99,8 +98,7 @@ class RowParser {
     const auto word = std::find(column.words.begin(), column.words.end(), field);
     if (word == column.words.end() && !schema_.zero_if_unknown)
       throw Malformed(
-          fmt::format("column {}: {} is not in its vocabulary in data.one_hot: add it, or set data.unknown = "
-                      "zero",
+          fmt::format("column {}: {} is not in its vocabulary in data.one_hot: add it, or set data.unknown = zero",
                       show(column.name), show_field(field)));
     const auto chosen = static_cast<std::size_t>(word - column.words.begin());
     for (std::size_t w = 0; w < column.words.size(); ++w)

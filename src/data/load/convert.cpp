@@ -25,8 +25,7 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   if (data.scale != 1 || !data.mean.empty() || !data.deviation.empty() || data.normalize != "none" ||
       !data.keep_one_in.empty() || !data.only_labels.empty() || data.records != 0)
     throw ConfigError(
-        "convert writes the values of the file: set data.scale, mean, std, normalize, keep_one_in, only_labels and "
-        "records "
+        "convert writes the values of the file: set data.scale, mean, std, normalize, keep_one_in, only_labels and records "
         "in the config that trains on the result");
   data.train = options.input;
   data.shards.clear();

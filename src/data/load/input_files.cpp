@@ -63,8 +63,7 @@ void open_everywhere(const Communicator& comm, const DataOptions& options, const
     for (std::size_t r = 0; r < sizes.size(); ++r)
       if (sizes[r] != sizes[0])
         throw DataError(
-            fmt::format("{} is not the same file on all ranks: it has another size on rank {} than on "
-                        "the root",
+            fmt::format("{} is not the same file on all ranks: it has another size on rank {} than on the root",
                         source.path, r));
   });
 }

@@ -102,10 +102,9 @@ std::uint64_t available_memory() {
 
 void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what, bool is_public) {
   if (needed <= available) return;
-  throw DataError(
-      fmt::format("{} needs {} of memory, but only {} are available: use more ranks on more machines, or fewer "
-                  "records or features",
-                  what, is_public ? gibibytes(needed) : show_number(gibibytes(needed)), gibibytes(available)));
+  throw DataError(fmt::format(
+      "{} needs {} of memory, but only {} are available: use more ranks on more machines, or fewer records or features",
+      what, is_public ? gibibytes(needed) : show_number(gibibytes(needed)), gibibytes(available)));
 }
 
 }  // namespace dpmpi

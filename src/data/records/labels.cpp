@@ -28,8 +28,7 @@ LabelRule::LabelRule(const DataOptions& options, LabelKind kind, std::size_t cla
         "data.label = none: training needs labels; a trained model scores records without (dpmpi predict)");
   if (!options.positive.empty() && kind != LabelKind::sign)
     throw ConfigError(
-        "data.positive makes labels -1 and +1, but this objective takes other labels: remove it, or use "
-        "data.label_map");
+        "data.positive makes labels -1 and +1, but this objective takes other labels: remove it, or use data.label_map");
   for (const auto& text : options.positive) positive_.push_back(name_of(trim(text)));
   for (const auto& text : options.only_labels) only_.push_back(name_of(trim(text)));
   for (const auto& entry : options.label_map) {
@@ -84,10 +83,9 @@ float LabelRule::check(double value, const Name& raw) const {
     case LabelKind::sign:
       if (value == 1) return 1;
       if (value == -1 || value == 0) return -1;
-      throw Malformed(
-          fmt::format("label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels "
-                      "that become +1",
-                      show_field(raw.text)));
+      throw Malformed(fmt::format(
+          "label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1",
+          show_field(raw.text)));
     case LabelKind::class_:
       if (value >= 0 && value < static_cast<double>(classes_) && value == std::floor(value))
         return static_cast<float>(value);

@@ -13,48 +13,46 @@ namespace dpmpi {
 namespace {
 
 void declare_files(DataOptions& d, Options& o) {
-  o.add("train", d.train,
-        "Training file; an IDX or NumPy pair is written images,labels. Relative paths are looked up in data.root, "
-        "then in "
-        "$DPMPI_DATA, then beside the config file");
+  o.add(
+      "train", d.train,
+      "Training file; an IDX or NumPy pair is written images,labels. Relative paths are looked up in data.root, then in "
+      "$DPMPI_DATA, then beside the config file");
   o.add("eval", d.eval, "Public held-out file for metrics, of the same format; never part of the privacy promise");
   o.add("root", d.root, "Folder that relative paths start from");
-  o.add("shards", d.shards,
-        "Training files a.csv,b.csv,... of several sites, in place of data.train. Each is read only by the ranks "
-        "that own "
-        "its blocks; data.blocks must be a multiple of their number, and so should be the number of ranks");
-  o.add("shard_records", d.shard_records,
-        "Public number of records of each shard; empty: counted at start-up, and the counts are then treated as "
-        "public",
-        Range::at_least(1));
+  o.add(
+      "shards", d.shards,
+      "Training files a.csv,b.csv,... of several sites, in place of data.train. Each is read only by the ranks that own "
+      "its blocks; data.blocks must be a multiple of their number, and so should be the number of ranks");
+  o.add(
+      "shard_records", d.shard_records,
+      "Public number of records of each shard; empty: counted at start-up, and the counts are then treated as public",
+      Range::at_least(1));
   o.add("format", d.format, "File format; auto goes by content and name",
         {"auto", "libsvm", "csv", "tsv", "idx", "npy", "native"});
-  o.add("blocks", d.blocks,
-        "Contiguous blocks the records are cut into (at least the number of ranks): a constant of the config, for "
-        "results "
-        "depend on it; 0 chooses it from n and the expected batch",
-        Range::closed(0, 1 << 20));
-  o.add("records", d.records,
-        "Declared public number of records n; slots beyond the file's records stay empty. 0 counts the file and "
-        "treats the "
-        "count as public",
-        Range::non_negative());
-  o.add("features", d.features,
-        "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked "
-        "for the "
-        "other formats; 0 takes the file's width. Refused if the vectors of a model of that length do not fit into "
-        "memory",
-        Range::closed(0, 4294967295.0));
+  o.add(
+      "blocks", d.blocks,
+      "Contiguous blocks the records are cut into (at least the number of ranks): a constant of the config, for results "
+      "depend on it; 0 chooses it from n and the expected batch",
+      Range::closed(0, 1 << 20));
+  o.add(
+      "records", d.records,
+      "Declared public number of records n; slots beyond the file's records stay empty. 0 counts the file and treats the "
+      "count as public",
+      Range::non_negative());
+  o.add(
+      "features", d.features,
+      "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked for the "
+      "other formats; 0 takes the file's width. Refused if the vectors of a model of that length do not fit into memory",
+      Range::closed(0, 4294967295.0));
 }
 
 void declare_tables(DataOptions& d, Options& o) {
-  o.add("header", d.header,
-        "Whether a CSV or TSV file starts with column names; auto: yes if no field of the first line is a number "
-        "while one "
-        "of the second line is. A private file's first line could be a record that looks like names: auto refuses "
-        "it unless "
-        "the config or data.eval has all of these names",
-        {"auto", "yes", "no"});
+  o.add(
+      "header", d.header,
+      "Whether a CSV or TSV file starts with column names; auto: yes if no field of the first line is a number while one "
+      "of the second line is. A private file's first line could be a record that looks like names: auto refuses it unless "
+      "the config or data.eval has all of these names",
+      {"auto", "yes", "no"});
   o.add(
       "label", d.label,
       "Label column of CSV and TSV: first, last, a column name, or a column number from 1; auto: the column called "
@@ -73,37 +71,35 @@ void declare_tables(DataOptions& d, Options& o) {
   o.add("index_base", d.index_base, "Number of the first feature in LIBSVM files", Range::closed(0, 1));
   o.add(
       "show_values", d.show_values,
-      "Quote what stands in a private file in an error message (it reaches every rank and the job's log): the "
-      "offending "
-      "field or index, and the file's length. Files are private in train, plan, convert and behind --data, not as "
-      "data.eval");
+      "Quote what stands in a private file in an error message (it reaches every rank and the job's log): the offending "
+      "field or index, and the file's length. Files are private in train, plan, convert and behind --data, not as data.eval");
   o.add("densify", d.densify, "Store LIBSVM rows as dense rows");
 }
 
 void declare_values(DataOptions& d, Options& o) {
   o.add("scale", d.scale, "Public factor on every feature; 8-bit rows stay 8-bit", Range::closed(1e-30, 1e30));
-  o.add("mean", d.mean,
-        "Public means subtracted after data.scale: one number, one per feature, or column:number,...; never "
-        "estimate them "
-        "from the private records");
+  o.add(
+      "mean", d.mean,
+      "Public means subtracted after data.scale: one number, one per feature, or column:number,...; never estimate them "
+      "from the private records");
   o.add("std", d.deviation, "Public divisors applied after data.mean, in the same notation; all > 0");
-  o.add("normalize", d.normalize,
-        "none, or l2: every record to Euclidean norm 1 (before the constant column). Column statistics of private "
-        "data are "
-        "not offered; standard and minmax need data.mean and data.std");
+  o.add(
+      "normalize", d.normalize,
+      "none, or l2: every record to Euclidean norm 1 (before the constant column). Column statistics of private data are "
+      "not offered; standard and minmax need data.mean and data.std");
   o.add("bias", d.bias, "Value of the constant column added to every record; 0: none", Range::closed(0, 1e6));
-  o.add("positive", d.positive,
-        "Labels, as written in the file, that become +1; all others become -1 (one class or a group against the "
-        "rest)");
+  o.add(
+      "positive", d.positive,
+      "Labels, as written in the file, that become +1; all others become -1 (one class or a group against the rest)");
   o.add("label_map", d.label_map, "Labels as numbers: raw:number,...; a label that is not listed is then an error");
-  o.add("only_labels", d.only_labels,
-        "Labels, as written in the file, that take part, in training and evaluation; records with others become "
-        "empty "
-        "slots, which count in the number of records");
-  o.add("keep_one_in", d.keep_one_in,
-        "Public class imbalance for experiments: label:N,... keeps one of N training records with that label, by a "
-        "public "
-        "random rule on the record's index; the others become empty slots");
+  o.add(
+      "only_labels", d.only_labels,
+      "Labels, as written in the file, that take part, in training and evaluation; records with others become empty "
+      "slots, which count in the number of records");
+  o.add(
+      "keep_one_in", d.keep_one_in,
+      "Public class imbalance for experiments: label:N,... keeps one of N training records with that label, by a public "
+      "random rule on the record's index; the others become empty slots");
 }
 
 /// Labels, columns and words are the same if their texts are equal or both are numbers of equal value.
@@ -177,12 +173,10 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
   if (!shards.empty() && records > 0)
     problems.emplace_back("data.records is for data.train: with data.shards give data.shard_records");
   if (needs_private_statistics(normalize) && (mean.empty() || deviation.empty()))
-    problems.push_back(
-        fmt::format("data.normalize = {} would need statistics of the private records, which would be released "
-                    "without noise. Use l2 "
-                    "(each record by itself), or give public values: data.mean and data.std (for minmax: lower "
-                    "bounds and widths)",
-                    normalize));
+    problems.push_back(fmt::format(
+        "data.normalize = {} would need statistics of the private records, which would be released without noise. Use l2 "
+        "(each record by itself), or give public values: data.mean and data.std (for minmax: lower bounds and widths)",
+        normalize));
   if (comment.size() > 1) problems.push_back(fmt::format("data.comment = {} must be a single character", comment));
   if (!positive.empty() && !label_map.empty())
     problems.emplace_back("data.positive and data.label_map are both set: give one of them");

@@ -160,8 +160,7 @@ void GenerateOptions::declare(Options& options) {
               Range::closed(0, 1e5));
   options.add(
       "moment", moment,
-      "Order k of the moments that pareto-linear, pareto-logistic and two-point have; tail index of pareto-mean, "
-      "which has those below k",
+      "Order k of the moments that pareto-linear, pareto-logistic and two-point have; tail index of pareto-mean, which has those below k",
       Range{.low = 2, .low_open = false});
   options.add("skewed", skewed, "pareto-linear, pareto-logistic: records of large norm follow another model");
   options.add("probability", probability, "two-point: share of the records that are not zero",

@@ -33,8 +33,7 @@ QuerySpec BoxSearch::query(const PublicFacts& facts, std::size_t points, std::ui
                            double noise_multiplier) const {
   if (dynamic_cast<const SaddleObjective*>(facts.objective))
     throw ConfigError(
-        "this objective is a min-max problem, whose value is no mean of losses of single records; use dp-sgda or "
-        "private-diff");
+        "this objective is a min-max problem, whose value is no mean of losses of single records; use dp-sgda or private-diff");
   return {.name = "losses",
           .dim = points,
           .sampling = FullBatch{},

@@ -107,8 +107,7 @@ class HtKnownLipschitz final : public Method {
 
   std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     return pass_advice(facts, 1 / queries.at(0).noise_multiplier) +
-           "two phases, lambda_scale = 0.3 to 1 and a public clip below that of the moments did best in "
-           "experiments\n" +
+           "two phases, lambda_scale = 0.3 to 1 and a public clip below that of the moments did best in experiments\n" +
            phase_lines(report_quantities(facts, queries));
   }
 

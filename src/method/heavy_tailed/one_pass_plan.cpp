@@ -105,8 +105,7 @@ void refuse_no_phase(const HeavyTailProblem& problem, const OnePassRule& rule, s
           fmt::format("at most {}, a quarter of the records", most));
   throw ConfigError(fmt::format(
       "method.radius = {}: doubles of that size cannot hold a phase's noise for mu = {:.3g}, which must "
-      "be 2^20 times their spacing and 100 times all rounding: method.radius or privacy.epsilon must be "
-      "smaller, or {} larger",
+      "be 2^20 times their spacing and 100 times all rounding: method.radius or privacy.epsilon must be smaller, or {} larger",
       rule.reach, problem.mu, steps));
 }
 

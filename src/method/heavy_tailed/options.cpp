@@ -59,8 +59,7 @@ void check_batch(const PublicFacts& facts, std::int64_t batch, Problems& problem
     problems.push_back(fmt::format("data.train has {} records: a pass in phases needs at least 4", n));
   else if (static_cast<std::uint64_t>(batch) > n / 4)
     problems.push_back(fmt::format(
-        "method.batch = {} leaves the first phase, half of {} records, fewer than two steps: it must be "
-        "at most {}",
+        "method.batch = {} leaves the first phase, half of {} records, fewer than two steps: it must be at most {}",
         batch, n, n / 4));
 }
 

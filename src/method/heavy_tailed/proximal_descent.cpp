@@ -16,10 +16,10 @@ void ProximalDescent::declare(Options& options) {
       .add("radius", radius_,
            "radius of the ball around the start point that iterates are projected onto (0: none)",
            Range::non_negative())
-      .add("average", average_,
-           "what is published: the mean of all iterates with weights t + 4, the mean of the second half, or the "
-           "last",
-           {"weighted", "suffix", "none"});
+      .add(
+          "average", average_,
+          "what is published: the mean of all iterates with weights t + 4, the mean of the second half, or the last",
+          {"weighted", "suffix", "none"});
 }
 
 void ProximalDescent::validate(std::vector<std::string>& problems) const {

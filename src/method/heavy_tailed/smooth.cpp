@@ -109,8 +109,7 @@ class HtSmooth final : public Method {
   std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const SmoothPlan p = plan(facts);
     return fmt::format(
-        "{} steps for losses of smoothness {:.6g}, step size {:.6g}; the proof needs a slack of 1 and has "
-        "{:.4g}\n{}",
+        "{} steps for losses of smoothness {:.6g}, step size {:.6g}; the proof needs a slack of 1 and has {:.4g}\n{}",
         p.guarded ? "guarded" : "plain", gradients(facts)->smoothness(), p.eta, p.slack(),
         phase_lines(report_quantities(facts, queries)));
   }

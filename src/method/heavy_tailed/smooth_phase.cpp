@@ -122,10 +122,9 @@ double guarded_rho(double epsilon, double delta, double failure) {
   require_probability("delta", delta);
   require_probability("failure probability", failure);
   if (swapped_delta(0, epsilon, 3 * failure) >= delta)
-    throw PrivacyError(
-        fmt::format("privacy.delta = {} at privacy.epsilon = {}: guarded steps, which fail with probability {}, "
-                    "need one above {:.3g}",
-                    delta, epsilon, 3 * failure, swapped_delta(0, epsilon, 3 * failure)));
+    throw PrivacyError(fmt::format(
+        "privacy.delta = {} at privacy.epsilon = {}: guarded steps, which fail with probability {}, need one above {:.3g}",
+        delta, epsilon, 3 * failure, swapped_delta(0, epsilon, 3 * failure)));
   double low = -60, high = 20;  // of log rho
   for (int i = 0; i < 100; ++i) {
     const double middle = (low + high) / 2;

@@ -94,8 +94,7 @@ void HiddenOptions::validate(std::vector<std::string>& problems) const {
                     share, law));
   if (across && law == "gauss")
     problems.push_back(fmt::format(
-        "method.share = {} is noise across the directions, which must have a fixed length: method.law = gauss has "
-        "none",
+        "method.share = {} is noise across the directions, which must have a fixed length: method.law = gauss has none",
         share));
   if (clip > 0 && clip_failure > 0 && !hidden())
     problems.push_back(

@@ -61,8 +61,7 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
   descent.validate(problems);
   if (as_printed() && stated_epsilon == 0)
     problems.emplace_back(
-        "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon given to the "
-        "paper's formulas");
+        "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon given to the paper's formulas");
   if (!as_printed() && stated_epsilon > 0)
     problems.push_back(
         fmt::format("method.stated_epsilon = {} belongs to method.calibration = paper; with {} it must be 0",
@@ -76,8 +75,7 @@ void SaddleOptions::validate(std::vector<std::string>& problems) const {
 std::string SaddleOptions::notes() const {
   if (!as_printed()) return {};
   return fmt::format(
-      "the paper states epsilon {} for its noise (privacy.noise_multiplier = 1); what this noise costs is the "
-      "epsilon above\n",
+      "the paper states epsilon {} for its noise (privacy.noise_multiplier = 1); what this noise costs is the epsilon above\n",
       stated_epsilon);
 }
 

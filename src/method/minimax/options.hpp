@@ -25,8 +25,7 @@ const SaddleObjective& saddle(const Objective* objective, const char* method);
 /// What method.clip is, for help; without noise it is there because sums are exact integers.
 inline constexpr const char* saddle_clip_help = "bound C_1 on the norm of one record's primal gradient";
 inline constexpr const char* noiseless_clip_help =
-    "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones are "
-    "clipped)";
+    "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones are clipped)";
 
 class SaddleOptions {
  public:

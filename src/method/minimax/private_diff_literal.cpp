@@ -46,8 +46,7 @@ class PrivateDiffLiteral final : public Method {
     const SaddleObjective& f = saddle(facts.objective, "private-diff-literal");
     if (!f.primal_is_private())
       throw ConfigError(
-          "private-diff-literal shows a leak of the primal query, and this objective's primal touches no record: "
-          "use private-diff");
+          "private-diff-literal shows a leak of the primal query, and this objective's primal touches no record: use private-diff");
     options_.require_dual_rate(f);
     const std::uint64_t R = steps(facts), n = facts.data.records;
     const SamplingRule everyone = Shuffled{.seed = whole(options_.seed), .first = n, .batch = n};

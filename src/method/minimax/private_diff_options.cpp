@@ -38,10 +38,10 @@ void PrivateDiffOptions::declare(Options& options, const char* clip_help) {
       .add("restart_share", restart_share, "share of the noise budget of full gradients", shares)
       .add("difference_share", difference_share, "share of gradient differences", shares)
       .add("dual_share", dual_share, "share of dual steps", shares)
-      .add("difference_slope", slope,
-           "C_2: differences are clipped at C_2 |x - x'| + C_2y |y - y'| + C_3 (if not set: the objective's l_xx, "
-           "or method.clip)",
-           Range::non_negative())
+      .add(
+          "difference_slope", slope,
+          "C_2: differences are clipped at C_2 |x - x'| + C_2y |y - y'| + C_3 (if not set: the objective's l_xx, or method.clip)",
+          Range::non_negative())
       .add("difference_dual_slope", dual_slope, "C_2y (if not set: the objective's l_xy, or C_2)",
            Range::non_negative())
       .add("difference_least", least, "C_3 (if not set: 0.01 method.clip)", Range::non_negative());

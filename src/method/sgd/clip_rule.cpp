@@ -18,17 +18,17 @@ double most(const PublicFacts& facts) { return static_cast<double>(facts.data.re
 
 void ClipRule::declare(Options& options) {
   options
-      .add("clip_rule", rule_,
-           "the bound C on the norm of one record's gradient: such that about clip_records sqrt(d / rho) records "
-           "are clipped, or half of them, both by a private choice before the first step; or the constant "
-           "method.clip",
-           {"count", "median", "fixed"})
+      .add(
+          "clip_rule", rule_,
+          "the bound C on the norm of one record's gradient: such that about clip_records sqrt(d / rho) records "
+          "are clipped, or half of them, both by a private choice before the first step; or the constant method.clip",
+          {"count", "median", "fixed"})
       .add("clip", clip_, "the constant of clip_rule = fixed, which must not come from the data",
            Range::non_negative())
-      .add("clip_lowest", lowest_,
-           "smallest clip that a private choice can make, a public constant; the largest is 1.25^48 = 44842 times "
-           "that",
-           Range::closed(1e-20, 1e20))
+      .add(
+          "clip_lowest", lowest_,
+          "smallest clip that a private choice can make, a public constant; the largest is 1.25^48 = 44842 times that",
+          Range::closed(1e-20, 1e20))
       .add("clip_records", records_, "kappa of clip_rule = count", Range::positive())
       .add("clip_share", share_, "share of mu^2 that a private choice spends", {1e-9, 1, false, true});
 }
@@ -36,8 +36,7 @@ void ClipRule::declare(Options& options) {
 void ClipRule::validate(std::vector<std::string>& problems) const {
   if (!is_private() && clip_ == 0)
     problems.emplace_back(
-        "method.clip = 0 with method.clip_rule = fixed: it must be above 0, a constant that does not come from the "
-        "data");
+        "method.clip = 0 with method.clip_rule = fixed: it must be above 0, a constant that does not come from the data");
   if (is_private() && clip_ > 0)
     problems.push_back(fmt::format(
         "method.clip = {} is the constant of method.clip_rule = fixed, and {} chooses privately: it must be 0",
@@ -81,8 +80,7 @@ std::string ClipRule::notes(const PublicFacts& facts, const Training& training) 
     return fmt::format("a public clip is near the best where about {:.4g} records are beyond it\n", count);
   const double error = target_error(facts, training);
   std::string text = fmt::format(
-      "the clip is chosen such that {:.4g} records, with an error of deviation {:.3g} at most, are clipped at "
-      "first\n",
+      "the clip is chosen such that {:.4g} records, with an error of deviation {:.3g} at most, are clipped at first\n",
       count, error);
   if (count < 3 * error)
     text += fmt::format("that is less than three deviations: {}set a public clip\n",

@@ -116,8 +116,7 @@ class Sgd final : public DpSgd {
 
  private:
   std::string clip_help() const override {
-    return "largest norm of one record's gradient (sums are exact integers and need a bound; larger ones are "
-           "clipped)";
+    return "largest norm of one record's gradient (sums are exact integers and need a bound; larger ones are clipped)";
   }
 };
 

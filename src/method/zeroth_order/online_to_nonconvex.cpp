@@ -72,8 +72,7 @@ void OnlineToNonconvex::learn(std::span<const double> gradient) {
     }
     if (!std::isfinite(squares_))
       throw ConfigError(
-          "the sum of the squared releases of an epoch is not finite: make method.lipschitz, step_radius or "
-          "objective.l2 smaller");
+          "the sum of the squared releases of an epoch is not finite: make method.lipschitz, step_radius or objective.l2 smaller");
     ++gradients_;
     const double D = settings_.step_radius;
     const double eta = settings_.rate > 0 ? settings_.rate : squares_ > 0 ? D / std::sqrt(squares_) : 0;

@@ -63,11 +63,10 @@ void ZoOptions::check(const Objective& objective, std::uint64_t T, std::uint64_t
   check_start(start, objective);
   const auto real = [](auto n) { return static_cast<double>(n); };
   if (const double steps = real(T) * real(K) * real(passes); steps >= 0x1p32)
-    throw ConfigError(
-        fmt::format("{} steps of {} passes of {} epochs are {:.4g} steps, allowed: less than 2^32, for the streams "
-                    "of public random numbers count them in 32 bits; make method.passes or outer smaller, or the "
-                    "batches larger",
-                    T, passes, K, steps));
+    throw ConfigError(fmt::format(
+        "{} steps of {} passes of {} epochs are {:.4g} steps, allowed: less than 2^32, for the streams "
+        "of public random numbers count them in 32 bits; make method.passes or outer smaller, or the batches larger",
+        T, passes, K, steps));
 }
 
 AlignedVector<float> ZoOptions::start_point(const Objective& objective) const {

@@ -92,8 +92,7 @@ void ZoDesignOptions::check_probes(const Objective& objective) const {
         fmt::format("method.count = {} directions of {} parameters, allowed: less than 2^32 of both", p.count, d));
   if (group > Directions::largest_group && !fast(objective))
     throw ConfigError(fmt::format(
-        "orthonormal groups of {} directions are too large, allowed: {}; set method.directions = block with "
-        "method.block = 32 to 64",
+        "orthonormal groups of {} directions are too large, allowed: {}; set method.directions = block with method.block = 32 to 64",
         group, Directions::largest_group));
 }
 

@@ -101,8 +101,7 @@ class ZoNaive : public Method {
     const std::uint64_t K = options_.outer > 0 ? whole(options_.outer) : most;
     if (K == 0 || K > most)
       throw ConfigError(
-          fmt::format("{} epochs of {} records do not fit {} records: make method.inner, batch or "
-                      "outer smaller",
+          fmt::format("{} epochs of {} records do not fit {} records: make method.inner, batch or outer smaller",
                       std::max<std::uint64_t>(1, K), epoch, facts.data.records));
     options_.check(*facts.objective, whole(options_.inner), K);
     return K;

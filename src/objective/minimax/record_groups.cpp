@@ -17,8 +17,7 @@ namespace {
 void check_sizes(const std::vector<std::uint64_t>& sizes) {
   if (sizes.size() < 2)
     throw ConfigError(fmt::format(
-        "objective.group_sizes {}: it needs those of two or more groups, public constants that are not counted "
-        "from the data",
+        "objective.group_sizes {}: it needs those of two or more groups, public constants that are not counted from the data",
         sizes.empty() ? "is not set" : fmt::format("= {} has {} sizes", fmt::join(sizes, ","), sizes.size())));
   if (std::count(sizes.begin(), sizes.end(), 0U) > 0)
     throw ConfigError(
@@ -34,11 +33,10 @@ void check_classes(const WorstGroupSettings& settings) {
         "from 1, that holds the group");
   const std::size_t classes = model.head == Head::softmax ? model.units.back() : 2;
   if (settings.group_sizes.size() != classes)
-    throw ConfigError(
-        fmt::format("objective.group_sizes = {} has {} sizes, but with objective.group_feature = 0 the {} classes "
-                    "of the labels "
-                    "are the groups",
-                    fmt::join(settings.group_sizes, ","), settings.group_sizes.size(), classes));
+    throw ConfigError(fmt::format(
+        "objective.group_sizes = {} has {} sizes, but with objective.group_feature = 0 the {} classes of the labels "
+        "are the groups",
+        fmt::join(settings.group_sizes, ","), settings.group_sizes.size(), classes));
 }
 
 void check_feature(const WorstGroupSettings& settings) {

@@ -23,10 +23,9 @@ void check_gradients(const Objective& objective, const char* method, std::vector
         "objective.name is a min-max problem, which method.name = {} does not solve: take dp-sgda or private-diff",
         method));
   else
-    problems.push_back(
-        fmt::format("objective.name has no gradients, which method.name = {} needs: take zo-hidden, zo-naive or "
-                    "zo-o2nc",
-                    method));
+    problems.push_back(fmt::format(
+        "objective.name has no gradients, which method.name = {} needs: take zo-hidden, zo-naive or zo-o2nc",
+        method));
 }
 
 void require_gradients(const Objective& objective, const char* method) {

@@ -217,8 +217,7 @@ std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
   if (settings.rows * settings.columns != settings.critic.units.front() ||
       settings.generator.units.back() != settings.critic.units.front())
     throw ConfigError(
-        "objective wgan: the generator's outputs, the critic's features and the pixels of an image "
-        "are the same numbers");
+        "objective wgan: the generator's outputs, the critic's features and the pixels of an image are the same numbers");
   if (settings.critic.units.back() != 1) throw ConfigError("objective wgan: a critic has one output");
   if (settings.fakes == 0) throw ConfigError("objective.fakes must be 1 or more");
   if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))

@@ -101,11 +101,10 @@ void TdOfEpisodes::check_room(const Shard& shard) const {
   for (const Block& block : shard.blocks)
     for (std::size_t i = 0; i < block.records.count; ++i)
       if (block.records.label[i] > static_cast<float>(settings_.episode_steps))
-        throw ConfigError(
-            fmt::format("objective.episode_steps = {}: an episode has more transitions, by its label; {} features "
-                        "a record make "
-                        "states of {} then. Give the number that the file was made with",
-                        settings_.episode_steps, block.records.features, settings_.state));
+        throw ConfigError(fmt::format(
+            "objective.episode_steps = {}: an episode has more transitions, by its label; {} features a record make "
+            "states of {} then. Give the number that the file was made with",
+            settings_.episode_steps, block.records.features, settings_.state));
 }
 
 Transition TdOfEpisodes::transition(std::size_t t) const {

@@ -12,10 +12,9 @@ namespace dpmpi {
 
 TunedRange TunedRange::parse(const std::string& key, const std::vector<std::string>& text) {
   const auto refuse = [&] {
-    throw ConfigError(
-        fmt::format("{} = {} must be a positive number, which is fixed, or two of them in ascending order, between "
-                    "which it is searched for",
-                    key, fmt::join(text, ",")));
+    throw ConfigError(fmt::format(
+        "{} = {} must be a positive number, which is fixed, or two of them in ascending order, between which it is searched for",
+        key, fmt::join(text, ",")));
   };
   if (text.empty() || text.size() > 2) refuse();
   const TunedRange range{option_number(text.front(), key), option_number(text.back(), key)};

@@ -84,8 +84,7 @@ class Builder final : public ObjectiveEntry::Builder {
     options.add("gamma", gamma_, "factor of the squared distance in the kernel: a number, or bounds of a search");
     options.add(
         "epsilon", epsilon_,
-        "residual that costs nothing (real labels, so loss = squared, huber or absolute): a number, or bounds "
-        "of a search");
+        "residual that costs nothing (real labels, so loss = squared, huber or absolute): a number, or bounds of a search");
     options.add("tolerance", tolerance_, "violation of the optimality conditions at which training ends",
                 Range::positive());
   }

@@ -66,11 +66,10 @@ void Tuning::open(const Communicator& comm, const DataOptions& data) {
 }
 
 std::vector<std::string> Tuning::assumptions() const {
-  return {
-      fmt::format("the records of objective.train = {}, on which models are trained, are public or protected by "
-                  "other means: the "
-                  "guarantee is for the records that models are scored on, and for nobody who is in both files",
-                  options_.train)};
+  return {fmt::format(
+      "the records of objective.train = {}, on which models are trained, are public or protected by other means: the "
+      "guarantee is for the records that models are scored on, and for nobody who is in both files",
+      options_.train)};
 }
 
 void Tuning::train(std::span<const double> point, std::span<double> model) {

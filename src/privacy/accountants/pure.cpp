@@ -68,10 +68,9 @@ void OptimalCompositionAccountant::compose(const Event& event) {
   check(event, "event");
   const auto known = guarantee(event.mechanism);
   if (!known)
-    throw PrivacyError(
-        fmt::format("event {}: accountant optimal composes approx_dp, laplace, poisson_laplace and "
-                    "exponential only",
-                    dpmpi::name(event.mechanism)));
+    throw PrivacyError(fmt::format(
+        "event {}: accountant optimal composes approx_dp, laplace, poisson_laplace and exponential only",
+        dpmpi::name(event.mechanism)));
   const std::uint64_t before = uses_by_epsilon(uses_)[known->epsilon];
   if (event.count > most_uses || before > most_uses - event.count)
     throw PrivacyError(fmt::format("event {}: accountant optimal composes at most 2^32 uses with one epsilon",

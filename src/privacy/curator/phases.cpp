@@ -115,8 +115,7 @@ void RelayPhase::walk(std::span<double> state, const Visit& visit) {
 void Curator::refuse_untrusted_ranks(const Query& query) const {
   if (query.needs_trusted_ranks() && !ranks_trusted_ && comm_.size() > 1)
     throw PrivacyError(fmt::format(
-        "query {}: every rank sees what its noise does not protect, {}: set privacy.trust = cluster, or "
-        "use one rank",
+        "query {}: every rank sees what its noise does not protect, {}: set privacy.trust = cluster, or use one rank",
         query.name, query.relay ? "the state of a phase" : "runs that are not selected"));
 }
 

@@ -40,10 +40,9 @@ void check_parts(const QuerySpec& spec, const Disjoint& rule, std::uint64_t reco
     used += static_cast<double>(part.size);
   }
   if (used > static_cast<double>(records))
-    throw PrivacyError(
-        fmt::format("query {}: disjoint parts of {} records do not fit the data ({} records): a record would be in "
-                    "two parts",
-                    spec.name, used, records));
+    throw PrivacyError(fmt::format(
+        "query {}: disjoint parts of {} records do not fit the data ({} records): a record would be in two parts",
+        spec.name, used, records));
 }
 
 // In double: a pass of more than 2^53 records is refused as well.
@@ -53,10 +52,9 @@ void check_pass(const QuerySpec& spec, std::uint64_t records) {
   const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
   const double used = real(rule->runs) * (real(rule->first) + real(rule->batch) * (real(rule->leaves) - 1));
   if (rule->first == 0 || rule->leaves == 0 || rule->runs == 0 || used > real(records))
-    throw PrivacyError(
-        fmt::format("query {}: a pass of {} records does not fit the data ({} records): a record would be "
-                    "used more than once",
-                    spec.name, used, records));
+    throw PrivacyError(fmt::format(
+        "query {}: a pass of {} records does not fit the data ({} records): a record would be used more than once",
+        spec.name, used, records));
 }
 
 void check_running(const QuerySpec& spec) {
@@ -93,10 +91,9 @@ void check_repeated(const Query& q) {
              std::holds_alternative<FullBatch>(q.sampling),
          "repeated runs are exact sums of one coordinate over all records");
   if (q.noise != Noise::gaussian && q.is_private())
-    throw PrivacyError(
-        fmt::format("query {}: the best of several runs has no analysis with privacy.noise = discrete_gaussian, "
-                    "allowed: gaussian",
-                    q.name));
+    throw PrivacyError(fmt::format(
+        "query {}: the best of several runs has no analysis with privacy.noise = discrete_gaussian, allowed: gaussian",
+        q.name));
 }
 
 void check_one_hot(const Query& q) {
@@ -116,10 +113,9 @@ void check_scales(const Query& q) {
     throw PrivacyError(fmt::format("query {}: the numerical slack of scaled clips is {:.3g}, above {}", q.name,
                                    worst, largest_eta));
   if (q.lattice_at(q.smallest_scale).k > 100)
-    throw ConfigError(
-        fmt::format("query {}: clips down to {:.3g} are out of the range of float32 arithmetic: scale "
-                    "clip and data to order 1",
-                    q.name, q.bound.clip * q.smallest_scale));
+    throw ConfigError(fmt::format(
+        "query {}: clips down to {:.3g} are out of the range of float32 arithmetic: scale clip and data to order 1",
+        q.name, q.bound.clip * q.smallest_scale));
 }
 
 }  // namespace
@@ -181,8 +177,7 @@ void declare_relay(Query& query, double change) {
   if (query.eta > largest_eta && query.is_private())
     throw PrivacyError(fmt::format(
         "query {}: vectors of coordinates up to {:.3g} with noise of deviation {:.3g} do not fit integers that are "
-        "fine enough for a sensitivity of {:.3g}: lower method.radius, method.phases or privacy.noise_multiplier = "
-        "{:.3g}",
+        "fine enough for a sensitivity of {:.3g}: lower method.radius, method.phases or privacy.noise_multiplier = {:.3g}",
         query.name, query.relay->range, std_guess, clip, query.noise_multiplier));
 }
 

@@ -70,8 +70,7 @@ Real squared_composition(const HiddenState& run, std::uint64_t begin, std::uint6
 void refuse_sampling(const HiddenState& run) {
   if (run.sampled())
     throw PrivacyError(
-        "event hidden_state: with samples without replacement it is mu-GDP for no known mu; its bounds "
-        "are Renyi curves");
+        "event hidden_state: with samples without replacement it is mu-GDP for no known mu; its bounds are Renyi curves");
 }
 
 }  // namespace

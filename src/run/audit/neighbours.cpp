@@ -84,10 +84,9 @@ RecordPair choose_pair(const AuditSetup& setup, Records& candidates) {
       rows.push_back(setup.public_rows[i]);
   }
   if (rows.size() < (setup.replaces() ? 2U : 1U))
-    throw ConfigError(
-        fmt::format("dpmpi audit: no made-up record suits objective.name = {}; give public records "
-                    "of its kind (data.eval)",
-                    setup.config.objective_name));
+    throw ConfigError(fmt::format(
+        "dpmpi audit: no made-up record suits objective.name = {}; give public records of its kind (data.eval)",
+        setup.config.objective_name));
   candidates = copy_rows(setup.shape, rows);
   auto distances = distances_between(setup, candidates);
   if (only_partner)  // the other pairs do not count

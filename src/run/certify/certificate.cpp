@@ -87,8 +87,7 @@ std::string training_statement(const RunConfig& config, std::uint64_t n, std::ui
   const RunConfig& trainer = *config.trainer();
   if (const std::string reason = not_private(trainer, epsilon); !reason.empty()) return reason;
   return fmt::format(
-      "For those on whose records models are trained (data.train of objective.trainer): everything released by "
-      "this "
+      "For those on whose records models are trained (data.train of objective.trainer): everything released by this "
       "run, all models, {} at most, and what follows from them, {} It does not cover models that are trained "
       "afterwards with the settings found.{}",
       runs, bounded(trainer, fmt::format("among {}", n), epsilon, delta),

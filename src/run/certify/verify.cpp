@@ -168,9 +168,9 @@ class Verification {
     }
     same(place_, plan_.value, derived_->plan_json, "config.ini");
     refuse_other_writing(place_, plan_);
-    good(place_, fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at "
-                             "delta {}",
-                             plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
+    good(place_,
+         fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at delta {}",
+                     plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
     public_facts(*config_, plan_.value, "");
     if (training_) public_facts(*config_->trainer(), plan_.value["training"], "training.");
   }

@@ -27,20 +27,20 @@ void PrivacyOptions::declare(Options& options) {
       .add("delta", delta, "probability that the promise may fail; 0: n^-1.1", {0, 1, false, true})
       .add("noise_multiplier", noise_multiplier,
            "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
-      .add("noise", noise,
-           "law of the noise: the Gaussian in double precision, or the exact discrete Gaussian on the integer "
-           "lattice "
-           "of the sums (slower; accounted by Renyi divergence only)",
-           {"gaussian", "discrete_gaussian"})
+      .add(
+          "noise", noise,
+          "law of the noise: the Gaussian in double precision, or the exact discrete Gaussian on the integer lattice "
+          "of the sums (slower; accounted by Renyi divergence only)",
+          {"gaussian", "discrete_gaussian"})
       .add("accountant", accountant,
            "whose bound calibrates the noise and is promised; best: the smallest of all that apply",
            accountant_names())
       .add("adjacency", adjacency, "which datasets are neighbours; epsilons of the two never compare",
            {"add_remove", "replace_one"})
-      .add("trust", trust,
-           "who may see un-noised sums: the root process only (partial sums are masked on their way), or every "
-           "rank of the job (faster)",
-           {"root", "cluster"})
+      .add(
+          "trust", trust,
+          "who may see un-noised sums: the root process only (partial sums are masked on their way), or every rank of the job (faster)",
+          {"root", "cluster"})
       .add("seed", seed,
            "FOR TESTS: secret randomness from this seed; the certificate then says epsilon = infinity",
            Range::at_least(0));
@@ -56,10 +56,10 @@ void ReportOptions::declare(Options& options) {
   options
       .add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)",
            Range::at_least(0))
-      .add("progress", progress,
-           "auto: redraws on a terminal, sparse lines elsewhere (mpirun hides the terminal from ranks: bar redraws "
-           "there too)",
-           {"auto", "bar", "lines", "none"});
+      .add(
+          "progress", progress,
+          "auto: redraws on a terminal, sparse lines elsewhere (mpirun hides the terminal from ranks: bar redraws there too)",
+          {"auto", "bar", "lines", "none"});
 }
 
 void AuditOptions::declare(Options& options) {
@@ -67,8 +67,7 @@ void AuditOptions::declare(Options& options) {
       .add(
           "game", game,
           "what dpmpi audit plays: two datasets told apart by all releases, the same with contributions as long as "
-          "the clip in every release, the same with data.eval as the other records, many canaries in one run, or "
-          "all of them",
+          "the clip in every release, the same with data.eval as the other records, many canaries in one run, or all of them",
           {"all", "distinguish", "worst_case", "canary", "one_run"})
       .add("runs", runs, "runs of a distinguishing game, on both datasets together", Range::closed(32, 1e7))
       .add("confidence", confidence, "probability that all bounds hold", Range::open(0, 1))

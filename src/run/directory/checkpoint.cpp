@@ -112,8 +112,7 @@ void SavedCheckpoint::check(const SecretKey* key) {
   if (own && own->hex() != text.substr(magic.size() + digits))
     throw PrivacyError(fmt::format(
         "{} was written under another key than checkpoint/key: it belongs to another run or was edited. The noise "
-        "of one run on the sums of another would give data away. Put back the files that belong together, or start "
-        "a new run",
+        "of one run on the sums of another would give data away. Put back the files that belong together, or start a new run",
         path_));
 }
 

@@ -135,11 +135,10 @@ RunDirectory open_run_directory(const std::string& path) {
   RunDirectory directory{path, RunLock(path)};
   if (fs::exists(path + "/certificate.json")) throw finished(path);  // since the caller looked
   if (nothing_released(path))
-    throw ConfigError(
-        fmt::format("the run in {} was killed before its first step and has released nothing: there is nothing to "
-                    "resume. Start "
-                    "it again with the same run.dir",
-                    path));
+    throw ConfigError(fmt::format(
+        "the run in {} was killed before its first step and has released nothing: there is nothing to resume. Start "
+        "it again with the same run.dir",
+        path));
   close_to_others(path + "/checkpoint");
   return directory;
 }

@@ -41,10 +41,9 @@ LineFile::LineFile(const std::string& path, std::uint64_t offset, int permission
                         : DurableFile(path, O_WRONLY | O_CREAT | O_APPEND, permissions)),
       size_(offset) {
   if (file_.size() < offset)
-    throw DataError(
-        fmt::format("{} is shorter ({} bytes) than when the checkpoint was written ({}): put its lines "
-                    "back, or start a new run",
-                    path, file_.size(), offset));
+    throw DataError(fmt::format(
+        "{} is shorter ({} bytes) than when the checkpoint was written ({}): put its lines back, or start a new run",
+        path, file_.size(), offset));
   file_.truncate(offset);
 }
 

@@ -79,8 +79,7 @@ void wipe_file(const std::string& path) {
     if (status.st_nlink > 1) {
       warn(
           "{} is removed but not overwritten: it has {} names (hard links), so a copy of this run directory holds "
-          "the key of this run. Whoever reads it there can remove the noise: end that run too, or 'shred -u' its "
-          "checkpoint/key",
+          "the key of this run. Whoever reads it there can remove the noise: end that run too, or 'shred -u' its checkpoint/key",
           path, status.st_nlink);
     } else {
       DurableFile file(path, O_WRONLY, 0);  // in place: a new file would leave the old blocks as they are

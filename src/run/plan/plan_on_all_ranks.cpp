@@ -14,10 +14,8 @@ void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
   for (const auto& query : plan.queries)
     if (query.needs_trusted_ranks() && ranks > 1)
       throw PrivacyError(fmt::format(
-          "query {}: this method has values between its releases that no noise protects, and all {} ranks see "
-          "them. "
-          "Set privacy.trust = cluster, which puts every rank inside the boundary (the certificate says so), or "
-          "run "
+          "query {}: this method has values between its releases that no noise protects, and all {} ranks see them. "
+          "Set privacy.trust = cluster, which puts every rank inside the boundary (the certificate says so), or run "
           "on one rank",
           query.name, ranks));
 }
@@ -76,8 +74,7 @@ void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
   if (ranks > 1 && trainer.privacy.trust != "cluster")
     throw PrivacyError(fmt::format(
         "objective.trainer = {}: models are trained by all {} ranks, and each of them reads all of the "
-        "trainer's data. Set privacy.trust = cluster there, which says so in the certificate, or run on "
-        "one rank",
+        "trainer's data. Set privacy.trust = cluster there, which says so in the certificate, or run on one rank",
         trainer.path(), ranks));
 }
 

@@ -81,10 +81,9 @@ std::vector<std::uint64_t> TrainingLedger::pay(const std::vector<std::string>& s
     numbers.push_back(static_cast<std::uint64_t>(known - all.begin()));
     if (known != end) continue;
     if (begun == most_)
-      throw PrivacyError(
-          fmt::format("all {} trainings that were planned are used up; another one is not in the promise to those "
-                      "whose records they are",
-                      most_));
+      throw PrivacyError(fmt::format(
+          "all {} trainings that were planned are used up; another one is not in the promise to those whose records they are",
+          most_));
     if (begun < all.size() && all[begun] != digest)
       throw PrivacyError(fmt::format(
           "training_ledger.jsonl says that training {} was paid for with other settings: one training's "

@@ -91,8 +91,7 @@ Plot::Line finite(const Plot::Line& line, bool log_x, bool log_y) {
 
 std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, const std::string& id) {
   std::string text = fmt::format(
-      "set terminal svg size 460,300 dynamic noenhanced font 'sans-serif,12' name {}\nset grid lc rgb "
-      "'#dddddd'\nset border "
+      "set terminal svg size 460,300 dynamic noenhanced font 'sans-serif,12' name {}\nset grid lc rgb '#dddddd'\nset border "
       "3 lc rgb '#666666'\nset tics nomirror\nset xlabel {}\nset ylabel {}\nset key above left\n{}{}",
       literal(id), literal(plot.x), literal(plot.y), plot.log_x ? "set logscale x\n" : "",
       plot.log_y ? "set logscale y\n" : "");

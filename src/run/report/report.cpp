@@ -113,8 +113,7 @@ std::string attack(const RunRecord& run) {
   return html::heading("What an attacker can find out") +
          html::paragraph(
              "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
-             "that one took part, finds at most this share of the members for this share of false alarms, by all "
-             "accountants.") +
+             "that one took part, finds at most this share of the members for this share of false alarms, by all accountants.") +
          html::table({"false alarms", "members found"}, rows) + gallery.markup();
 }
 
@@ -164,8 +163,7 @@ std::string noise_against_signal(const RunRecord& run) {
   return html::heading("Noise against signal") +
          html::paragraph(
              "A release is a sum over the records that take part. It is as long as batch times clip if all of them "
-             "are clipped and point the same way, and shorter otherwise; the noise is about as long as its "
-             "deviation "
+             "are clipped and point the same way, and shorter otherwise; the noise is about as long as its deviation "
              "times the root of the number of coordinates. Where their quotient is far above 1, a single release "
              "is mostly noise, and only many together, or few coordinates that matter, show something.") +
          html::table(
@@ -241,8 +239,7 @@ std::string times(const RunRecord& run) {
   return out +
          html::paragraph(
              "Seconds since the run was last started. A rank that has much under broadcast waits for the root, a "
-             "root that has much under reduce waits for the others; else is the method's own work, evaluations and "
-             "checkpoints.") +
+             "root that has much under reduce waits for the others; else is the method's own work, evaluations and checkpoints.") +
          (ranks.size() > shown ? html::details(fmt::format("{} ranks", ranks.size()), table) : table);
 }
 

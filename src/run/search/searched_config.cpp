@@ -37,10 +37,9 @@ SearchedConfig::SearchedConfig(const std::string& path, const std::vector<std::s
   // Looked at before the config is read, which might read itself and so on for ever.
   if (const auto objective = text_.find("objective.name");
       objective != text_.end() && objective->second.value.starts_with("tune_"))
-    throw ConfigError(
-        fmt::format("{}: objective.name = {} trains models itself; a trainer's objective is the loss "
-                    "that its model minimises",
-                    path, objective->second.value));
+    throw ConfigError(fmt::format(
+        "{}: objective.name = {} trains models itself; a trainer's objective is the loss that its model minimises",
+        path, objective->second.value));
   base_ = std::make_unique<const RunConfig>(text_, path, whose);
   for (const std::string& text : searched) {
     const Entry entry = parse(text);

@@ -94,8 +94,7 @@ PlannedTraining plan_training(const SearchedConfig& search, const std::vector<st
                     fmt::join(settings, " ")));
   if (training.objective->dim() != plan.dim)
     throw ConfigError(
-        fmt::format("objective.search: a model with {} has {} parameters, one in the middle of the "
-                    "box {}",
+        fmt::format("objective.search: a model with {} has {} parameters, one in the middle of the box {}",
                     fmt::join(settings, " "), training.objective->dim(), plan.dim));
   return training;
 }

@@ -43,8 +43,7 @@ auto of_trainer(const std::string& path, Read&& read) {
 [[noreturn]] void refuse_other_models() {
   throw ConfigError(
       "objective.name = tune_private trains models at the points of a search and nowhere else, because every model "
-      "costs its people privacy: train the settings that a run found with dpmpi train --config TRAINER.ini --set "
-      "..., and "
+      "costs its people privacy: train the settings that a run found with dpmpi train --config TRAINER.ini --set ..., and "
       "evaluate that run");
 }
 
@@ -52,9 +51,9 @@ auto of_trainer(const std::string& path, Read&& read) {
 
 void TunePrivate::declare(Options& options) {
   options
-      .add("trainer", trainer_,
-           "config by which models are trained: its data, objective, method and privacy, whose epsilon is for all "
-           "models together")
+      .add(
+          "trainer", trainer_,
+          "config by which models are trained: its data, objective, method and privacy, whose epsilon is for all models together")
       .add("search", searched_,
            "options of the trainer that are searched for, as section.key:low:high, geometric between two positive "
            "bounds; each is a coordinate");
@@ -75,10 +74,9 @@ void TunePrivate::check(const RunConfig& config, std::vector<std::string>& probl
     problems.push_back(fmt::format("objective.trainer = {}: {}", trainer.path(), text));
   };
   if (!trainer.method->is_private())
-    problem(
-        fmt::format("method.name = {} adds no noise; models that are trained on public records are those of the "
-                    "other tune_ objectives",
-                    trainer.method_name));
+    problem(fmt::format(
+        "method.name = {} adds no noise; models that are trained on public records are those of the other tune_ objectives",
+        trainer.method_name));
   if (trainer.privacy.seeded())
     problem("privacy.seed belongs to the config that searches: noise of its trainings follows that run's key");
   if (trainer.privacy.adjacency != config.privacy.adjacency)
@@ -91,8 +89,7 @@ void TunePrivate::check(const RunConfig& config, std::vector<std::string>& probl
                         config.data.bias));
   if (!config.data.eval.empty())
     problems.emplace_back(
-        "data.eval is set: another model would have to be trained for it, which costs its people privacy. Train "
-        "the "
+        "data.eval is set: another model would have to be trained for it, which costs its people privacy. Train the "
         "settings that the run finds with dpmpi train --config TRAINER.ini --set ..., and evaluate that run");
 }
 

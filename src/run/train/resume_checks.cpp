@@ -27,28 +27,24 @@ std::map<std::string, std::string> settings_in(const std::string& text) {
 void check_config(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                   const RunConfig& config) {
   if (checkpoint.config != config.essentials())
-    throw ConfigError(
-        fmt::format("{} belongs to another config: the config.ini there was changed since the run began, or a "
-                    "--set changes what "
-                    "the numbers depend on:{}\n  Put these back, or start a new run with the new settings",
-                    directory, changed_settings(checkpoint.config, config.essentials())));
+    throw ConfigError(fmt::format(
+        "{} belongs to another config: the config.ini there was changed since the run began, or a --set changes what "
+        "the numbers depend on:{}\n  Put these back, or start a new run with the new settings",
+        directory, changed_settings(checkpoint.config, config.essentials())));
   if (key.config_digest != config.digest())
-    throw PrivacyError(
-        fmt::format("{}/checkpoint/key is bound to another config than the checkpoint: put back the files that "
-                    "belong together, "
-                    "or start a new run",
-                    directory));
+    throw PrivacyError(fmt::format(
+        "{}/checkpoint/key is bound to another config than the checkpoint: put back the files that belong together, "
+        "or start a new run",
+        directory));
 }
 
 void check_program(const std::string& directory, const Checkpoint& checkpoint, const ProgramIdentity& program) {
   if (checkpoint.program == program.digest) return;
-  throw PrivacyError(
-      fmt::format("the run in {} was begun by another build of dpmpi or on another kind of processor: replayed "
-                  "steps could round "
-                  "differently under the same noise, which would give data away.\n  it began with {}\n  this is "
-                  "{}\n  Go on with "
-                  "the program that began it, or start a new run",
-                  directory, checkpoint.program_text, program.text));
+  throw PrivacyError(fmt::format(
+      "the run in {} was begun by another build of dpmpi or on another kind of processor: replayed steps could round "
+      "differently under the same noise, which would give data away.\n  it began with {}\n  this is {}\n  Go on with "
+      "the program that began it, or start a new run",
+      directory, checkpoint.program_text, program.text));
 }
 
 void check_ledger(const std::string& file, std::uint64_t seen_lines, const std::string& seen_hash,
@@ -61,11 +57,10 @@ void check_ledger(const std::string& file, std::uint64_t seen_lines, const std::
         "ledger; if it is lost, start a new run and count the {2} lines as spent",
         file, lines.size(), seen_lines));
   if (sha256(lines[seen_lines - 1]) != seen_hash)
-    throw PrivacyError(
-        fmt::format("{} is not the ledger of the checkpoint: line {} is another one (the file was edited or "
-                    "replaced). Put back "
-                    "the ledger of this run, or start a new run",
-                    file, seen_lines));
+    throw PrivacyError(fmt::format(
+        "{} is not the ledger of the checkpoint: line {} is another one (the file was edited or replaced). Put back "
+        "the ledger of this run, or start a new run",
+        file, seen_lines));
 }
 
 // The certificate is made of the plan, and says that the ledger began with it.
@@ -83,11 +78,9 @@ void check_place(const std::string& directory, const Checkpoint& checkpoint, con
                  const Ledger& ledger) {
   if (checkpoint.ledger_inode == ledger.inode() || config.run.moved) return;
   throw PrivacyError(fmt::format(
-      "{0} is a copy of a run directory, was restored from a backup or was moved to another file system (the "
-      "ledger "
+      "{0} is a copy of a run directory, was restored from a backup or was moved to another file system (the ledger "
       "is file {1}, it was file {2}). Every copy holds the noise key. Go on with the original; or, if this is the "
-      "only one that will go on, 'dpmpi resume {0} --set run.moved=true', and remove the others with their "
-      "checkpoint/key",
+      "only one that will go on, 'dpmpi resume {0} --set run.moved=true', and remove the others with their checkpoint/key",
       directory, ledger.inode(), checkpoint.ledger_inode));
 }
 
@@ -134,15 +127,13 @@ void check_same_training_data(const std::string& directory, const Ledger& ledger
 void check_same_data(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                      const std::string& commitment) {
   if (checkpoint.commitment != commitment)
-    throw DataError(
-        fmt::format("the training data are not those that the run in {} began with: put back the files as they "
-                    "were, or start a "
-                    "new run on the new data (its budget adds to what this run has spent)",
-                    directory));
+    throw DataError(fmt::format(
+        "the training data are not those that the run in {} began with: put back the files as they were, or start a "
+        "new run on the new data (its budget adds to what this run has spent)",
+        directory));
   if (key.commitment != commitment)
     throw PrivacyError(fmt::format(
-        "{}/checkpoint/key is bound to other data than the checkpoint: put back the files that belong together, or "
-        "start a new run",
+        "{}/checkpoint/key is bound to other data than the checkpoint: put back the files that belong together, or start a new run",
         directory));
 }
 

@@ -176,8 +176,7 @@ TEST(HeavyRegressionSlow, MethodsSideBySide) {
       for (const auto& [what, value] : mean) rows[what].push_back(value);
     }
   fmt::print(
-      "| method | n = 2^14, k = 2 | 3 | 4 | 8 | n = 2^17, k = 2 | 3 | 4 | 8 |\n|---|---|---|---|---|---|---|---|"
-      "---|\n");
+      "| method | n = 2^14, k = 2 | 3 | 4 | 8 | n = 2^17, k = 2 | 3 | 4 | 8 |\n|---|---|---|---|---|---|---|---|---|\n");
   for (const auto& what : order) {
     fmt::print("| {} |", what);
     for (const double value : rows[what]) fmt::print(" {:.4f} |", value);

@@ -133,8 +133,7 @@ TEST(Plugin, LoadingErrorsNameThePathAndTheReason) {
   EXPECT_EQ(error("", ""), "objective.library is missing: objective.name = plugin needs a shared object");
   EXPECT_EQ(
       error("/no/such/plugin.so", ""),
-      "cannot load the plugin /no/such/plugin.so: /no/such/plugin.so: cannot open shared object file: No such file "
-      "or directory");
+      "cannot load the plugin /no/such/plugin.so: /no/such/plugin.so: cannot open shared object file: No such file or directory");
   EXPECT_EQ(error("libm.so.6", ""), "libm.so.6 is no dpmpi plugin: it lacks dpmpi_plugin_entry");
   EXPECT_NE(error(DPMPI_OTHER_VERSION_PLUGIN, "").find("has interface version 4711, this dpmpi needs 1"),
             std::string::npos);

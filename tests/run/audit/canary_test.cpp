@@ -66,8 +66,7 @@ class CanaryRun : public ::testing::Test {
     for (int i = 0; i < 40; ++i) eval += fmt::format("{},{},{},a,free\n", i % 2, 0.1 * i, 0.02 * i);
     write("eval.csv", eval);
     std::ofstream(folder_ + "/run.ini")
-        << "[run]\ncheckpoint_every = 2\n[data]\ntrain = in/good.csv\neval = in/eval.csv\nblocks = 4\nrecords = "
-           "120\n"
+        << "[run]\ncheckpoint_every = 2\n[data]\ntrain = in/good.csv\neval = in/eval.csv\nblocks = 4\nrecords = 120\n"
            "one_hot = kind:a|b\nunknown = zero\ndrop = note\n[method]\nbatch = 30\nsteps = 6\n[privacy]\n"
            "noise_multiplier = 3\ndelta = 1e-4\nseed = 5\n[audit]\nruns = 40\ncanaries = 16\n";
   }
@@ -194,8 +193,7 @@ TEST_F(CanaryRun, OtherWaysToPrivateFilesQuoteNothingEither) {
   const std::string groups =
       train_ +
       "none --set data.train=in/group.csv --set data.eval= --set data.header=yes --set objective.name=worst_group "
-      "--set objective.group_feature=1 --set objective.group_sizes=60,60 --set method.name=dp-sgda --set "
-      "method.dual_clip=1";
+      "--set objective.group_feature=1 --set objective.group_sizes=60,60 --set method.name=dp-sgda --set method.dual_clip=1";
   expect_nothing_said(groups, 3);
   const Outcome shown = dpmpi(groups + " --set data.show_values=true");
   EXPECT_NE(shown.output.find("that feature of record 3 is '7316529"), std::string::npos) << shown.output;

@@ -97,10 +97,8 @@ TEST_F(Report, TimesOfEveryRank) {
   copy("one", "ranks");
   std::ofstream(path("ranks/timing.jsonl"))
       << "{\"phase\":\"load\",\"step\":0,\"seconds\":0.25,\"ranks\":2}\n{\"step\":40,\"seconds\":8,\"kernels\":1}\n"
-         "{\"rank\":0,\"seconds\":9,\"sampling\":1,\"kernels\":2,\"noise\":0.5,\"reduce\":0.25,\"broadcast\":0,"
-         "\"ledger\":0}\n"
-         "{\"rank\":1,\"seconds\":9.5,\"sampling\":1,\"kernels\":2,\"noise\":0,\"reduce\":0,\"broadcast\":3,"
-         "\"ledger\":0}\n";
+         "{\"rank\":0,\"seconds\":9,\"sampling\":1,\"kernels\":2,\"noise\":0.5,\"reduce\":0.25,\"broadcast\":0,\"ledger\":0}\n"
+         "{\"rank\":1,\"seconds\":9.5,\"sampling\":1,\"kernels\":2,\"noise\":0,\"reduce\":0,\"broadcast\":3,\"ledger\":0}\n";
   const std::string page = report_html({path("ranks")}, true);
   for (const char* part : {">9.000<", ">5.250<", ">9.500<", ">3.500<", ">0.25<"})
     EXPECT_TRUE(contains(page, part)) << part;

@@ -64,8 +64,7 @@ void expect_end(const Communicator& comm, const std::string& method, const std::
     options.output = folder() + "/train.csv";
     generate(options);
     std::ofstream(folder() + "/run.ini") << fmt::format(
-        "[run]\ndir = {0}/run\n[data]\ntrain = {0}/train.csv\nheader = yes\nblocks = 3\n[method]\nsteps = "
-        "1000\n{1}\n"
+        "[run]\ndir = {0}/run\n[data]\ntrain = {0}/train.csv\nheader = yes\nblocks = 3\n[method]\nsteps = 1000\n{1}\n"
         "[privacy]\nnoise_multiplier = 50\ndelta = 1e-5\n{2}\n[report]\nprogress = none\n",
         folder(), method, privacy);
   }

@@ -37,8 +37,7 @@ class RunningSumResume : public test::RunFolder {
 // data nothing but public metrics. Traps: a key in a log, and losses, clip rates or counts of records as telemetry.
 TEST_F(RunningSumResume, LeavesNothingButWhatIsAllowed) {
   std::ofstream(config_) << fmt::format(
-      "[run]\ndir = {0}/run\nkeep_key = true\ncheckpoint_every = 7\n[data]\nblocks = 4\ntrain = "
-      "{0}/train.csv\neval = "
+      "[run]\ndir = {0}/run\nkeep_key = true\ncheckpoint_every = 7\n[data]\nblocks = 4\ntrain = {0}/train.csv\neval = "
       "{0}/train-eval.csv\n[method]\nname = zo-o2nc\ninner = 16\nbatch = 4\n[privacy]\nnoise_multiplier = 1\n"
       "delta = 1e-4\n[report]\neval_every = 5\n",
       folder_);
