@@ -90,7 +90,7 @@ std::string markdown(const std::vector<Chapter>& chapters) {
     text += "\n| option | meaning | allowed | default |\n|---|---|---|---|\n";
     for (const auto& d : chapter.options)
       text += fmt::format("| `{}` | {} | {} | {} |\n", d.name, cell(d.help), cell(d.allowed),
-                          d.initial.empty() ? "" : "`" + cell(d.initial) + "`");
+                          d.has_default && !d.initial.empty() ? "`" + cell(d.initial) + "`" : "not set");
   }
   return text;
 }
@@ -118,7 +118,7 @@ std::string roff(const std::vector<Chapter>& chapters) {
     text += fmt::format(".SS \"{}\"\n{}\n", roff(chapter.title), roff(chapter.about));
     for (const auto& d : chapter.options)
       text += fmt::format(".TP\n.B {}\n{}; {}; default {}\n", roff(d.name), roff(d.help), roff(d.allowed),
-                          d.initial.empty() ? "empty" : roff(d.initial));
+                          roff(d.shown_default()));
   }
   return text;
 }

@@ -69,8 +69,14 @@ std::string Range::text() const {
 Options& Options::declare(std::string key, std::string help, std::string allowed, std::function<std::string()> text,
                           std::function<bool(const std::string&)> parse) {
   std::string initial = text();
-  declarations_.push_back({section_ + "." + key, std::move(help), std::move(allowed), std::move(initial), false,
-                           std::move(text), std::move(parse), false});
+  const bool has_default = parse(initial);
+  declarations_.push_back({.name = section_ + "." + key,
+                           .help = std::move(help),
+                           .allowed = std::move(allowed),
+                           .initial = std::move(initial),
+                           .has_default = has_default,
+                           .text = std::move(text),
+                           .parse = std::move(parse)});
   return *this;
 }
 

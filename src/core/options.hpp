@@ -57,11 +57,14 @@ class Options {
     std::string name;                               ///< "section.key"
     std::string help;                               ///< one sentence
     std::string allowed;                            ///< "> 0", "one of: a, b", "true or false"
-    std::string initial;                            ///< default as text
+    std::string initial;                            ///< the field's first value as text
+    bool has_default = true;                        ///< false: that value is not allowed, it stands for "not set"
     bool given = false;                             ///< set by the user
     std::function<std::string()> text;              ///< present value as text
     std::function<bool(const std::string&)> parse;  ///< false: not allowed
     bool whole = false;                             ///< one whole number
+    /// The default for people: "not set" if there is none, or an empty one.
+    std::string shown_default() const { return has_default && !initial.empty() ? initial : "not set"; }
   };
   const std::vector<Declaration>& declarations() const { return declarations_; }
   bool given(std::string_view key) const;  ///< true if the user set it

@@ -43,6 +43,22 @@ struct Fields {
   }
 };
 
+TEST(Options, AFirstValueThatIsNotAllowedIsNoDefault) {
+  double epsilon = 0, rate = 0.1;
+  std::string config;
+  Options options("privacy");
+  options.add("epsilon", epsilon, "budget", Range::positive())
+      .add("rate", rate, "rate")
+      .add("config", config, "file");
+  const auto& all = options.declarations();
+  EXPECT_FALSE(all[0].has_default);
+  EXPECT_EQ(all[0].shown_default(), "not set");
+  EXPECT_EQ(all[1].shown_default(), "0.1");
+  EXPECT_TRUE(all[2].has_default);
+  EXPECT_EQ(all[2].shown_default(), "not set");
+  EXPECT_EQ(epsilon, 0);  // asking changes no field
+}
+
 TEST(Options, ReadsEveryTypeFromIni) {
   Fields f;
   std::vector<std::string> problems;

@@ -191,9 +191,7 @@ std::string RunConfig::resolved() const {
     for (const auto& declaration : all) {
       // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read
       // again.
-      if (!declaration.given && declaration.text() == declaration.initial &&
-          !declaration.parse(declaration.initial))
-        continue;
+      if (!declaration.given && !declaration.has_default && declaration.text() == declaration.initial) continue;
       // The copy in the run directory must find the data that the original found beside itself, and the copy of
       // the trainer's config.
       const bool here = declaration.name == "data.root" && data.root.empty();
