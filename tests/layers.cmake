@@ -1,5 +1,5 @@
-# The rules of src/architecture.txt, read off the #include lines (cmake -P tests/layers.cmake): includes go up in its list only.
-# And <mpi.h> stays in src/comm and tests/comm.
+# The rules of src/architecture.txt, read off the #include lines (cmake -P tests/layers.cmake): a file includes what stands
+# before it in that list. And <mpi.h> stays in src/comm and tests/comm.
 cmake_minimum_required(VERSION 3.25)
 get_filename_component(root "${CMAKE_CURRENT_LIST_DIR}" DIRECTORY)
 set(problems "")
@@ -49,7 +49,7 @@ function(place_of room result)
   set(${result} ${place} PARENT_SCOPE)
 endfunction()
 
-# 2. Includes go up.
+# 2. Includes go to rooms that stand before.
 file(GLOB_RECURSE sources RELATIVE "${root}/src" "${root}/src/*.?pp")
 list(REMOVE_ITEM sources main.cpp)
 set(checked 0)
@@ -69,7 +69,7 @@ foreach(file IN LISTS sources)
       room_of("${included}" room)
       place_of("${room}" place)
       if(place GREATER own_place)
-        list(APPEND problems "src/${file}: ${own} must not include ${included}: it stands below it in src/architecture.txt")
+        list(APPEND problems "src/${file}: ${own} must not include ${included}: it stands after it in src/architecture.txt")
       endif()
     elseif(included MATCHES "\\.hpp$" AND NOT included MATCHES "^(fmt|nlohmann|boost)/")
       list(APPEND problems "src/${file}: includes ${included}: name the header from src")
