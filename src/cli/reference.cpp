@@ -117,8 +117,8 @@ std::string roff(const std::vector<Chapter>& chapters) {
   for (const Chapter& chapter : chapters) {
     text += fmt::format(".SS \"{}\"\n{}\n", roff(chapter.title), roff(chapter.about));
     for (const auto& d : chapter.options)
-      text += fmt::format(".TP\n.B {}\n{}; {}; default {}\n", roff(d.name), roff(d.help), roff(d.allowed),
-                          roff(d.shown_default()));
+      text += fmt::format(".TP\n.B {}\n{}; {}; {}\n", roff(d.name), roff(d.help), roff(d.allowed),
+                          roff(d.default_text()));
   }
   return text;
 }

@@ -21,7 +21,7 @@ namespace {
 std::string option_lines(const Options& options) {
   std::string text;
   for (const auto& d : options.declarations())
-    text += fmt::format("  {:<28} {}\n  {:<28} {}; default {}\n", d.name, d.help, "", d.allowed, d.shown_default());
+    text += fmt::format("  {:<28} {}\n  {:<28} {}; {}\n", d.name, d.help, "", d.allowed, d.default_text());
   return text;
 }
 

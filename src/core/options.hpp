@@ -63,8 +63,8 @@ class Options {
     std::function<std::string()> text;              ///< present value as text
     std::function<bool(const std::string&)> parse;  ///< false: not allowed
     bool whole = false;                             ///< one whole number
-    /// The default for people: "not set" if there is none, or an empty one.
-    std::string shown_default() const { return has_default && !initial.empty() ? initial : "not set"; }
+    /// For people: "default 0.1", or "not set" if there is no default or an empty one.
+    std::string default_text() const { return has_default && !initial.empty() ? "default " + initial : "not set"; }
   };
   const std::vector<Declaration>& declarations() const { return declarations_; }
   bool given(std::string_view key) const;  ///< true if the user set it

@@ -52,10 +52,10 @@ TEST(Options, AFirstValueThatIsNotAllowedIsNoDefault) {
       .add("config", config, "file");
   const auto& all = options.declarations();
   EXPECT_FALSE(all[0].has_default);
-  EXPECT_EQ(all[0].shown_default(), "not set");
-  EXPECT_EQ(all[1].shown_default(), "0.1");
+  EXPECT_EQ(all[0].default_text(), "not set");
+  EXPECT_EQ(all[1].default_text(), "default 0.1");
   EXPECT_TRUE(all[2].has_default);
-  EXPECT_EQ(all[2].shown_default(), "not set");
+  EXPECT_EQ(all[2].default_text(), "not set");
   EXPECT_EQ(epsilon, 0);  // asking changes no field
 }
 
