@@ -1,0 +1,97 @@
+#include <string>
+
+#include <fmt/format.h>
+
+#include "core/console/heartbeat.hpp"
+#include "core/console/log.hpp"
+#include "core/console/progress.hpp"
+#include "core/errors.hpp"
+#include "core/fault.hpp"
+#include "core/files/digest.hpp"
+#include "run/certify/certificate.hpp"
+#include "run/directory/safetensors.hpp"
+#include "run/report/report.hpp"
+#include "run/train/training.hpp"
+
+namespace dpmpi {
+namespace {
+
+void check_ledgers(const Training& run) {
+  const RootFiles& root = *run.root;
+  if (!same_events(root.ledger->events(), run.plan.events()))
+    throw PrivacyError("the ledger does not cover the plan: no model is written");
+  root.ledger->check_in_place();
+  if (root.trainings) root.trainings->ledger().check_in_place();
+}
+
+std::optional<TrainingProvenance> training_provenance(const Training& run) {
+  const auto& trainings = run.root->trainings;
+  if (!trainings) return {};
+  return TrainingProvenance{trainings->begun(), trainings->ledger().head(), run.training_commitment};
+}
+
+std::string certificate_of(const Training& run, std::span<const float> model) {
+  const RootFiles& root = *run.root;
+  return certificate_json(run.config, run.facts, run.plan,
+                          {.events = root.ledger->events(),
+                           .head = root.ledger->head(),
+                           .commitment = run.curator->commitment(),
+                           .program = run.program.digest,
+                           .generators = generator_commitments(root.key->key, run.records.layout.blocks),
+                           .model = safetensors_digest(run.objective->groups(), model),
+                           .metrics = file_digest(root.file("metrics.jsonl")),
+                           .audit = root.audit,
+                           .training = training_provenance(run)});
+}
+
+void write_model(const Training& run, std::span<const float> model, const std::string& certificate) {
+  write_safetensors(run.root->file("model.safetensors"), run.objective->groups(), model,
+                    {{"method", run.config.method_name},
+                     {"objective", run.config.objective_name},
+                     {"config", run.config.digest()},
+                     {"certificate", sha256(certificate)}});
+}
+
+// The run is finished by then: what goes wrong here must not look as if it were not.
+void write_report(const std::string& directory) {
+  try {
+    write_file(directory + "/report.html", report_html({directory}, false));
+  } catch (const std::exception& e) {
+    warn("no report.html ({}); dpmpi report {} tries again", e.what(), directory);
+  }
+}
+
+void print_end(const Training& run, std::span<const float> model) {
+  const std::string time = run.plan.hides_times() ? "" : " in " + duration_text(seconds_since(run.started));
+  print_user("done{}: {}\n", time, run.note());
+  if (run.trains_models) print_user("{}\n", run.trains_models->advice(model));
+  fmt::print("{}\n", run.root->place.path);
+}
+
+}  // namespace
+
+void finish(Training& run) {
+  const InPhase phase(Phase::finish);
+  fault_point("finish");
+  run.compare_replicas();
+  run.record_times();
+  if (!run.root) return;
+
+  RootFiles& root = *run.root;
+  const std::string& directory = root.place.path;
+  check_ledgers(run);
+  root.metrics.sync();
+  root.timing.sync();
+  const auto model = run.config.method->iterate();
+  const std::string certificate = certificate_of(run, model);
+  write_model(run, model, certificate);
+  // The certificate last: where it stands the run is finished, and a kill from here on leaves only tidying up.
+  write_file(directory + "/certificate.json", certificate);
+  if (!run.config.run.keep_key) wipe_key(directory);
+  remove_checkpoints(directory);
+  if (run.prints()) write_report(directory);
+  if (run.plan.hides_times()) level_times(directory);
+  if (run.prints()) print_end(run, model);
+}
+
+}  // namespace dpmpi

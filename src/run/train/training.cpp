@@ -1,0 +1,164 @@
+#include "run/train/training.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "core/console/heartbeat.hpp"
+#include "core/console/log.hpp"
+#include "core/fault.hpp"
+#include "core/files/digest.hpp"
+
+namespace dpmpi {
+namespace {
+
+// With a plugin of the trainer's config.
+ProgramIdentity identity_of(const RunConfig& config) {
+  ProgramIdentity program = program_identity(config.value("objective.library"),
+                                             files_of_models(config.data, config.value("objective.train")));
+  const std::string library = config.trainer() ? config.trainer()->value("objective.library") : "";
+  if (library.empty()) return program;
+  const ProgramIdentity trainer = program_identity(library);
+  return {sha256(program.digest + trainer.digest), program.text + "; trains by " + trainer.text};
+}
+
+std::string times_text(double seconds, const Curator::Timing& t) {
+  return fmt::format(
+      R"("seconds":{:.4f},"sampling":{:.4f},"kernels":{:.4f},"noise":{:.4f},"reduce":{:.4f},"broadcast":{:.4f},)"
+      R"("ledger":{:.4f})",
+      seconds, t.sampling, t.kernels, t.noise, t.reduce, t.broadcast, t.ledger);
+}
+
+}  // namespace
+
+double seconds_since(Training::Clock::time_point start) {
+  return std::chrono::duration<double>(Training::Clock::now() - start).count();
+}
+
+double Spending::up_to(std::uint64_t steps) {
+  accountant_->compose(plan_.events(steps_, steps));
+  steps_ = steps;
+  latest_ = accountant_->epsilon(plan_.delta());
+  return *latest_;
+}
+
+Training::Training(const Communicator& ranks, const RunConfig& settings, const TrainOptions& how)
+    : comm(ranks),
+      config(settings),
+      options(how),
+      program(identity_of(settings)),
+      root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {}
+
+void Training::compare_replicas() const {
+  const auto state = config.method->replicated();
+  comm.agree(sha256({reinterpret_cast<const char*>(state.data()), state.size()}), "the iterate");
+}
+
+void Training::save_checkpoint() {
+  const InPhase phase(Phase::checkpoint);
+  const auto start = Clock::now();
+  fault_point("save");
+  compare_replicas();
+  if (!root) return;
+  root->metrics.sync();
+  root->timing.sync();
+  Checkpoint facts_of_run{.step = next,
+                          .config = config.essentials(),
+                          .commitment = curator->commitment(),
+                          .program = program.digest,
+                          .program_text = program.text,
+                          .ledger_lines = root->ledger->lines().size(),
+                          .ledger_line_hash = root->ledger->head(),
+                          .ledger_inode = root->ledger->inode(),
+                          .metrics_bytes = root->metrics.size(),
+                          .timing_bytes = root->timing.size(),
+                          .training_line_hash = {}};
+  if (root->trainings) {
+    facts_of_run.trainings = root->trainings->begun();
+    facts_of_run.training_lines = root->trainings->ledger().lines().size();
+    facts_of_run.training_line_hash = root->trainings->ledger().head();
+  }
+  write_checkpoint(root->place.path, root->key->key, facts_of_run, [&](Archive& state) {
+    curator->archive(state);
+    config.method->archive(state);
+  });
+  debug_time("checkpoint", start);
+}
+
+// Does not say how long steps took where that would tell what is secret.
+void Training::debug_time(std::string_view what, Clock::time_point start) const {
+  if (plan.hides_times())
+    debug("step {}: {}", next, what);
+  else
+    debug("step {}: {} in {:.4f} s", next, what, seconds_since(start));
+}
+
+bool Training::evaluation_due(std::uint64_t every) const {
+  if (next == plan.steps) return true;
+  return config.method->releases(next) && (next % every == 0 || !config.method->releases(next - 1));
+}
+
+void Training::evaluate() {
+  const InPhase phase(Phase::evaluate);
+  const auto start = Clock::now();
+  if (!config.data.eval.empty())
+    latest = dpmpi::evaluate(comm, *objective, config.method->iterate(), public_records, next == plan.steps);
+  debug_time("evaluation", start);
+  if (!root) return;
+  write_metrics();
+  if (!latest.roc.empty()) write_file(root->file("roc.json"), nlohmann::json(latest.roc).dump() + "\n");
+  if (objective->makes_pictures())
+    if (const auto picture = objective->picture(config.method->iterate()))
+      write_file(root->file("samples.png"), png(*picture));
+  if (plan.hides_times()) return;
+  root->timing.append(
+      fmt::format(R"({{"step":{},{}}})", next, times_text(seconds_since(started), curator->timing())));
+}
+
+// Root only.
+void Training::write_metrics() {
+  nlohmann::ordered_json line;
+  line["step"] = next;
+  if (config.method->is_private()) {
+    line["epsilon"] = root->spending->up_to(next);
+  } else {
+    line["epsilon"] = "infinity";
+  }
+  if (latest.records > 0) {
+    line[fmt::format("eval.{}", objective->loss_name())] = latest.loss;
+    if (latest.accuracy) line["eval.accuracy"] = *latest.accuracy;
+    if (latest.auc) line["eval.auc"] = *latest.auc;
+    for (const Measure& measure : latest.measures) line["eval." + measure.name] = measure.value;
+  }
+  for (const Measure& measure : config.method->measures()) line["method." + measure.name] = measure.value;
+  if (trains_models) line["tuned"] = trains_models->settings(config.method->iterate());
+  root->metrics.append(line.dump());
+}
+
+void Training::record_times() const {
+  if (plan.hides_times()) return;
+  const std::string mine = times_text(seconds_since(started), curator->timing());
+  debug("times in seconds: {}", mine);
+  const std::vector<std::string> all = comm.gather(mine);
+  if (!root) return;
+  for (std::size_t r = 0; r < all.size(); ++r) root->timing.append(fmt::format(R"({{"rank":{},{}}})", r, all[r]));
+}
+
+std::string Training::note() const {
+  std::string text;
+  if (!config.method->is_private())
+    text = "NOT PRIVATE";
+  else if (root && root->spending->latest())
+    text = fmt::format("epsilon {:.4g}", *root->spending->latest());
+  if (latest.records > 0) {
+    text += fmt::format("  eval.{} {:.4f}", objective->loss_name(), latest.loss);
+    if (latest.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *latest.accuracy);
+    if (latest.auc) text += fmt::format("  eval.auc {:.4f}", *latest.auc);
+    for (const Measure& measure : latest.measures)
+      text += fmt::format("  eval.{} {:.4f}", measure.name, measure.value);
+  }
+  return text;
+}
+
+}  // namespace dpmpi
