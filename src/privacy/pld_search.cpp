@@ -19,6 +19,7 @@ constexpr std::size_t most_points = 1u << 17;  // of a grid that a search comput
 constexpr double close_enough = 0.97;
 constexpr std::size_t patience = (1u << 21) + (1u << 19);
 constexpr double near_enough = 0.1;  // what is foretold there holds here, in logarithms of the unknown
+constexpr double below_the_line = 5e-3;
 constexpr double least_margin = 1e-4, largest_margin = 2.5e-3, margin_share = 0.25, margin_growth = 5;
 
 // The accountant's bound over `finest`, that of these grids, as foretold by it and two coarser ones: errors shrink
@@ -66,12 +67,13 @@ std::optional<double> PldSearch::tightest(std::optional<double> near) {
   constexpr int most_rounds = 8;
   near = closer(near);
   for (int round = 0; round < most_rounds; ++round) {
-    if (near) epsilon(*near);
-    const auto x = problem_.solve([this](double y) { return epsilon(y); }, near, resolution());
-    if (!x || confirmed(*x)) return costly_ && kept_ ? kept_ : x;
+    if (near && !kept_) epsilon(*near);
+    const auto x = kept_ && above_ ? between_answers()
+                                   : problem_.solve([this](double y) { return epsilon(y); }, near, resolution());
+    if (!x || confirmed(*x)) return costly_ && kept_ ? kept_->x : x;
     near = x;
   }
-  return kept_ ? kept_ : by_answers(near);
+  return kept_ ? kept_->x : by_answers(near);
 }
 
 // Empty where the accountant refuses the events.
@@ -134,10 +136,10 @@ bool PldSearch::confirmed(double x) {
 }
 
 bool PldSearch::confirmed_costly(double x) {
-  const double target = problem_.target.epsilon, delta = problem_.target.delta, bound = known_.at(x);
+  const double target = problem_.target.epsilon, delta = problem_.target.delta;
   const Composed accountant = composed(x);
   if (correction_.answers == 0 && std::abs(std::log(x) - correction_.x) > near_enough) {  // cheaper than an answer
-    foretell(*accountant, x, bound);
+    foretell(*accountant, x, known_.at(x));
     return false;
   }
   const double answer = ask(accountant, x);
@@ -147,10 +149,22 @@ bool PldSearch::confirmed_costly(double x) {
     return false;
   }
   asked_ += ended.points();
-  if (answer <= target && answer >= kept_epsilon_) kept_ = x, kept_epsilon_ = answer;
-  if (kept_ && (kept_epsilon_ >= close_enough * target || asked_ >= patience)) return true;
-  correction_.learn(std::log(x), std::log(answer / bound), answer > target ? Source::above : Source::kept);
+  if (answer > target)
+    above_ = {x, answer};
+  else if (!kept_ || answer >= kept_->epsilon)
+    kept_ = {x, answer};
+  if (kept_ && (kept_->epsilon >= close_enough * target || asked_ >= patience)) return true;
+  if (known_.count(x) > 0)
+    correction_.learn(std::log(x), std::log(answer / known_.at(x)), answer > target ? Source::above : Source::kept);
   return false;
+}
+
+// A little below the target on the line through an answer that keeps it and one that does not, in logarithms: the
+// accountant's bound has fewer steps than that of smaller grids.
+double PldSearch::between_answers() const {
+  const double slope = std::log(above_->epsilon / kept_->epsilon) / std::log(above_->x / kept_->x);
+  const double rise = std::log(problem_.target.epsilon / kept_->epsilon) - below_the_line;
+  return on_grid(problem_.unknown, kept_->x * std::exp(std::max(0.0, rise) / slope));
 }
 
 // By the accountant's answers alone, where no grids serve.

@@ -43,6 +43,10 @@ class PldSearch {
     void learn(double log_x, double log_ratio, Source source);
   };
 
+  struct Answer {
+    double x, epsilon;
+  };
+
   Composed composed(double x) const;
   double compute(double x);
   double ask(const Composed& accountant, double x);
@@ -50,6 +54,7 @@ class PldSearch {
   void foretell(const PldAccountant& accountant, double x, double bound);
   bool confirmed(double x);
   bool confirmed_costly(double x);
+  double between_answers() const;
   std::optional<double> by_answers(std::optional<double> near);
   double resolution() const { return costly_ ? Search::coarse : Search::fine; }
 
@@ -59,9 +64,9 @@ class PldSearch {
   std::map<double, double> known_;  // without correction
   std::map<double, Composed> answered_;
   Correction correction_;
-  std::size_t asked_ = 0;       // points of the grids of the accountant's answers, where they are costly
-  std::optional<double> kept_;  // the value with the largest of these answers that is not above the target
-  double kept_epsilon_ = 0;
+  std::size_t asked_ = 0;        // points of the grids of the accountant's answers, where they are costly
+  std::optional<Answer> kept_;   // of these the largest that is not above the target
+  std::optional<Answer> above_;  // and the latest that is
 };
 
 }  // namespace dpmpi

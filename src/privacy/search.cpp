@@ -12,6 +12,12 @@ double decimal_unit(double x) { return std::pow(10.0, std::max(6.0, 6 - std::flo
 
 }  // namespace
 
+double on_grid(const Unknown& unknown, double x, double steps) {
+  const double unit = unknown.whole ? 1 : decimal_unit(x);
+  const double whole = unknown.protects ? std::ceil(x * unit) : std::floor(x * unit);
+  return (unknown.protects ? whole + steps : whole - steps) / unit;
+}
+
 Search::Search(const Unknown& unknown, const EpsilonOf& epsilon_of, double epsilon, double resolution)
     : unknown_(unknown),
       epsilon_of_(epsilon_of),
@@ -23,10 +29,10 @@ std::optional<double> Search::tightest(double start) {
   if (breaks_) narrow();
   if (unknown_.whole || keeps_->x == bound(false)) return keeps_->x;
   // A printable value between the two ends may keep the target, too.
-  const double before = on_grid(keeps_->x, -1);
+  const double before = on_grid(unknown_, keeps_->x, -1);
   const bool open = breaks_ && (unknown_.protects ? before > breaks_->x : before < breaks_->x);
-  for (double steps = open && inside(before) ? -1 : 0; inside(on_grid(keeps_->x, steps)); ++steps)
-    if (const double x = on_grid(keeps_->x, steps); epsilon_of_(x) <= epsilon_) return x;
+  for (double steps = open && inside(before) ? -1 : 0; inside(on_grid(unknown_, keeps_->x, steps)); ++steps)
+    if (const double x = on_grid(unknown_, keeps_->x, steps); epsilon_of_(x) <= epsilon_) return x;
   return std::nullopt;
 }
 
@@ -96,12 +102,6 @@ double Search::between(double x, double a, double b) const {
   const double low = std::min(a, b), high = std::max(a, b), margin = 0.4 * resolution_;
   const double y = std::clamp(x, low * (1 + margin), high * (1 - margin));
   return unknown_.whole ? std::clamp(std::floor(y), low + 1, high - 1) : y;
-}
-
-// x or the next printable value, `steps` of them away from it in the direction of more privacy.
-double Search::on_grid(double x, double steps) const {
-  const double unit = decimal_unit(x), whole = unknown_.protects ? std::ceil(x * unit) : std::floor(x * unit);
-  return (unknown_.protects ? whole + steps : whole - steps) / unit;
 }
 
 }  // namespace dpmpi

@@ -11,6 +11,9 @@ namespace dpmpi {
 
 using EpsilonOf = std::function<double(double)>;
 
+/// x or the next value that can be printed, `steps` of them away from it in the direction of more privacy.
+double on_grid(const Unknown& unknown, double x, double steps = 0);
+
 /// One search: along log(x), because epsilon is nearly a power of the unknown.
 class Search {
  public:
@@ -39,7 +42,6 @@ class Search {
   void narrow();
   bool adjacent(double a, double b) const;
   double between(double x, double a, double b) const;
-  double on_grid(double x, double steps) const;
 
   const Unknown& unknown_;
   const EpsilonOf& epsilon_of_;
