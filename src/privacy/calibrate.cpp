@@ -103,7 +103,7 @@ std::optional<double> solve(const Problem& problem, std::string_view accountant,
     if (!best || epsilon_of(*best) <= problem.target.epsilon)
       if (const auto x = problem.solve(epsilon_of, best)) best = x;
   }
-  if (!best || by_pld.epsilon(*best) <= problem.target.epsilon)
+  if (!best || by_pld.promising(*best))
     if (const auto x = by_pld.tightest(best); x && (!best || problem.tighter(*x, *best))) best = x;
   return best;
 }

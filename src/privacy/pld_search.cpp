@@ -18,7 +18,8 @@ constexpr std::size_t most_points = 1u << 17;  // of a grid that a search comput
 // they correct, and by more after every answer above it.
 constexpr double close_enough = 0.97;
 constexpr std::size_t patience = (1u << 21) + (1u << 19);
-constexpr double near_enough = 0.1;  // what is foretold there holds here, in logarithms of the unknown
+constexpr double near_enough = 0.1;      // what is foretold there holds here, in logarithms of the unknown
+constexpr double foretold_within = 0.1;  // what is foretold is mostly that close to the answer
 constexpr double below_the_line = 5e-3;
 constexpr double least_margin = 1e-4, largest_margin = 2.5e-3, margin_share = 0.25, margin_growth = 5;
 
@@ -52,6 +53,12 @@ void PldSearch::Correction::learn(double log_x, double log_ratio, Source source)
   margin = std::clamp(margin_share * off, least_margin, largest_margin) * std::pow(margin_growth, above);
 }
 
+bool PldSearch::promising(double x) {
+  const double known = epsilon(x);
+  return known <= problem_.target.epsilon * (costly_ ? 1 + foretold_within : 1);
+}
+
+// What is known of epsilon at x; infinity where the accountant has no bound for the events.
 double PldSearch::epsilon(double x) {
   auto known = known_.find(x);
   if (known == known_.end()) known = known_.emplace(x, compute(x)).first;

@@ -20,8 +20,8 @@ class PldSearch {
  public:
   explicit PldSearch(const Problem& problem) : problem_(problem) {}
 
-  /// What is known of epsilon at x; infinity where the accountant has no bound for the events.
-  double epsilon(double x);
+  /// Whether the accountant keeps the target at x, or may keep it where its own answer is costly.
+  bool promising(double x);
 
   /// The tightest value that was found to keep the target, by the accountant's own answer; empty if there is none.
   /// `near`: where to begin.
@@ -47,6 +47,7 @@ class PldSearch {
     double x, epsilon;
   };
 
+  double epsilon(double x);
   Composed composed(double x) const;
   double compute(double x);
   double ask(const Composed& accountant, double x);
