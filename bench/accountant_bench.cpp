@@ -49,7 +49,7 @@ void noise_for(benchmark::State& state, double rate, std::uint64_t steps, const 
   double noise = 0;
   for (auto _ : state) {
     const auto events = [&](double z) { return std::vector<Event>{{PoissonGaussian{rate, z}, steps}}; };
-    benchmark::DoNotOptimize(noise = calibrate_noise(events, target, "best"));
+    benchmark::DoNotOptimize(noise = calibrate_noise(events, target, "best").value);
   }
   state.counters["noise"] = noise;
 }

@@ -109,8 +109,8 @@ int calibrate(const CalibrateRequest& request, std::ostream& out) {
   const Adjacency adjacency = adjacency_of(events.header, request.adjacency, request.path);
   const PrivacyTarget target{*request.epsilon, *request.delta, adjacency};
   const auto at = [&](double value) { return events.at(value); };
-  const double value = calibrate(*events.unknown, at, target, request.accountant);
-  const Guarantee g = epsilon_guarantee(at(value), adjacency, target.delta, request.accountant);
+  const auto [value, answered] = calibrate(*events.unknown, at, target, request.accountant);
+  const Guarantee g = epsilon_guarantee(at(value), adjacency, target.delta, request.accountant, answered.get());
   verify(g.epsilon <= target.epsilon, "the calibrated value keeps the target");
 
   // Whole numbers without exponent, others with all the digits that were verified.

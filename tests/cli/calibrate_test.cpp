@@ -10,15 +10,17 @@
 #include "cli/account.hpp"
 #include "cli/calibrate.hpp"
 #include "core/errors.hpp"
+#include "privacy/promise/calibrate.hpp"
+#include "support/phases.hpp"
 
 namespace dpmpi {
 namespace {
 
-class CalibrateCommand : public testing::Test {
+class CalibrateCommand : public ::testing::Test {
  protected:
   void SetUp() override {
-    request_.path = testing::TempDir() + "dpmpi-calibrate-" +
-                    testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+    request_.path = ::testing::TempDir() + "dpmpi-calibrate-" +
+                    ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
     request_.json = true;
     request_.epsilon = 1.5, request_.delta = 1e-5;
     request_.accountant = "rdp";
@@ -80,6 +82,22 @@ TEST_F(CalibrateCommand, AccountAgreesWithThePrintedValue) {
       else
         EXPECT_GT(epsilon, 1.5 * (1 - 1e-5)) << member;
     }
+}
+
+// What is printed takes no convolutions beyond those of the search.
+TEST_F(CalibrateCommand, ComposesNothingAfterTheSearch) {
+  request_.accountant = "best";
+  write(R"({"event":"poisson_gaussian","sampling_rate":0.02,"noise_multiplier":"?","count":500})");
+  const auto searches = [&] {
+    calibrate_noise(
+        [](double z) {
+          return std::vector<Event>{{PoissonGaussian{.02, z}, 500}};
+        },
+        {1.5, 1e-5, Adjacency::add_remove}, "best");
+  };
+  const int in_all = test::phases_said("composing privacy losses", [&] { answer(); });
+  EXPECT_GT(in_all, 0);
+  EXPECT_EQ(in_all, test::phases_said("composing privacy losses", searches));
 }
 
 TEST_F(CalibrateCommand, TheHeaderCounts) {

@@ -48,7 +48,7 @@ std::string composition_text(const HiddenOptions& options, const PublicFacts& fa
   if (facts.epsilon > 0)
     return text + fmt::format(": epsilon = {} at delta = {} with noise multiplier {}", rounded_up(facts.epsilon),
                               rounded_up(facts.delta),
-                              calibrate_noise(events, {facts.epsilon, facts.delta, facts.adjacency}, "best"));
+                              calibrate_noise(events, {facts.epsilon, facts.delta, facts.adjacency}, "best").value);
   return text;
 }
 

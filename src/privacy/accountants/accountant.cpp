@@ -100,6 +100,10 @@ double BestAccountant::least_delta(double epsilon) const {
   return best;
 }
 
+void BestAccountant::recall(const Accountant& other) {
+  for (const auto& part : parts_) part->recall(other);
+}
+
 const std::vector<std::string>& accountant_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> list;

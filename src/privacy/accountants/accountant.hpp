@@ -38,6 +38,10 @@ class Accountant {
   virtual double least_epsilon(double /*delta*/) const { return 0; }
   virtual double least_delta(double /*epsilon*/) const { return 0; }
 
+  /// Takes over what `other` has answered, where answers are costly: if it has composed the same uses of the same
+  /// mechanisms under the same adjacency, else nothing.
+  virtual void recall(const Accountant& /*other*/) {}
+
   Adjacency adjacency() const { return adjacency_; }
 
  private:
@@ -104,6 +108,7 @@ class BestAccountant final : public Accountant {
   double delta(double epsilon) const override;
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
+  void recall(const Accountant& other) override;
 
   /// Those that are left, in a fixed order, and why the others are not.
   const std::vector<std::unique_ptr<Accountant>>& parts() const { return parts_; }

@@ -280,6 +280,13 @@ void PldAccountant::compose(const Event& event) {
   delta_.clear();
 }
 
+void PldAccountant::recall(const Accountant& other) {
+  const auto* same = dynamic_cast<const PldAccountant*>(&other);
+  if (!same || same->adjacency() != adjacency() || same->uses_ != uses_) return;
+  epsilon_.insert(same->epsilon_.begin(), same->epsilon_.end());
+  delta_.insert(same->delta_.begin(), same->delta_.end());
+}
+
 // Every grid gives valid bounds, so the best of all count. The width shrinks with the square of the step where
 // losses have smooth densities. Where a finer grid has moved neither bound, the rest of the width is what is
 // charged for rounding and for losses beyond the grid, and no grid closes it.
@@ -294,14 +301,17 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
   }
 
   Interval all;
+  const auto open = [&](const Interval& interval, double most) {
+    const double wide = interval.most == infinity ? 1 : interval.most - interval.least - goal.close * most;
+    return interval.most > all.least && wide > 0;
+  };
   Progress progress("composing privacy losses", 0, "laws");
   for (std::size_t size = smallest_size; size <= goal.largest;) {
     const Interval before = std::exchange(all, {.least = all.least, .grids = all.grids});
     bool closed = true;
     for (std::size_t i = 0; i < directions.size(); ++i) {
       Interval& interval = intervals[i];
-      const double wide = interval.most == infinity ? 1 : interval.most - interval.least - goal.close * before.most;
-      if (size == smallest_size || (interval.most > all.least && wide > 0)) {
+      if (size == smallest_size || open(interval, before.most)) {
         const double before_most = interval.most;
         interval.most = std::min(interval.most, goal.answer(refinements[i].compose(size, Bound::upper, progress)));
         interval.least =
@@ -321,15 +331,19 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     const double ratio = attained && std::isfinite(width) && wanted > 0 ? std::sqrt(width / wanted) : 4;
     size *= ratio < 3 ? 2 : ratio < 5 ? 4 : ratio < 10 ? 8 : 16;
   }
-  return {rounded_down(all.least), rounded_up(all.most), all.grids, all.settled};
+  const auto next = [&](std::size_t i, std::size_t points) {
+    return !all.settled && i < intervals.size() && open(intervals[i], all.most) ? goal.largest : points;
+  };
+  const Grids finer{next(0, all.grids.forward), next(1, all.grids.backward)};
+  return {rounded_down(all.least), rounded_up(all.most), all.grids, finer, all.settled};
 }
 
-std::optional<PldAccountant::Grids> PldAccountant::grids_within(std::size_t largest, double delta) const {
+PldAccountant::Reach PldAccountant::grids_within(std::size_t largest, double delta) const {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
-  if (uses_.empty() || uses_.count(NonPrivate{}) > 0 || epsilon_.count(delta) > 0) return grids(delta);
+  if (uses_.empty() || uses_.count(NonPrivate{}) > 0 || epsilon_.count(delta) > 0) return {grids(delta)};
   const Interval interval = solve({true, delta, epsilon_close, largest});
-  if (!interval.settled) return {};
-  return epsilon_.emplace(delta, interval).first->second.grids;
+  if (interval.settled) return {epsilon_.emplace(delta, interval).first->second.grids};
+  return {interval.finer, false};
 }
 
 double PldAccountant::epsilon_on(const Grids& grids, double delta) const {

@@ -22,6 +22,7 @@ class PldAccountant final : public Accountant {
   double delta(double epsilon) const override;
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
+  void recall(const Accountant& other) override;
 
   /// How many points the grids of the two directions have; a direction that is less revealing may do with fewer.
   struct Grids {
@@ -31,8 +32,13 @@ class PldAccountant final : public Accountant {
   };
   /// The grids on which epsilon(delta) is known well enough; without points if that takes none.
   Grids grids(double delta) const { return epsilon_interval(delta).grids; }
-  /// The same if none of them has more points than `largest`, a power of two; at a part of their cost if one has.
-  std::optional<Grids> grids_within(std::size_t largest, double delta) const;
+  struct Reach {
+    Grids grids;
+    bool settled = true;  ///< these are grids(delta)
+  };
+  /// The same if none of them has more points than `largest`, a power of two. Else, at a part of their cost, those
+  /// with `largest` points in each direction that has to be refined on.
+  Reach grids_within(std::size_t largest, double delta) const;
   /// The bound of these grids (of powers of two, 2^12 to 2^20), rounded up: never below epsilon(delta) if that ends
   /// on them, at a part of its cost. For searches, whose neighbouring problems end on the same grids.
   double epsilon_on(const Grids& grids, double delta) const;
@@ -43,6 +49,7 @@ class PldAccountant final : public Accountant {
   struct Interval {
     double least = 0, most = 0;
     Grids grids = {};
+    Grids finer = {};     ///< the same, with as many points as allowed where that would tell more
     bool settled = true;  ///< larger grids would not tell more
   };
   struct Goal;

@@ -2,10 +2,12 @@
 // How much noise a privacy promise needs; or how many steps, or how large a sampling rate, it allows.
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "privacy/accountants/accountant.hpp"
 #include "privacy/events/event.hpp"
 
 namespace dpmpi {
@@ -34,16 +36,25 @@ bool assign(Event& event, std::string_view member, double value);
 /// scale with it).
 using EventsOf = std::function<std::vector<Event>(double)>;
 
-/// The value of the unknown that uses the target up: the smallest noise or scale, rounded up, the largest rate, mu
-/// or rho, rounded down (6 decimals and at least 7 significant digits), or the largest count. `accountant`: a name
-/// of make_accountant. The promise is re-verified on the rounded value: the target is never overshot. Throws
-/// PrivacyError if no value in the unknown's range keeps it (part of the plan does not depend on it, or epsilon is
-/// below what the accountant can show), or if no accountant has a bound for the events.
-double calibrate(const Unknown& unknown, const EventsOf& events, const PrivacyTarget& target,
-                 std::string_view accountant);
+/// What a search found.
+struct Calibration {
+  double value = 0;
+  /// What has answered costly questions about the events with this value, for epsilon_guarantee; may be empty.
+  std::shared_ptr<const Accountant> answered = {};
+};
+
+/// The tightest value of the unknown that keeps the target: the smallest noise or scale, rounded up, the largest
+/// rate, mu or rho, rounded down (6 decimals and at least 7 significant digits), or the largest count. It uses the
+/// target up, but where an accountant needs grids of more than 2^17 points: there it may end 3 % below the target,
+/// and farther where the accountant's bound jumps. `accountant`: a name of make_accountant. The promise is verified
+/// on the rounded value: the target is never overshot. Throws PrivacyError if no value in the unknown's range keeps
+/// it (part of the plan does not depend on it, or epsilon is below what the accountant can show), or if no
+/// accountant has a bound for the events.
+Calibration calibrate(const Unknown& unknown, const EventsOf& events, const PrivacyTarget& target,
+                      std::string_view accountant);
 
 /// The same for the noise multiplier.
-double calibrate_noise(const EventsOf& events, const PrivacyTarget& target, std::string_view accountant);
+Calibration calibrate_noise(const EventsOf& events, const PrivacyTarget& target, std::string_view accountant);
 
 /// Smallest x in [low, high] on the same decimal grid with epsilon_of(x) <= epsilon, for a decreasing function.
 /// Infinity if epsilon_of(high) > epsilon. The returned x has been evaluated.

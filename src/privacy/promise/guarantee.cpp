@@ -14,19 +14,16 @@ namespace {
 
 // Every bound once (some cost a convolution), and the smallest of them.
 template <class Upper, class Lower>
-double collect(Guarantee& g, const std::vector<Event>& events, Adjacency adjacency, std::string_view accountant,
-               Upper upper, Lower lower) {
-  const auto composed = make_accountant(accountant, adjacency);
-  composed->compose(events);
+double collect(Guarantee& g, const Accountant& composed, Upper upper, Lower lower) {
   const auto take = [&](const Accountant& part) {
     g.by.emplace_back(part.name(), upper(part));
     g.least = std::max(g.least, lower(part));
   };
-  if (const auto* best = dynamic_cast<const BestAccountant*>(composed.get())) {
+  if (const auto* best = dynamic_cast<const BestAccountant*>(&composed)) {
     for (const auto& part : best->parts()) take(*part);
     g.refusals = best->refusals();
   } else {
-    take(*composed);
+    take(composed);
   }
   double smallest = g.by.front().second;
   for (const auto& [name, bound] : g.by) smallest = std::min(smallest, bound);
@@ -56,19 +53,24 @@ const std::string& Guarantee::winner() const {
 }
 
 Guarantee epsilon_guarantee(const std::vector<Event>& events, Adjacency adjacency, double delta,
-                            std::string_view accountant) {
+                            std::string_view accountant, const Accountant* answered) {
+  const auto composed = make_accountant(accountant, adjacency);
+  composed->compose(events);
+  if (answered) composed->recall(*answered);
   Guarantee g{.delta = delta};
   g.epsilon = collect(
-      g, events, adjacency, accountant, [=](const Accountant& a) { return a.epsilon(delta); },
+      g, *composed, [=](const Accountant& a) { return a.epsilon(delta); },
       [=](const Accountant& a) { return a.least_epsilon(delta); });
   return g;
 }
 
 Guarantee delta_guarantee(const std::vector<Event>& events, Adjacency adjacency, double epsilon,
                           std::string_view accountant) {
+  const auto composed = make_accountant(accountant, adjacency);
+  composed->compose(events);
   Guarantee g{.epsilon = epsilon};
   g.delta = collect(
-      g, events, adjacency, accountant, [=](const Accountant& a) { return a.delta(epsilon); },
+      g, *composed, [=](const Accountant& a) { return a.delta(epsilon); },
       [=](const Accountant& a) { return a.least_delta(epsilon); });
   return g;
 }

@@ -193,7 +193,7 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uin
     promise.attacker = attacker_table({}, facts.adjacency, promise.guarantee);
     return promise;
   }
-  promise.noise_multiplier = config.privacy.noise_multiplier;
+  Calibration noise{config.privacy.noise_multiplier};
   const std::uint64_t steps = config.method->steps(facts);
   // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
   const auto unit_queries = declare_queries(config, facts, 1.0);
@@ -203,13 +203,15 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uin
     for (std::size_t i = 0; i < queries.size(); ++i) queries[i].noise_multiplier = specs[i].noise_multiplier;
     return times(events_of(queries, 0, steps), runs);
   };
-  if (promise.noise_multiplier == 0)
-    promise.noise_multiplier =
+  if (noise.value == 0)
+    noise =
         calibrate_noise(events_for, {config.privacy.epsilon, delta, facts.adjacency}, config.privacy.accountant);
+  promise.noise_multiplier = noise.value;
   const auto queries = declare_queries(config, facts, promise.noise_multiplier);
   refuse_short_noise(queries, runs, delta, 0);  // accounting for nearly no noise takes long
   const auto events = times(events_of(queries, 0, steps), runs);
-  promise.guarantee = epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant);
+  promise.guarantee =
+      epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant, noise.answered.get());
   promise.attacker = attacker_table(events, facts.adjacency, promise.guarantee);
   return promise;
 }

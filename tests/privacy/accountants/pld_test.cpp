@@ -332,17 +332,22 @@ TEST(PldAccountant, TriesNoLargerGridsWhereTheyTellNoMore) {
   EXPECT_LE(rare.backward, 1u << 16);
 }
 
-// The same grids, or none.
+// The same grids, or what to use in their place.
 TEST(PldAccountant, GridsWithinALimit) {
   const PldAccountant small = composed({{PoissonGaussian{.01, 1}, 1000}});
-  const auto grids = small.grids_within(1u << 17, 1e-6);
-  ASSERT_TRUE(grids.has_value());
-  EXPECT_EQ(*grids, composed({{PoissonGaussian{.01, 1}, 1000}}).grids(1e-6));
-  EXPECT_LE(small.epsilon_on(*grids, 1e-6), small.epsilon(1e-6) * (1 + 1e-9));
+  const auto [grids, settled] = small.grids_within(1u << 17, 1e-6);
+  ASSERT_TRUE(settled);
+  EXPECT_EQ(grids, composed({{PoissonGaussian{.01, 1}, 1000}}).grids(1e-6));
+  EXPECT_LE(small.epsilon_on(grids, 1e-6), small.epsilon(1e-6) * (1 + 1e-9));
   const PldAccountant large = composed({{PoissonGaussian{5.149e-6, .2662569}, 981923}}, replace_one);
-  EXPECT_FALSE(large.grids_within(1u << 17, 5.14e-7).has_value());
+  EXPECT_FALSE(large.grids_within(1u << 17, 5.14e-7).settled);
   EXPECT_EQ(large.grids(5.14e-7).forward, 1u << 20);
   EXPECT_GE(large.rough_epsilon(5.14e-7), large.epsilon(5.14e-7));
+  // The other direction says enough on small grids; on large ones it costs five times as much as this one.
+  const PldAccountant one_way = composed({{PoissonLaplace{4.45e-4, .1561}, 177}});
+  const auto [some, enough] = one_way.grids_within(1u << 17, 5.7e-11);
+  EXPECT_FALSE(enough);
+  EXPECT_EQ(some, (PldAccountant::Grids{1u << 17, 1u << 12}));
 }
 
 TEST(PldAccountant, EndsOfTheRange) {

@@ -248,7 +248,7 @@ TEST(RepeatAndSelectRdp, CalibratesAndGrowsSlowlyWithTheRuns) {
   for (const double gamma : {0.5, 0.1, 0.01, 0.001}) {
     const PrivacyTarget target{2, 1e-6, Adjacency::replace_one};
     const auto events = [&](double z) { return std::vector<Event>{{RepeatAndSelect{binomial(1, gamma), z}, 1}}; };
-    const double z = calibrate_noise(events, target, "best");
+    const double z = calibrate_noise(events, target, "best").value;
     RdpAccountant account(Adjacency::replace_one);
     account.compose(events(z));
     EXPECT_LE(account.epsilon(1e-6), 2);

@@ -220,7 +220,7 @@ TEST(HiddenAccountant, CalibratesAllMultipliersTogether) {
     run.noise_multiplier = noise;
     return std::vector<Event>{{run, 1}};
   };
-  const double z = calibrate_noise(events, {.epsilon = 1, .delta = delta, .adjacency = replace_one}, "best");
+  const double z = calibrate_noise(events, {.epsilon = 1, .delta = delta, .adjacency = replace_one}, "best").value;
   EXPECT_NEAR(z, 1.0313565 / 0.266364633, 1e-4);
   EXPECT_LE(epsilon(events(z)), 1);
   EXPECT_GT(epsilon(events(z * (1 - 1e-5))), 1);

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/promise/guarantee.hpp"
+#include "support/phases.hpp"
 
 namespace dpmpi {
 namespace {
@@ -27,7 +30,7 @@ double epsilon_of(const std::vector<Event>& events, const PrivacyTarget& target)
 
 // Calibrates, and checks that the target is kept and that a relative 2e-6 less noise would not keep it.
 double calibrated(const EventsOf& events, const PrivacyTarget& target) {
-  const double z = calibrate_noise(events, target, "rdp");
+  const double z = calibrate_noise(events, target, "rdp").value;
   EXPECT_LE(epsilon_of(events(z), target), target.epsilon);
   EXPECT_GT(epsilon_of(events(z * (1 - 2e-6) - 1e-6), target), target.epsilon);
   return z;
@@ -50,6 +53,8 @@ struct Families {
     return events;
   }
 };
+
+int compositions(const std::function<void()>& body) { return test::phases_said("composing privacy losses", body); }
 
 const Unknown& unknown_called(std::string_view name) {
   for (const Unknown& unknown : unknowns())
@@ -87,7 +92,7 @@ TEST(Calibrate, ByPrivacyLossDistributions) {
   for (const auto& [adjacency, steps, published] :
        {std::tuple{Adjacency::add_remove, 2344, 9.128582}, {Adjacency::replace_one, 2344, 0.0}}) {
     const EventsOf plan = descent_ascent(mnist_rate, static_cast<std::uint64_t>(steps));
-    const double z = calibrate_noise(plan, {1, mnist_delta, adjacency}, "pld");
+    const double z = calibrate_noise(plan, {1, mnist_delta, adjacency}, "pld").value;
     const double reached = epsilon_guarantee(plan(z), adjacency, mnist_delta, "pld").epsilon;
     EXPECT_LE(reached, 1);
     EXPECT_GT(reached, 1 - 1e-5);
@@ -99,7 +104,7 @@ TEST(Calibrate, ByPrivacyLossDistributions) {
 
 TEST(Calibrate, SlowPublishedMultipliersByPrivacyLossDistributions) {
   const auto by_pld = [](const EventsOf& events, double epsilon, Adjacency adjacency = Adjacency::add_remove) {
-    const double z = calibrate_noise(events, {epsilon, mnist_delta, adjacency}, "pld");
+    const double z = calibrate_noise(events, {epsilon, mnist_delta, adjacency}, "pld").value;
     EXPECT_LE(epsilon_guarantee(events(z), adjacency, mnist_delta, "pld").epsilon, epsilon);
     return z;
   };
@@ -183,7 +188,7 @@ TEST(Calibrate, KeepsTargetsOfEverySize) {
     for (const auto& c : cases) {
       const auto plan = [&](double z) { return std::vector<Event>{{PoissonGaussian{c.rate, z}, c.steps}}; };
       const PrivacyTarget target{c.epsilon, 1e-6, adjacency};
-      const double z = calibrate_noise(plan, target, "rdp");
+      const double z = calibrate_noise(plan, target, "rdp").value;
       EXPECT_LE(epsilon_of(plan(z), target), c.epsilon) << c.rate << " " << c.steps;
       EXPECT_GT(epsilon_of(plan(z * (1 - 3e-6)), target), c.epsilon) << c.rate << " " << c.steps;
     }
@@ -191,7 +196,7 @@ TEST(Calibrate, KeepsTargetsOfEverySize) {
 
 TEST(Calibrate, IsOnTheDecimalGrid) {
   const auto plan = [](double z) { return std::vector<Event>{{Gaussian{z}, 1}}; };
-  const double z = calibrate_noise(plan, {1, 1e-5, Adjacency::add_remove}, "rdp");
+  const double z = calibrate_noise(plan, {1, 1e-5, Adjacency::add_remove}, "rdp").value;
   EXPECT_DOUBLE_EQ(z * 1e6, std::round(z * 1e6));
   EXPECT_GT(z, 3.7306316348);  // the exact (analytic) calibration, which a Renyi bound cannot beat
   EXPECT_LT(z, 3.7306316348 * 1.2);
@@ -237,7 +242,7 @@ TEST(Calibrate, TriesFewValuesAtTinyRates) {
       return std::vector<Event>{{PoissonGaussian{1e-5, z}, static_cast<std::uint64_t>(steps)}};
     };
     const PrivacyTarget target{2, 1e-7, Adjacency::add_remove};
-    const double z = calibrate_noise(events, target, "pld");
+    const double z = calibrate_noise(events, target, "pld").value;
     EXPECT_LE(tried, 200) << steps;
     const Guarantee at = epsilon_guarantee(events(z), target.adjacency, target.delta, "pld");
     EXPECT_LE(at.epsilon, 2) << steps;
@@ -258,12 +263,52 @@ TEST(Calibrate, IsNotFarBelowTheTargetWhereGridsAreCostly) {
                  ? std::vector<Event>{{PoissonGaussian{5.149e-6, .27}, static_cast<std::uint64_t>(x)}}
                  : std::vector<Event>{{PoissonGaussian{5.149e-6, x}, 981923}};
     };
-    const double found = calibrate(unknown_called(unknown), events, target, "pld");
+    const double found = calibrate(unknown_called(unknown), events, target, "pld").value;
     EXPECT_LE(tried, 150) << unknown;
     const double epsilon = epsilon_guarantee(events(found), target.adjacency, target.delta, "pld").epsilon;
     EXPECT_LE(epsilon, target.epsilon) << unknown;
     EXPECT_GE(epsilon, .97 * target.epsilon) << unknown;
   }
+}
+
+// A count of many millions needs no last digit while grids are small, or where they are costly.
+TEST(Calibrate, TriesFewCountsWhereGridsAreCostly) {
+  for (const double epsilon : {.1, .3}) {
+    int tried = 0;
+    const auto events = [&](double count) {
+      ++tried;
+      return std::vector<Event>{{PoissonGaussian{1e-6, .6}, static_cast<std::uint64_t>(count)}};
+    };
+    const PrivacyTarget target{epsilon, 1e-7, Adjacency::add_remove};
+    const double found = calibrate(unknown_called("count"), events, target, "pld").value;
+    EXPECT_LE(tried, 70) << epsilon;
+    const double reached = epsilon_guarantee(events(found), target.adjacency, target.delta, "pld").epsilon;
+    EXPECT_LE(reached, epsilon);
+    EXPECT_GE(reached, .5 * epsilon);  // what the accountant says jumps from .07 to .14: no count reaches .1
+  }
+}
+
+// What costs convolutions is not computed again: neither the bounds of the value found nor the proven minimum.
+TEST(Calibrate, HandsOnTheAnswerAtTheValueFound) {
+  const PrivacyTarget target{1, 1e-6, Adjacency::add_remove};
+  const EventsOf events = [](double z) { return std::vector<Event>{{PoissonGaussian{.01, z}, 1000}}; };
+  const auto guarantee = [&](double z, const Accountant* answered) {
+    return epsilon_guarantee(events(z), target.adjacency, target.delta, "best", answered);
+  };
+  for (const std::string_view accountant : {"pld", "best"}) {
+    const auto [z, answered] = calibrate_noise(events, target, accountant);
+    const Guarantee unaided = guarantee(z, nullptr);
+    std::optional<Guarantee> aided;
+    EXPECT_EQ(compositions([&] { aided = guarantee(z, answered.get()); }), 0) << accountant;
+    EXPECT_EQ(aided->by, unaided.by);
+    EXPECT_EQ(aided->epsilon, unaided.epsilon);
+    EXPECT_EQ(aided->least, unaided.least);
+    // Of other events, however similar, nothing is known.
+    const double next = z + 1e-6;
+    EXPECT_GT(compositions([&] { aided = guarantee(next, answered.get()); }), 0);
+    EXPECT_EQ(aided->by, guarantee(next, nullptr).by);
+  }
+  EXPECT_EQ(calibrate_noise(events, target, "rdp").answered, nullptr);
 }
 
 // Accounts for events with a known value, then asks for that value from the epsilon found.
@@ -296,7 +341,8 @@ TEST(Calibrate, InvertsAccountingForEveryUnknown) {
         };
         const double delta = 1e-6;
         const double epsilon = epsilon_guarantee({known}, adjacency, delta, accountant).epsilon;
-        const double found = calibrate(unknown_called(c.unknown), with, {epsilon, delta, adjacency}, accountant);
+        const double found =
+            calibrate(unknown_called(c.unknown), with, {epsilon, delta, adjacency}, accountant).value;
         EXPECT_NEAR(found / c.value, 1, 1e-6) << c.unknown << " " << accountant << " " << name(adjacency);
         EXPECT_LE(epsilon_guarantee(with(found), adjacency, delta, accountant).epsilon, epsilon);
       }
@@ -308,7 +354,7 @@ TEST(Calibrate, CountsAreTheLargest) {
       return std::vector<Event>{{PoissonGaussian{0.01, 1}, static_cast<std::uint64_t>(count)}};
     };
     const PrivacyTarget target{epsilon, 1e-5, Adjacency::add_remove};
-    const double count = calibrate(unknown_called("count"), uses, target, "rdp");
+    const double count = calibrate(unknown_called("count"), uses, target, "rdp").value;
     EXPECT_EQ(count, std::floor(count));
     EXPECT_LE(epsilon_of(uses(count), target), epsilon);
     EXPECT_GT(epsilon_of(uses(count + 1), target), epsilon);
@@ -322,7 +368,7 @@ TEST(Calibrate, CountsAreTheLargest) {
 // What any value keeps: the end of the range, exactly.
 TEST(Calibrate, EndsOfTheRange) {
   const auto rate = [](double q) { return std::vector<Event>{{PoissonGaussian{q, 50}, 1}}; };
-  EXPECT_EQ(calibrate(unknown_called("sampling_rate"), rate, {2, 1e-5, Adjacency::add_remove}, "rdp"), 1);
+  EXPECT_EQ(calibrate(unknown_called("sampling_rate"), rate, {2, 1e-5, Adjacency::add_remove}, "rdp").value, 1);
 }
 
 TEST(Calibrate, TheBestAccountantNeedsTheLeastNoise) {
@@ -330,13 +376,13 @@ TEST(Calibrate, TheBestAccountantNeedsTheLeastNoise) {
     return std::vector<Event>{{PoissonGaussian{0.02, z}, 200}, {Gaussian{4 * z}, 2}};
   };
   const PrivacyTarget target{1.5, 1e-6, Adjacency::add_remove};
-  const double best = calibrate_noise(plan, target, "best");
+  const double best = calibrate_noise(plan, target, "best").value;
   EXPECT_LE(epsilon_guarantee(plan(best), target.adjacency, target.delta, "best").epsilon, target.epsilon);
   EXPECT_GT(epsilon_guarantee(plan(best * (1 - 3e-6)), target.adjacency, target.delta, "best").epsilon,
             target.epsilon);
   for (const auto& accountant : accountant_names()) {
     try {
-      EXPECT_LE(best, calibrate_noise(plan, target, accountant)) << accountant;
+      EXPECT_LE(best, calibrate_noise(plan, target, accountant).value) << accountant;
     } catch (const PrivacyError&) {  // has no bound for these events
     }
   }
@@ -347,7 +393,7 @@ TEST(SmallestNoise, FindsTheCrossing) {
   int calls = 0;
   const auto inverse_square = [&](double z) { return ++calls, 1 / (z * z); };
   EXPECT_NEAR(smallest_noise(inverse_square, 0.25, 1e-3, 1e7), 2, 1.1e-6);
-  EXPECT_LE(calls, 25);
+  EXPECT_LE(calls, 10);
   EXPECT_NEAR(smallest_noise(inverse_square, 1e4, 1e-3, 1e7), 0.01, 1e-8);
   EXPECT_EQ(smallest_noise(inverse_square, 1e-20, 1e-3, 1e7), INFINITY);
   EXPECT_NEAR(smallest_noise(inverse_square, 1e20, 1e-3, 1e7), 1e-3, 1e-8);  // any noise will do
