@@ -76,10 +76,10 @@ void select_by_fault(const SamplingRule& rule, std::uint64_t first_index, std::u
     if ((first_index + i + turn) % parts == step % parts) out.push_back(static_cast<std::uint32_t>(i));
 }
 
-namespace testing {
+namespace test {
 
 Injected::Injected(Fault fault) { present = fault; }
 Injected::~Injected() { present = Fault::none; }
 
-}  // namespace testing
+}  // namespace test
 }  // namespace dpmpi
