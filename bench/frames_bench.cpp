@@ -172,13 +172,10 @@ class Sum final : public Objective {
     sum_ = 0;
     for (const float v : w) sum_ += v;
   }
-  void prepare_pair(std::span<const float>, std::span<const float>) override {}
   void losses(const Rows&, std::span<double> out) override { std::fill(out.begin(), out.end(), sum_); }
   void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
-  void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
   NumericSlack gradient_slack() const override { return {}; }
-  NumericSlack difference_slack() const override { return {}; }
 
  private:
   std::size_t dim_;

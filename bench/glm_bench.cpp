@@ -121,33 +121,24 @@ void measure(benchmark::State& state, const Records& r, std::size_t rows, OnePas
   if (in_memory) state.counters["share"] = bandwidth / std::max(limit, read_bandwidth(r));
 }
 
-enum class Pass { gradients, differences, losses };
+enum class Pass { gradients, losses };
 
 void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count, std::size_t features,
           std::uint32_t step) {
   const Records r = make_records(storage, count, features);
   const auto index = row_list(r, step);
   Glm objective({features, storage, 1}, logistic_loss());
-  std::vector<float> w(objective.dim(), 0.01F), v(objective.dim(), 0.011F);
+  const std::vector<float> w(objective.dim(), 0.01F);
   const Lattice lattice = Lattice::choose(objective.dim(), 1.0, 0.0, count);
   LatticeAccumulator sum(objective.dim(), lattice, 1.01);
   std::vector<double> out(objective.micro_batch_rows());
   measure(state, r, index.size(), [&] {
     sum.clear();
-    objective.prepare_pair(w, v);
+    objective.prepare(w);
     for (std::size_t i = 0; i < index.size(); i += objective.micro_batch_rows()) {
       const Rows rows{r, std::span(index).subspan(i, std::min(objective.micro_batch_rows(), index.size() - i))};
-      switch (kind) {
-        case Pass::gradients:
-          objective.add_clipped_gradients(rows, {.clip = 1}, sum);
-          break;
-        case Pass::differences:
-          objective.add_clipped_differences(rows, {.clip = 1}, sum);
-          break;
-        case Pass::losses:
-          objective.losses(rows, std::span(out).first(rows.size()));
-          break;
-      }
+      if (kind == Pass::gradients) objective.add_clipped_gradients(rows, {.clip = 1}, sum);
+      if (kind == Pass::losses) objective.losses(rows, std::span(out).first(rows.size()));
     }
     benchmark::DoNotOptimize(sum.totals().data());
     benchmark::DoNotOptimize(out.data());
@@ -209,11 +200,9 @@ constexpr auto unit = benchmark::kMillisecond;
 BENCHMARK(read_baseline)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_784_gradients, Pass::gradients, floats, 60000, 784, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_784_gradients_every_7th, Pass::gradients, floats, 60000, 784, 7)->Unit(unit);
-BENCHMARK_CAPTURE(pass, dense_f32_784_differences, Pass::differences, floats, 60000, 784, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_784_losses, Pass::losses, floats, 60000, 784, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_f32_123_gradients, Pass::gradients, floats, 32561, 123, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, dense_u8_784_gradients, Pass::gradients, bytes, 60000, 784, 1)->Unit(unit);
-BENCHMARK_CAPTURE(pass, dense_u8_784_differences, Pass::differences, bytes, 60000, 784, 1)->Unit(unit);
 BENCHMARK_CAPTURE(pass, sparse_123_gradients, Pass::gradients, sparse, 32561, 123, 1)->Unit(unit);
 BENCHMARK_CAPTURE(clamped, f32_1000_explicit, StepMode::explicit_, logistic_loss, floats, 60000, 1000)->Unit(unit);
 BENCHMARK_CAPTURE(clamped, f32_1000_proximal, StepMode::proximal, logistic_loss, floats, 60000, 1000)->Unit(unit);

@@ -154,23 +154,6 @@ void weight_gradients(benchmark::State& state) {
 }
 BENCHMARK(weight_gradients)->Arg(64)->Arg(128);
 
-/// Differences of gradients at two points.
-void clipped_differences(benchmark::State& state) {
-  const auto rows = static_cast<std::size_t>(128);
-  const Records records = random_images(Storage::dense_f32);
-  const auto objective = make_mlp({.units = {features, hidden, classes}});
-  std::vector<float> w(objective->dim()), v(objective->dim());
-  objective->initialise(PublicStream(1, "initialise"), w);
-  for (std::size_t j = 0; j < w.size(); ++j) v[j] = w[j] * 1.001F;
-  objective->prepare_pair(w, v);
-  LatticeAccumulator sum(objective->dim(), {20}, 1.01);
-  std::vector<std::uint32_t> index(rows);
-  std::iota(index.begin(), index.end(), 0U);
-  for (auto _ : state) objective->add_clipped_differences({records, index}, {.clip = 1}, sum);
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(rows));
-}
-BENCHMARK(clipped_differences);
-
 }  // namespace
 
 BENCHMARK_MAIN();

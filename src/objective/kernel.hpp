@@ -73,12 +73,4 @@ inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) 
   };
 }
 
-/// sum_i clip(grad f_i(w) - grad f_i(v)). Local.
-inline Kernel clipped_differences(Objective& objective, std::span<const float> w, std::span<const float> v) {
-  objective.prepare_pair(w, v);
-  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_differences(rows, bound, sum);
-  };
-}
-
 }  // namespace dpmpi

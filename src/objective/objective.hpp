@@ -96,10 +96,8 @@ class Objective {
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
 
-  /// Sets the point(s) that the kernels below evaluate at; the spans must stay valid and unchanged until the next
-  /// call.
+  /// Sets the point that the kernels below evaluate at; the span must stay valid and unchanged until the next call.
   virtual void prepare(std::span<const float> w) = 0;
-  virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
   /// The same as prepare() for a point that is told in parts, in ascending order without gaps, `part` being
   /// coordinates first, first + 1, ...; only losses() and scores() may follow the last one. So a point that is made
   /// on the fly need not be stored by who makes it; this version, for objectives that need all of it, stores it.
@@ -133,8 +131,6 @@ class Objective {
   virtual bool makes_pictures() const { return false; }
   /// Adds clip(grad loss_i(w)) of each row.
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// Adds clip(grad loss_i(w) - grad loss_i(v)) of each row, safe against cancellation. After prepare_pair.
-  virtual void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
 
   /// Whether there is gradient_norms().
   virtual bool has_gradient_norms() const { return false; }
@@ -143,7 +139,7 @@ class Objective {
   virtual void gradient_norms(const Rows& rows, std::span<double> out);
 
   /// Sets the points x and y of probe(); as in prepare(), the spans must stay valid. y empty: one point. What
-  /// prepare() and prepare_pair() have set is lost.
+  /// prepare() has set is lost.
   virtual void prepare_probes(std::span<const double> x, std::span<const double> y);
   /// The pairs of losses of one record (row.size() == 1) whose differences make zeroth-order estimators, for the
   /// directions u_j = tile.row(j): up[j] = f(x + radius u_j), and down[j] = f(y + radius u_j), or
@@ -159,7 +155,6 @@ class Objective {
   virtual bool linear_softmax() const { return false; }
 
   virtual NumericSlack gradient_slack() const = 0;
-  virtual NumericSlack difference_slack() const = 0;
 
   /// The public part: (l2 / 2) |w|^2 over all parameters but biases. Never probed, clipped or noised.
   double l2 = 0;

@@ -68,14 +68,13 @@ inline void check_finite_differences(const PropertyCase& c) {
 /// A point one unit in the last place away: the difference is still accurate, as it would not be if two gradients
 /// were subtracted. Compared with the double reference, or with a 2048 times longer step on which nothing cancels.
 inline void check_tiny_differences(const PropertyCase& c) {
-  if (!c.smooth) return;
+  if (!c.smooth || !c.differences) return;
   const std::size_t dim = c.w.size();
   const std::vector<float> near = moved_by_ulps(c.w, 1), away = moved_by_ulps(c.w, 2048);
   std::vector<double> at_w(dim), at_v(dim);
   for (std::size_t i = 0; i < std::min<std::size_t>(c.records.count, 12); ++i) {
     if (std::isnan(c.records.label[i])) continue;
-    c.objective.prepare_pair(away, c.w);
-    std::vector<double> expected = fine_contribution(c.objective, c.records, i, 1, Kernel::difference);
+    std::vector<double> expected = fine_contribution(c.objective, c.differences->at(away, c.w), c.records, i, 1);
     for (double& x : expected) x /= 2048;
     double tolerance = 0.02;
     if (c.reference.gradient) {
@@ -86,8 +85,8 @@ inline void check_tiny_differences(const PropertyCase& c) {
     }
     const double size = norm_of(expected);
     if (size < 1e-12) continue;
-    c.objective.prepare_pair(near, c.w);
-    const std::vector<double> d = fine_contribution(c.objective, c.records, i, 4 * size, Kernel::difference);
+    const std::vector<double> d =
+        fine_contribution(c.objective, c.differences->at(near, c.w), c.records, i, 4 * size);
     double error = 0;
     for (std::size_t j = 0; j < dim; ++j) error += (d[j] - expected[j]) * (d[j] - expected[j]);
     EXPECT_LE(std::sqrt(error), tolerance * size) << "record " << i;
@@ -96,17 +95,15 @@ inline void check_tiny_differences(const PropertyCase& c) {
 
 /// The difference of a point with itself is zero, and swapping the points changes the sign only.
 inline void check_difference_symmetry(const PropertyCase& c) {
+  if (!c.differences) return;
   const L2Bound bound{.clip = 0.5};
   const Lattice lattice = test_lattice(bound.clip);
   const std::vector<float> v = moved(c.w, 0.1);
-  c.objective.prepare_pair(c.w, c.w);
-  EXPECT_TRUE(
-      all_zero(contributions(c.objective, c.records, all_rows(c.records), bound, lattice, Kernel::difference)));
+  EXPECT_TRUE(all_zero(
+      contributions(c.objective, c.differences->at(c.w, c.w), c.records, all_rows(c.records), bound, lattice)));
   for (std::size_t i = 0; i < std::min<std::size_t>(c.records.count, 8); ++i) {
-    c.objective.prepare_pair(c.w, v);
-    const auto there = contribution(c.objective, c.records, i, bound, lattice, Kernel::difference);
-    c.objective.prepare_pair(v, c.w);
-    const auto back = contribution(c.objective, c.records, i, bound, lattice, Kernel::difference);
+    const auto there = contribution(c.objective, c.differences->at(c.w, v), c.records, i, bound, lattice);
+    const auto back = contribution(c.objective, c.differences->at(v, c.w), c.records, i, bound, lattice);
     double error = 0, size = 0;
     for (std::size_t j = 0; j < there.size(); ++j) {
       error = std::max(error, std::abs(static_cast<double>(there[j] + back[j])));

@@ -28,13 +28,13 @@ inline Square largest_square(double clip, double eta, Lattice lattice, std::size
 
 /// Every record's contribution obeys its bound in exact integers; some contribution is close to it. `norms_bind`:
 /// some record's gradient exceeds the clip.
-inline void check_norm_bound(Objective& objective, const Records& records, double clip, Kernel kernel,
+inline void check_norm_bound(const Objective& objective, const Kernel& kernel, const Records& records, double clip,
                              Clipping clipping, double eta, bool norms_bind) {
   const Lattice lattice = test_lattice(clip);
   const auto bound = largest_square(clip, eta, lattice, objective.dim());
   long double largest = 0;
   for (std::size_t i = 0; i < records.count; ++i) {
-    const auto v = contribution(objective, records, i, {clip, clipping}, lattice, kernel);
+    const auto v = contribution(objective, kernel, records, i, {clip, clipping}, lattice);
     const auto square = square_norm(v);
     EXPECT_TRUE(square <= bound) << "record " << i << ": norm " << sqrtl(static_cast<long double>(square))
                                  << ", bound " << sqrtl(static_cast<long double>(bound));
@@ -46,24 +46,24 @@ inline void check_norm_bound(Objective& objective, const Records& records, doubl
 }
 
 inline void check_norm_bounds(const PropertyCase& c) {
+  using Point = std::span<const float>;
+  const auto check_gradients = [&](Point w, double clip, Clipping clipping, bool norms_bind) {
+    check_norm_bound(c.objective, clipped_gradients(c.objective, w), c.records, clip, clipping,
+                     c.objective.gradient_slack().clip, norms_bind);
+  };
+  const auto check_differences = [&](Point w, Point v, double clip, Clipping clipping, bool norms_bind) {
+    if (!c.differences) return;
+    check_norm_bound(c.objective, c.differences->at(w, v), c.records, clip, clipping, c.differences->slack.clip,
+                     norms_bind);
+  };
   const std::vector<float> far = moved(c.w, 1);
   for (Clipping clipping : c.clippings) {
-    c.objective.prepare(c.w);
-    for (double clip : {1e-4, 0.03, 1.0, 1e4})
-      check_norm_bound(c.objective, c.records, clip, Kernel::gradient, clipping, c.objective.gradient_slack().clip,
-                       clip < 1e-3);
-    c.objective.prepare_pair(c.w, far);
-    for (double clip : {1e-5, 0.03, 1.0})
-      check_norm_bound(c.objective, c.records, clip, Kernel::difference, clipping,
-                       c.objective.difference_slack().clip, clip < 1e-3 && c.smooth);
+    for (double clip : {1e-4, 0.03, 1.0, 1e4}) check_gradients(c.w, clip, clipping, clip < 1e-3);
+    for (double clip : {1e-5, 0.03, 1.0}) check_differences(c.w, far, clip, clipping, clip < 1e-3 && c.smooth);
     for (float size : {1e-30F, 1e10F, 1e30F, 3e38F}) {  // far out, where products overflow
       const std::vector<float> outside(c.w.size(), size);
-      c.objective.prepare(outside);
-      check_norm_bound(c.objective, c.records, 0.5, Kernel::gradient, clipping, c.objective.gradient_slack().clip,
-                       false);
-      c.objective.prepare_pair(outside, c.w);
-      check_norm_bound(c.objective, c.records, 0.5, Kernel::difference, clipping,
-                       c.objective.difference_slack().clip, false);
+      check_gradients(outside, 0.5, clipping, false);
+      check_differences(outside, c.w, 0.5, clipping, false);
     }
   }
 }

@@ -57,8 +57,7 @@ inline void check_no_allocation(const PropertyCase& c) {
       c.objective.losses(rows, losses);
       c.objective.scores(rows, scores);
       c.objective.add_clipped_gradients(rows, {bound.clip, clipping}, sum);
-      c.objective.prepare_pair(c.w, v);
-      c.objective.add_clipped_differences(rows, {bound.clip, clipping}, sum);
+      if (c.differences) c.differences->at(c.w, v)(rows, {bound.clip, clipping}, sum);
     }
   };
   round();

@@ -6,10 +6,12 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "objective/kernel.hpp"
 #include "objective/math/losses.hpp"
 #include "objective/objective.hpp"
 #include "objective/random_records.hpp"
@@ -22,6 +24,12 @@ struct Reference {
   std::function<void(std::size_t record, std::span<const double> w, std::span<double> gradient)> gradient;
 };
 
+/// A kernel of differences of gradients at two points.
+struct Differences {
+  std::function<Kernel(std::span<const float> w, std::span<const float> v)> at;
+  NumericSlack slack;
+};
+
 struct PropertyCase {
   Objective& objective;
   const Records& records;
@@ -30,9 +38,8 @@ struct PropertyCase {
   bool smooth = true;        ///< twice differentiable; kinks are stepped over otherwise
   double tolerance = 1e-4;   ///< of losses and gradients, relative to max(1, their size)
   std::vector<Clipping> clippings = {Clipping::flat};
+  std::optional<Differences> differences = {};  ///< of saddles, and of what they are made of
 };
-
-enum class Kernel { gradient, difference };
 
 inline std::vector<double> widened(std::span<const float> w) { return {w.begin(), w.end()}; }
 
@@ -48,33 +55,51 @@ inline Lattice test_lattice(double bound, int bits = 21) {
 
 /// The integer sum of the kernel's contributions of `index`, which are announced in micro-batches as large as
 /// allowed.
-inline std::vector<std::int64_t> contributions(Objective& objective, const Records& records,
-                                               std::span<const std::uint32_t> index, L2Bound bound, Lattice lattice,
-                                               Kernel kernel = Kernel::gradient) {
+inline std::vector<std::int64_t> contributions(const Objective& objective, const Kernel& kernel,
+                                               const Records& records, std::span<const std::uint32_t> index,
+                                               L2Bound bound, Lattice lattice) {
   LatticeAccumulator sum(objective.dim(), lattice, bound.clip * 1.01);
   sum.clear();
   const std::size_t step = std::min(objective.micro_batch_rows(), sum.rows_at_once());
   for (std::size_t i = 0; i < index.size(); i += step) {
     const Rows rows{records, index.subspan(i, std::min(step, index.size() - i))};
-    if (kernel == Kernel::gradient) objective.add_clipped_gradients(rows, bound, sum);
-    if (kernel == Kernel::difference) objective.add_clipped_differences(rows, bound, sum);
+    kernel(rows, bound, sum);
   }
   const auto total = sum.totals();
   return {total.begin(), total.end()};
 }
 
-inline std::vector<std::int64_t> contribution(Objective& objective, const Records& records, std::size_t record,
-                                              L2Bound bound, Lattice lattice, Kernel kernel = Kernel::gradient) {
+inline std::vector<std::int64_t> contribution(const Objective& objective, const Kernel& kernel,
+                                              const Records& records, std::size_t record, L2Bound bound,
+                                              Lattice lattice) {
   const std::uint32_t one[] = {static_cast<std::uint32_t>(record)};
-  return contributions(objective, records, one, bound, lattice, kernel);
+  return contributions(objective, kernel, records, one, bound, lattice);
+}
+
+/// Gradients at the point that is prepared.
+inline Kernel gradients(Objective& objective) {
+  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    objective.add_clipped_gradients(rows, bound, sum);
+  };
+}
+
+inline std::vector<std::int64_t> contributions(Objective& objective, const Records& records,
+                                               std::span<const std::uint32_t> index, L2Bound bound,
+                                               Lattice lattice) {
+  return contributions(objective, gradients(objective), records, index, bound, lattice);
+}
+
+inline std::vector<std::int64_t> contribution(Objective& objective, const Records& records, std::size_t record,
+                                              L2Bound bound, Lattice lattice) {
+  return contribution(objective, gradients(objective), records, record, bound, lattice);
 }
 
 /// A contribution as real numbers, on a lattice so fine that rounding is below 1e-8 of the bound a coordinate.
-inline std::vector<double> fine_contribution(Objective& objective, const Records& records, std::size_t record,
-                                             double bound, Kernel kernel = Kernel::gradient) {
+inline std::vector<double> fine_contribution(const Objective& objective, const Kernel& kernel,
+                                             const Records& records, std::size_t record, double bound) {
   const Lattice lattice = test_lattice(bound, 28);
   std::vector<double> values;
-  for (std::int64_t v : contribution(objective, records, record, {.clip = bound}, lattice, kernel))
+  for (std::int64_t v : contribution(objective, kernel, records, record, {.clip = bound}, lattice))
     values.push_back(static_cast<double>(v) * lattice.quantum());
   return values;
 }
@@ -82,9 +107,10 @@ inline std::vector<double> fine_contribution(Objective& objective, const Records
 /// The gradient of one record, unclipped: the clip is doubled until it is four times the norm, so that it cannot
 /// bind.
 inline std::vector<double> gradient_of(Objective& objective, const Records& records, std::size_t record) {
+  const Kernel kernel = gradients(objective);
   double bound = 1;
-  std::vector<double> g = fine_contribution(objective, records, record, bound);
-  for (; norm_of(g) > bound / 4; bound *= 2) g = fine_contribution(objective, records, record, 2 * bound);
+  std::vector<double> g = fine_contribution(objective, kernel, records, record, bound);
+  for (; norm_of(g) > bound / 4; bound *= 2) g = fine_contribution(objective, kernel, records, record, 2 * bound);
   return g;
 }
 

@@ -32,20 +32,49 @@ inline void expect_record_bits(const RecordBits& one, const RecordBits& many, st
       << what << ": scores at " << place;
 }
 
-/// Losses, scores and single contributions have the same bits alone, in any subset, in any order; totals are the
-/// exact sums of single contributions where each goes to the lattice by itself.
-inline void check_row_invariance(const PropertyCase& c) {
-  std::mt19937 bits(11);
+/// Single contributions have the same bits alone and among empty slots; totals are the exact sums of single
+/// contributions where each goes to the lattice by itself. `shuffled`: the records in another order.
+inline void check_kernel_rows(const PropertyCase& c, const Kernel& kernel, const NumericSlack& slack,
+                              const Records& shuffled, std::mt19937& bits) {
   const Records& records = c.records;
   const std::size_t dim = c.objective.dim();
   const L2Bound bound{.clip = 0.5};
   const Lattice lattice = test_lattice(bound.clip);
-  const std::vector<float> v = moved(c.w, 0.1);
-  const auto prepare = [&](Kernel kernel) {
-    if (kernel == Kernel::gradient) c.objective.prepare(c.w);
-    if (kernel == Kernel::difference) c.objective.prepare_pair(c.w, v);
+  const auto sum_of = [&](const Records& r) {
+    return contributions(c.objective, kernel, r, all_rows(records), bound, lattice);
   };
+  std::vector<std::vector<std::int64_t>> single;
+  std::vector<std::int64_t> expected(dim, 0);
+  for (std::size_t i = 0; i < records.count; ++i) {
+    single.push_back(contribution(c.objective, kernel, records, i, bound, lattice));
+    for (std::size_t j = 0; j < dim; ++j) expected[j] += single.back()[j];
+  }
+  // One record among others that are processed but empty: the sum is that record's contribution.
+  for (int trial = 0; trial < 4; ++trial) {
+    const std::size_t kept = bits() % records.count;
+    Records emptied = records;
+    for (std::size_t i = 0; i < records.count; ++i)
+      if (i != kept) empty_slot(emptied, i);
+    EXPECT_EQ(sum_of(emptied), single[kept]) << "record " << kept << " among empty slots";
+  }
+  const auto total = sum_of(records);
+  if (slack.summed_rows == 1) {
+    EXPECT_EQ(total, expected) << "sum of single contributions";
+    EXPECT_EQ(sum_of(shuffled), expected) << "permuted";
+  } else {  // N4: float32 sums of micro-batches, and one rounding of each instead of one of each record
+    const double rows = static_cast<double>(records.count), d = static_cast<double>(dim);
+    const double allowed =
+        rows * rows * std::ldexp(bound.clip * lattice.scale(), -23) + (rows + 1) * std::sqrt(d) / 2;
+    double square = 0;
+    for (std::size_t j = 0; j < dim; ++j) square += std::pow(static_cast<double>(total[j] - expected[j]), 2);
+    EXPECT_LE(std::sqrt(square), allowed) << "sum of single contributions";
+  }
+}
 
+/// Losses, scores and single contributions have the same bits alone, in any subset, in any order.
+inline void check_row_invariance(const PropertyCase& c) {
+  std::mt19937 bits(11);
+  const Records& records = c.records;
   c.objective.prepare(c.w);
   std::vector<RecordBits> alone;
   for (std::uint32_t i = 0; i < records.count; ++i) alone.push_back(bits_of(c, records, std::span(&i, 1)));
@@ -65,39 +94,9 @@ inline void check_row_invariance(const PropertyCase& c) {
     for (std::size_t i = 0; i < subset.size(); ++i) expect_record_bits(alone[subset[i]], some, i, "a subset");
   }
 
-  for (Kernel kernel : {Kernel::gradient, Kernel::difference}) {
-    prepare(kernel);
-    const NumericSlack slack =
-        kernel == Kernel::gradient ? c.objective.gradient_slack() : c.objective.difference_slack();
-    std::vector<std::vector<std::int64_t>> single;
-    std::vector<std::int64_t> expected(dim, 0);
-    for (std::size_t i = 0; i < records.count; ++i) {
-      single.push_back(contribution(c.objective, records, i, bound, lattice, kernel));
-      for (std::size_t j = 0; j < dim; ++j) expected[j] += single.back()[j];
-    }
-    // One record among others that are processed but empty: the sum is that record's contribution.
-    for (int trial = 0; trial < 4; ++trial) {
-      const std::size_t kept = bits() % records.count;
-      Records emptied = records;
-      for (std::size_t i = 0; i < records.count; ++i)
-        if (i != kept) empty_slot(emptied, i);
-      EXPECT_EQ(contributions(c.objective, emptied, all_rows(records), bound, lattice, kernel), single[kept])
-          << "record " << kept << " among empty slots";
-    }
-    const auto total = contributions(c.objective, records, all_rows(records), bound, lattice, kernel);
-    if (slack.summed_rows == 1) {
-      EXPECT_EQ(total, expected) << "sum of single contributions";
-      EXPECT_EQ(contributions(c.objective, shuffled, all_rows(records), bound, lattice, kernel), expected)
-          << "permuted";
-    } else {  // N4: float32 sums of micro-batches, and one rounding of each instead of one of each record
-      const double rows = static_cast<double>(records.count), d = static_cast<double>(dim);
-      const double allowed =
-          rows * rows * std::ldexp(bound.clip * lattice.scale(), -23) + (rows + 1) * std::sqrt(d) / 2;
-      double square = 0;
-      for (std::size_t j = 0; j < dim; ++j) square += std::pow(static_cast<double>(total[j] - expected[j]), 2);
-      EXPECT_LE(std::sqrt(square), allowed) << "sum of single contributions";
-    }
-  }
+  check_kernel_rows(c, clipped_gradients(c.objective, c.w), c.objective.gradient_slack(), shuffled, bits);
+  const std::vector<float> v = moved(c.w, 0.1);
+  if (c.differences) check_kernel_rows(c, c.differences->at(c.w, v), c.differences->slack, shuffled, bits);
 }
 
 /// Empty slots and records with non-finite features, labels or parameters contribute exactly nothing, and disturb
@@ -106,7 +105,6 @@ inline void check_bad_records(const PropertyCase& c) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const L2Bound bound{.clip = 0.5};
   const Lattice lattice = test_lattice(bound.clip);
-  const std::vector<float> v = moved(c.w, 0.1);
   Records bad = c.records, without = c.records;
   std::vector<std::size_t> spoiled;
   for (std::size_t i = 0; i < bad.count; i += 3) {
@@ -133,13 +131,15 @@ inline void check_bad_records(const PropertyCase& c) {
     empty_slot(without, i);
   }
   ASSERT_GE(spoiled.size(), std::min<std::size_t>(bad.count, 4));
-  for (Kernel kernel : {Kernel::gradient, Kernel::difference}) {
-    kernel == Kernel::gradient ? c.objective.prepare(c.w) : c.objective.prepare_pair(c.w, v);
+  const auto check = [&](const Kernel& kernel) {
     for (std::size_t i : spoiled)
-      EXPECT_TRUE(all_zero(contribution(c.objective, bad, i, bound, lattice, kernel))) << "record " << i;
-    EXPECT_EQ(contributions(c.objective, bad, all_rows(bad), bound, lattice, kernel),
-              contributions(c.objective, without, all_rows(bad), bound, lattice, kernel));
-  }
+      EXPECT_TRUE(all_zero(contribution(c.objective, kernel, bad, i, bound, lattice))) << "record " << i;
+    EXPECT_EQ(contributions(c.objective, kernel, bad, all_rows(bad), bound, lattice),
+              contributions(c.objective, kernel, without, all_rows(bad), bound, lattice));
+  };
+  check(clipped_gradients(c.objective, c.w));
+  const std::vector<float> v = moved(c.w, 0.1);
+  if (c.differences) check(c.differences->at(c.w, v));
   std::vector<float> broken = c.w;
   broken[broken.size() / 2] = nan;
   c.objective.prepare(broken);

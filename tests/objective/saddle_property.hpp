@@ -16,7 +16,7 @@ struct SaddleKernel {
   std::string name;
   std::size_t dim;
   double clip;
-  dpmpi::Kernel kernel;
+  Kernel kernel;
   NumericSlack slack;
 };
 
@@ -127,7 +127,7 @@ inline void check_joint_parts(SaddleObjective& f, const Records& records, const 
   for (std::uint32_t i = 0; i < std::min<std::size_t>(records.count, 12); ++i) {
     const std::uint32_t one[] = {i};
     const Lattice lattice = test_lattice(joint.norm());
-    const auto sum = [&](std::size_t dim, double bound, const dpmpi::Kernel& kernel) {
+    const auto sum = [&](std::size_t dim, double bound, const Kernel& kernel) {
       LatticeAccumulator total(dim, lattice, 2 * joint.norm());
       total.clear();
       kernel({records, one}, {bound}, total);

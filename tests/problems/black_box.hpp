@@ -24,15 +24,12 @@ class BlackBox : public Objective {
   bool has_gradients() const override { return false; }
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_.assign(w.begin(), w.end()); }
-  void prepare_pair(std::span<const float>, std::span<const float>) override {}
   void losses(const Rows& rows, std::span<double> out) override {
     for (std::size_t r = 0; r < rows.size(); ++r) out[r] = loss_(rows.index[r], w_);
   }
   void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
-  void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
   NumericSlack gradient_slack() const override { return {}; }
-  NumericSlack difference_slack() const override { return {}; }
 
   void prepare_probes(std::span<const double> x, std::span<const double> y) override { x_ = x, y_ = y; }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "data/synthetic/generate.hpp"
-#include "objective/values/phase_smoothing.hpp"
+#include "problems/phase_smoothing.hpp"
 
 namespace dpmpi::test {
 

@@ -27,7 +27,6 @@ class VectorObjective final : public Objective {
   double flops_per_record() const override { return 0; }
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_ = w; }
-  void prepare_pair(std::span<const float>, std::span<const float>) override {}
   void losses(const Rows&, std::span<double>) override {}
   void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
@@ -43,9 +42,7 @@ class VectorObjective final : public Objective {
   void gradient_norms(const Rows& rows, std::span<double> out) override {
     for (std::size_t i = 0; i < rows.size(); ++i) out[i] = gradient(rows.records, rows.index[i]);
   }
-  void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
   NumericSlack gradient_slack() const override { return {.clip = 0x1p-45, .summed_rows = 1}; }
-  NumericSlack difference_slack() const override { return {}; }
 
  private:
   double gradient(const Records& records, std::uint32_t i) {

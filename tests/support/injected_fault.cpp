@@ -23,8 +23,8 @@ Fault present = Fault::none;
 // The product's own functions. A name that is out of date does not link.
 #define DPMPI_NORMALS "_ZN5dpmpi12SecretStream7normalsEmjmSt4spanIdLm18446744073709551615EE"
 #define DPMPI_DECLARE "_ZN5dpmpi5Query7declareERKNS_9QuerySpecEjNS_9AdjacencyEm"
-#define DPMPI_SELECT                                                                                              \
-  "_ZN5dpmpi6selectERKSt7variantIJNS_7PoissonENS_18WithoutReplacementENS_9FullBatchENS_6CyclicENS_9PartitionENS_" \
+#define DPMPI_SELECT                                                                                \
+  "_ZN5dpmpi6selectERKSt7variantIJNS_7PoissonENS_18WithoutReplacementENS_9FullBatchENS_6CyclicENS_" \
   "8ShuffledENS_8DisjointEEEmmRNS_12SecretStreamEjmmRSt6vectorIjSaIjEE"
 
 void real_normals(SecretStream* stream, std::uint64_t step, std::uint32_t site, std::uint64_t first,

@@ -108,7 +108,6 @@ std::string describe(const SamplingRule& rule) {
                  },
                  [](const FullBatch&) { return std::string("full batch"); },
                  [](const Cyclic& c) { return fmt::format("cyclic, {} parts", c.parts); },
-                 [](const Partition& p) { return fmt::format("partition in {} parts, each used once", p.parts); },
                  [](const Shuffled& s) {
                    return fmt::format("shuffled {}, {} runs a pass of batches of {} and {} times {}",
                                       s.reshuffle ? "every pass" : "once", s.runs, s.first, s.leaves - 1, s.batch);
@@ -123,7 +122,6 @@ double expected_share(const SamplingRule& rule, std::uint64_t records) {
           [](const Poisson& p) { return p.rate; },
           [&](const WithoutReplacement& w) { return static_cast<double>(w.batch) / static_cast<double>(records); },
           [](const FullBatch&) { return 1.0; }, [](const Cyclic& c) { return 1.0 / static_cast<double>(c.parts); },
-          [](const Partition& p) { return 1.0 / static_cast<double>(p.parts); },
           [&](const Shuffled& s) { return static_cast<double>(s.batch) / static_cast<double>(records); },
           [&](const Disjoint& d) { return mean_size(d) / static_cast<double>(records); }},
       rule);
@@ -134,12 +132,11 @@ double expected_batch(const SamplingRule& rule, std::uint64_t records) {
 }
 
 std::uint64_t largest_batch(const SamplingRule& rule, std::uint64_t records) {
-  const auto part = [&](std::uint64_t parts) { return (records + parts - 1) / parts; };
   return std::visit(
       overloaded{
           [&](const Poisson&) { return records; }, [](const WithoutReplacement& w) { return w.batch; },
-          [&](const FullBatch&) { return records; }, [&](const Cyclic& c) { return part(c.parts); },
-          [&](const Partition& p) { return part(p.parts); },
+          [&](const FullBatch&) { return records; },
+          [&](const Cyclic& c) { return (records + c.parts - 1) / c.parts; },
           [](const Shuffled& s) { return std::max(s.first, s.batch); },
           [](const Disjoint& d) { return std::ranges::max_element(d.parts, {}, &Disjoint::Part::size)->size; }},
       rule);
@@ -198,10 +195,6 @@ void select(const SamplingRule& rule, std::uint64_t first_index, std::uint64_t c
                         [&](const WithoutReplacement&) { select_subset(quota, count, stream, site, step, out); },
                         [&](const FullBatch&) { select_residue(1, first_index, count, step, out); },
                         [&](const Cyclic& c) { select_residue(c.parts, first_index, count, step, out); },
-                        [&](const Partition& p) {
-                          verify(step < p.parts, "a partition has no part for this step");
-                          select_residue(p.parts, first_index, count, step, out);
-                        },
                         [](const Shuffled&) { throw BugError("a shuffle is selected from its ShuffledBlock"); },
                         [](const Disjoint&) { throw BugError("parts are selected from their PartIndex"); }},
              rule);

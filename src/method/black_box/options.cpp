@@ -66,8 +66,6 @@ void GiboOptions::declare(Options& options) {
            {"rbf", "matern52", "poly2"})
       .add("lengthscale", lengthscale, "length-scale of the kernel: one number, or one a parameter")
       .add("output_scale", output_scale, "variance of the kernel (not of poly2)", Range::positive())
-      .add("fit_kernel", fit_kernel,
-           "no: kernel settings are public constants. Fitting them to losses would be a release of its own", {"no"})
       .add("obs_noise_std", obs_noise_std,
            "standard deviation sigma of the evaluation noise that the posterior assumes", Range::non_negative())
       .add("batch", batch,

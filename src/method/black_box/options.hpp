@@ -15,7 +15,7 @@ namespace dpmpi {
 struct GiboOptions {
   std::int64_t steps = 25, b = 0, b_max = 0, refine_steps = 50, design_seed = 1, seed = 1;
   std::string kernel = "rbf", memory = "all", batch = "adaptive", design = "stencil", center = "none";
-  std::string step = "gd", eval_noise = "none", fit_kernel = "no";
+  std::string step = "gd", eval_noise = "none";
   std::vector<std::string> lengthscale{"1"}, theta0, box_lo, box_hi;
   double output_scale = 1, obs_noise_std = 0.05, trace_tol = 0.5, design_radius = 1, prior_mean = 0,
          eval_noise_std = 0;
@@ -31,7 +31,6 @@ struct GiboOptions {
   double most_known(std::size_t d) const;
   /// Points that a step finds from earlier ones, at most.
   std::uint64_t window() const;
-  bool all_points() const { return memory == "all"; }
 
   /// What follows for d parameters. These throw ConfigError where a list has neither one number nor d.
   Covariance covariance(std::size_t d) const;

@@ -7,16 +7,6 @@
 
 namespace dpmpi {
 
-namespace {
-
-// G_k^k / clip^(k - 1), without powers of either alone.
-double moment_over_clip(const HeavyTail& tail, double clip) {
-  require_positive("clip", clip);
-  return tail.moment * std::pow(tail.moment / clip, tail.order - 1);
-}
-
-}  // namespace
-
 void check(const HeavyTailProblem& problem) {
   require_count("records", problem.records);
   require_count("dim", problem.dim);
@@ -35,30 +25,14 @@ double clip_constant(double order) {
   return std::exp((order - 1) * std::log1p(-1 / order)) / order;
 }
 
+// Without powers of G_k or the clip alone.
 double clip_bias(const HeavyTail& tail, double clip) {
-  return clip_constant(tail.order) * moment_over_clip(tail, clip);
+  require_positive("clip", clip);
+  return clip_constant(tail.order) * (tail.moment * std::pow(tail.moment / clip, tail.order - 1));
 }
-
-double drop_bias(const HeavyTail& tail, double clip) { return moment_over_clip(tail, clip); }
 
 double privacy_ratio(const HeavyTailProblem& problem) {
   return std::numbers::sqrt2 * std::sqrt(problem.dim) / (problem.records * problem.mu);
-}
-
-double convex_rate(const HeavyTailProblem& problem) {
-  check(problem);
-  const HeavyTail& tail = problem.tail;
-  return problem.diameter * (tail.second / std::sqrt(problem.records) +
-                             tail.moment * std::pow(privacy_ratio(problem), 1 - 1 / tail.order));
-}
-
-double strongly_convex_rate(const HeavyTailProblem& problem, double convexity) {
-  check(problem);
-  require_positive("strong convexity", convexity);
-  const HeavyTail& tail = problem.tail;
-  return (tail.second * tail.second / problem.records +
-          tail.moment * tail.moment * std::pow(privacy_ratio(problem), 2 - 2 / tail.order)) /
-         convexity;
 }
 
 }  // namespace dpmpi

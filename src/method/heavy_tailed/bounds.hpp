@@ -1,5 +1,5 @@
 #pragma once
-// Losses whose gradients have few moments: what a clip costs, and what no private method can beat.
+// Losses whose gradients have few moments: what a clip costs.
 //
 // Source: Asi, Liu and Tian, "Private stochastic convex optimization with heavy tails: near-optimality from simple
 // reductions". The plans of this folder are functions of public numbers, and local; arguments out of range
@@ -33,15 +33,8 @@ void check(const HeavyTailProblem& problem);
 double clip_constant(double order);
 /// E (L - clip)_+ <= kappa_k G_k^k / clip^(k - 1): how far clipping moves the mean gradient. Attained.
 double clip_bias(const HeavyTail& tail, double clip);
-/// E L 1{L > clip} <= G_k^k / clip^(k - 1): the same for leaving records out. (Fact 1 claims 1 / (k - 1) of it,
-/// which is false for k > 2.)
-double drop_bias(const HeavyTail& tail, double clip);
 
 /// r = sqrt(d) / (n sqrt(rho)), the private share of all rates, for replace_one.
 double privacy_ratio(const HeavyTailProblem& problem);
-/// G_2 D / sqrt(n) + G_k D r^(1 - 1/k): the lower bound for convex losses, up to a constant.
-double convex_rate(const HeavyTailProblem& problem);
-/// G_2^2 / (m n) + (G_k^2 / m) r^(2 - 2/k) for an m-strongly convex risk.
-double strongly_convex_rate(const HeavyTailProblem& problem, double convexity);
 
 }  // namespace dpmpi

@@ -39,11 +39,6 @@ double erm_noise(const HeavyTailProblem& problem, const ErmSettings& settings) {
          (problem.records * problem.mu);
 }
 
-double erm_mu(const HeavyTailProblem& problem, const ErmSettings& settings, double noise) {
-  require_positive("noise", noise);
-  return erm_noise(problem, settings) * problem.mu / noise;
-}
-
 double erm_gap(const HeavyTailProblem& problem, const ErmSettings& settings, double lambda, double radius,
                double bias) {
   require_positive("lambda", lambda);

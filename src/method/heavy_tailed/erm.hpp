@@ -19,9 +19,6 @@ struct ErmSettings {
 /// problem.records: m. problem.diameter and the moments are not used.
 double erm_noise(const HeavyTailProblem& problem, const ErmSettings& settings);
 
-/// The mu of noise of deviation `noise` on every step.
-double erm_mu(const HeavyTailProblem& problem, const ErmSettings& settings, double noise);
-
 /// E F_lambda(average) - min F_lambda <= this, where the domain has no point farther than `radius` from the
 /// minimiser and the mean clipped gradient is within `bias` of the mean gradient:
 ///   4 (T + 3 H_T) / (lambda Z) (C^2 + d sigma^2) + bias^2 / lambda + lambda radius^2 (T + 3) / (2 Z), Z = T (T +

@@ -7,11 +7,6 @@
 
 namespace dpmpi {
 
-double drop_clip(const HeavyTailProblem& problem) {
-  check(problem);
-  return problem.tail.moment * std::pow(privacy_ratio(problem), -1 / problem.tail.order);
-}
-
 double envelope_clip(const HeavyTailProblem& problem) {
   check(problem);
   constexpr double noise_constant = 11.32;  // of C D r in plan_output's bound, growth 8
@@ -25,20 +20,6 @@ double raised_clip(double clip, double convexity, double reach) {
   require(std::isfinite(convexity) && convexity >= 0, "strong convexity", convexity, "finite and at least 0");
   require(std::isfinite(reach) && reach >= 0, "reach", reach, "finite and at least 0");
   return std::max(clip, convexity * reach);
-}
-
-double dropped_excess(const HeavyTailProblem& problem, double clip, double solver_excess) {
-  check(problem);
-  require(solver_excess >= 0, "excess of the solver", solver_excess, "at least 0");
-  return solver_excess + problem.diameter * drop_bias(problem.tail, clip);
-}
-
-double dropped_excess(const HeavyTailProblem& problem, double clip, double solver_excess, double convexity) {
-  check(problem);
-  require(solver_excess >= 0, "excess of the solver", solver_excess, "at least 0");
-  require_positive("strong convexity", convexity);
-  const double bias = drop_bias(problem.tail, clip), shift = bias * (1 + 4 * problem.tail.moment / clip);
-  return solver_excess + shift * (2 * shift / convexity + std::sqrt(2 * solver_excess / convexity));
 }
 
 namespace {

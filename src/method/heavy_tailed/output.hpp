@@ -11,8 +11,6 @@
 
 namespace dpmpi {
 
-/// G_k (n sqrt(rho) / sqrt(d))^(1/k): for leaving records out.
-double drop_clip(const HeavyTailProblem& problem);
 /// The clip with the smallest sum of noise and bias for losses of linear models, clipped: G_k ((k - 1) kappa_k /
 /// (11.32 r))^(1/k).
 double envelope_clip(const HeavyTailProblem& problem);
@@ -20,11 +18,6 @@ double envelope_clip(const HeavyTailProblem& problem);
 /// whose gradient is up to m * reach, reach = max |x - centre| over the domain. A smaller C would void the
 /// guarantee.
 double raised_clip(double clip, double convexity, double reach);
-
-/// Excess risk of dropping: that of the solver plus G_k^k D / C^(k - 1).
-double dropped_excess(const HeavyTailProblem& problem, double clip, double solver_excess);
-/// For an m-strongly convex risk: Err + B (2 B / m + sqrt(2 Err / m)), B = G_k^k / C^(k - 1) + 4 G_k^(k + 1) / C^k.
-double dropped_excess(const HeavyTailProblem& problem, double clip, double solver_excess, double convexity);
 
 struct OutputPhase {
   std::uint64_t first = 0, records = 0;

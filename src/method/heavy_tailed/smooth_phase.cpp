@@ -48,11 +48,6 @@ GuardRule GuardRule::for_target(double epsilon, double delta, double change) {
   return rule;
 }
 
-bool GuardedPhase::allowed(double curvature) const {
-  require(curvature >= 0, "eta * beta", curvature, "at least 0");
-  return curvature * real(batch) <= 2 && curvature * std::exp(curvature * real(most_hits)) <= guard_room(*this);
-}
-
 double GuardedPhase::sensitivity(double eta, double clip, double beta, double rounding) const {
   require_positive("step size", eta);
   require_positive("clip", clip);

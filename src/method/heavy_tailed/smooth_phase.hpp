@@ -31,12 +31,11 @@ struct GuardedPhase {
   std::uint64_t tests = 0;      ///< N that are paid for
   double test_epsilon = 0;      ///< of each
   double output_rho = 0;
-  /// The largest eta * beta that allowed() accepts; eta = h / batch is the step of a record.
+  /// The largest eta * beta with which the guard holds except with probability `failure`, and steps without a hit
+  /// contract: theta C >= R log(n_i / (2 failure)) and batch * eta * beta <= 2. eta = h / batch is the step of a
+  /// record.
   double most_curvature = 0;
 
-  /// The guard holds except with probability `failure`, and steps without a hit contract: theta C >= R log(n_i / (2
-  /// failure)) and batch * eta * beta <= 2.
-  bool allowed(double curvature) const;
   /// (change (1 + theta) C eta + rounding) exp(eta beta K): distance of the averages of neighbours. `rounding`: by
   /// how much the arithmetic of all steps may part them.
   double sensitivity(double eta, double clip, double beta, double rounding = 0) const;

@@ -26,10 +26,6 @@ double best_restart_share(double T, double rho) {
   return a / (a + b);
 }
 
-double private_diff_scale(double records, double epsilon, double dim) {
-  return std::pow(records * epsilon, 4.0 / 3) / std::pow(dim, 2.0 / 3);
-}
-
 double PaperNoise::dp_sgda(double steps) const {
   return 8 * batch * std::sqrt(steps * std::log(1 / delta)) / (records * epsilon);
 }

@@ -17,9 +17,6 @@ double best_difference_noise_energy(double T, double rho);
 /// The restarts' share of the budget in that split: sqrt(A) / (sqrt(A) + sqrt(B)).
 double best_restart_share(double T, double rho);
 
-/// With unit constants the paper's R, T_2 and m are all K = (n epsilon)^(4/3) / d^(2/3), its T is sqrt(K).
-double private_diff_scale(double records, double epsilon, double dim);
-
 /// Noise multipliers that the paper prints for (epsilon, delta) on n records: their proofs do not carry them (they
 /// are audited by the accountants like any others), and no calibration uses them unless method.calibration = paper.
 struct PaperNoise {

@@ -89,10 +89,6 @@ double zo_sigma(const ZoProblem& p, const ZoEstimator& e, const ZoShape& shape) 
   return std::max(s1 * std::sqrt(h + 1), sd * std::sqrt(h)) / p.rho;
 }
 
-double zo_paper_sigma(const ZoProblem& p, std::uint64_t inner, std::uint64_t batch) {
-  return 4 * std::sqrt(2 * std::log(real(inner))) * p.dim * p.lipschitz / (real(batch) * real(inner) * p.rho);
-}
-
 std::uint64_t zo_first_batch(const ZoProblem& p, const ZoEstimator& e, std::uint64_t leaves, std::uint64_t batch,
                              double step_radius) {
   if (leaves < 2) return batch;
@@ -111,28 +107,6 @@ ZoPlan plan_zo(const ZoProblem& problem, const ZoEstimator& estimator, std::span
           zo_bound(problem, estimator, plan.shape, zo_sigma(problem, estimator, plan.shape), mean_nodes(inner), D);
     return plan;
   });
-}
-
-ZoPlan plan_zo_paper(const ZoProblem& p, std::span<const std::uint64_t> batches) {
-  return scan(p, batches, [&](std::uint64_t inner, std::uint64_t batch) {
-    ZoPlan plan{.shape = {inner, inner, inner * batch + 1, batch}};
-    plan.shape.outer = epochs(p, plan.shape);
-    if (plan.shape.outer == 0) return plan;
-    const double T = real(inner), d = p.dim, L = p.lipschitz;
-    ZoBound& b = plan.bound;
-    b.sigma = zo_paper_sigma(p, inner, batch);
-    b.V = std::sqrt(16 * d * L * L / real(plan.shape.first_batch) + 64 * d * L * L / (real(batch) * T));
-    b.N = std::sqrt(2 * std::log(T) * d) * b.sigma;
-    b.G = std::sqrt(3 * (b.V * b.V + L * L + b.N * b.N));
-    b.value =
-        (p.gap + 2 * L * p.radius) / (p.radius * real(plan.shape.outer)) + b.G / std::sqrt(T) + 2 * (b.V + b.N);
-    return plan;
-  });
-}
-
-ZoCandidates zo_candidates(const ZoProblem& p) {
-  const double A = p.gap + p.lipschitz * p.radius, ldm = p.lipschitz * p.radius * p.records;
-  return {std::pow(std::sqrt(p.dim) * ldm / A, 2.0 / 3), std::sqrt(std::pow(p.dim, 1.5) * ldm / (A * p.rho))};
 }
 
 }  // namespace dpmpi

@@ -2,8 +2,8 @@
 // What zo-o2nc guarantees, and the settings that make the guarantee best. Everything here is a function of public
 // numbers: no part of it can be handed a dataset.
 //
-// Source: Zhang, Tran and Cutkosky, "Private zeroth-order nonsmooth nonconvex optimization" (ICLR 2024),
-// Theorem 3.3 for the tier `paper`; constants counted exactly for the others.
+// Source: Zhang, Tran and Cutkosky, "Private zeroth-order nonsmooth nonconvex optimization" (ICLR 2024), Theorem
+// 3.3, with constants counted exactly.
 
 #include <cstdint>
 #include <span>
@@ -59,8 +59,6 @@ ZoBound zo_bound(const ZoProblem& problem, const ZoEstimator& estimator, const Z
 
 /// The node noise of a Fenwick tree that makes the run rho-GDP, exactly.
 double zo_sigma(const ZoProblem& problem, const ZoEstimator& estimator, const ZoShape& shape);
-/// The paper's: 4 sqrt(2 ln T) d L / (B2 T rho). Too small for T <= 4 (with B1 = T B2 / 2), and 0 for T = 1.
-double zo_paper_sigma(const ZoProblem& problem, std::uint64_t inner, std::uint64_t batch);
 
 /// The smallest B1 with which leaf 1 needs no more noise than the others: (C_1 B2 / C_d) sqrt((h + 1) / h), h the
 /// levels of a tree of `leaves`. Rounded up.
@@ -70,15 +68,4 @@ std::uint64_t zo_first_batch(const ZoProblem& problem, const ZoEstimator& estima
 /// The best T = 2^e and B2 among `batches`, with K = floor(M / records of an epoch). Throws ConfigError if no epoch
 /// fits the data.
 ZoPlan plan_zo(const ZoProblem& problem, const ZoEstimator& estimator, std::span<const std::uint64_t> batches);
-/// The same with the paper's constants: B1 = T B2 + 1.
-ZoPlan plan_zo_paper(const ZoProblem& problem, std::span<const std::uint64_t> batches);
-
-/// The paper's candidates for T: (sqrt(d) L delta M / A)^(2/3) and (d^(3/2) L delta M / (A rho))^(1/2), A = F* + L
-/// delta. The proof needs their maximum; the paper prints the minimum, which leaves a term of the bound unbounded.
-struct ZoCandidates {
-  double a = 0, b = 0;
-  double inner() const { return a > b ? a : b; }
-};
-ZoCandidates zo_candidates(const ZoProblem& problem);
-
 }  // namespace dpmpi

@@ -16,8 +16,7 @@ Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
       bias_(facts.bias),
       loss_(std::move(loss)),
       kernel_(make_glm_kernel(facts.storage, facts.features)),
-      at_{Points(storage_, features_), {}},
-      pair_{Points(storage_, features_), {}},
+      at_(storage_, features_),
       probe_(dim()) {
   if (features_ == 0) throw DataError("records without features");
 }
@@ -30,39 +29,18 @@ std::vector<ParameterGroup> Glm::groups() const {
 
 void Glm::initialise(const PublicStream&, std::span<float> w) const { std::fill(w.begin(), w.end(), 0.0F); }
 
-void Glm::BiasedPoints::resize(std::size_t count) {
-  points.resize(count);
-  if (bias.size() < count) bias.resize(count);
-}
-
-void Glm::set(BiasedPoints& to, std::size_t place, std::span<const float> w) const {
-  verify(w.size() == dim(), "a point of another dimension");
-  to.points.set(place, w.first(features_));
-  to.bias[place] = bias_ != 0 ? w[features_] : 0.0F;
-}
-
-// Room for points is made when they first come: a method that asks for other kernels has none of them in memory.
+// Room for the point is made when it first comes: a method that asks for other kernels has none in memory.
 void Glm::prepare(std::span<const float> w) {
-  at_.resize(1);
-  set(at_, 0, w);
+  verify(w.size() == dim(), "a point of another dimension");
+  at_.set(w.first(features_));
+  if (bias_ != 0) bias_at_ = w[features_];
 }
 
-void Glm::prepare_pair(std::span<const float> w, std::span<const float> v) {
-  prepare(w);
-  pair_.resize(2);
-  step_.resize(dim());
-  set(pair_, 0, v);
-  std::transform(w.begin(), w.end(), v.begin(), step_.begin(), std::minus<>());
-  set(pair_, 1, step_);
-}
-
-void Glm::margins(const BiasedPoints& at, double* out) {
-  kernel_->margins(at.points, out);
+void Glm::margins(double* out) {
+  kernel_->margins(at_, out);
   if (bias_ == 0) return;
-  for (std::size_t p = 0; p < at.points.count(); ++p) {
-    const double shift = static_cast<double>(bias_) * at.bias[p];
-    for (std::size_t r = 0; r < tile_rows; ++r) out[p * tile_rows + r] += shift;
-  }
+  const double shift = static_cast<double>(bias_) * bias_at_;
+  for (std::size_t r = 0; r < tile_rows; ++r) out[r] += shift;
 }
 
 template <class Body>
@@ -84,7 +62,7 @@ void Glm::for_each_tile(const Rows& rows, Body&& body) {
 void Glm::losses(const Rows& rows, std::span<double> out) {
   TileOf margin, value;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
-    margins(at_, margin);
+    margins(margin);
     loss_->values(margin, label, value);
     for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = value[r];
   });
@@ -93,7 +71,7 @@ void Glm::losses(const Rows& rows, std::span<double> out) {
 void Glm::scores(const Rows& rows, std::span<float> out) {
   TileOf margin;
   for_each_tile(rows, [&](const Tile& tile, const TileOf&, std::size_t first) {
-    margins(at_, margin);
+    margins(margin);
     for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = static_cast<float>(margin[r]);
   });
 }
@@ -101,7 +79,7 @@ void Glm::scores(const Rows& rows, std::span<float> out) {
 void Glm::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   TileOf margin, slope;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
-    margins(at_, margin);
+    margins(margin);
     loss_->slopes(margin, label, slope);
     add_scaled(rows.records, tile, margin, slope, bound, sum);
   });
@@ -120,27 +98,10 @@ void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
   }
   TileOf margin, slope;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
-    margins(at_, margin);
+    margins(margin);
     loss_->slopes(margin, label, slope);
     for (std::size_t r = 0; r < tile.count; ++r)
       out[first + r] = std::isnan(label[r]) ? none : std::abs(slope[r]) * rows.records.norm[tile.row[r]];
-  });
-}
-
-void Glm::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  double margin[2 * tile_rows];
-  TileOf at_w, at_v;
-  for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
-    // <w, x> is <v, x> + <w - v, x>, added in double: two float32 margins would differ by their own rounding errors
-    // where w is near v.
-    margins(pair_, margin);
-    const double* of_v = margin;
-    double* of_w = margin + tile_rows;
-    for (std::size_t r = 0; r < tile_rows; ++r) of_w[r] += of_v[r];
-    loss_->slopes(of_v, label, at_v);
-    loss_->slopes(of_w, label, at_w);
-    for (std::size_t r = 0; r < tile_rows; ++r) at_w[r] -= at_v[r];
-    add_scaled(rows.records, tile, of_w, at_w, bound, sum);
   });
 }
 
@@ -199,6 +160,5 @@ void Glm::probe(const Rows& row, double radius, const DirectionTile& tile, std::
 }
 
 NumericSlack Glm::gradient_slack() const { return linear_slack; }
-NumericSlack Glm::difference_slack() const { return linear_slack; }
 
 }  // namespace dpmpi

@@ -32,12 +32,10 @@ class Glm final : public Objective {
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
   void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
 
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
@@ -49,22 +47,14 @@ class Glm final : public Objective {
   const ScalarLoss* scalar_loss() const override { return loss_.get(); }
 
   NumericSlack gradient_slack() const override;
-  NumericSlack difference_slack() const override;
 
  private:
   using TileOf = double[tile_rows];
-  /// Some points with the coefficient of the bias column of each.
-  struct BiasedPoints {
-    Points points;
-    std::vector<float> bias;
-    void resize(std::size_t count);
-  };
-  void set(BiasedPoints& to, std::size_t place, std::span<const float> w) const;
   /// Calls body(tile, labels, position of its first row) for each tile of the micro-batch, loaded into the kernel.
   template <class Body>
   void for_each_tile(const Rows& rows, Body&& body);
-  /// out[p * tile_rows + r] for all points, bias included.
-  void margins(const BiasedPoints& at, double* out);
+  /// Of the tile's rows, bias included.
+  void margins(double* out);
   RowFactors clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
                              double clip, double scale) const;
   void add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,
@@ -75,9 +65,8 @@ class Glm final : public Objective {
   float bias_;
   std::unique_ptr<ScalarLoss> loss_;
   std::unique_ptr<GlmKernel> kernel_;
-  BiasedPoints at_;            // w
-  BiasedPoints pair_;          // v, w - v
-  std::vector<float> step_;    // w - v
+  GlmPoint at_;                // w
+  float bias_at_ = 0;          // its coefficient of the bias column
   std::vector<double> along_;  // products of a tile of directions with a record
   LinearProbe probe_;
 };

@@ -18,25 +18,15 @@ Tile Tile::of(const Rows& rows, std::size_t first) {
   return tile;
 }
 
-Points::Points(Storage storage, std::size_t features)
-    : feature_major_(storage == Storage::sparse_f32),
-      features_(features),
-      padded_(feature_major_ ? features : round_up(features, lanes::width)) {}
+GlmPoint::GlmPoint(Storage storage, std::size_t features)
+    : copied_(storage != Storage::sparse_f32), padded_(round_up(features, lanes::width)) {}
 
-void Points::resize(std::size_t count) {
-  count_ = count;
-  view_ = nullptr;
-  if (feature_major_ && count == 1) return;
-  if (values_.size() < count * padded_) values_.resize(count * padded_, 0.0F);
-}
-
-void Points::set(std::size_t point, std::span<const float> values) {
-  if (feature_major_ && count_ == 1)
-    view_ = values.data();
-  else if (feature_major_)
-    for (std::size_t j = 0; j < features_; ++j) values_[j * count_ + point] = values[j];
-  else
-    std::copy_n(values.begin(), features_, values_.begin() + static_cast<std::ptrdiff_t>(point * padded_));
+void GlmPoint::set(std::span<const float> values) {
+  data_ = values.data();
+  if (!copied_) return;
+  values_.resize(padded_, 0.0F);
+  std::copy(values.begin(), values.end(), values_.begin());
+  data_ = values_.data();
 }
 
 namespace {
@@ -49,7 +39,7 @@ struct FloatRows {
   const RowPointers& row;
   Floats operator()(std::size_t r, std::size_t j) const { return lanes::load(row[r] + j); }
 };
-/// Bytes, which are left behind as floats for the sweeps to come.
+/// Bytes, which are left behind as floats for the sweep to come.
 struct ByteRows {
   const std::array<const std::uint8_t*, tile_rows>& row;
   const std::array<float*, tile_rows>& wide;
@@ -60,31 +50,23 @@ struct ByteRows {
   }
 };
 
-/// out[k * tile_rows + r] = <row r, point k> for the rows of a tile and `points` points that are `padded` apart.
-template <std::size_t points, class Rows>
+/// out[r] = <row r, point> for the rows of a tile and a point of `padded` coordinates.
+template <class Rows>
 void tile_dots(const Rows& rows, const float* point, std::size_t padded, ReadAhead& ahead, double* out) {
-  constexpr std::size_t group = std::min(tile_rows, 16 / parts / points);  // rows whose sums fit the registers
+  constexpr std::size_t group = std::min(tile_rows, 16 / parts);  // rows whose sums fit the registers
   for (std::size_t first = 0; first < tile_rows; first += group) {
-    Floats sum[group][points][parts] = {};
+    Floats sum[group][parts] = {};
     for (std::size_t j = 0; j < padded; j += lanes::width) {
       ahead.step();
 #pragma GCC unroll 4
       for (std::size_t i = 0; i < parts; ++i) {
-        Floats p[points];
-#pragma GCC unroll 2
-        for (std::size_t k = 0; k < points; ++k) p[k] = lanes::load(point + k * padded + j + i * native);
+        const Floats p = lanes::load(point + j + i * native);
 #pragma GCC unroll 8
-        for (std::size_t r = 0; r < group; ++r) {
-          const Floats x = rows(first + r, j + i * native);
-#pragma GCC unroll 2
-          for (std::size_t k = 0; k < points; ++k) sum[r][k][i] += x * p[k];
-        }
+        for (std::size_t r = 0; r < group; ++r) sum[r][i] += rows(first + r, j + i * native) * p;
       }
     }
 #pragma GCC unroll 8
-    for (std::size_t r = 0; r < group; ++r)
-#pragma GCC unroll 2
-      for (std::size_t k = 0; k < points; ++k) out[k * tile_rows + first + r] = lanes::sum(sum[r][k]);
+    for (std::size_t r = 0; r < group; ++r) out[first + r] = lanes::sum(sum[r]);
   }
 }
 
@@ -114,9 +96,7 @@ class DenseKernel : public GlmKernel {
     look_ahead(wanted, next.count, padded_ * sizeof(float));
   }
 
-  void margins(const Points& points, double* out) override {
-    dots(FloatRows{rows_}, points, 0, points.count(), out);
-  }
+  void margins(const GlmPoint& point, double* out) override { dots(FloatRows{rows_}, point, out); }
 
   void accumulate(const RowFactors& factors, std::int32_t* hot) override {
     RowPointers rows = rows_;
@@ -136,13 +116,9 @@ class DenseKernel : public GlmKernel {
   }
 
  protected:
-  /// Margins of points [first, end), two at a time.
   template <class Rows>
-  void dots(const Rows& rows, const Points& points, std::size_t first, std::size_t end, double* out) {
-    std::size_t k = first;
-    for (; k + 2 <= end; k += 2)
-      tile_dots<2>(rows, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
-    if (k < end) tile_dots<1>(rows, points.data() + k * padded_, padded_, ahead_, out + k * tile_rows);
+  void dots(const Rows& rows, const GlmPoint& point, double* out) {
+    tile_dots(rows, point.data(), padded_, ahead_, out);
   }
 
   void look_ahead(const std::array<const void*, tile_rows>& rows, std::size_t count, std::size_t row_bytes) {
@@ -158,8 +134,7 @@ class DenseKernel : public GlmKernel {
   ReadAhead ahead_;
 };
 
-/// Bytes are widened in the first sweep over a tile, into scratch that stays in the first-level cache for the
-/// others.
+/// Bytes are widened by margins(), into scratch that stays in the first-level cache for accumulate().
 class ByteKernel final : public DenseKernel {
  public:
   explicit ByteKernel(std::size_t features) : DenseKernel(features), scratch_(tile_rows * padded_, 0.0F) {
@@ -168,7 +143,6 @@ class ByteKernel final : public DenseKernel {
 
   void load(const Records& records, const Tile& tile, const Tile& next) override {
     bias_ = records.bias;
-    widened_ = false;
     for (std::size_t r = 0; r < tile_rows; ++r) {
       bytes_[r] = records.row_u8(tile.row[r]);
       scale_[r] = records.row_scale[tile.row[r]];
@@ -178,13 +152,9 @@ class ByteKernel final : public DenseKernel {
     look_ahead(wanted, next.count, padded_);
   }
 
-  void margins(const Points& points, double* out) override {
-    const std::size_t first = widened_ ? 0 : std::min<std::size_t>(2, points.count());
-    dots(ByteRows{bytes_, wide_}, points, 0, first, out);
-    dots(FloatRows{rows_}, points, first, points.count(), out);
-    widened_ = widened_ || first > 0;
-    for (std::size_t p = 0; p < points.count(); ++p)
-      for (std::size_t r = 0; r < tile_rows; ++r) out[p * tile_rows + r] *= scale_[r];
+  void margins(const GlmPoint& point, double* out) override {
+    dots(ByteRows{bytes_, wide_}, point, out);
+    for (std::size_t r = 0; r < tile_rows; ++r) out[r] *= scale_[r];
   }
 
  private:
@@ -192,7 +162,6 @@ class ByteKernel final : public DenseKernel {
   std::array<float*, tile_rows> wide_{};
   std::array<const std::uint8_t*, tile_rows> bytes_{};
   std::array<double, tile_rows> scale_{};
-  bool widened_ = false;
 };
 
 class SparseKernel final : public GlmKernel {
@@ -208,13 +177,8 @@ class SparseKernel final : public GlmKernel {
     }
   }
 
-  void margins(const Points& points, double* out) override {
-    for (std::size_t r = 0; r < tile_rows; ++r) {
-      if (points.count() == 1)
-        out[r] = dot(rows_[r], points.data());
-      else
-        dots(rows_[r], points, out + r);
-    }
+  void margins(const GlmPoint& point, double* out) override {
+    for (std::size_t r = 0; r < tile_rows; ++r) out[r] = dot(rows_[r], point.data());
   }
 
   void accumulate(const RowFactors& factors, std::int32_t* hot) override {
@@ -245,23 +209,9 @@ class SparseKernel final : public GlmKernel {
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 
-  /// All points at once: they stand side by side for each feature.
-  void dots(const Row& row, const Points& points, double* out) {
-    const std::size_t count = points.count();
-    sums_.assign(count, 0.0F);
-    float* sum = sums_.data();
-    for (std::size_t e = 0; e < row.entries; ++e) {
-      const float* point = points.data() + row.column[e] * count;
-      const float value = row.value[e];
-      for (std::size_t p = 0; p < count; ++p) sum[p] += value * point[p];
-    }
-    for (std::size_t p = 0; p < count; ++p) out[p * tile_rows] = sum[p];
-  }
-
   std::size_t features_;
   float bias_ = 0;
   std::array<Row, tile_rows> rows_{};
-  std::vector<float> sums_;
 };
 
 }  // namespace

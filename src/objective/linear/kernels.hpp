@@ -1,10 +1,10 @@
 #pragma once
-// The hot loops of generalised linear models: margins <x, p> of a tile of 8 records with some points p, and the sum
-// of scaled records on the integer lattice. They know no loss and no clip.
+// The hot loops of generalised linear models: margins <x, p> of a tile of 8 records with a point p, and the sum of
+// scaled records on the integer lattice. They know no loss and no clip.
 //
 // Row invariance (N2): a tile always has 8 rows (missing ones repeat the last); a margin is one chain of fused
 // multiply-adds on 16 lanes in the order of the features, then one fixed tree over the lanes, whatever the
-// instruction set and whichever rows and points go along.
+// instruction set and whichever rows go along.
 
 #include <array>
 #include <cstdint>
@@ -25,27 +25,22 @@ struct Tile {
   static Tile of(const Rows& rows, std::size_t first);
 };
 
-/// Points in the space of the features, in the layout that the kernels of a storage want. A bias is not part of
-/// them.
-class Points {
+/// A point in the space of the features, in the layout that the kernels of a storage want. The bias is not part of
+/// it.
+class GlmPoint {
  public:
-  Points(Storage storage, std::size_t features);
-  /// Makes room for `count` points. Allocates only if there never were so many.
-  void resize(std::size_t count);
-  std::size_t count() const { return count_; }
-  /// values: features() entries. A single sparse point is not copied: its values must stay valid and unchanged.
-  void set(std::size_t point, std::span<const float> values);
-  std::size_t features() const { return features_; }
-
-  /// Dense: point-major, features padded with zeros to padded(). Sparse: feature-major, count() entries a feature.
-  const float* data() const { return view_ ? view_ : values_.data(); }
-  std::size_t padded() const { return padded_; }
+  GlmPoint(Storage storage, std::size_t features);
+  /// values: one a feature. For sparse records they are not copied: they must stay valid and unchanged. Allocates
+  /// at the first call only.
+  void set(std::span<const float> values);
+  /// For dense records padded with zeros.
+  const float* data() const { return data_; }
 
  private:
-  bool feature_major_;
-  std::size_t features_, padded_, count_ = 0;
+  bool copied_;
+  std::size_t padded_;
   AlignedVector<float> values_;
-  const float* view_ = nullptr;  // of the single sparse point
+  const float* data_ = nullptr;
 };
 
 /// What a row is multiplied by before it is rounded to the lattice: raw entries (bytes in dense_u8) and the bias
@@ -54,8 +49,7 @@ struct RowFactors {
   std::array<float, tile_rows> raw{}, bias{};
 };
 
-/// Works on one tile at a time: load(), then margins(), then more of margins() and
-/// accumulate().
+/// Works on one tile at a time: load(), then margins(), then accumulate().
 class GlmKernel {
  public:
   virtual ~GlmKernel() = default;
@@ -63,9 +57,8 @@ class GlmKernel {
   /// Makes `tile` the tile at hand; the sweeps over it will fetch the rows of `next` (if any) into the cache.
   virtual void load(const Records& records, const Tile& tile, const Tile& next) = 0;
 
-  /// out[p * tile_rows + r] = sum over j of feature (r, j) times coordinate j of point p. Not finite if a feature
-  /// is not.
-  virtual void margins(const Points& points, double* out) = 0;
+  /// out[r] = sum over j of feature (r, j) times coordinate j of the point. Not finite if a feature is not.
+  virtual void margins(const GlmPoint& point, double* out) = 0;
 
   /// hot[j] += lrint(raw[r] x_rj) and hot[features] += lrint(bias[r] * records.bias), summed over the rows. A row
   /// with factors 0 is not read: it may hold anything.

@@ -42,12 +42,6 @@ void Mean::prepare(std::span<const float> w) {
   vector_.resize(dim());
 }
 
-void Mean::prepare_pair(std::span<const float> w, std::span<const float> v) {
-  prepare(w);
-  step_.resize(dim());
-  for (std::size_t j = 0; j < dim(); ++j) step_[j] = at_[j] - static_cast<double>(v[j]);
-}
-
 bool Mean::load(const Records& records, std::uint32_t i) {
   verify(records.features == features_ && records.bias == bias_, "records of another shape");
   if (!takes_part(records, i)) return false;
@@ -79,16 +73,6 @@ void Mean::add_clipped_gradients(const Rows& rows, const L2Bound& bound, Lattice
 void Mean::gradient_norms(const Rows& rows, std::span<double> out) {
   for (std::size_t r = 0; r < rows.size(); ++r)
     out[r] = load(rows.records, rows.index[r]) ? std::sqrt(squared_distance(at_, record_)) : not_a_number;
-}
-
-// The difference of gradients is w - v, whatever the record.
-void Mean::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  verify(bound.clipping == Clipping::flat, "a mean is one vector: it has no layers to clip by themselves");
-  for (const std::uint32_t i : rows.index) {
-    if (!load(rows.records, i)) continue;
-    vector_ = step_;
-    add_clipped_jointly(vector_, bound.clip, sum);
-  }
 }
 
 void Mean::prepare_probes(std::span<const double> x, std::span<const double> y) {

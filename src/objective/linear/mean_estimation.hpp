@@ -24,12 +24,10 @@ class Mean final : public Objective {
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
   void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
 
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   bool has_gradient_norms() const override { return true; }
   /// At w: nothing bounds them for all points.
@@ -40,7 +38,6 @@ class Mean final : public Objective {
              std::span<double> down) override;
 
   NumericSlack gradient_slack() const override;
-  NumericSlack difference_slack() const override { return gradient_slack(); }
 
  private:
   /// record_ = record i. False if it does not count.
@@ -49,7 +46,7 @@ class Mean final : public Objective {
 
   std::size_t features_;
   float bias_;
-  std::vector<double> at_, step_, record_, vector_, probe_x_, probe_y_;
+  std::vector<double> at_, record_, vector_, probe_x_, probe_y_;
 };
 
 }  // namespace dpmpi

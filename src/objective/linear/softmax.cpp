@@ -26,7 +26,7 @@ class SparseSoftmax::Layer {
  public:
   Layer(std::size_t features, std::size_t classes) : features_(features), classes_(classes) {}
 
-  /// Makes room at the first call only: most runs need one matrix of three.
+  /// Makes room at the first call only: a method that asks for probes has no matrix in memory.
   void set(std::span<const float> w, bool biased) {
     weight_.resize(features_ * classes_);
     bias_.resize(classes_);
@@ -78,14 +78,15 @@ SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes)
     : features_(facts.features),
       classes_(classes),
       bias_(facts.bias),
+      at_(std::make_unique<Layer>(features_, classes_)),
       logits_(classes),
-      along_(classes),
-      moved_(classes),
       delta_(classes),
-      delta_v_(classes) {
+      at_x_(classes),
+      at_y_(classes),
+      along_(classes),
+      moved_(classes) {
   verify(facts.storage == Storage::sparse_f32, "this softmax is for sparse records");
   if (features_ == 0 || classes_ < 2) throw DataError("softmax needs features and at least two classes");
-  for (auto* layer : {&at_, &at_v_, &step_}) *layer = std::make_unique<Layer>(features_, classes_);
 }
 
 SparseSoftmax::~SparseSoftmax() = default;
@@ -103,15 +104,6 @@ void SparseSoftmax::initialise(const PublicStream&, std::span<float> w) const {
 void SparseSoftmax::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point of another dimension");
   at_->set(w, bias_ != 0);
-}
-
-void SparseSoftmax::prepare_pair(std::span<const float> w, std::span<const float> v) {
-  prepare(w);
-  verify(v.size() == dim(), "a point of another dimension");
-  difference_.resize(dim());
-  at_v_->set(v, bias_ != 0);
-  std::transform(w.begin(), w.end(), v.begin(), difference_.begin(), std::minus<>());
-  step_->set(difference_, bias_ != 0);
 }
 
 void SparseSoftmax::check(const Records& records) const {
@@ -140,7 +132,7 @@ void SparseSoftmax::add_clipped_gradients(const Rows& rows, const L2Bound& bound
   check(rows.records);
   for (std::uint32_t i : rows.index) {
     const Row row(rows.records, i);
-    if (output_delta(row)) add_outer(row, delta_, bound, sum);
+    if (output_delta(row)) add_outer(row, bound, sum);
   }
 }
 
@@ -166,34 +158,17 @@ void SparseSoftmax::gradient_norms(const Rows& rows, std::span<double> out) {
   }
 }
 
-void SparseSoftmax::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  check(rows.records);
-  for (std::uint32_t i : rows.index) {
-    const Row row(rows.records, i);
-    if (!is_class(row.label, classes_)) continue;
-    // The logits at w as those at v plus <w - v, x>, so that their difference keeps its digits where w is near v.
-    at_v_->apply(row, logits_);
-    softmax(logits_, delta_v_);
-    step_->apply(row, along_);
-    for (std::size_t c = 0; c < classes_; ++c) logits_[c] += along_[c];
-    softmax(logits_, delta_);
-    for (std::size_t c = 0; c < classes_; ++c) delta_[c] -= delta_v_[c];
-    add_outer(row, delta_, bound, sum);
-  }
-}
-
-/// Adds clip(delta (x, bias)^T); nothing where delta or the record is not finite (N7).
-void SparseSoftmax::add_outer(const Row& row, std::span<const double> delta, const L2Bound& bound,
-                              LatticeAccumulator& sum) const {
+/// Adds clip(delta_ (x, bias)^T); nothing where delta_ or the record is not finite (N7).
+void SparseSoftmax::add_outer(const Row& row, const L2Bound& bound, LatticeAccumulator& sum) const {
   double square = 0;
-  for (double d : delta) square += d * d;
+  for (double d : delta_) square += d * d;
   const double norm = std::sqrt(square) * row.norm;
   sum.begin(1);
   if (!std::isfinite(norm) || !std::isfinite(row.norm) || row.norm < 0) return;
   const double factor = norm > bound.clip ? bound.clip / norm * sum.lattice().scale() : sum.lattice().scale();
   std::int32_t* hot = sum.int32_scratch();
   for (std::size_t c = 0; c < classes_; ++c) {
-    const float scale = towards_zero(delta[c] * factor);
+    const float scale = towards_zero(delta_[c] * factor);
     for (std::size_t e = 0; e < row.column.size(); ++e)
       hot[c * features_ + row.column[e]] += static_cast<std::int32_t>(std::lrint(scale * row.value[e]));
     if (bias_ != 0) hot[classes_ * features_ + c] += static_cast<std::int32_t>(std::lrint(scale * row.bias));
@@ -222,16 +197,15 @@ void SparseSoftmax::probe(const Rows& row, double radius, const DirectionTile& t
   check(row.records);
   const Row record(row.records, row.index[0]);
   const bool pair = !probe_y_.empty();
-  std::vector<double>&at_x = logits_, &at_y = delta_, &along = delta_v_;
-  for (auto* logits : {&at_x, &at_y}) std::fill(logits->begin(), logits->end(), 0.0);
-  add_logits(record, 1, probe_x_.data(), at_x);
-  add_logits(record, 1, pair ? probe_y_.data() : probe_x_.data(), at_y);
+  for (auto* logits : {&at_x_, &at_y_}) std::fill(logits->begin(), logits->end(), 0.0);
+  add_logits(record, 1, probe_x_.data(), at_x_);
+  add_logits(record, 1, pair ? probe_y_.data() : probe_x_.data(), at_y_);
   for (std::size_t j = 0; j < tile.count; ++j) {
-    std::fill(along.begin(), along.end(), 0.0);
-    add_logits(record, radius, tile.row(j), along);
-    std::transform(at_x.begin(), at_x.end(), along.begin(), moved_.begin(), std::plus<>());
+    std::fill(along_.begin(), along_.end(), 0.0);
+    add_logits(record, radius, tile.row(j), along_);
+    std::transform(at_x_.begin(), at_x_.end(), along_.begin(), moved_.begin(), std::plus<>());
     up[j] = cross_entropy(moved_, record.label);
-    for (std::size_t c = 0; c < classes_; ++c) moved_[c] = pair ? at_y[c] + along[c] : at_y[c] - along[c];
+    for (std::size_t c = 0; c < classes_; ++c) moved_[c] = pair ? at_y_[c] + along_[c] : at_y_[c] - along_[c];
     down[j] = cross_entropy(moved_, record.label);
   }
 }

@@ -30,12 +30,10 @@ class SparseSoftmax final : public Objective {
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
   void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
 
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
@@ -45,7 +43,6 @@ class SparseSoftmax final : public Objective {
              std::span<double> down) override;
 
   NumericSlack gradient_slack() const override;
-  NumericSlack difference_slack() const override { return gradient_slack(); }
 
  private:
   struct Row;
@@ -53,14 +50,13 @@ class SparseSoftmax final : public Objective {
   void check(const Records& records) const;
   void add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const;
   bool output_delta(const Row& row);
-  void add_outer(const Row& row, std::span<const double> delta, const L2Bound& bound,
-                 LatticeAccumulator& sum) const;
+  void add_outer(const Row& row, const L2Bound& bound, LatticeAccumulator& sum) const;
 
   std::size_t features_, classes_;
   float bias_;
-  std::unique_ptr<Layer> at_, at_v_, step_;
-  std::vector<float> difference_;
-  std::vector<double> logits_, along_, moved_, delta_, delta_v_;
+  std::unique_ptr<Layer> at_;
+  std::vector<double> logits_, delta_;
+  std::vector<double> at_x_, at_y_, along_, moved_;  // logits of probe()
   std::span<const double> probe_x_, probe_y_;
 };
 

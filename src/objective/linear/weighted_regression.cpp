@@ -44,11 +44,6 @@ class Mallows final : public Objective {
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
 
   void prepare(std::span<const float> w) override { at_.assign(w.begin(), w.end()); }
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override {
-    prepare(w);
-    step_.resize(dim());
-    for (std::size_t j = 0; j < dim(); ++j) step_[j] = at_[j] - static_cast<double>(v[j]);
-  }
   void prepare_points(std::span<const double> points) override { points_.assign(points.begin(), points.end()); }
 
   void losses(const Rows& rows, std::span<double> out) override { losses_from(at_.data(), rows, out); }
@@ -65,13 +60,8 @@ class Mallows final : public Objective {
     for (const std::uint32_t i : rows.index)
       if (load(rows.records, i)) add(weight_ * slope(along(at_.data()) - label_), bound, sum);
   }
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
-    for (const std::uint32_t i : rows.index)
-      if (load(rows.records, i)) add(weight_ * rise(along(at_.data()) - label_, along(step_.data())), bound, sum);
-  }
 
   NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
-  NumericSlack difference_slack() const override { return joint_clip_slack(dim()); }
 
  private:
   /// record_, label_ and weight_ of record i. False if it does not count.
@@ -92,11 +82,6 @@ class Mallows final : public Objective {
   double slope(double residual) const {
     return std::isnan(residual) ? residual : std::clamp(residual, -delta_, delta_);
   }
-  /// slope(residual) - slope(residual - step): all digits of `step` where both are on the parabola.
-  double rise(double residual, double step) const {
-    const bool inside = std::abs(residual) <= delta_ && std::abs(residual - step) <= delta_;
-    return inside ? step : slope(residual) - slope(residual - step);
-  }
   void losses_from(const double* w, const Rows& rows, std::span<double> out) {
     for (std::size_t r = 0; r < rows.size(); ++r)
       out[r] = load(rows.records, rows.index[r]) ? weight_ * value(along(w) - label_) : not_a_number;
@@ -110,7 +95,7 @@ class Mallows final : public Objective {
   std::size_t features_;
   float bias_;
   double delta_, leverage_;
-  std::vector<double> at_, step_, points_;
+  std::vector<double> at_, points_;
   std::vector<double> record_, vector_;
   double label_ = 0, weight_ = 1;
 };

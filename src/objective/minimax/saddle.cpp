@@ -12,9 +12,7 @@ namespace {
 }  // namespace
 
 void SaddleObjective::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse(); }
-void SaddleObjective::add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse(); }
 NumericSlack SaddleObjective::gradient_slack() const { refuse(); }
-NumericSlack SaddleObjective::difference_slack() const { refuse(); }
 
 void check_gradients(const Objective& objective, const char* method, std::vector<std::string>& problems) {
   if (objective.has_gradients()) return;

@@ -49,6 +49,8 @@ class SaddleObjective : public Objective {
 
   // ---- the kernel at prepare_pair(w, v) ----
 
+  /// As prepare(), for two points.
+  virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
   /// Adds clip(grad_x f_i(w) - grad_x f_i(v)) of each row, the same record at both points; the difference itself is
   /// clipped, and safe against cancellation: primal_dim() coordinates.
   virtual void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
@@ -88,9 +90,7 @@ class SaddleObjective : public Objective {
 
   bool has_gradients() const final { return false; }
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) final;
-  void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) final;
   NumericSlack gradient_slack() const final;
-  NumericSlack difference_slack() const final;
 };
 
 /// Kernels as values, as in kernel.hpp: w and v must stay unchanged while the kernel runs. Local.

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/errors.hpp"
-#include "objective/network/difference.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/network.hpp"
 #include "objective/network/pass.hpp"
@@ -38,19 +37,16 @@ class Mlp final : public Objective {
   }
 
   void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
   void prepare_part(std::size_t first, std::span<const float> part) override { network_.load_part(first, part); }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
   NumericSlack gradient_slack() const override { return gradient_.slack(); }
-  NumericSlack difference_slack() const override { return MlpDifference::slack(); }
 
  private:
   MlpShape shape_;
@@ -58,7 +54,6 @@ class Mlp final : public Objective {
   MlpPass pass_;
   MlpNetwork<float>& network_;
   MlpClippedGradient gradient_;
-  std::unique_ptr<MlpDifference> difference_;
   std::unique_ptr<MlpProbe> probe_;
   std::span<const float> w_;
 };
@@ -67,12 +62,6 @@ void Mlp::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point has dim() coordinates");
   w_ = w;
   network_.load(w);
-}
-
-void Mlp::prepare_pair(std::span<const float> w, std::span<const float> v) {
-  verify(w.size() == dim() && v.size() == dim(), "a point has dim() coordinates");
-  if (!difference_) difference_ = std::make_unique<MlpDifference>(shape_, head_);
-  difference_->prepare(w, v);
 }
 
 void Mlp::losses(const Rows& rows, std::span<double> out) {
@@ -99,12 +88,6 @@ void Mlp::gradient_norms(const Rows& rows, std::span<double> out) {
   for_each_part(rows, micro_rows, [&](const Rows& part, std::size_t first) {
     gradient_.norms(part, out.subspan(first, part.size()));
   });
-}
-
-void Mlp::add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  verify(difference_ != nullptr, "prepare_pair comes before differences");
-  for_each_part(rows, std::min(micro_rows, sum.rows_at_once()),
-                [&](const Rows& part, std::size_t) { difference_->add(part, bound, sum); });
 }
 
 void Mlp::prepare_probes(std::span<const double> x, std::span<const double> y) {

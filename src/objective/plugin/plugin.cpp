@@ -92,22 +92,17 @@ class Plugin final : public Objective {
 
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_ = w; }
-  void prepare_pair(std::span<const float>, std::span<const float>) override { refuse_gradients(); }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows&, std::span<float>) override {}
-  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse_gradients(); }
-  void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse_gradients(); }
-  NumericSlack gradient_slack() const override { return {}; }
-  NumericSlack difference_slack() const override { return {}; }
-
- private:
-  [[noreturn]] void refuse_gradients() const {
+  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {
     throw ConfigError(
         fmt::format("the plugin {} offers losses only, no gradients: use a zeroth-order method (one that "
                     "needs no gradients in `dpmpi list methods`)",
                     library_->path()));
   }
+  NumericSlack gradient_slack() const override { return {}; }
 
+ private:
   std::shared_ptr<const PluginLibrary> library_;
   std::size_t stride_;
   void* handle_;

@@ -16,15 +16,12 @@ class UnloadedPlugin final : public Objective {
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
   bool has_gradients() const override { return false; }
   NumericSlack gradient_slack() const override { return {}; }
-  NumericSlack difference_slack() const override { return {}; }
 
   void initialise(const PublicStream&, std::span<float>) const override { refuse(); }
   void prepare(std::span<const float>) override { refuse(); }
-  void prepare_pair(std::span<const float>, std::span<const float>) override { refuse(); }
   void losses(const Rows&, std::span<double>) override { refuse(); }
   void scores(const Rows&, std::span<float>) override { refuse(); }
   void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse(); }
-  void add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse(); }
 
  private:
   [[noreturn]] static void refuse() { throw BugError("a plugin that was not loaded was asked for losses"); }

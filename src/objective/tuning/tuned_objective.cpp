@@ -4,14 +4,6 @@
 #include "core/errors.hpp"
 
 namespace dpmpi {
-namespace {
-
-[[noreturn]] void refuse_gradients() {
-  throw ConfigError(
-      "objectives that tune hyper-parameters offer losses only, no gradients: use a method that needs none");
-}
-
-}  // namespace
 
 void declare_start(Options& options, std::string& start) {
   options.add("start", start, "start of the search in the box: its centre, or a random point of it",
@@ -29,10 +21,9 @@ void warn_of_failed_models(const Communicator& comm, std::size_t failed, std::si
          count);
 }
 
-void TunedObjective::prepare_pair(std::span<const float>, std::span<const float>) { refuse_gradients(); }
-void TunedObjective::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) { refuse_gradients(); }
-void TunedObjective::add_clipped_differences(const Rows&, const L2Bound&, LatticeAccumulator&) {
-  refuse_gradients();
+void TunedObjective::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) {
+  throw ConfigError(
+      "objectives that tune hyper-parameters offer losses only, no gradients: use a method that needs none");
 }
 
 }  // namespace dpmpi

@@ -27,11 +27,8 @@ class TunedObjective : public Objective {
   /// The middle of the box, or a uniform point of it.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   NumericSlack gradient_slack() const override { return {}; }
-  NumericSlack difference_slack() const override { return {}; }
 
  protected:
   virtual const HyperParameters& hyper_parameters() const = 0;

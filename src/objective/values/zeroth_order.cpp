@@ -172,20 +172,4 @@ bool ZerothOrder::slopes(std::size_t count) {
 // weigh nothing against any clip >= 2^-100 (the lattice takes no smaller one).
 NumericSlack ZerothOrder::slack(std::size_t dim) { return joint_clip_slack(dim); }
 
-// |GRAD1| <= (d / m) |U| |a| with |U| <= sqrt(m / b) for groups of b orthonormal directions and |a_j| <= L. The
-// fast estimator has |a_j| <= L |p_j| and |p| = 1.
-double ZerothOrder::gradient_bound(double lipschitz) const {
-  if (fast()) return lipschitz;
-  const auto d = static_cast<double>(objective_.dim());
-  return d / std::sqrt(static_cast<double>(directions_.group())) * lipschitz;
-}
-
-// Likewise with |c_j| <= L |x - y| / delta. Centring is a projection of c, so it lengthens by m / (m - 1) at most.
-double ZerothOrder::difference_bound(double lipschitz, double distance_of_points) const {
-  const auto d = static_cast<double>(objective_.dim()), m = static_cast<double>(probes_.count);
-  const double group = fast() ? d : static_cast<double>(directions_.group());
-  return d / std::sqrt(group) * lipschitz * distance_of_points / probes_.radius *
-         (probes_.centre ? m / (m - 1) : 1);
-}
-
 }  // namespace dpmpi

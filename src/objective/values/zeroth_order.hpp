@@ -60,10 +60,6 @@ class ZerothOrder {
   NumericSlack slack() const { return slack(objective_.dim()); }
   static NumericSlack slack(std::size_t dim);
 
-  /// Largest |GRAD1| of losses that are L-Lipschitz in the parameters, in exact arithmetic.
-  double gradient_bound(double lipschitz) const;
-  /// Largest |DIFF1| of such losses at points `distance` apart; of any losses where the scalar clip is L.
-  double difference_bound(double lipschitz, double distance) const;
   /// Whether records go the way of Probes::fast.
   bool fast() const { return phi_ != nullptr; }
   std::size_t directions() const { return probes_.count; }

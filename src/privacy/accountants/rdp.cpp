@@ -24,10 +24,6 @@ void check_orders(std::span<const double> orders) {
       throw PrivacyError("Renyi order " + std::to_string(a) + ", allowed: numbers in (1, 2048]");
 }
 
-double single(const Mechanism& mechanism, Adjacency adjacency, double order) {
-  return rdp_curve(mechanism, adjacency, std::span(&order, 1)).front();
-}
-
 }  // namespace
 
 std::optional<double> zcdp_rho(const Mechanism& mechanism) {
@@ -80,16 +76,6 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, O
   if (const auto* m = std::get_if<RepeatAndSelect>(&mechanism)) return repeat_and_select_curve(*m, orders);
   if (std::holds_alternative<NonPrivate>(mechanism)) return std::vector<double>(orders.size(), infinity);
   throw PrivacyError(fmt::format("event {}: accountant rdp has no bound for it", name(mechanism)));
-}
-
-double gaussian_rdp(double noise_multiplier, double order) {
-  return single(Gaussian{noise_multiplier}, Adjacency::add_remove, order);
-}
-double poisson_gaussian_rdp(double sampling_rate, double noise_multiplier, double order, Adjacency adjacency) {
-  return single(PoissonGaussian{sampling_rate, noise_multiplier}, adjacency, order);
-}
-double wor_gaussian_rdp(std::uint64_t population, std::uint64_t batch, double noise_multiplier, double order) {
-  return single(WorGaussian{population, batch, noise_multiplier}, Adjacency::replace_one, order);
 }
 
 }  // namespace dpmpi

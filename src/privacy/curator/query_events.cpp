@@ -82,7 +82,6 @@ std::vector<Event> Query::events(std::uint64_t first, std::uint64_t last) const 
     const std::uint64_t pass = order->steps_per_pass();
     return rounds(rounds_begun(last, pass) - rounds_begun(first, pass));
   }
-  if (std::holds_alternative<Partition>(sampling)) return rounds(first == 0 ? 1 : 0);
   if (std::holds_alternative<Disjoint>(sampling))
     return first == 0 ? std::vector<Event>{{phases(*this), 1}} : std::vector<Event>{};
   return {{whole(*this), last - first}};

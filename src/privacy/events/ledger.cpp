@@ -141,8 +141,7 @@ Ledger Ledger::open(const std::string& path) {
     ledger.lines_.emplace_back(line);
   });
   if (reader.lines() == 0) throw PrivacyError(fmt::format("{}:1: a ledger begins with its header", path));
-  ledger.cut_ = bytes.size() - complete;
-  ledger.uncut_ = ledger.cut_;
+  ledger.uncut_ = bytes.size() - complete;
   ledger.size_ = complete;
   ledger.header_ = *reader.header;
   ledger.events_ = std::move(reader.events);

@@ -65,7 +65,6 @@ class Ledger {
   const std::vector<std::string>& lines() const { return lines_; }
   const std::vector<Event>& events() const { return events_; }
   const std::string& head() const { return head_; }  ///< SHA-256 of the last line, 64 hex digits
-  std::uint64_t cut_bytes() const { return cut_; }   ///< bytes of an interrupted write at the end
   /// The file's number in its file system: the file is only ever appended to, so a copy or a restored one differs.
   std::uint64_t inode() const { return file_.inode(); }
 
@@ -80,8 +79,8 @@ class Ledger {
   std::vector<std::string> lines_;
   std::vector<Event> events_;
   std::string head_;
-  std::uint64_t size_ = 0, cut_ = 0;
-  std::uint64_t uncut_ = 0;  // of these, still in the file
+  std::uint64_t size_ = 0;
+  std::uint64_t uncut_ = 0;  // bytes of an interrupted write at the end of the file
   bool broken_ = false;
 };
 

@@ -35,11 +35,6 @@ double composition_rho(const Setting& p, double sensitivity, double steps) {
 
 Curve at(double rho, double delta, std::uint64_t window = 0) { return {rho, mironov_epsilon(rho, delta), window}; }
 
-// Units of the corollary's rho.
-double unit(const Setting& p) {
-  return p.clip * p.radius * std::sqrt(p.dimension) / (p.records * p.step * p.noise * p.noise);
-}
-
 }  // namespace
 
 double mironov_epsilon(double rho, double delta) { return rho + 2 * std::sqrt(-rho * std::log(delta)); }
@@ -66,22 +61,6 @@ Curve composition(const Setting& p, double sensitivity, double delta) {
 Curve output_perturbation(const Setting& p, double delta) {
   const double ratio = 2 * p.radius / (p.step * p.noise);
   return at(ratio * ratio * p.dimension / 2, delta);
-}
-
-Corollary corollary(const Setting& p, double delta) {
-  const double c = 1 - p.convexity / p.smoothness, root = std::sqrt(2 * p.dimension);
-  const double ratio = (1 + c * c) / (1 - c * c);
-  const double steps = std::ceil(p.smoothness * p.radius * p.records * root / p.clip);
-  const double xi = 2 * p.clip / (p.records * p.smoothness * root);
-  return {.window = std::ceil(p.records * p.radius * root / (p.clip * p.step)),
-          .least_directions = 20.0 / 3 * ratio * ratio * std::log(4 / delta * steps),
-          .printed = 8 * std::sqrt(2.0) * unit(p),
-          .displayed = 16 * std::sqrt(2.0) * unit(p),
-          .repaired = 16 * unit(p),
-          .best = 8 * unit(p),
-          .probe_printed = xi / p.step,
-          .probe_fixed = xi,
-          .probe_tight = xi * std::sqrt(p.directions)};
 }
 
 // min{all steps, min over N of 2 N (2 Delta / n)^2 / sigma^2 + 4 W^2 d / (N eta^2 sigma^2)}.

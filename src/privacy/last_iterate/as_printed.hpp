@@ -38,17 +38,7 @@ Curve composition(const Setting& setting, double sensitivity, double delta);
 /// The last step alone, (2 R)^2 d / (2 eta^2 sigma^2).
 Curve output_perturbation(const Setting& setting, double delta);
 
-/// Corollary 3.3 (eta = K / M, c = 1 - m / M).
-struct Corollary {
-  double window = 0;            ///< N0
-  double least_directions = 0;  ///< K_min
-  /// rho as printed (unproved), of the inequality that is displayed, with its factor 2 repaired, and the optimum of
-  /// Theorem 3.2 for c2 = 0.
-  double printed = 0, displayed = 0, repaired = 0, best = 0;
-  double probe_printed = 0, probe_fixed = 0, probe_tight = 0;  ///< largest xi
-};
-Corollary corollary(const Setting& setting, double delta);
-/// The curve that the corollary's proof gives for a finite T, at delta / 2.
+/// The curve that the proof of Corollary 3.3 gives for a finite T, at delta / 2.
 Curve corollary_route(const Setting& setting, double delta);
 
 /// rho + 2 sqrt(rho log(1 / delta)): Mironov's conversion at its best order.

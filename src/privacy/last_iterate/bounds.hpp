@@ -77,10 +77,9 @@ std::vector<double> sampled_composition_curve(const HiddenState& run, std::span<
 std::vector<double> sampled_coupling_curve(const HiddenState& run, const Stretch& stretch, const Growth& growth,
                                            std::span<const double> orders);
 
-/// Renyi divergence of a Gaussian at distance mu (over its deviation) on a fresh sample without replacement at rate
+/// Renyi curve of a Gaussian at distance mu (over its deviation) on a fresh sample without replacement at rate
 /// q, replace_one: (a-1) eps(a) = log(1 + int_{mu/2}^inf phi(x) (1 - X^{1-a}) (X^a - 1) dx), X = 1 - q + q exp(mu x
 /// - mu^2/2). Rounded up.
-double sampled_gaussian_rdp(double order, double rate, double mu);
 std::vector<double> sampled_gaussian_curve(double rate, double mu, std::span<const double> orders);
 
 /// Everything that a certificate says about one run alone, at one delta.
@@ -111,11 +110,9 @@ struct HiddenDesign {
 /// For the last stretch of a run; its multipliers and `hybrid` are not looked at.
 HiddenDesign design(const HiddenState& run, double failure);
 
-/// P(|q_k| > clip for some record, direction and step) for both coupled runs: clips at `clip` (each coordinate, or
-/// the norm of all if joint), differences with Lipschitz constant `lipschitz` and error at most `error` each.
-double clip_failure(double clip, bool joint, double lipschitz, double error, std::uint64_t directions,
-                    std::uint64_t dimension, double evaluations);
-/// The clip whose failure probability is at most `failure`: Delta_hp, or C_hp if joint.
+/// The clip (of each coordinate, or of the norm of all if joint) that no record, direction and step of both coupled
+/// runs exceeds, except with probability `failure`: Delta_hp, or C_hp if joint. Differences have the Lipschitz
+/// constant `lipschitz` and an error of at most `error` each.
 double high_probability_clip(double failure, bool joint, double lipschitz, double error, std::uint64_t directions,
                              std::uint64_t dimension, double evaluations);
 

@@ -39,16 +39,6 @@ void check_arguments(double lipschitz, double error, std::uint64_t directions, s
 
 }  // namespace
 
-double clip_failure(double clip, bool joint, double lipschitz, double error, std::uint64_t directions,
-                    std::uint64_t dimension, double evaluations) {
-  check_arguments(lipschitz, error, directions, dimension, evaluations);
-  const Projection p(joint, static_cast<double>(directions), static_cast<double>(dimension), error, evaluations);
-  const double reach = (clip - p.error) / lipschitz;
-  if (reach >= 1) return 0;
-  if (!(reach > 0) || p.b() == 0) return 1;
-  return std::min(1.0, p.uses * boost::math::ibetac(p.a(), p.b(), reach * reach * (1 - 1e-15)) * outward);
-}
-
 double high_probability_clip(double failure, bool joint, double lipschitz, double error, std::uint64_t directions,
                              std::uint64_t dimension, double evaluations) {
   check_arguments(lipschitz, error, directions, dimension, evaluations);

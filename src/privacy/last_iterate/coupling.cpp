@@ -17,16 +17,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-// With m and v parallel and in the span the exponent is (s + a)^2 / (s1^2 + s2^2); but a part of v outside the span
-// meets s2 only, and where a is large enough the best v is not parallel to m.
-double squared_shift(double s, double a, double s1, double s2) {
-  const double both = s1 * s1 + s2 * s2;
-  if (a == 0) return s == 0 ? 0 : s * s / both;
-  if (s2 == 0) return infinity;
-  if (a * s1 * s1 < s * s2 * s2) return (s + a) * (s + a) / both;
-  return (s == 0 ? 0 : s * s / (s1 * s1)) + a * a / (s2 * s2);
-}
-
 // The series has positive terms for x > 0; Kummer's transformation 1F1(a; b; x) = e^x 1F1(b - a; b; -x) makes it so
 // for x < 0. Every term adds at most two roundings of 2^-64 to the sum and a few to its successors. Beyond x =
 // 2^18, where the series is long, B in [0, 1] has to do.

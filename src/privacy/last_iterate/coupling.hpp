@@ -6,10 +6,6 @@
 
 namespace dpmpi {
 
-/// Squared distance, in standard deviations of N(0, s1^2 U U^T + s2^2 I), of the farthest mean m + v with |m| <= s
-/// in the span of U and |v| <= a anywhere. All >= 0; infinity where there is no noise against a shift.
-double squared_shift(double s, double a, double s1, double s2);
-
 /// log E exp(x B) for B ~ Beta(a, b - a), the logarithm of Kummer's 1F1(a; b; x); 0 < a <= b. Rounded up.
 double log_beta_moment(double a, double b, double x);
 

@@ -83,10 +83,6 @@ std::vector<double> sampled_gaussian_curve(double rate, double mu, std::span<con
   return curve;
 }
 
-double sampled_gaussian_rdp(double order, double rate, double mu) {
-  return sampled_gaussian_curve(rate, mu, std::span(&order, 1)).front();
-}
-
 namespace {
 
 double rate_of(const HiddenState& run) {

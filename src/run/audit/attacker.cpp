@@ -77,8 +77,6 @@ Attacker::Part Attacker::part(const Query& query, std::uint64_t t, std::size_t s
   const std::uint64_t place = places_[suspect];
   if (const auto* rule = std::get_if<Cyclic>(&query.sampling))
     return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
-  if (const auto* rule = std::get_if<Partition>(&query.sampling))
-    return {place % rule->parts == t % rule->parts ? 1.0 : 0.0, {}};
   if (const auto* rule = std::get_if<Shuffled>(&query.sampling)) {
     const std::uint32_t slot = slots(query, rule->reshuffle ? t / rule->steps_per_pass() : 0)[place];
     if (slot < rule->begin(t) || slot >= rule->end(t)) return {};

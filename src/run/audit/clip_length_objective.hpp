@@ -24,15 +24,10 @@ class WorstCase final : public Objective {
   double flops_per_record() const override { return real_.flops_per_record(); }
   std::size_t micro_batch_rows() const override { return real_.micro_batch_rows(); }
   NumericSlack gradient_slack() const override { return real_.gradient_slack(); }
-  NumericSlack difference_slack() const override { return real_.difference_slack(); }
   void initialise(const PublicStream& stream, std::span<float> w) const override { real_.initialise(stream, w); }
 
   void prepare(std::span<const float>) override {}
-  void prepare_pair(std::span<const float>, std::span<const float>) override {}
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
-    add_clipped_gradients(rows, bound, sum);
-  }
 
   void losses(const Rows&, std::span<double>) override { throw NoSuchFunction(); }
   void gradient_norms(const Rows&, std::span<double>) override { throw NoSuchFunction(); }

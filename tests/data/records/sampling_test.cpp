@@ -152,7 +152,6 @@ TEST(Cyclic, EveryRecordOnceInEachRoundOnAnyBlocks) {
         }
     for (const int c : times) EXPECT_EQ(c, 1);
   }
-  EXPECT_THROW(selected(Partition{4}, 0, 100, stream, 4), BugError);
 }
 
 std::vector<std::vector<std::uint32_t>> batches(const MicroBatching& batching, const Records& records,

@@ -450,7 +450,6 @@ TEST(Gibo, RefusesSettingsThatDoNotFit) {
                               {{"clip", "0"}},
                               {{"clip", "-1"}},
                               {{"steps", "0"}},
-                              {{"fit_kernel", "data"}},
                               {{"memory", "window:"}},
                               {{"memory", "window:x"}},
                               {{"memory", "none"}},

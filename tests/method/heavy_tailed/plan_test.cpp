@@ -42,18 +42,17 @@ TEST(HeavyTailBounds, ClipConstantIsSharp) {
       expect_close(clip_bias(tail, clip), chance * (at - clip), 1e-11);
     }
 }
+// E L 1{L > C} <= G_k^k / C^(k - 1); Fact 1 claims 1 / (k - 1) of it, which is false for k > 2.
 TEST(HeavyTailBounds, DroppingCostsMoreThanPrinted) {
   const HeavyTail tail{4, 1, 1, std::pow(0.1 * 16, 0.25)};  // L = 2 with probability 0.1
-  const double lost = 0.1 * 2, printed_bound = drop_bias(tail, 2) / 3;
+  const double lost = 0.1 * 2, bound = std::pow(tail.moment, 4) / std::pow(2, 3), printed_bound = bound / 3;
   EXPECT_NEAR(printed_bound, 0.0666667, 1e-7);
   EXPECT_GT(lost, printed_bound);
-  EXPECT_LE(lost, drop_bias(tail, 2) * (1 + 1e-12));
+  EXPECT_LE(lost, bound * (1 + 1e-12));
 }
-TEST(HeavyTailBounds, Rates) {
+TEST(HeavyTailBounds, PrivateShareOfTheRates) {
   const auto p = problem(1e4, 25, {2, 1, 3, 4}, 2, 0.25);
   EXPECT_DOUBLE_EQ(privacy_ratio(p), 5 / (1e4 * 0.5));
-  expect_close(convex_rate(p), 2 * (3 / 100.0 + 4 * std::sqrt(1e-3)), 1e-14);
-  expect_close(strongly_convex_rate(p, 0.5), (9 / 1e4 + 16 * 1e-3) / 0.5, 1e-14);
 }
 TEST(HeavyTailBounds, RefusesWhatIsOutOfRange) {
   EXPECT_THROW(clip_constant(1), ConfigError);
@@ -81,15 +80,12 @@ TEST(HeavyTailErm, PrintedSettings) {
   expect_close(b.clip, 4.2044821, 1e-7);
   EXPECT_EQ(b.steps, 2000U);
   expect_close(erm_noise(second, b), 0.42044821, 1e-7);
-  expect_close(erm_mu(second, b, erm_noise(second, b)), second.mu, 1e-14);
 }
 TEST(HeavyTailErm, GapForAnyNumberOfSteps) {
   const auto p = problem(10000, 50, {}, 1, 0.5);
-  expect_close(printed::erm_gap(p, 3, 0.5, 1, 0.1), 0.020926, 1e-9);
   for (const auto& [steps, gap] :
        {std::pair{500000, 0.020577039}, {1000, 0.16700069}, {100, 1.5803528}, {5, 28.526951}})
     expect_close(erm_gap(p, {3, static_cast<std::uint64_t>(steps)}, 0.5, 1, 0.1), gap, 1e-7);
-  EXPECT_THROW(printed::erm_gap(problem(38, 50, {}, 1, 0.5), 3, 0.5, 1, 0.1), ConfigError);
 }
 TEST(HeavyTailErm, TightPlan) {
   const auto p = problem(10000, 50, {4, 1, 1, 2}, 1, 0.5);
@@ -180,9 +176,9 @@ TEST(HeavyTailLocalization, FoldsOfClippedDescent) {
       for (const LocalizedPhase& phase : plan.phases) {
         EXPECT_EQ(phase.first, next);
         next += folds * phase.fold_records;
-        auto fold = p;
-        fold.records = static_cast<double>(phase.fold_records);
-        expect_close(erm_mu(fold, phase.solver.settings, phase.solver.noise), p.mu, 1e-12);
+        const double change = p.change * phase.solver.settings.clip / static_cast<double>(phase.fold_records);
+        const auto steps = static_cast<double>(phase.solver.settings.steps);
+        expect_close(std::sqrt(steps) * change / phase.solver.noise, p.mu, 1e-12);
         lambdas.push_back(phase.lambda);
         errors.push_back((folds > 1 ? 3 : 1) * phase.lambda * phase.solver.radius);
       }
@@ -210,9 +206,7 @@ TEST(HeavyTailStrong, Schedule) {
 
 // A13, T9: a record that is left out of a strongly convex problem has a gradient, too.
 TEST(HeavyTailOutput, ClipIsRaised) {
-  const auto p = problem(1e5, 100, {3, 1, 1, 2}, 1, 0.05);
-  expect_close(drop_clip(p), 26.15321, 1e-6);
-  EXPECT_EQ(raised_clip(drop_clip(p), 0.5, 100), 50);
+  EXPECT_EQ(raised_clip(26.15321, 0.5, 100), 50);
   EXPECT_EQ(raised_clip(2, 1, 10), 10);
   EXPECT_EQ(raised_clip(2, 0, 10), 2);
 }
@@ -238,12 +232,6 @@ TEST(HeavyTailOutput, CertificateIsCharged) {
   EXPECT_LE(next, 1000U);
   EXPECT_THROW(plan_output(p, 4, 10), ConfigError);
   EXPECT_THROW(plan_output(p, 4, 2, {.certificate = -1}), ConfigError);
-}
-TEST(HeavyTailOutput, ExcessOfDropping) {
-  const auto p = problem(1e5, 100, {2, 1, 1, 2}, 3, 0.05);
-  expect_close(dropped_excess(p, 8, 0.1), 0.1 + 3 * 4 / 8.0, 1e-14);
-  const double B = 4 / 8.0 + 4 * 8 / 64.0;
-  expect_close(dropped_excess(p, 8, 0.1, 0.5), 0.1 + B * (2 * B / 0.5 + std::sqrt(2 * 0.1 / 0.5)), 1e-14);
 }
 // The clip of the envelope is where noise and bias together are least.
 TEST(HeavyTailOutput, EnvelopeClip) {

@@ -26,14 +26,6 @@ TEST(PrivateDiffTheory, NothingIsGainedWithTheExperimentsSettings) {
   for (double rho = 0; rho <= 2; rho += 0.01) EXPECT_GE(difference_noise_energy(2, rho), 1);
 }
 
-// A21 of min-max methods.
-TEST(PrivateDiffTheory, Scale) {
-  const double K = private_diff_scale(60000, 1, 233987);
-  EXPECT_NEAR(K, 618.5961, 618.5961e-6);
-  EXPECT_NEAR(std::sqrt(K), 24.8716, 24.8716e-6);
-  EXPECT_NEAR(1 / K, 1.61656369e-3, 1.61656369e-9);
-}
-
 TEST(PrivateDiffTheory, PrintedMultipliers) {
   const double delta = std::pow(60000, -1.1);
   struct Row {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "method/zeroth_order/paper.hpp"
 #include "method/zeroth_order/planner.hpp"
 #include "objective/values/zeroth_order.hpp"
 #include "privacy/curator/prefix_noise.hpp"
@@ -40,7 +41,7 @@ TEST(ZoNoise, RatioToThePapersNoise) {
   const ZoProblem problem{.records = 1e6, .dim = d, .lipschitz = 1, .radius = 0.5, .gap = 1, .rho = 1, .change = 2};
   const ZoEstimator orthonormal = ZoEstimator::directions(d, d, d, 1);
   const ZoShape shape{T, T, zo_first_batch(problem, orthonormal, T, 1, problem.radius / T), 1, 1};
-  const double papers = mean_norm(zo_paper_sigma(problem, T, 1), T, d, runs, 1);
+  const double papers = mean_norm(test::paper_sigma(problem, T, 1), T, d, runs, 1);
   const double ours = mean_norm(zo_sigma(problem, orthonormal, shape), T, d, runs, 2);
   EXPECT_NEAR(papers / ours, 6.66043688, 0.01 * 6.66043688);
 }

@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include "data/synthetic/generate.hpp"
-#include "objective/values/phase_smoothing.hpp"
 #include "problems/phase_retrieval.hpp"
 #include "problems/trial.hpp"
 
@@ -216,7 +215,7 @@ TEST(ZoPhase, SlopesOfTheSmoothedLoss) {
                              {0.95, -0.316228056},
                              {1.3, 0.993387683},
                              {0.0, 0.0}}) {
-    EXPECT_NEAR(smoothed_phase_slope(v, 1, radius, 16), c, 1e-8);
+    EXPECT_NEAR(test::smoothed_phase_slope(v, 1, radius, 16), c, 1e-8);
     EXPECT_NEAR(slope(v, 1), c, 1e-6);
   }
 }

@@ -8,10 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "method/zeroth_order/paper.hpp"
 #include "privacy/curves/strategy.hpp"
 
 namespace dpmpi {
 namespace {
+
+using test::paper_sigma, test::PaperLengths;
 
 constexpr std::uint64_t one[] = {1};
 
@@ -39,14 +42,11 @@ TEST(ZoPlanner, PublishedTable) {
   const std::uint64_t sixteen[] = {16};
   ZoProblem large = million();
   large.records = 1e8;
-  expect_row(plan_zo_paper(million(), one), {65536, 65537, 7, 0.0091985158, 0.19764205, 0.24506454, 1.463935});
   expect_row(plan_zo(million(), exact, one), {65536, 33777, 10, 0.0078125, 0.034620292, 0.12500012, 0.72377059});
   expect_row(plan_zo(million(), orthonormal, one),
              {32768, 16922, 20, 0.0026744266, 0.03464569, 0.041432122, 0.35810017});
   expect_row(plan_zo(million(), orthonormal, sixteen),
              {1024, 8592, 40, 0.0043673203, 0.048977419, 0.055248112, 0.34295811});
-  expect_row(plan_zo_paper(large, one),
-             {1048576, 1048577, 47, 0.00064276583, 0.049410584, 0.019145667, 0.22391271});
   expect_row(plan_zo(large, orthonormal, one),
              {262144, 134664, 252, 0.00036621094, 0.012250747, 0.006214807, 0.054793314});
 }
@@ -67,22 +67,20 @@ TEST(ZoPlanner, RestartsHelpInHighDimension) {
 // Trap: min for max. M = 1e6, d = 10, L = delta = F* = 1.
 TEST(ZoPlanner, CandidatesForTheEpochLength) {
   ZoProblem p{.records = 1e6, .dim = 10, .lipschitz = 1, .radius = 1, .gap = 1, .rho = 1};
-  EXPECT_NEAR(zo_candidates(p).a, 13572.0881, 1e-4);
-  EXPECT_NEAR(zo_candidates(p).b, 3976.3536, 1e-4);
-  EXPECT_EQ(zo_candidates(p).inner(), zo_candidates(p).a);
+  EXPECT_NEAR(PaperLengths(p).a, 13572.0881, 1e-4);
+  EXPECT_NEAR(PaperLengths(p).b, 3976.3536, 1e-4);
   p.rho = 1e-2;
-  EXPECT_NEAR(zo_candidates(p).b, 39763.5364, 1e-4);
-  EXPECT_EQ(zo_candidates(p).inner(), zo_candidates(p).b);
+  EXPECT_NEAR(PaperLengths(p).b, 39763.5364, 1e-4);
   // A T + B / sqrt(T) + C / T of the proof, over M: with the minimum a term stays large.
   p.rho = 1e-4;
-  const ZoCandidates c = zo_candidates(p);
+  const PaperLengths lengths(p);
   const auto terms = [&](double T) {
     const double A = p.gap + p.lipschitz * p.radius;
     return A * T / (p.radius * p.records) + std::sqrt(p.dim) * p.lipschitz / std::sqrt(T) +
            std::pow(p.dim, 1.5) * p.lipschitz / (p.rho * T);
   };
-  EXPECT_NEAR(terms(std::min(c.a, c.b)), 23.354, 1e-3);
-  EXPECT_NEAR(terms(c.inner()), 1.5956, 1e-4);
+  EXPECT_NEAR(terms(lengths.printed()), 23.354, 1e-3);
+  EXPECT_NEAR(terms(lengths.proven()), 1.5956, 1e-4);
 }
 
 // Section 3.4: sigma of the paper, of independent and of orthonormal directions, and of other strategies.
@@ -104,7 +102,7 @@ TEST(ZoPlanner, NoiseTable) {
     ZoProblem p{.records = 1e9, .dim = c.d, .lipschitz = c.L, .radius = 0.5, .gap = 1, .rho = c.rho};
     const ZoShape shape{c.T, c.T, c.B1, c.B2, 1};
     const auto haar = ZoEstimator::directions(c.d, c.d, c.d, c.L);
-    EXPECT_NEAR(zo_paper_sigma(p, c.T, c.B2) / c.paper, 1, 1e-8) << c.d;
+    EXPECT_NEAR(paper_sigma(p, static_cast<double>(c.T), static_cast<double>(c.B2)) / c.paper, 1, 1e-8) << c.d;
     EXPECT_NEAR(zo_sigma(p, ZoEstimator::directions(c.d, c.d, 1, c.L), shape) / c.iid, 1, 1e-8) << c.d;
     EXPECT_NEAR(zo_sigma(p, haar, shape) / c.haar, 1, 1e-8) << c.d;
     const double s_1 = 2 * haar.gradient_clip / static_cast<double>(c.B1);
@@ -124,7 +122,7 @@ TEST(ZoPlanner, NoiseTable) {
 TEST(ZoPlanner, NoiseRatioOfThePaper) {
   const ZoProblem p = million();
   const ZoShape shape{1024, 1024, zo_first_batch(p, orthonormal, 1024, 1, p.radius / 1024), 1, 1};
-  EXPECT_NEAR(zo_paper_sigma(p, 1024, 1) / zo_sigma(p, orthonormal, shape), 6.66043688, 1e-7);
+  EXPECT_NEAR(paper_sigma(p, 1024, 1) / zo_sigma(p, orthonormal, shape), 6.66043688, 1e-7);
 }
 
 TEST(ZoPlanner, ChoosesTheBestBatch) {

@@ -6,6 +6,7 @@
 
 #include "objective/minimax/auc.hpp"
 #include "objective/network/reference.hpp"
+#include "objective/property_case.hpp"
 
 namespace dpmpi::test {
 
@@ -75,19 +76,18 @@ class PrimalView final : public Objective {
   std::size_t micro_batch_rows() const override { return saddle_.micro_batch_rows(); }
   void initialise(const PublicStream&, std::span<float>) const override {}
   void prepare(std::span<const float> x) override { saddle_.prepare(joined(x, w_)); }
-  void prepare_pair(std::span<const float> x, std::span<const float> z) override {
-    saddle_.prepare_pair(joined(x, w_), joined(z, v_));
-  }
   void losses(const Rows& rows, std::span<double> out) override { saddle_.losses(rows, out); }
   void scores(const Rows& rows, std::span<float> out) override { saddle_.scores(rows, out); }
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     saddle_.add_clipped_primal_gradients(rows, bound, sum);
   }
-  void add_clipped_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
-    saddle_.add_clipped_primal_differences(rows, bound, sum);
-  }
   NumericSlack gradient_slack() const override { return saddle_.primal_gradient_slack(); }
-  NumericSlack difference_slack() const override { return saddle_.primal_difference_slack(); }
+  Differences differences() {
+    return {[this](std::span<const float> x, std::span<const float> z) {
+              return clipped_primal_differences(saddle_, joined(x, w_), joined(z, v_));
+            },
+            saddle_.primal_difference_slack()};
+  }
 
  private:
   std::span<const float> joined(std::span<const float> x, std::vector<float>& to) const {

@@ -181,7 +181,8 @@ TEST_P(AucKernels, PrimalPartKeepsTheContract) {
                               .reference = functions,
                               .smooth = c.activation != Activation::relu || c.units.size() == 2,
                               .tolerance = 1e-5,
-                              .clippings = {Clipping::flat, Clipping::per_layer}};
+                              .clippings = {Clipping::flat, Clipping::per_layer},
+                              .differences = view.differences()};
   check_reference(property);
   check_norm_bounds(property);
   check_row_invariance(property);

@@ -37,10 +37,9 @@ using Integers = std::vector<std::int64_t>;
 /// The primal sum of all records, of gradients at w, or of differences of w and v.
 Integers primal_sum(SaddleObjective& objective, const Records& records, const Point& w, double clip,
                     const Point* v = nullptr) {
-  PrimalView view(objective, {w.back()});
-  v ? objective.prepare_pair(w, *v) : objective.prepare(w);
-  return contributions(view, records, all_rows(records), {clip}, test_lattice(clip),
-                       v ? Kernel::difference : Kernel::gradient);
+  const PrimalView view(objective, {w.back()});
+  const Kernel kernel = v ? clipped_primal_differences(objective, w, *v) : clipped_primal_gradients(objective, w);
+  return contributions(view, kernel, records, all_rows(records), {clip}, test_lattice(clip));
 }
 
 std::int64_t dual_sum(SaddleObjective& objective, const Records& records, const Point& w, double clip) {
@@ -262,11 +261,11 @@ TEST(AucSmoothness, ClipByTheConstantsNeverBinds) {
     const double dy = std::abs(static_cast<double>(w.back()) - v.back());
     const double clip = constants->l_xx * std::sqrt(dx) + constants->l_xy * dy;
     const Lattice lattice = test_lattice(clip);
-    PrimalView view(*objective, {0});
-    objective->prepare_pair(w, v);
+    const PrimalView view(*objective, {0});
+    const Kernel kernel = clipped_primal_differences(*objective, w, v);
     for (std::size_t i = 0; i < records.count; ++i) {
-      const auto own = contribution(view, records, i, {clip}, lattice, Kernel::difference);
-      EXPECT_EQ(own, contribution(view, records, i, {4 * clip}, lattice, Kernel::difference)) << "clipped";
+      const auto own = contribution(view, kernel, records, i, {clip}, lattice);
+      EXPECT_EQ(own, contribution(view, kernel, records, i, {4 * clip}, lattice)) << "clipped";
       largest = std::max(largest, norm_of(real(own, clip)) / clip);
     }
   }

@@ -126,7 +126,8 @@ void check_group_losses(WorstGroupSettings settings) {
   const PropertyCase property{.objective = view,
                               .records = records,
                               .w = Point(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(d1)),
-                              .reference = reference};
+                              .reference = reference,
+                              .differences = view.differences()};
   check_reference(property);
   check_finite_differences(property);
   check_norm_bounds(property);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "objective/network/difference.hpp"
+#include "objective/network/head.hpp"
 #include "objective/network/network.hpp"
 #include "objective/network/reference.hpp"
 #include "objective/objective_property.hpp"
@@ -54,6 +55,26 @@ bool smooth(const MlpShape& shape) {
           (shape.activation != Activation::relu && shape.activation != Activation::leaky_relu));
 }
 
+/// Differences of gradients, which saddles over networks take, under the losses of a head.
+class HeadDifferences {
+ public:
+  explicit HeadDifferences(const MlpShape& shape)
+      : head_(shape.head, shape.units.back()), difference_(shape, head_) {}
+  Differences kernel() {
+    return {[this](std::span<const float> w, std::span<const float> v) -> Kernel {
+              difference_.prepare(w, v);
+              return [this](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+                difference_.add(rows, bound, sum);
+              };
+            },
+            MlpDifference::slack()};
+  }
+
+ private:
+  MlpHead head_;
+  MlpDifference difference_;
+};
+
 class Networks : public testing::TestWithParam<NetworkCase> {};
 
 // check_contract() without its finite differences in float32, whose steps are too long for networks: kernels are
@@ -63,13 +84,15 @@ TEST_P(Networks, KeepTheContract) {
   const auto objective = make_mlp(c.shape);
   const Records records = random_records(records_for(c));
   const MlpReference reference(c.shape, records);
+  HeadDifferences differences(c.shape);
   PropertyCase property{.objective = *objective,
                         .records = records,
                         .w = random_weights(c.shape),
                         .reference = reference.functions(),
                         .smooth = smooth(c.shape),
                         .tolerance = 1e-5,
-                        .clippings = {Clipping::flat, Clipping::per_layer}};
+                        .clippings = {Clipping::flat, Clipping::per_layer},
+                        .differences = differences.kernel()};
   ASSERT_EQ(property.w.size(), objective->dim());
   check_reference(property);
   check_norm_bounds(property);
@@ -139,11 +162,11 @@ TEST(MlpClipping, PerLayerBoundsEachLayerByItsShare) {
   const std::vector<float> w = random_weights(shape), v = moved(w, 1);
   const double clip = 1e-2;
   const Lattice lattice = test_lattice(clip);
-  for (Kernel kernel : {Kernel::gradient, Kernel::difference}) {
-    kernel == Kernel::gradient ? objective->prepare(w) : objective->prepare_pair(w, v);
+  HeadDifferences differences(shape);
+  for (const Kernel& kernel : {clipped_gradients(*objective, w), differences.kernel().at(w, v)}) {
     std::vector<long double> largest(3, 0);
     for (std::size_t i = 0; i < records.count; ++i) {
-      const auto sum = contribution(*objective, records, i, {clip, Clipping::per_layer}, lattice, kernel);
+      const auto sum = contribution(*objective, kernel, records, i, {clip, Clipping::per_layer}, lattice);
       for (std::size_t l = 0; l < 3; ++l) {
         const auto [begin, end] = layer_range(shape, l);
         const Square square = square_norm(

@@ -113,16 +113,10 @@ TEST(Plugin, RefusesGradientsAndSaysWhatWorks) {
   const Records records = random_records({.count = 3, .features = 6, .labels = LabelKind::real});
   const auto index = all_rows(records);
   LatticeAccumulator sum(objective->dim(), {20}, 1);
-  const std::vector<float> w(objective->dim());
   EXPECT_NE(config_error([&] {
               objective->add_clipped_gradients({records, index}, {}, sum);
             }).find("zeroth-order"),
             std::string::npos);
-  EXPECT_NE(config_error([&] {
-              objective->add_clipped_differences({records, index}, {}, sum);
-            }).find("zeroth-order"),
-            std::string::npos);
-  EXPECT_NE(config_error([&] { objective->prepare_pair(w, w); }).find("zeroth-order"), std::string::npos);
 }
 
 TEST(Plugin, LoadingErrorsNameThePathAndTheReason) {

@@ -127,8 +127,10 @@ void check_td(const TdSettings& settings) {
   if (settings.hidden == 0) return;  // its gradient by theta does not depend on theta
   const std::size_t d1 = objective->primal_dim();
   PrimalView view(*objective, Point(w.begin() + static_cast<std::ptrdiff_t>(d1), w.end()));
-  const PropertyCase property{
-      .objective = view, .records = records, .w = Point(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(d1))};
+  const PropertyCase property{.objective = view,
+                              .records = records,
+                              .w = Point(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(d1)),
+                              .differences = view.differences()};
   check_norm_bounds(property);
   check_row_invariance(property);
   check_bad_records(property);

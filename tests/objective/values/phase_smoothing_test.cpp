@@ -1,12 +1,10 @@
-#include "objective/values/phase_smoothing.hpp"
+#include "problems/phase_smoothing.hpp"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "core/errors.hpp"
-
-namespace dpmpi {
+namespace dpmpi::test {
 namespace {
 
 TEST(PhaseSmoothing, HasItsPublishedValues) {
@@ -36,11 +34,5 @@ TEST(PhaseSmoothing, IsTheMeanSlopeInOneDimension) {
   EXPECT_NEAR(smoothed_phase_slope(0.1, 1, 0.5, 1), -0.2, 1e-12);
 }
 
-TEST(PhaseSmoothing, RefusesWhatItDoesNotCover) {
-  EXPECT_THROW((void)smoothed_phase_slope(0, -1, 0.5, 16), ConfigError);
-  EXPECT_THROW((void)smoothed_phase_slope(0, 1, 0, 16), ConfigError);
-  EXPECT_THROW((void)smoothed_phase_slope(0, 1, 0.5, 0), ConfigError);
-}
-
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::test

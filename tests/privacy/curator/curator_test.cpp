@@ -143,8 +143,7 @@ TEST(Query, DiscreteNoiseIsNeverBelowItsMultiplier) {
 
 // The third: what the ledger holds after the run is what the plan promised.
 TEST(Curator, LedgerEqualsPlanForEverySamplingRule) {
-  const std::vector<SamplingRule> rules{Poisson{0.2}, FullBatch{}, Cyclic{7}, Partition{230},
-                                        WithoutReplacement{40}};
+  const std::vector<SamplingRule> rules{Poisson{0.2}, FullBatch{}, Cyclic{7}, WithoutReplacement{40}};
   for (const Noise noise : {Noise::gaussian, Noise::discrete_gaussian})
     for (const auto& rule : rules) {
       const bool wor = std::holds_alternative<WithoutReplacement>(rule);

@@ -1,5 +1,5 @@
-// The exact sensitivity, in integers, of the sums that min-max methods release, and of differences of gradients:
-// for neighbouring datasets the lattice sums differ by a vector within the sensitivity that the ledger refers to.
+// The exact sensitivity, in integers, of the sums that min-max methods release: for neighbouring datasets the
+// lattice sums differ by a vector within the sensitivity that the ledger refers to.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "objective/minimax/saddle.hpp"
+#include "objective/network/difference.hpp"
+#include "objective/network/head.hpp"
+#include "objective/network/mlp.hpp"
 #include "privacy/curator/query.hpp"
 #include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
@@ -20,7 +23,7 @@ namespace {
 
 using test::distance;
 
-enum class Sum { primal, dual, joint, difference, minimised_difference };
+enum class Sum { primal, dual, joint, difference };
 
 struct Case {
   std::string name;
@@ -49,12 +52,6 @@ std::vector<Case> cases() {
                                       {Sum::difference, "difference_"}})
         all.push_back({name + std::string(scorer) + suffix, sum, "auc", options, storage});
     all.push_back({"dual_critic" + suffix, Sum::dual, "wgan", images, storage});
-    all.push_back(
-        {"mlp_difference" + suffix,
-         Sum::minimised_difference,
-         "mlp",
-         {{"objective.head", "logistic"}, {"objective.hidden", "19,7"}, {"objective.activation", "softplus"}},
-         storage});
   }
   return all;
 }
@@ -69,7 +66,7 @@ struct Release {
 
   std::size_t dim() const {
     if (c.sum == Sum::dual) return saddle->dual_dim();
-    if (c.sum == Sum::joint || c.sum == Sum::minimised_difference) return objective.dim();
+    if (c.sum == Sum::joint) return objective.dim();
     return saddle->primal_dim();
   }
   double clip() const {
@@ -77,13 +74,11 @@ struct Release {
     return c.sum == Sum::dual ? 0.3 : c.sum == Sum::primal ? 0.05 : 1e-3;
   }
   NumericSlack slack() const {
-    if (c.sum == Sum::minimised_difference) return objective.difference_slack();
     if (c.sum == Sum::difference) return saddle->primal_difference_slack();
     if (c.sum == Sum::joint) return saddle->saddle_gradient_slack();
     return c.sum == Sum::dual ? saddle->dual_gradient_slack() : saddle->primal_gradient_slack();
   }
   Kernel kernel(std::span<const float> w, std::span<const float> v) const {
-    if (c.sum == Sum::minimised_difference) return clipped_differences(objective, w, v);
     if (c.sum == Sum::difference) return clipped_primal_differences(*saddle, w, v);
     if (c.sum == Sum::joint) return clipped_saddle_gradients(*saddle, w, joint_clip);
     return c.sum == Sum::dual ? clipped_dual_gradients(*saddle, w) : clipped_primal_gradients(*saddle, w);
@@ -118,7 +113,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
 class SaddleSensitivity : public ::testing::TestWithParam<Case> {};
 
-// 40 released points and removed or replaced records for each of the 30 sums.
+// 40 released points and removed or replaced records for each of the 27 sums.
 // A16 of min-max methods.
 TEST_P(SaddleSensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
@@ -175,10 +170,11 @@ INSTANTIATE_TEST_SUITE_P(Sums, SaddleSensitivity, ::testing::ValuesIn(cases()),
 // contributions are 0.9 quanta in all show it: two sums would lose 0.45 quanta a coordinate each.
 TEST(SaddleSlack, CountsEachRoundingOfAMicroBatch) {
   const std::size_t rows = 128, features = 40;
-  const auto objective = test::make_objective("mlp", {features, Storage::dense_f32, 0},
-                                              {{"objective.hidden", ""}, {"objective.head", "squared"}});
-  test::RecordsShape shape{Storage::dense_f32, rows, features, 0, LabelKind::real};
-  Records records = test::random_records(shape);
+  const MlpShape shape{{features, 1}, 0, Activation::relu, Head::squared};
+  const auto objective = make_mlp(shape);
+  MlpHead head(shape.head, 1);
+  MlpDifference difference(shape, head);
+  Records records = test::random_records({Storage::dense_f32, rows, features, 0, LabelKind::real});
   std::fill(records.f32.begin(), records.f32.end(), 0.0F);
   std::fill(records.label.begin(), records.label.end(), 0.0F);
   for (std::size_t i = 0; i < rows; ++i)
@@ -197,9 +193,13 @@ TEST(SaddleSlack, CountsEachRoundingOfAMicroBatch) {
     return std::sqrt(square / static_cast<double>(features));
   };
   EXPECT_NEAR(error(clipped_gradients(*objective, w)), 0.1, 1e-3);  // 0.9 is rounded to 1
-  EXPECT_NEAR(error(clipped_differences(*objective, w, v)), 0.1, 1e-3);
+  difference.prepare(w, v);
+  EXPECT_NEAR(error([&](const Rows& batch, const L2Bound& bound, LatticeAccumulator& sum) {
+                difference.add(batch, bound, sum);
+              }),
+              0.1, 1e-3);
   // The slack has a half quantum for each of the 1 + 2 sums of two neighbours.
-  NumericSlack rounding = objective->difference_slack();
+  NumericSlack rounding = MlpDifference::slack();
   EXPECT_EQ(rounding.summed_rows, rows);
   rounding.clip = rounding.magnification = 0;
   EXPECT_DOUBLE_EQ(relative_slack(rounding, features, 1, lattice), 1.5 * std::sqrt(40.0) * lattice.quantum());

@@ -140,8 +140,6 @@ TEST(Query, EventsFollowTheSamplingRule) {
   EXPECT_EQ(declared(Cyclic{100}).events(0, 100), (Events{{Gaussian{2}, 1}}));
   EXPECT_EQ(declared(Cyclic{100}).events(1, 100), Events{});
   EXPECT_EQ(declared(Cyclic{100}).events(99, 201), (Events{{Gaussian{2}, 2}}));
-  EXPECT_EQ(declared(Partition{250}).events(0, 250), (Events{{Gaussian{2}, 1}}));
-  EXPECT_EQ(declared(Partition{250}).events(10, 250), Events{});
 }
 
 TEST(Query, ReplaceOneDoublesTheSensitivityAndTheNoise) {

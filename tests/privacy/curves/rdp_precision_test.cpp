@@ -10,12 +10,13 @@
 #include <boost/math/constants/constants.hpp>
 #include <boost/multiprecision/cpp_bin_float.hpp>
 
-#include "privacy/accountants/rdp.hpp"
+#include "privacy/curves/rdp_at_order.hpp"
 
 namespace dpmpi {
 namespace {
 
 using F = boost::multiprecision::cpp_bin_float_50;
+using test::poisson_gaussian_rdp;
 
 // Mironov, Talwar and Zhang (2019), eq. for whole orders: the plain binomial sum, its leading 1 included.
 double binomial_reference(double q, double z, int a) {

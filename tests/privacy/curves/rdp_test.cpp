@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "privacy/curves/rdp_at_order.hpp"
 #include "privacy/curves/rdp_reference.hpp"
 #include "privacy/curves/renyi_quadrature.hpp"
 #include "support/close.hpp"
@@ -22,7 +23,7 @@ namespace {
 constexpr auto add_remove = Adjacency::add_remove;
 constexpr auto replace_one = Adjacency::replace_one;
 
-using test::expect_close;
+using test::expect_close, test::gaussian_rdp, test::poisson_gaussian_rdp, test::wor_gaussian_rdp;
 
 // A bound must not fall below the true value by more than the rounding of the reference's own parameters.
 void expect_tight_bound(double bound, double truth, double tolerance, const std::string& what) {

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <span>
 
 #include "privacy/events/event.hpp"
+#include "privacy/last_iterate/bounds.hpp"
 
 namespace dpmpi {
 
@@ -58,5 +60,10 @@ inline constexpr HiddenCase G5{.eta = 0.16, .sigma = 3, .contraction = 1.01, .e 
 inline constexpr HiddenCase G6{
     .n = 1000, .d = 1e5, .K = 64, .eta = 3.2, .sigma = 1, .contraction = 1.05, .e = 1e-8 / 2};
 inline constexpr HiddenCase G7{.n = 1000, .d = 2000, .K = 64, .eta = 64, .sigma = 0.3, .contraction = 0.9};
+
+/// One point of the curve.
+inline double sampled_gaussian_rdp(double order, double rate, double mu) {
+  return sampled_gaussian_curve(rate, mu, std::span(&order, 1)).front();
+}
 
 }  // namespace dpmpi

@@ -29,31 +29,6 @@ TEST(HiddenCoupling, Conversions) {
   expect_close(paper::mironov_epsilon(0.5, 1e-5), 5.298525912);
 }
 
-TEST(HiddenCoupling, SquaredShift) {
-  expect_close(squared_shift(0.1, 0.05, 0.2, 0.1), 0.5, 1e-12);
-  expect_close(squared_shift(0.1, 0.01, 0.2, 0.1), 0.242, 1e-12);
-  expect_close(squared_shift(0.1, 0, 0.2, 0.1), 0.2, 1e-12);
-  expect_close(squared_shift(0, 0.05, 0.2, 0.1), 0.25, 1e-12);
-  expect_close(squared_shift(0.1, 0.3, 0, 0.1), 16, 1e-12);
-  EXPECT_EQ(squared_shift(0, 0, 0.2, 0.1), 0);
-  EXPECT_TRUE(std::isinf(squared_shift(0, 0.1, 0.2, 0)));
-}
-
-// It is the largest squared distance over all pairs of shifts, here along a grid of splits of v in and out of the
-// span.
-TEST(HiddenCoupling, SquaredShiftIsAMaximum) {
-  for (const double s1 : {0.05, 0.2, 1.0})
-    for (const double a : {0.01, 0.1, 0.7}) {
-      const double s = 0.1, s2 = 0.1;
-      double most = 0;
-      for (int i = 0; i <= 100000; ++i) {
-        const double in = a * i / 100000, out_squared = a * a - in * in;
-        most = std::max(most, (s + in) * (s + in) / (s1 * s1 + s2 * s2) + out_squared / (s2 * s2));
-      }
-      expect_close(squared_shift(s, a, s1, s2), most, 1e-8);
-    }
-}
-
 TEST(HiddenCoupling, Allocation) {
   const auto at = [](double gap, double c1, double c2, std::uint64_t steps) {
     return allocation(gap, std::log(c1), c2, steps);

@@ -8,7 +8,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/gdp.hpp"
-#include "privacy/accountants/rdp.hpp"
+#include "privacy/curves/rdp_at_order.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 #include "privacy/last_iterate/case.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
 
-using test::expect_close;
+using test::expect_close, test::wor_gaussian_rdp;
 
 // D_a of the mixture (1-q) N(0,1) + q N(mu,1) against N(0,1), and the other way round, by a plain Riemann sum.
 double mixture_divergence(double a, double q, double mu, bool forward) {
