@@ -20,7 +20,7 @@ namespace dpmpi {
 
 namespace {
 
-void check_request(const AccountRequest& request) {
+void check_question(const AccountRequest& request) {
   if (request.delta.has_value() == request.epsilon.has_value())
     throw ConfigError("account: give exactly one of --delta D (asks for epsilon) and --epsilon E (asks for delta)");
   if (request.delta && !(*request.delta > 0 && *request.delta < 1))
@@ -95,7 +95,7 @@ std::vector<Event> of_all_trainings(const std::string& text, std::uint64_t train
 }  // namespace
 
 int account(const AccountRequest& request, std::ostream& out) {
-  check_request(request);
+  check_question(request);
   const std::string text = read_text(request.path);
   std::istringstream lines(text);
   const EventList list = read_events(lines, shown_path(request.path));

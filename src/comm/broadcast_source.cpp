@@ -9,7 +9,7 @@
 namespace dpmpi {
 namespace {
 
-constexpr std::uint64_t piece_bytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t broadcast_bytes = std::uint64_t{1} << 20;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ void BroadcastSource::read(std::span<char> out) {
 }
 
 void BroadcastSource::next_piece() {
-  piece_.resize(std::min(coming_, piece_bytes));
+  piece_.resize(std::min(coming_, broadcast_bytes));
   if (root_) root_->read(piece_);
   comm_.broadcast(std::span(piece_));
   coming_ -= piece_.size();

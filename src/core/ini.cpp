@@ -7,17 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "core/trim.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr std::string_view spaces = " \t\r\n", controls("\0\x01\x02\x03\x04\x05\x06\x07\x08\x1b", 10);
-
-std::string_view trim(std::string_view s) {
-  const auto a = s.find_first_not_of(spaces);
-  if (a == s.npos) return {};
-  return s.substr(a, s.find_last_not_of(spaces) - a + 1);
-}
+constexpr std::string_view controls("\0\x01\x02\x03\x04\x05\x06\x07\x08\x1b", 10);
 
 std::string_view without_comment(std::string_view s) { return trim(s.substr(0, s.find('#'))); }
 

@@ -15,15 +15,10 @@
 #include "core/errors.hpp"
 #include "core/files/file_reader.hpp"
 #include "core/ini.hpp"
+#include "core/trim.hpp"
 
 namespace dpmpi {
 namespace {
-
-std::string_view trim(std::string_view s) {
-  const auto a = s.find_first_not_of(" \t\r\n");
-  if (a == s.npos) return {};
-  return s.substr(a, s.find_last_not_of(" \t\r\n") - a + 1);
-}
 
 template <class T>
 std::optional<T> number(std::string_view text) {

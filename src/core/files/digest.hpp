@@ -1,10 +1,13 @@
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace dpmpi {
 
-/// SHA-256 as 64 lower-case hex digits.
+inline constexpr std::size_t sha256_digits = 64;  ///< in hexadecimal
+
+/// SHA-256 in lower-case hex digits.
 std::string sha256(std::string_view bytes);
 
 /// Incremental SHA-256 for data that is not in one piece.

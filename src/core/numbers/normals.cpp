@@ -55,7 +55,7 @@ inline double cos_series(double t) {
   return 1.0 - 0.5 * z + z * z * p;
 }
 
-constexpr std::size_t lanes = 128;
+constexpr std::size_t pairs_at_once = 128;
 
 // Within 2^-16 of an end of (0, 1) the uniform number (w + 1/2) 2^-64 is too coarse: its radii lie farther apart
 // than 2^-50 in the tail, and a double next to 1 holds no more of its complement than 2^-54.
@@ -89,8 +89,8 @@ double refined_square(std::uint64_t w, std::uint64_t finer) {
 // by bits. `offset`: place of its words among those that `finer` is asked for.
 void box_muller_chunk(const std::uint64_t* words, double* out, std::size_t pairs, std::size_t offset,
                       const FinerBits& finer) {
-  alignas(64) double radius[lanes], sine[lanes], cosine[lanes];
-  alignas(64) std::int64_t quarter[lanes];
+  alignas(64) double radius[pairs_at_once], sine[pairs_at_once], cosine[pairs_at_once];
+  alignas(64) std::int64_t quarter[pairs_at_once];
   for (std::size_t i = 0; i < pairs; ++i) {
     radius[i] = (static_cast<double>(words[2 * i]) + 0.5) * 0x1p-64;
     const auto position = static_cast<std::int64_t>(words[2 * i + 1] >> 11);  // of 2^53 on the circle
@@ -135,8 +135,8 @@ double portable_cos_pi(double x) {
 
 void box_muller(std::span<const std::uint64_t> words, std::span<double> out, const FinerBits& finer) {
   verify(words.size() % 2 == 0 && out.size() == words.size(), "Box-Muller works on pairs");
-  for (std::size_t i = 0; i < words.size(); i += 2 * lanes) {
-    const std::size_t pairs = std::min(lanes, (words.size() - i) / 2);
+  for (std::size_t i = 0; i < words.size(); i += 2 * pairs_at_once) {
+    const std::size_t pairs = std::min(pairs_at_once, (words.size() - i) / 2);
     box_muller_chunk(words.data() + i, out.data() + i, pairs, i, finer);
   }
 }

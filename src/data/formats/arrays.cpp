@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "core/errors.hpp"
+#include "data/formats/file.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {
@@ -17,10 +18,6 @@ static_assert(std::endian::native == std::endian::little, "the native format is 
 
 constexpr std::string_view native_magic = "DPMPIREC";
 constexpr std::uint32_t native_version = 1;
-
-[[noreturn]] void fail(const std::string& file, const std::string& what) {
-  throw DataError(fmt::format("{}: {}", file, what));
-}
 
 template <class T>
 T load(const char* p, bool big_endian) {
@@ -49,9 +46,10 @@ Element idx_element(unsigned code, const std::string& file) {
     default:
       break;
   }
-  fail(file,
-       fmt::format("IDX element type 0x{:02x} at byte 2 is not allowed: 0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e are",
-                   code));
+  refuse_file(
+      file,
+      fmt::format("IDX element type 0x{:02x} at byte 2 is not allowed: 0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e are",
+                  code));
 }
 
 }  // namespace
@@ -77,9 +75,9 @@ void ArrayHeader::set_shape(const std::vector<std::uint64_t>& shape, const std::
   constexpr std::uint64_t limit = std::uint64_t{1} << 62;
   std::uint64_t total = element_bytes(element);
   for (const std::uint64_t n : shape) {
-    if (n == 0) fail(file, "holds no records (a dimension is 0)");
+    if (n == 0) refuse_file(file, "holds no records (a dimension is 0)");
     if (n > limit / total)
-      fail(file, fmt::format("dimension {} makes the array larger than 2^62 bytes", show_field(n)));
+      refuse_file(file, fmt::format("dimension {} makes the array larger than 2^62 bytes", show_field(n)));
     total *= n;
   }
   rows = shape[0];
@@ -109,17 +107,18 @@ double ArrayHeader::value(const char* row, std::size_t j) const {
 }
 
 ArrayHeader parse_idx_header(std::string_view head, const std::string& file) {
-  if (head.size() < 4) fail(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
+  if (head.size() < 4) refuse_file(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
   if (head[0] != 0 || head[1] != 0)
-    fail(file, fmt::format("is not an IDX file: it starts with {}, not with two zero bytes",
-                           show_field(head.substr(0, 2))));
+    refuse_file(file, fmt::format("is not an IDX file: it starts with {}, not with two zero bytes",
+                                  show_field(head.substr(0, 2))));
   ArrayHeader h;
   h.element = idx_element(static_cast<unsigned char>(head[2]), file);
   h.big_endian = true;
   const auto dimensions = static_cast<std::size_t>(static_cast<unsigned char>(head[3]));
-  if (dimensions == 0) fail(file, "IDX dimension count 0 at byte 3 is not allowed: 1 or more are");
+  if (dimensions == 0) refuse_file(file, "IDX dimension count 0 at byte 3 is not allowed: 1 or more are");
   h.offset = 4 + 4 * dimensions;
-  if (head.size() < h.offset) fail(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
+  if (head.size() < h.offset)
+    refuse_file(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
   std::vector<std::uint64_t> shape;
   for (std::size_t i = 0; i < dimensions; ++i) shape.push_back(load<std::uint32_t>(head.data() + 4 + 4 * i, true));
   h.set_shape(shape, file);
@@ -153,27 +152,27 @@ std::string NativeHeader::encode() const {
 
 NativeHeader parse_native_header(std::string_view head, const std::string& file) {
   if (!head.starts_with(native_magic))
-    fail(file, fmt::format("is not a dpmpi record file: it starts with {}, not {}", show_field(head.substr(0, 8)),
-                           native_magic));
+    refuse_file(file, fmt::format("is not a dpmpi record file: it starts with {}, not {}",
+                                  show_field(head.substr(0, 8)), native_magic));
   if (head.size() < NativeHeader::bytes)
-    fail(file, fmt::format("is cut off inside the header ({} bytes)", head.size()));
+    refuse_file(file, fmt::format("is cut off inside the header ({} bytes)", head.size()));
   const char* const p = head.data();
   const auto version = load<std::uint32_t>(p + 8, false);
   if (version != native_version)
-    fail(file, fmt::format("format version {} is not supported: {} is; convert the source again", version,
-                           native_version));
+    refuse_file(file, fmt::format("format version {} is not supported: {} is; convert the source again", version,
+                                  native_version));
   const auto sum = crc32(0, reinterpret_cast<const Bytef*>(p), NativeHeader::bytes - 4);
   if (load<std::uint32_t>(p + NativeHeader::bytes - 4, false) != static_cast<std::uint32_t>(sum))
-    fail(file, "header is damaged (its checksum at byte 60 does not match)");
+    refuse_file(file, "header is damaged (its checksum at byte 60 does not match)");
   const auto storage = load<std::uint32_t>(p + 12, false);
-  if (storage > 2) fail(file, fmt::format("storage {} at byte 12 is not allowed: 0, 1, 2 are", storage));
+  if (storage > 2) refuse_file(file, fmt::format("storage {} at byte 12 is not allowed: 0, 1, 2 are", storage));
   NativeHeader h{static_cast<Storage>(storage), load<std::uint64_t>(p + 16, false),
                  load<std::uint64_t>(p + 24, false), load<std::uint64_t>(p + 32, false)};
   constexpr std::uint64_t limit = std::uint64_t{1} << 40, widest = std::uint64_t{1} << 32;
   if (h.records == 0 || h.records > limit || h.features == 0 || h.features > widest || h.entries > limit ||
       h.features > (std::uint64_t{1} << 60) / h.records)
-    fail(file, fmt::format("impossible size: {} records, {} features, {} entries", show_field(h.records),
-                           h.features, show_field(h.entries)));
+    refuse_file(file, fmt::format("impossible size: {} records, {} features, {} entries", show_field(h.records),
+                                  h.features, show_field(h.entries)));
   return h;
 }
 

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/trim.hpp"
 #include "data/formats/gzip.hpp"
 #include "data/records/options.hpp"
 #include "data/records/text.hpp"
@@ -21,16 +22,13 @@
 namespace dpmpi {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw DataError(fmt::format("{}: {}", path, what));
-}
-
 std::uint64_t size_of_regular_file(int descriptor, const std::string& path) {
   struct stat info {};
-  if (fstat(descriptor, &info) != 0) fail(path, std::strerror(errno));
-  if (S_ISDIR(info.st_mode)) fail(path, "is a directory; a file is expected");
-  if (!S_ISREG(info.st_mode)) fail(path, "is not a regular file (a pipe or device): copy its data to a file first");
-  if (info.st_size == 0) fail(path, "is empty");
+  if (fstat(descriptor, &info) != 0) refuse_file(path, std::strerror(errno));
+  if (S_ISDIR(info.st_mode)) refuse_file(path, "is a directory; a file is expected");
+  if (!S_ISREG(info.st_mode))
+    refuse_file(path, "is not a regular file (a pipe or device): copy its data to a file first");
+  if (info.st_size == 0) refuse_file(path, "is empty");
   return static_cast<std::uint64_t>(info.st_size);
 }
 
@@ -39,7 +37,8 @@ std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offse
   while (done < out.size()) {
     const ssize_t got = pread(descriptor, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path, fmt::format("cannot be read at byte {}: {}", offset + done, std::strerror(errno)));
+    if (got < 0)
+      refuse_file(path, fmt::format("cannot be read at byte {}: {}", offset + done, std::strerror(errno)));
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
@@ -47,6 +46,10 @@ std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offse
 }
 
 }  // namespace
+
+void refuse_file(const std::string& path, const std::string& what) {
+  throw DataError(fmt::format("{}: {}", path, what));
+}
 
 std::string find_file(const DataOptions& options, const std::string& name) {
   namespace fs = std::filesystem;
@@ -78,7 +81,7 @@ std::vector<std::string> find_files(const DataOptions& options, std::string_view
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
   // Without O_NONBLOCK, opening a FIFO would wait for a writer before its kind can be checked.
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) fail(path_, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  if (descriptor_ < 0) refuse_file(path_, fmt::format("cannot be opened: {}", std::strerror(errno)));
   try {
     size_ = size_of_regular_file(descriptor_, path_);
     char magic[2] = {};
@@ -129,7 +132,8 @@ void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std
       at = 0;
       const std::size_t kept = buffer.size();
       if (kept > longest)
-        fail(file.path(), fmt::format("line at byte {} is longer than 64 MiB; is this text?", show_field(base)));
+        refuse_file(file.path(),
+                    fmt::format("line at byte {} is longer than 64 MiB; is this text?", show_field(base)));
       buffer.resize(kept + chunk);
       const std::size_t got = file.read(base + kept, std::span(buffer).subspan(kept));
       buffer.resize(kept + got);

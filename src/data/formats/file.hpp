@@ -21,6 +21,9 @@ std::string find_file(const DataOptions& options, const std::string& name);
 /// The same of each file of a data.train, data.eval and their like: one, or a pair `images,labels`.
 std::vector<std::string> find_files(const DataOptions& options, std::string_view names);
 
+/// Throws DataError that names the file.
+[[noreturn]] void refuse_file(const std::string& path, const std::string& what);
+
 /// A regular, readable, non-empty file. Offsets count uncompressed bytes.
 class InputFile {
  public:

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/trim.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "core/trim.hpp"
 #include "data/formats/table.hpp"
 #include "data/records/text.hpp"
 

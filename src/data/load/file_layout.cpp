@@ -5,14 +5,12 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/trim.hpp"
+#include "data/formats/file.hpp"
 #include "data/records/text_lines.hpp"
 
 namespace dpmpi {
 namespace {
-
-[[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw DataError(fmt::format("{}: {}", path, what));
-}
 
 bool is_binary(std::string_view head) {
   return head.starts_with("DPMPIREC") || head.starts_with("\x93NUMPY") ||
@@ -50,7 +48,7 @@ void set_text(FileLayout& layout, const Head& head, const DataOptions& options) 
     layout.comment = '#';
     if (head.bytes.starts_with("\xef\xbb\xbf")) layout.begin = 3;
     if (!holds_record(std::string_view(head.bytes).substr(layout.begin), layout.comment))
-      fail(head.path, "holds no records");
+      refuse_file(head.path, "holds no records");
     return;
   }
   layout.table = table_layout(head.bytes, options, layout.format == Format::csv ? ',' : '\t', head.path);
@@ -62,12 +60,13 @@ void set_text(FileLayout& layout, const Head& head, const DataOptions& options) 
 
 void check_size(const Head& head, std::uint64_t expected) {
   if (head.gzip || head.size == expected) return;
-  fail(head.path, fmt::format("has {} bytes where its header announces {}: {}", show_field(head.size),
-                              show_field(expected), head.size < expected ? "truncated" : "trailing bytes"));
+  refuse_file(head.path, fmt::format("has {} bytes where its header announces {}: {}", show_field(head.size),
+                                     show_field(expected), head.size < expected ? "truncated" : "trailing bytes"));
 }
 
 void set_native(FileLayout& layout, const Head& head, const DataOptions& options) {
-  if (head.gzip) fail(head.path, "the native format is read by byte ranges and cannot be gzipped: decompress it");
+  if (head.gzip)
+    refuse_file(head.path, "the native format is read by byte ranges and cannot be gzipped: decompress it");
   layout.native = parse_native_header(head.bytes, head.path);
   check_size(head, layout.native.end());
   layout.storage = layout.native.storage;
@@ -81,8 +80,8 @@ void set_native(FileLayout& layout, const Head& head, const DataOptions& options
 void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& labels, const DataOptions& options) {
   const auto parse = layout.format == Format::idx ? parse_idx_header : parse_npy_header;
   if (!labels && options.label != no_label)
-    fail(head.path, fmt::format("has no labels: write the pair as images,labels for the {} format",
-                                format_name(layout.format)));
+    refuse_file(head.path, fmt::format("has no labels: write the pair as images,labels for the {} format",
+                                       format_name(layout.format)));
   layout.rows = parse(head.bytes, head.path);
   check_size(head, layout.rows.end());
   layout.features = layout.rows.width;
@@ -90,11 +89,11 @@ void set_pair(FileLayout& layout, const Head& head, const std::optional<Head>& l
   if (!labels) return;
   layout.labels = parse(labels->bytes, labels->path);
   if (layout.labels.width != 1)
-    fail(labels->path,
-         fmt::format("holds rows of {} numbers where one label a record is expected", layout.labels.width));
+    refuse_file(labels->path,
+                fmt::format("holds rows of {} numbers where one label a record is expected", layout.labels.width));
   if (layout.labels.rows != layout.rows.rows)
-    fail(labels->path, fmt::format("holds {} labels for the {} records of {}", show_field(layout.labels.rows),
-                                   show_field(layout.rows.rows), head.path));
+    refuse_file(labels->path, fmt::format("holds {} labels for the {} records of {}",
+                                          show_field(layout.labels.rows), show_field(layout.rows.rows), head.path));
   check_size(*labels, layout.labels.end());
 }
 
@@ -137,7 +136,7 @@ Head read_head(InputFile& file, const DataOptions& options) {
   bool ended = head.bytes.size() < (std::size_t{1} << 16);
   while (!ended && record_lines(head.bytes, options) < wanted) {
     const std::size_t have = head.bytes.size();
-    if (have > longest) fail(head.path, "no two lines in its first 64 MiB; is this text?");
+    if (have > longest) refuse_file(head.path, "no two lines in its first 64 MiB; is this text?");
     head.bytes += file.read(have, have);
     ended = head.bytes.size() < 2 * have;
   }
@@ -162,8 +161,8 @@ Format detect_format(const std::string& setting, const std::string& file, std::s
   if (first.find('\t') != first.npos) return Format::tsv;
   if (head.find(',') != head.npos) return Format::csv;
   if (head.find('\t') != head.npos) return Format::tsv;
-  fail(file, fmt::format("its format is not recognised (it starts with {}): set data.format",
-                         show_field(head.substr(0, 40))));
+  refuse_file(file, fmt::format("its format is not recognised (it starts with {}): set data.format",
+                                show_field(head.substr(0, 40))));
 }
 
 std::string_view format_name(Format format) {
@@ -181,10 +180,11 @@ FileLayout file_layout(const Head& head, const std::optional<Head>& labels, cons
   else
     set_pair(layout, head, labels, options);
   if (labels && layout.format != Format::idx && layout.format != Format::npy)
-    fail(head.path, fmt::format("the {} format holds its labels itself; a second file {} is not used",
-                                format_name(layout.format), labels->path));
+    refuse_file(head.path, fmt::format("the {} format holds its labels itself; a second file {} is not used",
+                                       format_name(layout.format), labels->path));
   if (options.features > 0 && layout.features != static_cast<std::uint64_t>(options.features))
-    fail(head.path, fmt::format("has {} features where data.features = {}", layout.features, options.features));
+    refuse_file(head.path,
+                fmt::format("has {} features where data.features = {}", layout.features, options.features));
   const FeatureMap map = layout.feature_map(options);
   if (layout.storage == Storage::dense_u8 && map.affine()) layout.storage = Storage::dense_f32;
   return layout;

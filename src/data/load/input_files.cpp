@@ -6,6 +6,7 @@
 
 #include "core/errors.hpp"
 #include "core/files/archive.hpp"
+#include "core/trim.hpp"
 #include "data/load/column_names.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/packed.hpp"

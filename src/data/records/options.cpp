@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/trim.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {

@@ -8,19 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "core/trim.hpp"
+
 namespace dpmpi {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
-  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
-  return text;
-}
 
 std::string show(std::string_view value) {
   constexpr std::size_t longest = 40;

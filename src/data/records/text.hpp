@@ -1,5 +1,5 @@
 #pragma once
-// Small pieces of the text parsers: trimming, numbers, and how a value is shown in a message. All local.
+// Small pieces of the text parsers: numbers, and how a value is shown in a message. All local.
 
 #include <concepts>
 #include <stdexcept>
@@ -13,9 +13,6 @@ namespace dpmpi {
 struct Malformed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-/// Without spaces, tabs and carriage returns at both ends.
-std::string_view trim(std::string_view text);
 
 /// The value for a message: quoted, control characters escaped, cut after 40 characters.
 std::string show(std::string_view value);

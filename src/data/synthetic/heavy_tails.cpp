@@ -28,7 +28,8 @@ double student(double u, double v, double degrees) {
 
 /// Features r g with g ~ N(0, I) and a Pareto radius of E r^2 = 1. Labels by the hidden w = (1, -1, 1, ...) /
 /// sqrt(d); of skewed records with a large radius by (1, 1, 1, ...) / sqrt(d).
-void regression(const GenerateOptions& o, std::uint64_t first, std::uint64_t count, RecordsBuilder& out) {
+void heavy_tailed_regression(const GenerateOptions& o, std::uint64_t first, std::uint64_t count,
+                             RecordsBuilder& out) {
   const auto seed = static_cast<std::uint64_t>(o.seed);
   const std::size_t d = out.features();
   const double index = o.moment + more_for_features, unit = std::sqrt((index - 2) / index);
@@ -84,7 +85,7 @@ void add_heavy_tails(const GenerateOptions& options, std::uint64_t first, std::u
                      RecordsBuilder& out) {
   if (options.kind == "pareto-mean") return mean(options, first, count, out);
   if (options.kind == "two-point") return two_point(options, first, count, out);
-  regression(options, first, count, out);
+  heavy_tailed_regression(options, first, count, out);
 }
 
 }  // namespace dpmpi

@@ -11,7 +11,7 @@ namespace dpmpi {
 namespace {
 
 constexpr std::size_t terms = 2048;
-constexpr double label_noise = 0.05;
+constexpr double deviation = 0.05;
 constexpr double inverse_pi = 0.318309886183790671538;
 
 /// cos(pi x) for any x.
@@ -53,7 +53,7 @@ void add_smooth_function(std::uint64_t seed, std::uint64_t first, std::uint64_t 
       sum += cos_pi(turn);
     }
     PublicStream(seed, "generate noise", i).normals(0, noise);
-    out.finish_row(static_cast<float>(sum * std::sqrt(2 / static_cast<double>(terms)) + label_noise * noise[0]));
+    out.finish_row(static_cast<float>(sum * std::sqrt(2 / static_cast<double>(terms)) + deviation * noise[0]));
   }
 }
 

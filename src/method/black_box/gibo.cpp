@@ -24,6 +24,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/black_box/box_descent.hpp"
 #include "method/black_box/design.hpp"
 #include "method/method.hpp"
@@ -151,7 +152,6 @@ class Gibo : public Method {
                  b = static_cast<double>(options_.most(dim));
     return {.alone = N * N * (2 * d + b) / 3, .afterwards = N * d};
   }
-  static double real(std::uint64_t n) { return static_cast<double>(n); }
 
   // Coins of records need numbers of records, the same on any number of ranks: those of a shuffle of all.
   SamplingRule rule(std::uint64_t records) const {

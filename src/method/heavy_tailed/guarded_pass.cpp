@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/numbers/real.hpp"
 #include "method/ball.hpp"
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 RecordTest test_of(const SmoothPhase& phase, const RelayPhase& part) {
   if (!phase.guarded()) return {.clip = phase.clip, .most = phase.clip};

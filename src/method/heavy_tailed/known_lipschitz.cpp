@@ -29,12 +29,12 @@ namespace {
 constexpr double passes = 100;  // over a phase's records, a guess for plans: how many there were is secret
 
 /// A phase of any round.
-struct Phase : OutputPhase {
+struct ClampedPhase : OutputPhase {
   double clip = 1;       ///< C
   double smoothing = 0;  ///< h
 };
-struct Schedule {
-  std::vector<Phase> phases;
+struct ClampedSchedule {
+  std::vector<ClampedPhase> phases;
   double bound = 0;
 };
 
@@ -76,7 +76,7 @@ class HtKnownLipschitz final : public Method {
     parts.seed = static_cast<std::uint64_t>(seed_);
     double range = 0;
     const double change = moments_.problem(facts).change;
-    for (const Phase& phase : schedule_.phases) {
+    for (const ClampedPhase& phase : schedule_.phases) {
       check_certificate(phase, *facts.objective);
       parts.parts.push_back({phase.records, 1, phase.sensitivity / change});
       range = std::max(range, reach(phase, facts.objective->l2));
@@ -94,7 +94,7 @@ class HtKnownLipschitz final : public Method {
   Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
     Derived all{{"bound", schedule_.bound}};
     for (std::size_t i = 0; i < schedule_.phases.size(); ++i) {
-      const Phase& phase = schedule_.phases[i];
+      const ClampedPhase& phase = schedule_.phases[i];
       const auto add = [&](const char* symbol, double value) {
         all.emplace_back(fmt::format("{}_{}", symbol, i + 1), value);
       };
@@ -127,7 +127,7 @@ class HtKnownLipschitz final : public Method {
   }
 
   void step(Curator& curator, std::uint64_t t) override {
-    const Phase& phase = schedule_.phases.at(t);
+    const ClampedPhase& phase = schedule_.phases.at(t);
     auto minimiser = curator.relay(query_, t, [&](RelayPhase& part, std::span<double> z) {
       const auto gradient = [&](std::span<const double> at, std::span<double> g) {
         return gradient_of(part, phase, at, g);
@@ -145,14 +145,14 @@ class HtKnownLipschitz final : public Method {
   void archive(Archive& archive) override { point_.archive(archive); }
 
  private:
-  Schedule schedule(const PublicFacts& facts) const {
+  ClampedSchedule schedule(const PublicFacts& facts) const {
     const HeavyTailProblem whole = moments_.problem(facts);
     const auto round = [&](double records, double distance) {
       HeavyTailProblem problem = whole;
       problem.records = records, problem.diameter = distance;
       return std::pair(problem, plan_output(problem, clip(problem), phases(records), shape_));
     };
-    Schedule all;
+    ClampedSchedule all;
     if (strong_convexity_ == 0) {
       append(all, round(whole.records, whole.diameter));
     } else {
@@ -166,7 +166,7 @@ class HtKnownLipschitz final : public Method {
   }
 
   // Envelopes are below their losses by at most h/2 |grad|^2, h/2 G_2^2 on average.
-  void append(Schedule& all, const std::pair<HeavyTailProblem, OutputPlan>& round) const {
+  void append(ClampedSchedule& all, const std::pair<HeavyTailProblem, OutputPlan>& round) const {
     const auto& [problem, plan] = round;
     const double G2 = problem.tail.second, h = 2 * smoothing_ * plan.bound / (G2 * G2);
     for (const OutputPhase& phase : plan.phases) all.phases.push_back({phase, clip(problem), h});
@@ -183,13 +183,13 @@ class HtKnownLipschitz final : public Method {
   }
 
   // |x - x_(i-1)| of a certified point is at most |grad F(x_(i-1))| + tau over lambda.
-  double reach(const Phase& phase, double l2) const {
+  double reach(const ClampedPhase& phase, double l2) const {
     return (1.01 * phase.clip + 2 * l2 * moments_.radius()) / phase.lambda;
   }
 
   // The error of the computed gradient: of the records' steps, each h times a gradient; of the mean and of lambda z
   // in double, and of x = x_(i-1) + z.
-  static double rounding(const ClampedSteps& steps, const Phase& phase, double l2, double size) {
+  static double rounding(const ClampedSteps& steps, const ClampedPhase& phase, double l2, double size) {
     const L2Bound cap{phase.smoothing * phase.clip};
     const Lattice lattice{-std::ilogb(RelayPhase::quantum(cap, phase.records))};
     const double of_steps =
@@ -198,7 +198,7 @@ class HtKnownLipschitz final : public Method {
   }
 
   // So that every phase ends: half of the tolerance is enough for rounding wherever the point is.
-  void check_certificate(const Phase& phase, const Objective& objective) const {
+  void check_certificate(const ClampedPhase& phase, const Objective& objective) const {
     const double size = moments_.radius() + reach(phase, objective.l2) + reach(phase, 0);
     if (const double error = rounding(ClampedSteps(objective), phase, objective.l2, size);
         error > phase.tolerance / 2)
@@ -210,7 +210,7 @@ class HtKnownLipschitz final : public Method {
   }
 
   /// g = gradient of F at x_(i-1) + z; returns how far from exact it may be.
-  double gradient_of(RelayPhase& part, const Phase& phase, std::span<const double> z, std::span<double> g) {
+  double gradient_of(RelayPhase& part, const ClampedPhase& phase, std::span<const double> z, std::span<double> g) {
     double square = 0;
     for (std::size_t j = 0; j < z.size(); ++j) {
       at_[j] = point_.x[j] + z[j];
@@ -227,7 +227,7 @@ class HtKnownLipschitz final : public Method {
   double clip_ = 0, smoothing_ = 0.02, strong_convexity_ = 0;
   OutputShape shape_{.last_takes_all = true};
   HeavyTailOptions moments_;
-  mutable Schedule schedule_;  // of the last call of queries()
+  mutable ClampedSchedule schedule_;  // of the last call of queries()
 
   Objective* objective_ = nullptr;
   Query query_;

@@ -24,14 +24,14 @@ namespace dpmpi {
 namespace {
 
 /// A phase of any round.
-struct Phase : LocalizedPhase {
+struct FoldedPhase : LocalizedPhase {
   double reach = 0;           ///< radius of the ball around its start that its folds stay in
   double domain = 0;          ///< likewise around the start of its round
   bool begins_round = false;  ///< these are one
 };
-struct Schedule {
+struct FoldedSchedule {
   std::uint64_t folds = 1;
-  std::vector<Phase> phases;
+  std::vector<FoldedPhase> phases;
   double bound = 0;  ///< of the excess risk; 0: none
 };
 
@@ -88,7 +88,7 @@ class HtLocalize final : public Method {
     Derived all{{"J", static_cast<double>(schedule_.folds)}};
     if (schedule_.bound > 0) all.emplace_back("bound", schedule_.bound);
     for (std::size_t i = 0; i < schedule_.phases.size(); ++i) {
-      const Phase& phase = schedule_.phases[i];
+      const FoldedPhase& phase = schedule_.phases[i];
       const Query& fold = queries.at(0).parts.at(i * schedule_.folds);
       const auto m = static_cast<double>(phase.fold_records);
       const auto add = [&](const char* symbol, double value) {
@@ -121,7 +121,7 @@ class HtLocalize final : public Method {
   void step(Curator& curator, std::uint64_t t) override {
     const Disjoint& folds = std::get<Disjoint>(gradient_.sampling);
     const std::size_t fold = folds.part_of(t);
-    const Phase& phase = schedule_.phases[fold / schedule_.folds];
+    const FoldedPhase& phase = schedule_.phases[fold / schedule_.folds];
     const std::uint64_t s = t - folds.first_release(fold);
     if (s == 0) begin_fold(fold);
     const Batch batch = curator.draw(gradient_, t);
@@ -157,13 +157,13 @@ class HtLocalize final : public Method {
     return phases_ > 0 ? static_cast<std::uint64_t>(phases_) : localization_phases({}, problem.records);
   }
 
-  Schedule schedule(const PublicFacts& facts) const {
+  FoldedSchedule schedule(const PublicFacts& facts) const {
     Problems problems;
     check_gradients(*facts.objective, "ht-localize", problems);
     if (paper_constants_) check_printed_budget(facts, problems);
     refuse(problems);
     const HeavyTailProblem problem = moments_.problem(facts);
-    Schedule all;
+    FoldedSchedule all;
     if (paper_constants_) {
       append(all, printed::localization(problem, fail_prob_), problem.diameter, 2 * problem.tail.first);
       return all;
@@ -190,10 +190,10 @@ class HtLocalize final : public Method {
   }
 
   // The minimiser of a phase is within G_1 / lambda of its start; the plan's bound has G_2 (the paper's 2 G_1).
-  void append(Schedule& all, const LocalizedPlan& round, double domain, double most_gradient) const {
+  void append(FoldedSchedule& all, const LocalizedPlan& round, double domain, double most_gradient) const {
     all.folds = round.folds, all.bound = round.bound;
     for (std::size_t i = 0; i < round.phases.size(); ++i) {
-      Phase phase{round.phases[i]};
+      FoldedPhase phase{round.phases[i]};
       phase.lambda *= lambda_scale_;
       if (clip_ > 0) phase.solver.settings.clip = clip_;
       phase.reach = most_gradient / phase.lambda, phase.domain = domain, phase.begins_round = i == 0;
@@ -201,17 +201,17 @@ class HtLocalize final : public Method {
     }
   }
 
-  Disjoint folds_of(const Schedule& schedule) const {
+  Disjoint folds_of(const FoldedSchedule& schedule) const {
     Disjoint rule;
     rule.seed = static_cast<std::uint64_t>(seed_);
-    for (const Phase& phase : schedule.phases)
+    for (const FoldedPhase& phase : schedule.phases)
       rule.parts.insert(rule.parts.end(), schedule.folds,
                         {phase.fold_records, phase.solver.settings.steps, phase.solver.settings.clip});
     return rule;
   }
 
   void begin_fold(std::size_t fold) {
-    const Phase& phase = schedule_.phases[fold / schedule_.folds];
+    const FoldedPhase& phase = schedule_.phases[fold / schedule_.folds];
     if (phase.begins_round) origin_.assign(x_.begin(), x_.end());
     descent_.set(phase.lambda, phase.reach, rate_);
     descent_.start(x_, phase.solver.settings.steps, {origin_, phase.domain});
@@ -230,7 +230,7 @@ class HtLocalize final : public Method {
   double fail_prob_ = 0.05, clip_ = 0, lambda_scale_ = 1, strong_convexity_ = 0, rate_ = 0;
   bool paper_constants_ = false;
   HeavyTailOptions moments_;
-  mutable Schedule schedule_;  // of the last call of queries()
+  mutable FoldedSchedule schedule_;  // of the last call of queries()
 
   Objective* objective_ = nullptr;
   Query gradient_;

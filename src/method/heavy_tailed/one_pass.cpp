@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/ball.hpp"
 #include "method/heavy_tailed/advice.hpp"
 #include "method/heavy_tailed/as_printed.hpp"
@@ -25,8 +26,6 @@
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 class HtGlm final : public Method {
  public:

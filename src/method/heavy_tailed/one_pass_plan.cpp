@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "core/numbers/real.hpp"
 #include "method/heavy_tailed/posynomial.hpp"
 #include "method/require.hpp"
 #include "privacy/curator/phases.hpp"
@@ -13,8 +14,6 @@
 namespace dpmpi {
 
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 std::uint64_t whole_records(const HeavyTailProblem& problem) {
   require(problem.records <= 0x1p60, "records", problem.records, "at most 2^60");

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/ball.hpp"
 #include "method/heavy_tailed/guarded_pass.hpp"
 #include "method/heavy_tailed/options.hpp"
@@ -21,8 +22,6 @@
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 class HtSmooth final : public Method {
  public:

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <boost/math/special_functions/erf.hpp>
 #include <boost/math/special_functions/lambert_w.hpp>
 
+#include "core/numbers/real.hpp"
 #include "method/require.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/target_charging.hpp"
@@ -14,8 +14,6 @@
 namespace dpmpi {
 
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 // t with Phi(-t) = p.
 double upper_quantile(double p) { return std::sqrt(2.0) * boost::math::erfc_inv(2 * p); }

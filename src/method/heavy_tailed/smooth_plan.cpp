@@ -7,15 +7,10 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curator/phases.hpp"
 
 namespace dpmpi {
-namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
-
-}  // namespace
-
 double SmoothPlan::slack() const { return std::ranges::min(phases, {}, &SmoothPhase::slack).slack; }
 
 namespace {

@@ -6,17 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "core/numbers/real.hpp"
 #include "method/last_iterate/setup.hpp"
 #include "privacy/last_iterate/as_printed.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 
 namespace dpmpi {
-namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
-
-}  // namespace
-
 double HiddenSetup::dither(const Query& query) const {
   const double s2 = h() / real(batch) * query.noise_std / along() * across(steps - 1);
   if (!event || !(s2 > 0)) return 0;

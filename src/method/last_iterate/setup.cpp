@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/zeroth_order/options.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 #include "privacy/promise/calibrate.hpp"
@@ -16,13 +16,10 @@
 namespace dpmpi {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double default_radius = 1e-3;      // where nothing says how smooth the loss is
 constexpr double free_error = 0.002;         // of s: c2 that the automatic radius leaves to finite differences
 constexpr double largest_error = 0.1;        // of s: above it the bound would be about rounding
 constexpr double clip_margin = 1 + 0x1p-30;  // a norm that is computed must not reach the clip by rounding
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 // Whether smoothness() can say anything about the loss.
 bool has_known_form(const Objective& objective) { return smoothness(objective, 1, 1, 1).has_value(); }

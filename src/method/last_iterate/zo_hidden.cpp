@@ -22,6 +22,7 @@
 #include <cstdlib>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/accurate_norm.hpp"
 #include "method/folding_vector.hpp"
 #include "method/last_iterate/setup.hpp"
@@ -31,8 +32,6 @@
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 class ZoHidden : public Method {
  public:

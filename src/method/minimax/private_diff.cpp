@@ -17,14 +17,13 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
 #include "method/minimax/saddle_iterate.hpp"
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 class PrivateDiff : public Method {
  public:

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
 #include "method/minimax/saddle_iterate.hpp"
@@ -18,8 +19,6 @@
 
 namespace dpmpi {
 namespace {
-
-std::uint64_t whole(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
 class PrivateDiffLiteral final : public Method {
  public:

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/sgd/optimizer.hpp"
 #include "objective/minimax/saddle.hpp"
@@ -19,8 +20,6 @@
 
 namespace dpmpi {
 namespace {
-
-std::uint64_t whole(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
 class DpFtrl : public Method {
  public:

@@ -8,13 +8,11 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/strategy.hpp"
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
-std::uint64_t whole(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
 Strategy strategy_named(const std::string& text) {
   for (const auto s : {Strategy::full_honaker, Strategy::sqrt_toeplitz, Strategy::banded})

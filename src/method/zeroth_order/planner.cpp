@@ -9,12 +9,11 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/strategy.hpp"
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 // Differences that are added up at most. (For a whole epoch the source counts T.)
 double differences(const ZoShape& s) { return s.restart == s.inner ? real(s.inner) : real(s.restart - 1); }

@@ -11,15 +11,13 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/zeroth_order/options.hpp"
 #include "objective/values/zeroth_order.hpp"
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
-std::uint64_t whole(std::int64_t n) { return static_cast<std::uint64_t>(n); }
 
 class ZoNaive : public Method {
  public:

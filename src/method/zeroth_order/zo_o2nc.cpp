@@ -10,14 +10,13 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/zeroth_order/plan.hpp"
 #include "privacy/curves/strategy.hpp"
 
 namespace dpmpi {
 namespace {
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 class ZoO2nc : public Method {
  public:

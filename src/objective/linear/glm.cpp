@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "objective/linear/clip.hpp"
 #include "objective/math/dot.hpp"
 
@@ -110,7 +111,6 @@ void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
 /// vector.
 RowFactors Glm::clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
                                 double clip, double scale) const {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   TileOf norm, row_scale, label;
   for (std::size_t r = 0; r < tile_rows; ++r) {
     const std::size_t i = tile.row[r];

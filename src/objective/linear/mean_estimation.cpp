@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/takes_part.hpp"
 
 namespace dpmpi {
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// |x - s|^2.
 double squared_distance(std::span<const double> x, std::span<const double> s) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "data/records/prefetch.hpp"
 #include "objective/linear/row_products.hpp"
 #include "objective/math/dot.hpp"
@@ -15,7 +15,6 @@
 namespace dpmpi {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t fetched_at_once = 2 * tile_rows;
 using TileOf = double[tile_rows];
 

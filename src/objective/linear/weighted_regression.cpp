@@ -7,9 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/objective.hpp"
@@ -17,8 +17,6 @@
 
 namespace dpmpi {
 namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 class Mallows final : public Objective {
  public:

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "objective/math/bracketed_root.hpp"
 #include "objective/math/loss_functions.hpp"
 
 namespace dpmpi {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 inline double sign(double x) { return static_cast<double>((x > 0) - (x < 0)); }
 

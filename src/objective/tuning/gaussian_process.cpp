@@ -58,7 +58,7 @@ class GaussianProcess final : public TunedModel {
   Eigen::VectorXd solution_;
 };
 
-class Builder final : public ObjectiveEntry::Builder {
+class GaussianProcessBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     tuning_.declare(options, {"squared", "huber", "absolute"});
@@ -81,7 +81,7 @@ class Builder final : public ObjectiveEntry::Builder {
 
 const ObjectiveRegistration tune_gp{
     {"tune_gp", "validation loss of Gaussian process regression (kernel ridge) by its lengthscales and noise",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<Builder>(); }}};
+     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<GaussianProcessBuilder>(); }}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -124,7 +124,7 @@ class RidgedLogistic final : public TunedModel {
   Eigen::VectorXd ridge_, w_, trial_, gradient_, step_, margin_, value_, slope_;
 };
 
-class Builder final : public ObjectiveEntry::Builder {
+class LogisticBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     tuning_.declare(options, {"logistic", "hinge"});
@@ -147,7 +147,7 @@ class Builder final : public ObjectiveEntry::Builder {
 
 const ObjectiveRegistration tune_logistic{
     {"tune_logistic", "validation loss of logistic regression by its ridges",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<Builder>(); }}};
+     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<LogisticBuilder>(); }}};
 
 }  // namespace
 }  // namespace dpmpi

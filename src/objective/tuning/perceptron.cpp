@@ -139,7 +139,7 @@ bool SmallNetwork::train(std::span<const double> values, std::span<double> model
   return true;
 }
 
-class Builder final : public ObjectiveEntry::Builder {
+class PerceptronBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     tuning_.declare(options, {"squared", "huber", "absolute", "logistic", "hinge"});
@@ -172,7 +172,7 @@ class Builder final : public ObjectiveEntry::Builder {
 
 const ObjectiveRegistration tune_mlp{
     {"tune_mlp", "validation loss of a small network by its learning rate, width and weight decay",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<Builder>(); }}};
+     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<PerceptronBuilder>(); }}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -75,7 +75,7 @@ class SupportVectorMachine final : public TunedModel {
   AlignedVector<double> gram_, low_, high_, slope_;
 };
 
-class Builder final : public ObjectiveEntry::Builder {
+class SupportVectorsBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     tuning_.declare(options, {"hinge", "logistic", "squared", "huber", "absolute"});
@@ -106,7 +106,7 @@ class Builder final : public ObjectiveEntry::Builder {
 
 const ObjectiveRegistration tune_svm{
     {"tune_svm", "validation loss of a support vector machine by its cost, kernel and (regression) epsilon",
-     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<Builder>(); }}};
+     []() -> std::unique_ptr<ObjectiveEntry::Builder> { return std::make_unique<SupportVectorsBuilder>(); }}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -3,24 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/console/heartbeat.hpp"
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "data/formats/file.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/takes_part.hpp"
 
 namespace dpmpi {
-namespace {
-
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
-
 void TuningOptions::declare(Options& options, const std::vector<std::string>& losses) {
   loss = losses.front();
   options.add("train", train, "file of the public records that models are trained on, read as data.eval is");

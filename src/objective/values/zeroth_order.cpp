@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/math/dot.hpp"
 #include "objective/takes_part.hpp"
@@ -156,7 +157,6 @@ bool ZerothOrder::estimate_linear(const Rows& row, std::uint32_t slot) {
 /// contributes zero. This comes first, because clipping would let NaN through.
 bool ZerothOrder::slopes(std::size_t count) {
   const double width = kind_ == Kind::gradient ? 2 * probes_.radius : probes_.radius;
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   std::size_t bad = 0;  // counted without branches, so that the loop becomes vector code
   for (std::size_t j = 0; j < count; ++j) {
     up_[j] = (up_[j] - down_[j]) / width;  // not finite if one of the losses is not

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/curves/round_up.hpp"
 #include "privacy/curves/strategy.hpp"
@@ -17,8 +17,6 @@
 
 namespace dpmpi {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // mu^2 of one use of a mechanism.
 Real squared_mu(const Mechanism& mechanism) {

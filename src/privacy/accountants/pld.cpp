@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/events/mechanism_counts.hpp"
 #include "privacy/loss_distributions/compose.hpp"
 #include "privacy/loss_distributions/grid.hpp"
@@ -15,8 +15,6 @@
 namespace dpmpi {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Results are rounded to nine digits, outwards, so that the last bits of a transform do not show.
 double rounded(double x, double (*direction)(double), double nudge) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/renyi_quadrature.hpp"
 #include "privacy/loss_distributions/discrete_loss.hpp"
 
@@ -17,7 +17,6 @@ namespace dpmpi {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double above = 1 + 0x1p-50, below = 1 - 0x1p-50;
 
 // The (epsilon, delta) that a mechanism is known to have, under both adjacencies.

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/curves/strategy.hpp"
@@ -15,8 +15,6 @@
 
 namespace dpmpi {
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 void check_orders(std::span<const double> orders) {
   for (const double a : orders)

@@ -12,14 +12,13 @@
 #include <boost/math/tools/toms748_solve.hpp>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/round_up.hpp"
 
 namespace dpmpi {
 namespace {
 
-// It has 64 bits: what is lost before the final rounding to a double is far below one unit of it.
-using Real = long double;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+// What Real loses before the final rounding to a double is far below one unit of it.
 
 // Which side of the true value a result must lie on.
 enum class Side { above = 1, below = -1 };

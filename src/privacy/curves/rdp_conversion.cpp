@@ -7,6 +7,7 @@
 #include <boost/math/tools/minima.hpp>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 
 namespace dpmpi {
@@ -23,8 +24,6 @@ const std::vector<double>& rdp_orders() {
 }
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 double epsilon_at(double a, double divergence, double delta) {
   return divergence + std::log1p(-1 / a) - (std::log(delta) + std::log(a)) / (a - 1);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/curves/renyi_quadrature.hpp"
@@ -15,9 +15,7 @@ namespace dpmpi {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-bool whole(double order) { return order == std::floor(order); }
+bool is_whole(double order) { return order == std::floor(order); }
 
 double log_factorial(std::size_t k) {
   static const std::vector<double> table = [] {
@@ -86,10 +84,10 @@ std::vector<double> removal_curve(double q, double z, Orders orders) {
   const BinomialSum moments = removal_moments(q, z, largest_whole(orders));
   std::vector<double> fractional, curve;
   for (const double a : orders)
-    if (!whole(a)) fractional.push_back(a);
+    if (!is_whole(a)) fractional.push_back(a);
   const auto by_quadrature = renyi_divergence({.q = q, .s = z, .opposite = false}, fractional);
   auto next = by_quadrature.begin();
-  for (const double a : orders) curve.push_back(outward(whole(a) ? moments.log_one_plus(a) / (a - 1) : *next++));
+  for (const double a : orders) curve.push_back(outward(is_whole(a) ? moments.log_one_plus(a) / (a - 1) : *next++));
   return curve;
 }
 

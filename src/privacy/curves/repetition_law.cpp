@@ -4,12 +4,11 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 
 namespace dpmpi {
 namespace {
-
-using Real = long double;
 
 // log(x / (1 - e^-x)), for any x.
 double log_bernoulli(double x) {

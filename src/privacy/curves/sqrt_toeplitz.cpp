@@ -4,11 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/numbers/real.hpp"
+
 namespace dpmpi {
 
 namespace {
-
-using Real = long double;
 
 // Terms that are summed one by one; their roundings amount to less than 2^-44 of the sum.
 constexpr std::uint64_t summed = 1ULL << 18;

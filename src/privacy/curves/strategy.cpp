@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/round_up.hpp"
 #include "privacy/curves/sqrt_toeplitz.hpp"
 
 namespace dpmpi {
 
 namespace {
-
-using Real = long double;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Squared column norms of the matrix: of leaf 1, and the largest of the other leaves (0 if there are none).
 struct Columns {

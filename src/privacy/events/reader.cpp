@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/files/digest.hpp"
+
 namespace dpmpi {
 namespace {
 
@@ -22,10 +24,10 @@ struct Parts {
 };
 std::optional<Parts> parts_of(std::string_view line) {
   constexpr std::string_view steps = ",\"steps\":[", link = ",\"prev\":\"", end = "\"}";
-  constexpr std::size_t digits = 64, tail = link.size() + digits + end.size();
+  constexpr std::size_t tail = link.size() + sha256_digits + end.size();
   if (line.size() < tail || !line.ends_with(end)) return {};
   const std::size_t at = line.size() - tail;
-  const std::string_view prev = line.substr(at + link.size(), digits);
+  const std::string_view prev = line.substr(at + link.size(), sha256_digits);
   const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   if (line.substr(at, link.size()) != link || !std::all_of(prev.begin(), prev.end(), is_hex)) return {};
 

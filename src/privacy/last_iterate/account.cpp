@@ -4,18 +4,13 @@
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/last_iterate/run.hpp"
 
 namespace dpmpi {
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 HiddenTotal remembered_total(const HiddenState& run, double failure) {
   using Key = std::pair<HiddenState, double>;

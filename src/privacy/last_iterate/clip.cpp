@@ -29,7 +29,7 @@ struct Projection {
   double b() const { return (dimension - directions) / 2; }
 };
 
-constexpr double outward = 1 + 1e-9;  // of the library's incomplete beta functions and their inverses
+constexpr double beyond_beta = 1 + 1e-9;  // of the library's incomplete beta functions and their inverses
 
 void check_arguments(double lipschitz, double error, std::uint64_t directions, std::uint64_t dimension,
                      double evaluations) {
@@ -46,8 +46,8 @@ double high_probability_clip(double failure, bool joint, double lipschitz, doubl
   const Projection p(joint, static_cast<double>(directions), static_cast<double>(dimension), error, evaluations);
   const double certain = lipschitz + p.error;
   if (p.b() == 0) return certain;
-  const double tail = boost::math::ibetac_inv(p.a(), p.b(), failure / p.uses / (outward * outward));
-  return std::min(certain, (lipschitz * std::sqrt(tail) + p.error) * outward);
+  const double tail = boost::math::ibetac_inv(p.a(), p.b(), failure / p.uses / (beyond_beta * beyond_beta));
+  return std::min(certain, (lipschitz * std::sqrt(tail) + p.error) * beyond_beta);
 }
 
 double dither_share(double quantum, double isotropic_std) {

@@ -2,26 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <boost/math/special_functions/beta.hpp>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/round_up.hpp"
 
 namespace dpmpi {
-
-namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 // The series has positive terms for x > 0; Kummer's transformation 1F1(a; b; x) = e^x 1F1(b - a; b; -x) makes it so
 // for x < 0. Every term adds at most two roundings of 2^-64 to the sum and a few to its successors. Beyond x =
 // 2^18, where the series is long, B in [0, 1] has to do.
 double log_beta_moment(double a, double b, double x) {
-  using Real = long double;
   verify(a > 0 && a <= b && !std::isnan(x), "0 < a <= b and an argument");
   if (std::abs(x) > 0x1p18) return std::max(x, 0.0);
   const Real p = x < 0 ? b - a : a, q = b, y = std::abs(x);

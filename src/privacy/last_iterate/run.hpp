@@ -10,11 +10,10 @@
 #include <map>
 #include <vector>
 
+#include "core/numbers/real.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 
 namespace dpmpi {
-
-using Real = long double;  // its range holds the squares of all doubles
 
 /// Variances over s^2.
 struct RunNoise {

@@ -7,6 +7,7 @@
 #include <boost/math/quadrature/gauss.hpp>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/curves/renyi_quadrature.hpp"
@@ -15,8 +16,6 @@
 namespace dpmpi {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct Node {
   double x, log_weight, log_ratio;  // log(weight * phi(x)), log X

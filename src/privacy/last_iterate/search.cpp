@@ -5,13 +5,12 @@
 #include <iterator>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/last_iterate/run.hpp"
 
 namespace dpmpi {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Candidates for theta: a fixed grid, so that the series behind them are summed once.
 constexpr double least_theta = 0.5, theta_step = 0.002;

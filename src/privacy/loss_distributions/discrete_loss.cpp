@@ -8,6 +8,8 @@
 
 #include <boost/math/tools/toms748_solve.hpp>
 
+#include "core/numbers/real.hpp"
+
 namespace dpmpi {
 
 namespace {
@@ -15,7 +17,6 @@ namespace {
 constexpr double unit = 0x1p-53;
 constexpr double negligible = 1e-290;
 constexpr double grid_tail = 1e-40;
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // An interval within [0, high] that holds the zero of a decreasing function with f(0) > 0 >= f(high).
 template <class F>

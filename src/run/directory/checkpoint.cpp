@@ -10,6 +10,7 @@
 
 #include "core/errors.hpp"
 #include "core/fault.hpp"
+#include "core/files/digest.hpp"
 #include "core/files/durable.hpp"
 #include "core/files/run_file.hpp"
 
@@ -20,8 +21,8 @@ namespace fs = std::filesystem;
 
 // Then a checksum (is it whole?), a MAC (is it this run's?), each of 64 digits, and the archive: the facts, the
 // state.
-constexpr std::string_view magic = "dpmpi checkpoint 5\n";
-constexpr std::size_t digits = 64, head = magic.size() + 2 * digits;
+constexpr std::string_view checkpoint_magic = "dpmpi checkpoint 5\n";
+constexpr std::size_t head = checkpoint_magic.size() + 2 * sha256_digits;
 
 std::string latest(const std::string& run) { return run + "/checkpoint/latest"; }
 std::string next(const std::string& run) { return run + "/checkpoint/next"; }
@@ -98,9 +99,9 @@ SavedCheckpoint::SavedCheckpoint(const std::string& path, const SecretKey* key)
 void SavedCheckpoint::check(const SecretKey* key) {
   std::string text(std::min<std::uint64_t>(head, file_.left()), '\0');
   file_.read(text);
-  if (text.size() < head || !text.starts_with(magic))
+  if (text.size() < head || !text.starts_with(checkpoint_magic))
     throw DataError(fmt::format("{} is not a checkpoint of this version", path_));
-  checksum_ = text.substr(magic.size(), digits);
+  checksum_ = text.substr(checkpoint_magic.size(), sha256_digits);
   Sha256 checksum;
   std::optional<Authenticator> own;
   if (key) own.emplace(mac_key(*key));
@@ -109,7 +110,7 @@ void SavedCheckpoint::check(const SecretKey* key) {
     if (own) own->update(piece);
   });
   if (checksum.hex() != checksum_) throw DataError(fmt::format("{} is damaged: its checksum does not fit", path_));
-  if (own && own->hex() != text.substr(magic.size() + digits))
+  if (own && own->hex() != text.substr(checkpoint_magic.size() + sha256_digits))
     throw PrivacyError(fmt::format(
         "{} was written under another key than checkpoint/key: it belongs to another run or was edited. The noise "
         "of one run on the sums of another would give data away. Put back the files that belong together, or start a new run",
@@ -136,13 +137,13 @@ void write_checkpoint(const std::string& run, const SecretKey& key, const Checkp
   // The new one is whole and on disk before the old one gives way: at every moment one of the two can be read.
   const std::string fresh = next(run);
   WholeFile file(fresh, 0600);
-  file.write(std::string(magic) + std::string(head - magic.size(), '0'));
+  file.write(std::string(checkpoint_magic) + std::string(head - checkpoint_magic.size(), '0'));
   Body body(file, key);
   Archive archive(body);
   Checkpoint facts = checkpoint;
   describe(archive, facts);
   state(archive);
-  file.write_at(magic.size(), body.seal());
+  file.write_at(checkpoint_magic.size(), body.seal());
   file.commit();
   if (fs::exists(latest(run))) rename_file(latest(run), previous(run));
   fault_point("renamed");

@@ -13,6 +13,7 @@
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
 #include "core/fault.hpp"
+#include "core/files/digest.hpp"
 #include "core/files/durable.hpp"
 #include "core/secrecy.hpp"
 #include "run/directory/files.hpp"
@@ -21,8 +22,8 @@ namespace dpmpi {
 namespace {
 
 // The key, then 64 digits each: digest of the config, commitment to the data, MAC of the two.
-constexpr std::string_view magic = "dpmpi key 1\n";
-constexpr std::size_t key_size = 32, digits = 64, file_size = magic.size() + key_size + 3 * digits;
+constexpr std::string_view key_magic = "dpmpi key 1\n";
+constexpr std::size_t key_size = 32, file_size = key_magic.size() + key_size + 3 * sha256_digits;
 
 std::string path_in(const std::string& run) { return run + "/checkpoint/key"; }
 
@@ -57,13 +58,13 @@ void refuse_shared(const std::string& run, const struct stat& status) {
 }
 
 KeyRecord parse(std::string_view text, const std::string& path) {
-  if (text.size() != file_size || !text.starts_with(magic))
+  if (text.size() != file_size || !text.starts_with(key_magic))
     throw DataError(fmt::format("{} is damaged or not of this version: without its key a run cannot go on", path));
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data() + magic.size());
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data() + key_magic.size());
   KeyRecord record{SecretKey::from_bytes(std::span<const std::uint8_t, key_size>(bytes, key_size)),
-                   std::string(text.substr(magic.size() + key_size, digits)),
-                   std::string(text.substr(magic.size() + key_size + digits, digits))};
-  if (binding(record) != text.substr(magic.size() + key_size + 2 * digits))
+                   std::string(text.substr(key_magic.size() + key_size, sha256_digits)),
+                   std::string(text.substr(key_magic.size() + key_size + sha256_digits, sha256_digits))};
+  if (binding(record) != text.substr(key_magic.size() + key_size + 2 * sha256_digits))
     throw PrivacyError(fmt::format(
         "{} was edited: the key and the config and data that it is bound to do not belong together. Put back the "
         "file that the run began with, or start a new run",
@@ -104,10 +105,11 @@ void refuse_prepared_key(const std::string& run) {
 }
 
 void write_key(const std::string& run, const KeyRecord& record) {
-  verify(record.config_digest.size() == digits && record.commitment.size() == digits, "a key is bound to digests");
+  verify(record.config_digest.size() == sha256_digits && record.commitment.size() == sha256_digits,
+         "a key is bound to digests");
   std::string text;
   text.reserve(file_size);  // no second copy of the key is left behind by growing
-  text.append(magic).append(reinterpret_cast<const char*>(record.key.bytes().data()), key_size);
+  text.append(key_magic).append(reinterpret_cast<const char*>(record.key.bytes().data()), key_size);
   text.append(record.config_digest).append(record.commitment).append(binding(record));
   write_file(path_in(run), text, 0600);
   wipe(text);
