@@ -351,7 +351,7 @@ double PldAccountant::epsilon_on(const Grids& grids, double delta) const {
   Progress progress("composing privacy losses", 0, "laws");
   const std::vector<Direction> directions = directions_of(uses_, adjacency());
   for (std::size_t i = 0; i < directions.size(); ++i) {
-    const std::size_t points = i == 0 ? grids.forward : grids.backward;
+    const std::size_t points = i == 0 || grids.backward == 0 ? grids.forward : grids.backward;
     verify(points >= smallest_size && points <= largest_size, "grids as grids() gave them");
     const Refinement refinement(directions[i], true, delta);
     if (!refinement.possible()) return infinity;

@@ -40,7 +40,8 @@ class PldAccountant final : public Accountant {
   /// with `largest` points in each direction that has to be refined on.
   Reach grids_within(std::size_t largest, double delta) const;
   /// The bound of these grids (of powers of two, 2^12 to 2^20), rounded up: never below epsilon(delta) if that ends
-  /// on them, at a part of its cost. For searches, whose neighbouring problems end on the same grids.
+  /// on them, at a part of its cost. For searches, whose neighbouring problems end on the same grids. They may come
+  /// from events with one direction: then the other has as many points.
   double epsilon_on(const Grids& grids, double delta) const;
   /// An upper bound by small grids, most often within 3 % of epsilon(delta). For searches that begin far away.
   double rough_epsilon(double delta) const;

@@ -45,8 +45,9 @@ struct Calibration {
 
 /// The tightest value of the unknown that keeps the target: the smallest noise or scale, rounded up, the largest
 /// rate, mu or rho, rounded down (6 decimals and at least 7 significant digits), or the largest count. It uses the
-/// target up, but where an accountant needs grids of more than 2^17 points: there it may end 3 % below the target,
-/// and farther where the accountant's bound jumps. `accountant`: a name of make_accountant. The promise is verified
+/// target up, to 7 significant digits of the value, but where an accountant needs grids of more than 2^17 points:
+/// there it may end 3 % below the target, and farther where the accountant's bound jumps or two of its answers have
+/// taken all the time there is. `accountant`: a name of make_accountant. The promise is verified
 /// on the rounded value: the target is never overshot. Throws PrivacyError if no value in the unknown's range keeps
 /// it (part of the plan does not depend on it, or epsilon is below what the accountant can show), or if no
 /// accountant has a bound for the events.

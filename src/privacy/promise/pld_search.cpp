@@ -60,9 +60,14 @@ bool PldSearch::promising(double x) {
 
 // What is known of epsilon at x; infinity where the accountant has no bound for the events.
 double PldSearch::epsilon(double x) {
+  const double known = uncorrected(x);
+  return costly_ ? known * correction_.factor(std::log(x)) : known;
+}
+
+double PldSearch::uncorrected(double x) {
   auto known = known_.find(x);
   if (known == known_.end()) known = known_.emplace(x, compute(x)).first;
-  return costly_ ? known->second * correction_.factor(std::log(x)) : known->second;
+  return known->second;
 }
 
 std::shared_ptr<const PldAccountant> PldSearch::answered(double x) const {
@@ -73,14 +78,18 @@ std::shared_ptr<const PldAccountant> PldSearch::answered(double x) const {
 std::optional<double> PldSearch::tightest(std::optional<double> near) {
   constexpr int most_rounds = 8;
   near = closer(near);
-  for (int round = 0; round < most_rounds; ++round) {
-    if (near && !kept_) epsilon(*near);
-    const auto x = kept_ && above_ ? between_answers()
-                                   : problem_.solve([this](double y) { return epsilon(y); }, near, resolution());
-    if (!x || confirmed(*x)) return costly_ && kept_ ? kept_->x : x;
+  if (near) epsilon(*near);
+  bool found = false;
+  for (int round = 0; round < most_rounds && !found; ++round) {
+    const auto x = costly_ && kept_ && above_
+                       ? between_answers()
+                       : problem_.solve([this](double y) { return epsilon(y); }, near, resolution());
+    if (!x) return tightest_;
+    found = confirmed(*x);
     near = x;
   }
-  return kept_ ? kept_->x : by_answers(near);
+  if (!found && !kept_) by_answers(near);
+  return tightest_;
 }
 
 // Empty where the accountant refuses the events.
@@ -94,12 +103,14 @@ PldSearch::Composed PldSearch::composed(double x) const {
   return accountant;
 }
 
+// The accountant's own answer. Every one is compared with the target here, and no other value is ever returned.
 double PldSearch::ask(const Composed& accountant, double x) {
   answered_[x] = accountant;
-  return accountant->epsilon(problem_.target.delta);
+  const double answer = accountant->epsilon(problem_.target.delta);
+  if (answer <= problem_.target.epsilon && (!tightest_ || problem_.tighter(x, *tightest_))) tightest_ = x;
+  return answer;
 }
 
-// Without correction.
 double PldSearch::compute(double x) {
   const Composed accountant = composed(x);
   if (!accountant) return infinity;
@@ -130,52 +141,59 @@ std::optional<double> PldSearch::closer(std::optional<double> near) {
   return x ? x : near;
 }
 
-// Whether the value is the accountant's own: its answer there ends on the grid that was used; or the grids are
-// costly, and its answer is below the target and not far below. If not, what is computed from now on is by the
-// grids there, or what they say corrected by the accountant's answers.
+// Whether the search may end: the accountant's answer at x ends on the grid that was used, and keeps the target; or
+// the grids are costly, and an answer is below the target and not far below. If not, what is computed from now on
+// is by the grids there, or what they say corrected by the accountant's answers.
 bool PldSearch::confirmed(double x) {
-  if (grids_.points() == 0) return true;
   if (costly_) return confirmed_costly(x);
   const auto used = std::exchange(grids_, {});
   known_.clear();
-  epsilon(x);
-  return !costly_ && grids_ == used;
+  return epsilon(x) <= problem_.target.epsilon && !costly_ && grids_ == used;
 }
 
 bool PldSearch::confirmed_costly(double x) {
   const double target = problem_.target.epsilon, delta = problem_.target.delta;
   const Composed accountant = composed(x);
+  if (!accountant) return false;
   if (correction_.answers == 0 && std::abs(std::log(x) - correction_.x) > near_enough) {  // cheaper than an answer
-    foretell(*accountant, x, known_.at(x));
+    foretell(*accountant, x, uncorrected(x));
     return false;
   }
   const double answer = ask(accountant, x);
+  narrow({x, answer});
   const PldAccountant::Grids ended = accountant->grids(delta);
   if (std::max(ended.forward, ended.backward) <= most_points) {  // not as costly here
     grids_ = ended, costly_ = false, known_ = {{x, answer}};
     return false;
   }
   asked_ += ended.points();
-  if (answer > target)
-    above_ = {x, answer};
-  else if (!kept_ || answer >= kept_->epsilon)
-    kept_ = {x, answer};
   if (kept_ && (kept_->epsilon >= close_enough * target || asked_ >= patience)) return true;
   if (known_.count(x) > 0)
     correction_.learn(std::log(x), std::log(answer / known_.at(x)), answer > target ? Source::above : Source::kept);
   return false;
 }
 
+void PldSearch::narrow(Answer answer) {
+  if (answer.epsilon > problem_.target.epsilon)
+    above_ = answer;
+  else if (!kept_ || answer.epsilon >= kept_->epsilon)
+    kept_ = answer;
+}
+
 // A little below the target on the line through an answer that keeps it and one that does not, in logarithms: the
-// accountant's bound has fewer steps than that of smaller grids.
-double PldSearch::between_answers() const {
-  const double slope = std::log(above_->epsilon / kept_->epsilon) / std::log(above_->x / kept_->x);
+// accountant's bound has fewer steps than that of smaller grids. Half way where there is no such line; empty if no
+// value lies between.
+std::optional<double> PldSearch::between_answers() const {
   const double rise = std::log(problem_.target.epsilon / kept_->epsilon) - below_the_line;
-  return on_grid(problem_.unknown, kept_->x * std::exp(std::max(0.0, rise) / slope));
+  double share = rise / std::log(above_->epsilon / kept_->epsilon);
+  if (!(share > 0 && share < 1)) share = 0.5;
+  const double x = on_grid(problem_.unknown, kept_->x * std::pow(above_->x / kept_->x, share));
+  const bool between = problem_.tighter(x, kept_->x) && problem_.tighter(above_->x, x);
+  return between ? std::optional(x) : std::nullopt;
 }
 
 // By the accountant's answers alone, where no grids serve.
-std::optional<double> PldSearch::by_answers(std::optional<double> near) {
+void PldSearch::by_answers(std::optional<double> near) {
   const double resolution = costly_ ? Search::rough : Search::fine;
   std::map<double, double> answers;
   const auto answer = [&](double x) {
@@ -184,7 +202,7 @@ std::optional<double> PldSearch::by_answers(std::optional<double> near) {
     const Composed accountant = composed(x);
     return answers[x] = accountant ? ask(accountant, x) : infinity;
   };
-  return problem_.solve(answer, near, resolution);
+  problem_.solve(answer, near, resolution);
 }
 
 }  // namespace dpmpi

@@ -48,6 +48,7 @@ class PldSearch {
   };
 
   double epsilon(double x);
+  double uncorrected(double x);
   Composed composed(double x) const;
   double compute(double x);
   double ask(const Composed& accountant, double x);
@@ -55,8 +56,9 @@ class PldSearch {
   void foretell(const PldAccountant& accountant, double x, double bound);
   bool confirmed(double x);
   bool confirmed_costly(double x);
-  double between_answers() const;
-  std::optional<double> by_answers(std::optional<double> near);
+  void narrow(Answer answer);
+  std::optional<double> between_answers() const;
+  void by_answers(std::optional<double> near);
   double resolution() const { return costly_ ? Search::coarse : Search::fine; }
 
   const Problem& problem_;
@@ -64,9 +66,10 @@ class PldSearch {
   bool costly_ = false;             // these are not the accountant's
   std::map<double, double> known_;  // without correction
   std::map<double, Composed> answered_;
+  std::optional<double> tightest_;  // of the values whose own answer keeps the target
   Correction correction_;
   std::size_t asked_ = 0;        // points of the grids of the accountant's answers, where they are costly
-  std::optional<Answer> kept_;   // of these the largest that is not above the target
+  std::optional<Answer> kept_;   // of answers asked for there the largest that is not above the target
   std::optional<Answer> above_;  // and the latest that is
 };
 

@@ -17,7 +17,7 @@ double on_grid(const Unknown& unknown, double x, double steps = 0);
 /// One search: along log(x), because epsilon is nearly a power of the unknown.
 class Search {
  public:
-  static constexpr double fine = 5e-8;    ///< a part of the last printed digit; whole numbers exactly
+  static constexpr double fine = 5e-8;    ///< within the seventh significant digit; whole numbers exactly
   static constexpr double coarse = 1e-3;  ///< where epsilon costs much and is hardly better known
   static constexpr double rough = 1e-2;   ///< to begin another search with
 

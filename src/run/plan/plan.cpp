@@ -212,6 +212,8 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uin
   const auto events = times(events_of(queries, 0, steps), runs);
   promise.guarantee =
       epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant, noise.answered.get());
+  if (config.privacy.noise_multiplier == 0)
+    verify(promise.guarantee.epsilon <= config.privacy.epsilon, "the calibrated noise keeps the target");
   promise.attacker = attacker_table(events, facts.adjacency, promise.guarantee);
   return promise;
 }

@@ -288,6 +288,38 @@ TEST(Calibrate, TriesFewCountsWhereGridsAreCostly) {
   }
 }
 
+// At rate 1 losses have one direction, below it two; the epsilon is that of rate 1.
+TEST(Calibrate, GoesOnFromRateOneToRatesBelowIt) {
+  const auto events = [](double q) { return std::vector<Event>{{PoissonGaussian{q, 5}, 10}}; };
+  const PrivacyTarget target{2.594385920561382, 1e-5, Adjacency::add_remove};
+  for (const std::string_view accountant : {"pld", "best"}) {
+    const double q = calibrate(unknown_called("sampling_rate"), events, target, accountant).value;
+    EXPECT_GT(q, .9999);
+    EXPECT_LE(epsilon_guarantee(events(q), target.adjacency, target.delta, accountant).epsilon, target.epsilon);
+  }
+}
+
+// The value that is tried last where grids are costly gets other events: cheap ones above the target, or refused
+// ones.
+TEST(Calibrate, ReturnsOnlyWhatTheAccountantWasAskedFor) {
+  const PrivacyTarget target{.1, 1e-7, Adjacency::add_remove};
+  double last = 0;
+  std::optional<Mechanism> there;
+  double replaced = 0;
+  const auto events = [&](double count) {
+    last = count;
+    if (there && count == replaced) return std::vector<Event>{{*there, 1}};
+    return std::vector<Event>{{PoissonGaussian{1e-6, .6}, static_cast<std::uint64_t>(count)}};
+  };
+  const auto found = [&] { return calibrate(unknown_called("count"), events, target, "pld").value; };
+  found();
+  replaced = last;
+  for (const Mechanism& other : {Mechanism{Gaussian{10}}, Mechanism{WorGaussian{100, 10, 1}}}) {
+    there = other;
+    EXPECT_LE(epsilon_guarantee(events(found()), target.adjacency, target.delta, "pld").epsilon, target.epsilon);
+  }
+}
+
 // What costs convolutions is not computed again: neither the bounds of the value found nor the proven minimum.
 TEST(Calibrate, HandsOnTheAnswerAtTheValueFound) {
   const PrivacyTarget target{1, 1e-6, Adjacency::add_remove};
