@@ -31,10 +31,16 @@ std::string sparse_file() {
 int main(int argc, char** argv) {
   using namespace dpmpi::test;
   const std::filesystem::path folder = argc > 1 ? argv[1] : "corpus";
-  write(folder / "libsvm",
-        {"\x7c+1 1:0.5 3:-2e1 # note\n-1\n", "\x790 0:1 1:1\r\n\n# c\n2 2:7", "\xff 1 2:1e-40 9:1e38\n"});
-  write(folder / "table", {std::string("\0a,label,b\n1,2,3\n4,5,6\n", 22), "\x1d1,a,?,NA\n2,\"b\",3,4\r\n|c\n",
-                           "\x411\t2\t3\n4\t5\t-6.5e-3\n", "\x81junk\n1,2\n\"3\"\"\",4\n"});
+  write(folder / "libsvm", {"\x7c+1 1:0.5 3:-2e1 # note\n-1\n",
+                            "\x79"
+                            "0 0:1 1:1\r\n\n# c\n2 2:7",
+                            "\xff 1 2:1e-40 9:1e38\n"});
+  write(folder / "table", {std::string("\0a,label,b\n1,2,3\n4,5,6\n", 22),
+                           "\x1d"
+                           "1,a,?,NA\n2,\"b\",3,4\r\n|c\n",
+                           "\x41"
+                           "1\t2\t3\n4\t5\t-6.5e-3\n",
+                           "\x81junk\n1,2\n\"3\"\"\",4\n"});
   write(folder / "binary", {idx_file(8, {2, 2}, "abcd"), idx_file(0x0d, {1}, "abcd"),
                             npy_file("<f4", "(1, 1)", "abcd"), npy_file("|u1", "(4,)", "abcd"), sparse_file()});
   write(folder / "ini",

@@ -104,7 +104,8 @@ TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
   options_.header = "auto";
   expect_columns("x,y\r1,2\r3,4", {"'x,y\\x0d1,2\\x0d3,4'", "lines must end with a line feed"});
   expect_columns(std::string("\xff\xfex\0,\0y\0\n\0"
-                             "1\0,\02\0\n\0",
+                             "1\0,\0"
+                             "2\0\n\0",
                              18),
                  {"'\\xff\\xfex\\x00,", "UTF-16"});
   expect_columns("\x8a\x01\xc3,\n\x07\n" + std::string(100, '\x90'), {"'\\x8a\\x01\\xc3,'"});
