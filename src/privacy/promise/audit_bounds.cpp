@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/special_functions/beta.hpp>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 namespace {
 
 constexpr double largest_epsilon = 64;  // e^64 runs would be needed to prove more
 constexpr std::size_t most_cuts = 200;
-
-double real(std::uint64_t n) { return static_cast<double>(n); }
 
 Tally beyond(const Cut& cut, std::span<const double> values) {
   const auto above = std::count_if(values.begin(), values.end(), [&](double v) { return v > cut.threshold; });
@@ -33,7 +31,7 @@ Cut largest(std::span<const double> first, std::span<const double> second, Worth
   places.erase(std::unique(places.begin(), places.end()), places.end());
   const std::size_t step = std::max<std::size_t>(1, (places.size() + most_cuts - 1) / most_cuts);
   Cut best;
-  double most = -std::numeric_limits<double>::infinity();
+  double most = -infinity;
   for (std::size_t i = 0; i < places.size(); i += step)
     for (const bool above : {true, false})
       for (const bool in_second : {true, false}) {

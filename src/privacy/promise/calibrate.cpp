@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/promise/pld_search.hpp"
@@ -21,8 +21,6 @@
 namespace dpmpi {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 constexpr Unknown known_unknowns[] = {
     {.name = "noise_multiplier", .least = 1e-3, .most = 1e7},

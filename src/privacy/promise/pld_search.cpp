@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t most_points = 1u << 17;  // of a grid that a search computes on
 // Where grids are costly: an answer this close to the target is close enough; for a closer one no more is asked
 // after answers on so many points (two on the largest grids). Corrections aim below the target by a share of what

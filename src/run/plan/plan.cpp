@@ -61,7 +61,7 @@ double ends(std::uint64_t normals) { return static_cast<double>(normals + 1) * b
 
 // The same of the noise that ranks share. In the coupling of a hidden run a step shifts by at most the whole run's
 // mu (in standard deviations); the shift of all is taken to be in the worst place, one pair.
-double shared_noise_delta(const Query& q, double mu) {
+double worker_noise_delta(const Query& q, double mu) {
   if (q.worker_noise == 0) return 0;
   const auto steps = static_cast<double>(q.hidden ? q.hidden->hybrid : q.steps);
   const double shift = q.hidden ? beyond(resolved_radius - mu) : 0;
@@ -108,7 +108,7 @@ double sampler_delta(const std::vector<Query>& queries, double mu) {
                               : static_cast<double>(q.running->leaves);
     const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
     total += noised_sums(q) * share * (shifts * beyond(resolved_radius - largest_shift) + ends(q.dim));
-    total += shared_noise_delta(q, mu) + drawn_count_delta(q);
+    total += worker_noise_delta(q, mu) + drawn_count_delta(q);
   }
   return total;
 }
