@@ -82,7 +82,9 @@ inline std::string CanaryRecords::floats(bool big_endian) const {
   return out;
 }
 
-/// Finds records in messages: as text, as neighbouring float32 of either byte order, as double, as pixels.
+/// Finds records in messages: as text, as double, as pixels, and as two neighbouring values of float32 of either
+/// byte order or widened to double. One widened value alone is no sign: a coordinate of a model is a float32, too,
+/// and one in 550 between 0.3 and 0.4 equals a record's.
 class CanarySearch {
  public:
   explicit CanarySearch(const CanaryRecords& records) {
@@ -99,6 +101,9 @@ class CanarySearch {
       const std::uint64_t eight = key(bytes.data() + at);
       if (!perhaps_[slot(eight)]) continue;
       if (const auto record = of_.find(eight); record != of_.end()) found.insert(record->second);
+      if (const auto pair = widened_.find(eight); pair != widened_.end())
+        if (at + 16 <= bytes.size() && key(bytes.data() + at + 8) == pair->second.next)
+          found.insert(pair->second.record);
     }
     return found;
   }
@@ -115,15 +120,21 @@ class CanarySearch {
     perhaps_[slot(key(bytes.data()))] = true;
   }
   void add_value(std::uint64_t i, std::uint64_t j) {
-    const float x = CanaryRecords::value(i, j);
     add(CanaryRecords::text(i, j), i);
-    add(raw_bytes(static_cast<double>(x)), i);
     add(raw_bytes(std::stod(CanaryRecords::text(i, j))), i);
     if (j + 1 == CanaryRecords::features) return;
-    for (const bool big_endian : {false, true})
-      add(raw_bytes(x, big_endian) + raw_bytes(CanaryRecords::value(i, j + 1), big_endian), i);
+    const float x = CanaryRecords::value(i, j), next = CanaryRecords::value(i, j + 1);
+    for (const bool big_endian : {false, true}) add(raw_bytes(x, big_endian) + raw_bytes(next, big_endian), i);
+    const std::uint64_t wide = key(raw_bytes(static_cast<double>(x)).data());
+    widened_[wide] = {key(raw_bytes(static_cast<double>(next)).data()), i};
+    perhaps_[slot(wide)] = true;
   }
+  struct Neighbour {
+    std::uint64_t next;
+    std::uint64_t record;
+  };
   std::unordered_map<std::uint64_t, std::uint64_t> of_;     // records by eight bytes that only they have
+  std::unordered_map<std::uint64_t, Neighbour> widened_;    // by a float32 as a double, with the next feature's
   std::vector<bool> perhaps_ = std::vector<bool>(1 << 20);  // for most bytes no is quick
 };
 
