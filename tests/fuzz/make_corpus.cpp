@@ -4,7 +4,7 @@
 
 #include "core/files/archive.hpp"
 #include "core/files/digest.hpp"
-#include "data/formats/arrays.hpp"
+#include "data/formats/native.hpp"
 #include "support/binary_files.hpp"
 
 namespace {

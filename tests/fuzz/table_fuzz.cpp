@@ -1,6 +1,6 @@
 #include "check.hpp"
 #include "core/errors.hpp"
-#include "data/formats/table.hpp"
+#include "data/formats/format.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace dpmpi;
@@ -15,15 +15,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((data[0] & 32) != 0) options.drop = {"3"};
   options.skip_lines = data[0] >> 7;
   try {
-    const TableLayout layout = table_layout(text, options, (data[0] & 64) != 0 ? '\t' : ',', "fuzz");
-    const TableSchema& schema = layout.schema;
-    const FeatureMap map(options, schema.features,
-                         [&](const std::string& name) { return schema.feature_of(name); });
+    const auto format = make_format((data[0] & 64) != 0 ? "tsv" : "csv", options);
+    const Layout layout = format->inspect({{"fuzz", std::string(text), text.size()}});
+    const FeatureMap map(options, layout.features,
+                         [&](const std::string& name) { return format->feature_of(name, layout.features); });
     const LabelRule labels(options, LabelKind::real, 0, true);
     const auto rows = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
-    RecordsBuilder out(Storage::dense_f32, schema.features, rows, {});
-    TextPosition position{"fuzz", layout.line, 0};
-    parse_table(text.substr(layout.begin), position, schema, map, labels, out);
+    RecordsBuilder out(Storage::dense_f32, layout.features, rows, {});
+    Position position{"fuzz", layout.records().line};
+    format->read({layout.records(), text.substr(layout.records().begin), position}, map, labels, out);
     fuzzing::require(position.global_index == out.rows());
     fuzzing::check_records(out.take());
   } catch (const DataError&) {

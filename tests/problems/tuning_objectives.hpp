@@ -51,7 +51,7 @@ inline Records tuning_records(LabelKind labels, std::size_t count, unsigned seed
 inline std::unique_ptr<Tuning> make_tuning(const TuningCase& c, const std::string& file, const Communicator& comm) {
   auto options = c.options;
   options.emplace_back("objective.train", file);
-  if (comm.is_root()) write_records(file, Format::native, tuning_records(c.labels, 21, 77));
+  if (comm.is_root()) write_records(file, "native", tuning_records(c.labels, 21, 77));
   comm.barrier();
   auto objective = test::make_objective(c.objective, {tuning_features, Storage::dense_f32, 1}, options);
   auto* tuning = dynamic_cast<Tuning*>(objective.release());

@@ -37,11 +37,14 @@ class Folder {
   }
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
+  /// A file of that name is removed before: cutting it would wait for the disk.
   std::string write(const std::string& name, std::string_view bytes) const {
+    std::filesystem::remove(file(name));
     std::ofstream(file(name), std::ios::binary) << bytes;
     return file(name);
   }
   std::string write_gzip(const std::string& name, std::string_view bytes) const {
+    std::filesystem::remove(file(name));
     const gzFile out = gzopen(file(name).c_str(), "wb6");
     gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size()));
     gzclose(out);

@@ -1,74 +1,49 @@
 #include "data/formats/arrays.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include "core/errors.hpp"
-#include "data/formats/file.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the native format is written as it lies in memory");
-
-constexpr std::string_view native_magic = "DPMPIREC";
-constexpr std::uint32_t native_version = 1;
-
-template <class T>
-T load(const char* p, bool big_endian) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, p, sizeof bytes);
-  if (big_endian) std::reverse(bytes, bytes + sizeof bytes);
-  T value;
-  std::memcpy(&value, bytes, sizeof value);
-  return value;
+/// Calls row(its first byte) for each row of a piece and moves the position behind it. A Malformed that row throws
+/// becomes a DataError with the number of the record.
+template <class Row>
+void for_each_row(const Piece& piece, Row&& row) {
+  Position& at = piece.position;
+  try {
+    for (std::size_t byte = 0; byte < piece.bytes.size(); byte += piece.section.row_bytes) {
+      row(piece.bytes.data() + byte);
+      ++at.global_index;
+      at.byte += piece.section.row_bytes;
+    }
+  } catch (const Malformed& problem) {
+    throw DataError(fmt::format("{}: record {}{}: {}", at.file, at.global_index - at.first_index + 1,
+                                at.shows_byte ? fmt::format(" (byte {})", at.byte) : "", problem.what()));
+  }
 }
 
-Element idx_element(unsigned code, const std::string& file) {
-  switch (code) {
-    case 0x08:
-      return Element::u8;
-    case 0x09:
-      return Element::i8;
-    case 0x0b:
-      return Element::i16;
-    case 0x0c:
-      return Element::i32;
-    case 0x0d:
-      return Element::f32;
-    case 0x0e:
-      return Element::f64;
-    default:
-      break;
-  }
-  refuse_file(
-      file,
-      fmt::format("IDX element type 0x{:02x} at byte 2 is not allowed: 0x08, 0x09, 0x0b, 0x0c, 0x0d, 0x0e are",
-                  code));
+/// What may be known of an array: how a row is read.
+void archive_row(Archive& archive, ArrayHeader& array) {
+  archive.field("element", array.element);
+  archive.field("big_endian", array.big_endian);
+  archive.field("width", array.width);
+}
+
+void append_row(const ArrayHeader& array, const char* row, const FeatureMap& map, RecordsBuilder& out) {
+  if (out.storage() == Storage::dense_u8)
+    std::copy_n(row, array.width, reinterpret_cast<char*>(out.byte_row()));
+  else
+    for (std::size_t j = 0; j < array.width; ++j) out.dense_row()[j] = map(j, array.value(row, j));
 }
 
 }  // namespace
 
 std::size_t element_bytes(Element element) {
-  switch (element) {
-    case Element::u8:
-    case Element::i8:
-      return 1;
-    case Element::i16:
-      return 2;
-    case Element::i32:
-    case Element::f32:
-      return 4;
-    case Element::i64:
-    case Element::f64:
-      break;
-  }
-  return 8;
+  constexpr std::size_t bytes[] = {1, 1, 2, 4, 8, 4, 8};
+  return bytes[static_cast<std::size_t>(element)];
 }
 
 void ArrayHeader::set_shape(const std::vector<std::uint64_t>& shape, const std::string& file) {
@@ -89,91 +64,71 @@ double ArrayHeader::value(const char* row, std::size_t j) const {
   const char* const p = row + j * element_bytes(element);
   switch (element) {
     case Element::u8:
-      return load<std::uint8_t>(p, false);
+      return number_at<std::uint8_t>(p);
     case Element::i8:
-      return load<std::int8_t>(p, false);
+      return number_at<std::int8_t>(p);
     case Element::i16:
-      return load<std::int16_t>(p, big_endian);
+      return number_at<std::int16_t>(p, big_endian);
     case Element::i32:
-      return load<std::int32_t>(p, big_endian);
+      return number_at<std::int32_t>(p, big_endian);
     case Element::i64:
-      return static_cast<double>(load<std::int64_t>(p, big_endian));
+      return static_cast<double>(number_at<std::int64_t>(p, big_endian));
     case Element::f32:
-      return static_cast<double>(load<float>(p, big_endian));
+      return static_cast<double>(number_at<float>(p, big_endian));
     case Element::f64:
       break;
   }
-  return load<double>(p, big_endian);
+  return number_at<double>(p, big_endian);
 }
 
-ArrayHeader parse_idx_header(std::string_view head, const std::string& file) {
-  if (head.size() < 4) refuse_file(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
-  if (head[0] != 0 || head[1] != 0)
-    refuse_file(file, fmt::format("is not an IDX file: it starts with {}, not with two zero bytes",
-                                  show_field(head.substr(0, 2))));
-  ArrayHeader h;
-  h.element = idx_element(static_cast<unsigned char>(head[2]), file);
-  h.big_endian = true;
-  const auto dimensions = static_cast<std::size_t>(static_cast<unsigned char>(head[3]));
-  if (dimensions == 0) refuse_file(file, "IDX dimension count 0 at byte 3 is not allowed: 1 or more are");
-  h.offset = 4 + 4 * dimensions;
-  if (head.size() < h.offset)
-    refuse_file(file, fmt::format("is cut off inside the IDX header ({} bytes)", head.size()));
-  std::vector<std::uint64_t> shape;
-  for (std::size_t i = 0; i < dimensions; ++i) shape.push_back(load<std::uint32_t>(head.data() + 4 + 4 * i, true));
-  h.set_shape(shape, file);
-  return h;
+Section ArrayHeader::section(std::size_t file, bool labels) const {
+  return {.file = file, .labels = labels, .row_bytes = row_bytes(), .begin = offset, .rows = rows};
 }
 
-std::uint64_t NativeHeader::end() const {
-  if (storage == Storage::sparse_f32) return values() + 4 * entries;
-  return row_array().end();
+void check_size(const Head& head, std::uint64_t announced) {
+  if (head.gzip || head.size == announced) return;
+  refuse_file(head.path,
+              fmt::format("has {} bytes where its header announces {}: {}", show_field(head.size),
+                          show_field(announced), head.size < announced ? "truncated" : "trailing bytes"));
 }
 
-ArrayHeader NativeHeader::label_array() const { return {Element::f32, false, labels(), records, 1}; }
-
-ArrayHeader NativeHeader::row_array() const {
-  return {storage == Storage::dense_u8 ? Element::u8 : Element::f32, false, rows(), records, features};
+void Arrays::archive(Archive& archive) {
+  archive_row(archive, rows_);
+  archive_row(archive, labels_);
 }
 
-std::string NativeHeader::encode() const {
-  std::string out(native_magic);
-  const auto put = [&](auto value) { out.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  put(native_version);
-  put(static_cast<std::uint32_t>(storage));
-  put(records);
-  put(features);
-  put(entries);
-  out.resize(bytes - 4, '\0');
-  put(static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(out.data()), static_cast<uInt>(out.size()))));
-  return out;
+void Arrays::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
+  if (piece.section.labels)
+    return for_each_row(piece, [&](const char* row) {
+      out.add_label(labels.decode(labels_.value(row, 0), piece.position.global_index));
+    });
+  for_each_row(piece, [&](const char* row) {
+    append_row(rows_, row, map, out);
+    out.finish_row(labels.unlabelled() ? labels.label_of_none() : out.added_label());
+  });
 }
 
-NativeHeader parse_native_header(std::string_view head, const std::string& file) {
-  if (!head.starts_with(native_magic))
-    refuse_file(file, fmt::format("is not a dpmpi record file: it starts with {}, not {}",
-                                  show_field(head.substr(0, 8)), native_magic));
-  if (head.size() < NativeHeader::bytes)
-    refuse_file(file, fmt::format("is cut off inside the header ({} bytes)", head.size()));
-  const char* const p = head.data();
-  const auto version = load<std::uint32_t>(p + 8, false);
-  if (version != native_version)
-    refuse_file(file, fmt::format("format version {} is not supported: {} is; convert the source again", version,
-                                  native_version));
-  const auto sum = crc32(0, reinterpret_cast<const Bytef*>(p), NativeHeader::bytes - 4);
-  if (load<std::uint32_t>(p + NativeHeader::bytes - 4, false) != static_cast<std::uint32_t>(sum))
-    refuse_file(file, "header is damaged (its checksum at byte 60 does not match)");
-  const auto storage = load<std::uint32_t>(p + 12, false);
-  if (storage > 2) refuse_file(file, fmt::format("storage {} at byte 12 is not allowed: 0, 1, 2 are", storage));
-  NativeHeader h{static_cast<Storage>(storage), load<std::uint64_t>(p + 16, false),
-                 load<std::uint64_t>(p + 24, false), load<std::uint64_t>(p + 32, false)};
-  constexpr std::uint64_t limit = std::uint64_t{1} << 40, widest = std::uint64_t{1} << 32;
-  if (h.records == 0 || h.records > limit || h.features == 0 || h.features > widest || h.entries > limit ||
-      h.features > (std::uint64_t{1} << 60) / h.records)
-    refuse_file(file, fmt::format("impossible size: {} records, {} features, {} entries", show_field(h.records),
-                                  h.features, show_field(h.entries)));
-  return h;
+Layout ArrayPair::inspect(const std::vector<Head>& files) {
+  const Head& head = files[0];
+  if (files.size() == 1 && options_.label != no_label)
+    refuse_file(head.path, fmt::format("has no labels: write the pair as images,labels for the {} format", name_));
+  rows_ = parse_(head.bytes, head.path);
+  check_size(head, rows_.end());
+  Layout layout{.storage = rows_.element == Element::u8 ? Storage::dense_u8 : Storage::dense_f32,
+                .features = rows_.width};
+  if (files.size() == 2) {
+    labels_ = parse_(files[1].bytes, files[1].path);
+    if (labels_.width != 1)
+      refuse_file(files[1].path,
+                  fmt::format("holds rows of {} numbers where one label a record is expected", labels_.width));
+    if (labels_.rows != rows_.rows)
+      refuse_file(files[1].path, fmt::format("holds {} labels for the {} records of {}", show_field(labels_.rows),
+                                             show_field(rows_.rows), head.path));
+    check_size(files[1], labels_.end());
+    layout.sections.push_back(labels_.section(1, true));
+  }
+  layout.sections.push_back(rows_.section(0, false));
+  return layout;
 }
 
 }  // namespace dpmpi

@@ -1,12 +1,15 @@
 #pragma once
-// Binary arrays: IDX (MNIST family), NumPy .npy, and the native record format. All have fixed rows behind a header.
+// Binary arrays: rows of equal length behind a header, as in IDX (MNIST family), NumPy's .npy and the native
+// format.
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "data/records/records.hpp"
+#include "data/formats/format.hpp"
 
 namespace dpmpi {
 
@@ -28,6 +31,8 @@ struct ArrayHeader {
   void set_shape(const std::vector<std::uint64_t>& shape, const std::string& file);
   /// Element j of the row at `row`.
   double value(const char* row, std::size_t j) const;
+  /// The array as a section of `file`.
+  Section section(std::size_t file, bool labels) const;
 };
 
 /// Headers from the first bytes of a file. Throw DataError naming file, byte, value and what is allowed. Local.
@@ -37,31 +42,43 @@ ArrayHeader parse_npy_header(std::string_view head, const std::string& file);  /
 /// The header of a .npy file of rows x width float32 in C order.
 std::string npy_header(std::uint64_t rows, std::uint64_t width);
 
-/// Header of the native format: 64 bytes, little-endian, with a CRC-32; then labels (float32 x records), then
-///   dense:  rows (float32 or bytes, records x features, no padding)
-///   sparse: row_begin (uint64 x records + 1), columns (uint32 x entries), values (float32 x entries).
-struct NativeHeader {
-  Storage storage = Storage::dense_f32;
-  std::uint64_t records = 0, features = 0, entries = 0;
-  static constexpr std::size_t bytes = 64;
+/// Throws DataError unless a file has as many bytes as its header announces (a gzipped one is checked as it is
+/// read).
+void check_size(const Head& head, std::uint64_t announced);
 
-  std::uint64_t labels() const { return bytes; }                 ///< byte of the first label
-  std::uint64_t rows() const { return labels() + 4 * records; }  ///< byte of the first row, or of row_begin
-  std::uint64_t columns() const { return rows() + 8 * (records + 1); }
-  std::uint64_t values() const { return columns() + 4 * entries; }
-  std::uint64_t end() const;  ///< size that the file must have
-  ArrayHeader label_array() const;
-  ArrayHeader row_array() const;  ///< dense only
+/// A number as it lies in a file.
+template <class T>
+T number_at(const char* p, bool big_endian = false) {
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, p, sizeof bytes);
+  if (big_endian) std::reverse(bytes, bytes + sizeof bytes);
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
 
-  std::string encode() const;
+/// A file, or two, with an array of labels and an array of features.
+class Arrays : public Format {
+ public:
+  using Format::Format;
+  void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const override;
+  void archive(Archive& archive) override;
+
+ protected:
+  ArrayHeader rows_, labels_;  // on ranks that have not seen the file: without offset and rows
 };
-NativeHeader parse_native_header(std::string_view head, const std::string& file);
 
-enum class Format { libsvm, csv, tsv, idx, npy, native };
+/// Images and labels in two files of one format, or images alone whose records have no labels.
+class ArrayPair final : public Arrays {
+ public:
+  using ParseHeader = ArrayHeader(std::string_view head, const std::string& file);
+  ArrayPair(const DataOptions& options, std::string_view name, ParseHeader* parse)
+      : Arrays(options), name_(name), parse_(parse) {}
+  Layout inspect(const std::vector<Head>& files) override;
 
-/// data.format, or for `auto`: by magic number, by the name's ending (.csv, .tsv, .svm, .libsvm), by the first
-/// lines. Throws DataError if nothing fits.
-Format detect_format(const std::string& setting, const std::string& file, std::string_view head);
-std::string_view format_name(Format format);
+ private:
+  std::string_view name_;
+  ParseHeader* parse_;
+};
 
 }  // namespace dpmpi

@@ -17,7 +17,6 @@
 #include "core/trim.hpp"
 #include "data/formats/gzip.hpp"
 #include "data/records/options.hpp"
-#include "data/records/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -71,10 +70,16 @@ std::string find_file(const DataOptions& options, const std::string& name) {
       name, environment == nullptr ? ", which is unset," : "", tried));
 }
 
-std::vector<std::string> find_files(const DataOptions& options, std::string_view names) {
+std::vector<std::string> split_pair(std::string_view names) {
   const std::size_t comma = names.find(',');
-  std::vector<std::string> found{find_file(options, std::string(trim(names.substr(0, comma))))};
-  if (comma != names.npos) found.push_back(find_file(options, std::string(trim(names.substr(comma + 1)))));
+  std::vector<std::string> files{std::string(trim(names.substr(0, comma)))};
+  if (comma != names.npos) files.emplace_back(trim(names.substr(comma + 1)));
+  return files;
+}
+
+std::vector<std::string> find_files(const DataOptions& options, std::string_view names) {
+  std::vector<std::string> found = split_pair(names);
+  for (std::string& file : found) file = find_file(options, file);
   return found;
 }
 
@@ -97,15 +102,7 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)),
-      size_(other.size_),
-      descriptor_(std::exchange(other.descriptor_, -1)),
-      gzip_(std::move(other.gzip_)) {}
-
-InputFile::~InputFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
+InputFile::~InputFile() { close(descriptor_); }
 
 std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
   return gzip() ? gzip_->read(offset, out) : read_at(descriptor_, path_, offset, out);
@@ -115,39 +112,6 @@ std::string InputFile::read(std::uint64_t offset, std::size_t bytes) {
   std::string out(bytes, '\0');
   out.resize(read(offset, std::span<char>(out)));
   return out;
-}
-
-void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
-                   const std::function<void(std::uint64_t, std::string_view)>& visit) {
-  constexpr std::size_t chunk = std::size_t{1} << 20, longest = std::size_t{64} << 20;
-  bool inside = from != start;  // begin one byte early: if that is a line end, `from` begins a line
-  std::uint64_t base = inside ? from - 1 : from;
-  std::size_t at = 0;
-  std::string buffer;
-  for (bool ended = false;;) {
-    const std::size_t newline = buffer.find('\n', at);
-    if (newline == std::string::npos && !ended) {
-      buffer.erase(0, at);
-      base += at;
-      at = 0;
-      const std::size_t kept = buffer.size();
-      if (kept > longest)
-        refuse_file(file.path(),
-                    fmt::format("line at byte {} is longer than 64 MiB; is this text?", show_field(base)));
-      buffer.resize(kept + chunk);
-      const std::size_t got = file.read(base + kept, std::span(buffer).subspan(kept));
-      buffer.resize(kept + got);
-      ended = got < chunk;
-      continue;
-    }
-    const std::uint64_t offset = base + at;
-    if (at == buffer.size() || (!inside && offset >= to)) return;
-    const std::size_t stop = newline == std::string::npos ? buffer.size() : newline;
-    if (!inside) visit(offset, std::string_view(buffer).substr(at, stop - at));
-    inside = false;
-    if (newline == std::string::npos) return;
-    at = newline + 1;
-  }
 }
 
 }  // namespace dpmpi

@@ -2,7 +2,6 @@
 // Reading files: by byte range, gzip or not. All local; all errors are DataError naming the file.
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,7 +17,9 @@ class GzipReader;
 /// file's folder (the working directory if there is none) joined with it. Throws DataError listing all places
 /// tried.
 std::string find_file(const DataOptions& options, const std::string& name);
-/// The same of each file of a data.train, data.eval and their like: one, or a pair `images,labels`.
+/// The files of a data.train, data.eval and their like: one, or a pair `images,labels`.
+std::vector<std::string> split_pair(std::string_view names);
+/// find_file of each of them.
 std::vector<std::string> find_files(const DataOptions& options, std::string_view names);
 
 /// Throws DataError that names the file.
@@ -29,8 +30,8 @@ class InputFile {
  public:
   explicit InputFile(std::string path);
   ~InputFile();
-  InputFile(InputFile&&) noexcept;
-  InputFile& operator=(InputFile&&) = delete;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
   bool gzip() const { return gzip_ != nullptr; }
@@ -49,17 +50,5 @@ class InputFile {
   int descriptor_ = -1;
   std::unique_ptr<GzipReader> gzip_;
 };
-
-/// Calls visit(offset, line without line end) for each line whose first byte lies in [from, to), reading on beyond
-/// `to` to complete the last one. `from` may lie inside a line unless it is `start`, where the file's lines begin.
-void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
-                   const std::function<void(std::uint64_t, std::string_view)>& visit);
-
-/// Bytes that this process can still allocate: free and reclaimable memory, or less if a cgroup limits it.
-std::uint64_t available_memory();
-
-/// Throws DataError with both numbers if `needed` bytes for `what` exceed `available`. A number that follows
-/// private values, as the length of a text does, is no public one: it is shown as show_field does.
-void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what, bool is_public = true);
 
 }  // namespace dpmpi

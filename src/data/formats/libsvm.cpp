@@ -1,14 +1,18 @@
 #include "data/formats/libsvm.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "data/records/text.hpp"
+#include "core/errors.hpp"
+#include "data/formats/text_lines.hpp"
 
 namespace dpmpi {
 namespace {
+
+constexpr char comment = '#';
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -19,16 +23,16 @@ std::string_view token_at(const char* p, const char* end) {
 }
 
 /// Reads one `index:value`; returns what follows. `previous` is the last number seen (index_base - 1 at first).
-const char* parse_entry(const char* p, const char* end, const LibsvmRule& rule, const FeatureMap& map,
+const char* parse_entry(const char* p, const char* end, std::uint32_t base, const FeatureMap& map,
                         std::int64_t& previous, RecordsBuilder& out) {
   std::int64_t index = 0;
   const auto [colon, error] = std::from_chars(p, end, index);
   if (error != std::errc{} || colon == end || *colon != ':')
     throw Malformed(fmt::format("{} is not index:value", show_field(token_at(p, end))));
-  const std::int64_t last = static_cast<std::int64_t>(out.features()) + rule.index_base - 1;
-  if (index < rule.index_base || index > last)
+  const std::int64_t last = static_cast<std::int64_t>(out.features()) + base - 1;
+  if (index < base || index > last)
     throw Malformed(fmt::format("feature index {} is not in {}..{} (data.features = {}, data.index_base = {})",
-                                show_field(index), rule.index_base, last, out.features(), rule.index_base));
+                                show_field(index), base, last, out.features(), base));
   if (index <= previous)
     throw Malformed(fmt::format("feature index {} comes after {}: indices must ascend, without duplicates",
                                 show_field(index), show_field(previous)));
@@ -37,7 +41,7 @@ const char* parse_entry(const char* p, const char* end, const LibsvmRule& rule, 
   if (stop == nullptr || (stop != end && !is_space(*stop)))
     throw Malformed(fmt::format("value {} of feature {} is not a number", show_field(token_at(colon + 1, end)),
                                 show_field(index)));
-  const auto column = static_cast<std::uint32_t>(index - rule.index_base);
+  const auto column = static_cast<std::uint32_t>(index - base);
   const float value = map(column, x);
   if (out.storage() == Storage::dense_f32)
     out.dense_row()[column] = value;
@@ -47,10 +51,10 @@ const char* parse_entry(const char* p, const char* end, const LibsvmRule& rule, 
   return stop;
 }
 
-void parse_row(std::string_view line, std::uint64_t global_index, const LibsvmRule& rule, const FeatureMap& map,
+void parse_row(std::string_view line, std::uint64_t global_index, std::uint32_t base, const FeatureMap& map,
                const LabelRule& labels, RecordsBuilder& out) {
   const char* p = line.data();
-  const auto* const hash = static_cast<const char*>(std::memchr(p, '#', line.size()));
+  const auto* const hash = static_cast<const char*>(std::memchr(p, comment, line.size()));
   const char* const end = hash != nullptr ? hash : p + line.size();
   while (p != end && is_space(*p)) ++p;
   const std::string_view label = token_at(p, end);
@@ -61,20 +65,43 @@ void parse_row(std::string_view line, std::uint64_t global_index, const LibsvmRu
   if (!missing) p += label.size();
   if (map.moves_zero())  // densified rows only: entries that are not written are zeros of the file
     for (std::size_t j = 0; j < out.features(); ++j) out.dense_row()[j] = map(j, 0);
-  for (std::int64_t previous = std::int64_t{rule.index_base} - 1;;) {
+  for (std::int64_t previous = std::int64_t{base} - 1;;) {
     while (p != end && is_space(*p)) ++p;
     if (p == end) break;
-    p = parse_entry(p, end, rule, map, previous, out);
+    p = parse_entry(p, end, base, map, previous, out);
   }
   out.finish_row(y);
 }
 
+/// A text of which the first bytes hold no record is one without: read_head looks for the first lines that are one.
+bool holds_record(std::string_view bytes) {
+  for (std::size_t at = 0, stop; at < bytes.size(); at = stop + 1) {
+    stop = std::min(bytes.find('\n', at), bytes.size());
+    if (is_record(bytes.substr(at, stop - at), comment)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-void parse_libsvm(std::string_view text, TextPosition& position, const LibsvmRule& rule, const FeatureMap& map,
-                  const LabelRule& labels, RecordsBuilder& out) {
-  for_each_record(text, '#', position, [&](std::string_view line, std::uint64_t global_index) {
-    parse_row(line, global_index, rule, map, labels, out);
+Layout Libsvm::inspect(const std::vector<Head>& files) {
+  const Head& head = files[0];
+  if (options_.features == 0)
+    throw ConfigError(
+        fmt::format("{} is LIBSVM text: set data.features to the public number of features (the largest "
+                    "index in the file would be a statistic of private data)",
+                    head.path));
+  const std::size_t begin = head.bytes.starts_with("\xef\xbb\xbf") ? 3 : 0;
+  if (!holds_record(std::string_view(head.bytes).substr(begin))) refuse_file(head.path, "holds no records");
+  return {.storage = options_.densify ? Storage::dense_f32 : Storage::sparse_f32,
+          .features = static_cast<std::uint64_t>(options_.features),
+          .sections = {{.begin = begin, .comment = comment}}};
+}
+
+void Libsvm::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
+  const auto base = static_cast<std::uint32_t>(options_.index_base);
+  for_each_record(piece.bytes, comment, piece.position, [&](std::string_view line, std::uint64_t global_index) {
+    parse_row(line, global_index, base, map, labels, out);
   });
 }
 

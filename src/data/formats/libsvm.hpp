@@ -1,22 +1,17 @@
 #pragma once
 // LIBSVM text: `label index:value index:value ... # comment`, indices ascending.
 
-#include <cstdint>
-#include <string_view>
-
-#include "data/records/builder.hpp"
-#include "data/records/labels.hpp"
-#include "data/records/text_lines.hpp"
+#include "data/formats/format.hpp"
 
 namespace dpmpi {
 
-struct LibsvmRule {
-  std::uint32_t index_base = 1;  ///< number of the first feature
-};
+/// Rows of storage sparse_f32, or dense_f32 (data.densify).
+class Libsvm final : public Format {
+ public:
+  using Format::Format;
 
-/// Appends all records of `text` (whole lines) to `out` (sparse_f32, or dense_f32 to densify) and moves `position`
-/// behind them. Throws DataError with file, line, value and what is allowed. Local.
-void parse_libsvm(std::string_view text, TextPosition& position, const LibsvmRule& rule, const FeatureMap& map,
-                  const LabelRule& labels, RecordsBuilder& out);
+  Layout inspect(const std::vector<Head>& files) override;
+  void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const override;
+};
 
 }  // namespace dpmpi

@@ -1,6 +1,7 @@
 // The header of NumPy's .npy files: a magic number, a version, and a Python dictionary as text.
 
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,27 +21,18 @@ std::string_view item(std::string_view dictionary, std::string_view key, const s
   return trim(dictionary.substr(at + key.size() + 3));
 }
 
+constexpr std::pair<std::string_view, Element> types[] = {
+    {"u1", Element::u8},  {"b1", Element::u8},  {"i1", Element::i8},  {"i2", Element::i16},
+    {"i4", Element::i32}, {"i8", Element::i64}, {"f4", Element::f32}, {"f8", Element::f64}};
+
 void set_element(ArrayHeader& h, std::string_view text, const std::string& file) {
   const std::string_view name = text.size() >= 5 && text[0] == '\'' ? text.substr(1, 3) : std::string_view{};
   const std::string_view type = name.size() == 3 && text[4] == '\'' ? name.substr(1) : std::string_view{};
   h.big_endian = !name.empty() && name[0] == '>';
-  if (type == "u1" || type == "b1")
-    h.element = Element::u8;
-  else if (type == "i1")
-    h.element = Element::i8;
-  else if (type == "i2")
-    h.element = Element::i16;
-  else if (type == "i4")
-    h.element = Element::i32;
-  else if (type == "i8")
-    h.element = Element::i64;
-  else if (type == "f4")
-    h.element = Element::f32;
-  else if (type == "f8")
-    h.element = Element::f64;
-  else
-    refuse_file(file, fmt::format(".npy element type {} is not allowed: b1 u1 i1 i2 i4 i8 f4 f8 are",
-                                  show_field(text.substr(0, text.find(',')))));
+  for (const auto& [known, element] : types)
+    if (type == known) return void(h.element = element);
+  refuse_file(file, fmt::format(".npy element type {} is not allowed: b1 u1 i1 i2 i4 i8 f4 f8 are",
+                                show_field(text.substr(0, text.find(',')))));
 }
 
 std::vector<std::uint64_t> shape_of(std::string_view text, const std::string& file) {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/trim.hpp"
-#include "data/records/text.hpp"
+#include "data/formats/text_lines.hpp"
 
 namespace dpmpi {
 namespace {
@@ -46,8 +46,9 @@ const char* next_field(const char* p, const char* end, char delimiter, std::stri
 /// One line's columns, left to right.
 class RowParser {
  public:
-  RowParser(const TableSchema& schema, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out)
-      : schema_(schema), map_(map), labels_(labels), out_(out) {}
+  RowParser(const TableSchema& schema, char delimiter, const FeatureMap& map, const LabelRule& labels,
+            RecordsBuilder& out)
+      : schema_(schema), delimiter_(delimiter), map_(map), labels_(labels), out_(out) {}
 
   void parse(std::string_view line, std::uint64_t global_index) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -67,13 +68,13 @@ class RowParser {
       double x = 0;
       const char* stop = scan_number(skip_blanks(p, end), end, x);
       if (stop != nullptr) stop = skip_blanks(stop, end);
-      if (stop != nullptr && (stop == end || *stop == schema_.delimiter)) {
+      if (stop != nullptr && (stop == end || *stop == delimiter_)) {
         out_.dense_row()[column.feature] = map_(column.feature, x);
         return stop;
       }
     }
     std::string_view field;
-    p = next_field(p, end, schema_.delimiter, scratch_, field);
+    p = next_field(p, end, delimiter_, scratch_, field);
     if (column.use == TableColumn::Use::number) out_.dense_row()[column.feature] = number(column, field);
     if (column.use == TableColumn::Use::label) label_.assign(field);
     if (column.use == TableColumn::Use::one_hot) one_hot(column, field);
@@ -81,9 +82,9 @@ class RowParser {
   }
 
   float number(const TableColumn& column, std::string_view field) const {
-    double x = schema_.missing;
+    double x = 0;
     if (is_missing(field)) {
-      if (schema_.fill_missing) return map_(column.feature, x);
+      if (schema_.missing) return map_(column.feature, *schema_.missing);
       throw Malformed(
           fmt::format("column {}: missing value {}: set data.missing to a public number that replaces it",
                       show(column.name), show_field(field)));
@@ -107,11 +108,12 @@ class RowParser {
   }
 
   [[noreturn]] void wrong_width(std::string_view line) const {
-    throw Malformed(fmt::format("{} columns where {} are expected", split_fields(line, schema_.delimiter).size(),
+    throw Malformed(fmt::format("{} columns where {} are expected", split_fields(line, delimiter_).size(),
                                 schema_.columns.size()));
   }
 
   const TableSchema& schema_;
+  char delimiter_;
   const FeatureMap& map_;
   const LabelRule& labels_;
   RecordsBuilder& out_;
@@ -133,10 +135,9 @@ std::vector<std::string> split_fields(std::string_view line, char delimiter) {
   }
 }
 
-void parse_table(std::string_view text, TextPosition& position, const TableSchema& schema, const FeatureMap& map,
-                 const LabelRule& labels, RecordsBuilder& out) {
-  RowParser parser(schema, map, labels, out);
-  for_each_record(text, schema.comment, position,
+void Table::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
+  RowParser parser(schema_, delimiter_, map, labels, out);
+  for_each_record(piece.bytes, piece.section.comment, piece.position,
                   [&](std::string_view line, std::uint64_t global_index) { parser.parse(line, global_index); });
 }
 

@@ -1,14 +1,12 @@
 #pragma once
 // CSV and TSV: one record a line, fields optionally "quoted" (quotes doubled inside; no line ends inside).
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "data/records/builder.hpp"
-#include "data/records/labels.hpp"
-#include "data/records/text_lines.hpp"
+#include "data/formats/format.hpp"
 
 namespace dpmpi {
 
@@ -22,44 +20,41 @@ struct TableColumn {
 };
 
 struct TableSchema {
-  char delimiter = ',';
-  char comment = '\0';
+  TableSchema() = default;
+  /// What the config makes of columns with these names. Throws ConfigError for settings that do not fit them.
+  TableSchema(const std::vector<std::string>& names, const DataOptions& options);
+
   std::vector<TableColumn> columns;
   std::size_t features = 0;
-  bool zero_if_unknown = false;  ///< data.unknown = zero
-  bool fill_missing = false;     ///< data.missing is set
-  double missing = 0;
+  bool zero_if_unknown = false;   ///< data.unknown = zero
+  std::optional<double> missing;  ///< data.missing
 
   /// Feature of a number column, by name or number from 1. Throws ConfigError.
   std::size_t feature_of(const std::string& column) const;
   /// Names and uses of all columns as text: equal for files whose rows mean the same.
   std::string signature() const;
+  /// Names of the columns that become features, with commas.
+  std::string feature_names() const;
 };
 
-/// The schema, and where the records begin.
-struct TableLayout {
-  TableSchema schema;
-  std::uint64_t begin = 0;  ///< byte of the first line that may be a record
-  std::uint64_t line = 1;   ///< number of that line
-};
-
-/// Reads the layout off the first lines of a file (`head` holds whole lines). Throws DataError for a head without
-/// records, ConfigError for settings that do not fit it.
-TableLayout table_layout(std::string_view head, const DataOptions& options, char delimiter,
-                         const std::string& file);
-
-/// The fields of the first line if data.header = auto takes them for column names; else none. Local.
-std::vector<std::string> supposed_names(std::string_view head, const DataOptions& options, char delimiter,
-                                        const std::string& file);
 /// Whether data.label = auto takes a column of this name for the label.
 bool names_label(std::string name);
 
+class Table final : public Format {
+ public:
+  Table(const DataOptions& options, char delimiter) : Format(options), delimiter_(delimiter) {}
+  Layout inspect(const std::vector<Head>& files) override;
+  void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const override;
+  void archive(Archive& archive) override;
+  std::size_t feature_of(const std::string& name, std::size_t) const override { return schema_.feature_of(name); }
+  std::vector<std::string> supposed_names(const Head& head) const override;
+
+ private:
+  char delimiter_;
+  TableSchema schema_;
+};
+
 /// Splits a line into fields, without quotes and surrounding blanks. Throws Malformed for a broken quote.
 std::vector<std::string> split_fields(std::string_view line, char delimiter);
-
-/// Appends all records of `text` (whole lines) to `out` (dense_f32) and moves `position` behind them. Throws
-/// DataError with file, line, column, value and what is allowed. Local.
-void parse_table(std::string_view text, TextPosition& position, const TableSchema& schema, const FeatureMap& map,
-                 const LabelRule& labels, RecordsBuilder& out);
 
 }  // namespace dpmpi

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -14,7 +15,7 @@
 
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
-#include "data/formats/file.hpp"
+#include "data/formats/native.hpp"
 
 namespace dpmpi {
 namespace {
@@ -111,6 +112,12 @@ void write_native(OutputFile& out, const Records& r, Progress& progress) {
   }
 }
 
+struct Writer {
+  std::string_view format;
+  void (*write)(OutputFile&, const Records&, Progress&);
+};
+constexpr Writer writers[] = {{"libsvm", write_libsvm}, {"csv", write_csv}, {"native", write_native}};
+
 }  // namespace
 
 std::string output_target(const std::string& path) {
@@ -137,23 +144,13 @@ void keep_files(const DataOptions& options, std::string_view names, const std::s
     }
 }
 
-void write_records(const std::string& path, Format format, const Records& records) {
+void write_records(const std::string& path, std::string_view format, const Records& records) {
+  const auto* const writer = std::ranges::find(writers, format, &Writer::format);
+  verify(writer != std::end(writers), "records are written as libsvm, csv or native");
   for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
   OutputFile out(path);
   Progress progress("writing " + std::filesystem::path(path).filename().string(), records.count, "records");
-  switch (format) {
-    case Format::csv:
-      write_csv(out, records, progress);
-      break;
-    case Format::libsvm:
-      write_libsvm(out, records, progress);
-      break;
-    case Format::native:
-      write_native(out, records, progress);
-      break;
-    default:
-      throw ConfigError(fmt::format("records cannot be written as {}: csv, libsvm or native", format_name(format)));
-  }
+  writer->write(out, records, progress);
   out.close();
 }
 

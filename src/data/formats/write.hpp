@@ -2,7 +2,6 @@
 #include <string>
 #include <string_view>
 
-#include "data/formats/arrays.hpp"
 #include "data/records/records.hpp"
 
 namespace dpmpi {
@@ -19,8 +18,8 @@ void keep_files(const DataOptions& options, std::string_view names, const std::s
 
 /// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
 /// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config
-/// that loads the file). libsvm: indices from 1; csv: header `label,x1,...`; native: any storage. Local. Throws
-/// DataError if it cannot be written, ConfigError for another format, BugError for empty slots.
-void write_records(const std::string& path, Format format, const Records& records);
+/// that loads the file). `format` is libsvm (indices from 1), csv (header `label,x1,...`) or native (any storage).
+/// Local. Throws DataError if it cannot be written, BugError for another format and for empty slots.
+void write_records(const std::string& path, std::string_view format, const Records& records);
 
 }  // namespace dpmpi

@@ -1,5 +1,4 @@
-// Where the blocks of a file lie in it. The root learns all of it and tells every rank about its own blocks: where
-// data.records is declared, how many slots hold a record is secret, and lengths of lines follow private values.
+#include "data/load/block_places.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "data/load/input_files.hpp"
+#include "data/formats/text_lines.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "data/records/packed.hpp"
-#include "data/records/text_lines.hpp"
 
 namespace dpmpi {
 namespace {
@@ -60,29 +59,35 @@ struct PartSize {
   std::uint64_t records = 0, lines = 0;
 };
 
+void check_slots(const std::string& path, std::uint64_t records, std::uint64_t slots) {
+  if (records > slots)
+    throw DataError(fmt::format(
+        "{} holds more records than the {} that are declared (data.records or data.shard_records)", path, slots));
+}
+
 constexpr std::uint64_t glance_every = 4096;  // lines, which take less than a look at the clock
 
 /// Shows the records of this rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
-PartSize scan_lines(const Communicator& comm, Source& source, const std::function<void(const Mark&)>& see) {
+PartSize scan_lines(const Communicator& comm, const SourceFile& source, const Section& section,
+                    const std::function<void(const Mark&)>& see) {
   PartSize part;
   throw_on_all_ranks(comm, [&] {
-    if (!source.records.file) return;
-    InputFile& file = *source.records.file;
-    const FileLayout& layout = source.layout;
-    const std::uint64_t total = file.size() - std::min(file.size(), layout.begin);
+    if (!source.file) return;
+    InputFile& file = *source.file;
+    const std::uint64_t total = file.size() - std::min(file.size(), section.begin);
     const auto share = [&](int rank) {
       const auto r = static_cast<std::uint64_t>(rank), size = static_cast<std::uint64_t>(comm.size());
-      return layout.begin + total / size * r + std::min(r, total % size);
+      return section.begin + total / size * r + std::min(r, total % size);
     };
-    const std::uint64_t from = file.gzip() ? layout.begin : share(comm.rank());
+    const std::uint64_t from = file.gzip() ? section.begin : share(comm.rank());
     const std::uint64_t to = file.gzip() ? ~std::uint64_t{0} : share(comm.rank() + 1);
     // A text's length in bytes follows its private values: the share is shown, not the number.
     Progress progress("counting the lines of " + std::filesystem::path(file.path()).filename().string(),
                       file.gzip() ? 0 : to - from, "");
     std::uint64_t counted = from;
-    for_each_line(file, layout.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
+    for_each_line(file, section.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
       if (part.lines % glance_every == 0) progress.add(offset - counted), counted = offset;
-      if (is_record(line, layout.comment)) see({part.records++, part.lines, offset});
+      if (is_record(line, section.comment)) see({part.records++, part.lines, offset});
       ++part.lines;
     });
   });
@@ -122,9 +127,10 @@ Marks marks_of_part(const Communicator& comm, const BlockRange& range) {
 /// The marks of a whole text, ascending. On the root.
 class MarkedText {
  public:
-  MarkedText(Source& source, const std::vector<PartSize>& sizes, const std::vector<std::vector<Mark>>& parts)
-      : source_(source) {
-    std::uint64_t rows = 0, lines = source.layout.line;
+  MarkedText(InputFile& file, const Section& section, const std::vector<PartSize>& sizes,
+             const std::vector<std::vector<Mark>>& parts)
+      : file_(file), comment_(section.comment) {
+    std::uint64_t rows = 0, lines = section.line;
     for (std::size_t p = 0; p < parts.size(); rows += sizes[p].records, lines += sizes[p++].lines)
       for (const Mark& mark : parts[p]) marks_.push_back({rows + mark.row, lines + mark.line, mark.byte});
   }
@@ -134,22 +140,22 @@ class MarkedText {
     const auto after = std::ranges::upper_bound(marks_, row, {}, &Mark::row);
     const Mark& near = *std::prev(after);
     if (near.row == row) return near;
-    InputFile& file = *source_.records.file;
-    const std::uint64_t end = after == marks_.end() ? file.size() : after->byte;
-    check_memory(end - near.byte, available_memory(), file.path(), false);
-    const std::string text = file.read(near.byte, end - near.byte);
-    TextPosition position{file.path(), near.line, near.row};
+    const std::uint64_t end = after == marks_.end() ? file_.size() : after->byte;
+    check_memory(end - near.byte, available_memory(), file_.path(), false);
+    const std::string text = file_.read(near.byte, end - near.byte);
+    Position position{file_.path(), near.line, near.row};
     std::optional<Mark> found;
-    for_each_record(text, source_.layout.comment, position, [&](std::string_view line, std::uint64_t index) {
+    for_each_record(text, comment_, position, [&](std::string_view line, std::uint64_t index) {
       if (index == row)
         found = {row, position.line, near.byte + static_cast<std::uint64_t>(line.data() - text.data())};
     });
-    if (!found) throw DataError(fmt::format("{} was changed while it was read", file.path()));
+    if (!found) throw DataError(fmt::format("{} was changed while it was read", file_.path()));
     return *found;
   }
 
  private:
-  Source& source_;
+  InputFile& file_;
+  char comment_;
   std::vector<Mark> marks_;
 };
 
@@ -186,40 +192,55 @@ std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> exten
   return known;
 }
 
-}  // namespace
-
-std::uint64_t count_records(const Communicator& comm, Source& source) {
-  std::uint64_t records = source.layout.is_text()
-                              ? total_records(gather_sizes(comm, scan_lines(comm, source, [](const Mark&) {})))
-                              : source.layout.records();
-  comm.broadcast(records);
-  if (records == 0) throw DataError(fmt::format("{}: holds no records", source.records.path));
-  return records;
-}
-
 // No rank is asked anything that depends on other ranks' records: each tells the root what it has marked, and the
 // root looks up the rest in the file.
-std::vector<Extent> locate_text(const Communicator& comm, Source& source, const BlockRange& range) {
+std::vector<Extent> locate_lines(const Communicator& comm, const SourceFile& source, const Section& section,
+                                 const BlockRange& range) {
   Marks marks = marks_of_part(comm, range);
-  const PartSize part = scan_lines(comm, source, [&](const Mark& record) { marks.see(record); });
+  const PartSize part = scan_lines(comm, source, section, [&](const Mark& record) { marks.see(record); });
   const std::vector<PartSize> sizes = gather_sizes(comm, part);
   const auto parts = gather_lists(comm, marks.chosen());
   std::vector<Extent> extents;
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const std::uint64_t records = total_records(sizes);
-    check_slots(source.records.path, records, range.slots());
-    extents = extents_of({source, sizes, parts}, range, records);
+    check_slots(source.path, records, range.slots());
+    extents = extents_of({*source.file, section, sizes, parts}, range, records);
   });
-  return hand_out(comm, std::move(extents), range, !source.records.gzip);
+  return hand_out(comm, std::move(extents), range, !source.gzip);
 }
 
-std::vector<Extent> locate_rows(const Communicator& comm, const ArrayHeader& array, const BlockRange& range) {
+/// The root knows how many rows there are.
+std::vector<Extent> locate_rows(const Communicator& comm, const SourceFile& source, const Section& section,
+                                const BlockRange& range) {
   std::vector<Extent> extents;
-  for (std::uint32_t b = range.first; comm.is_root() && b < range.last; ++b)
-    extents.push_back({array.offset + range.row(b, array.rows) * array.row_bytes(),
-                       array.offset + range.row(b + 1, array.rows) * array.row_bytes(), 0});
+  throw_on_all_ranks(comm, [&] {
+    if (!comm.is_root()) return;
+    check_slots(source.path, section.rows, range.slots());
+    for (std::uint32_t b = range.first; b < range.last; ++b)
+      extents.push_back({section.begin + range.row(b, section.rows) * section.row_bytes,
+                         section.begin + range.row(b + 1, section.rows) * section.row_bytes, 0});
+  });
   return hand_out(comm, std::move(extents), range, true);
+}
+
+}  // namespace
+
+std::uint64_t count_records(const Communicator& comm, const Source& source) {
+  const Section& records = source.layout.records();
+  std::uint64_t count = records.rows;
+  if (records.is_text())
+    count =
+        total_records(gather_sizes(comm, scan_lines(comm, source.file_of(records), records, [](const Mark&) {})));
+  comm.broadcast(count);
+  if (count == 0) throw DataError(fmt::format("{}: holds no records", source.path()));
+  return count;
+}
+
+std::vector<Extent> locate_blocks(const Communicator& comm, const Source& source, const Section& section,
+                                  const BlockRange& range) {
+  const auto locate = section.is_text() ? locate_lines : locate_rows;
+  return locate(comm, source.file_of(section), section, range);
 }
 
 }  // namespace dpmpi

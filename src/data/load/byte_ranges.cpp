@@ -1,4 +1,4 @@
-// How a block's bytes come to the rank that owns it.
+#include "data/load/byte_ranges.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "data/load/input_files.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {
@@ -48,28 +48,16 @@ void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint
   }
 }
 
-/// Runs `step` unless an earlier one failed; keeps the first error for later, when all ranks are ready to hear of
-/// it.
-class Deferred {
- public:
-  template <class Step>
-  void run(Step&& step) {
-    if (error_) return;
-    try {
-      step();
-    } catch (...) {
-      error_ = std::current_exception();
-    }
+/// Runs `step` unless an earlier one failed, and keeps its error for later, when all ranks are ready to hear of it.
+template <class Step>
+void run_unless(std::exception_ptr& failed, Step&& step) {
+  if (failed) return;
+  try {
+    step();
+  } catch (...) {
+    failed = std::current_exception();
   }
-  bool failed() const { return error_ != nullptr; }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::exception_ptr error_;
-};
-
+}
 /// All bytes of an extent; to the end of the file if it is open-ended.
 std::string read_extent(InputFile& file, const Extent& extent, std::uint64_t announced) {
   if (extent.end != ~std::uint64_t{0}) {
@@ -98,35 +86,36 @@ constexpr std::string_view failed_mark = "E", data_mark = "D";
 
 void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Extent>& extents,
                  const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume,
-                 Deferred& reading, Deferred& consuming) {
+                 std::exception_ptr& reading, std::exception_ptr& consuming) {
   for (std::uint32_t block = range.ownership.first.front(); block < range.ownership.first.back(); ++block) {
     const Extent& extent = extents[block - range.first];
     std::string bytes;
-    if (extent.begin < extent.end) reading.run([&] { bytes = read_extent(file, extent, extents.back().end); });
+    if (extent.begin < extent.end)
+      run_unless(reading, [&] { bytes = read_extent(file, extent, extents.back().end); });
     const int owner = range.ownership.owner(block);
     if (owner != comm.rank()) {
-      comm.send(reading.failed() ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
+      comm.send(reading ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
       sent.add(range.layout.size(block));
-    } else if (!reading.failed() && !bytes.empty()) {
-      consuming.run([&] { consume(block, bytes); });
+    } else if (!reading && !bytes.empty()) {
+      run_unless(consuming, [&] { consume(block, bytes); });
     }
   }
-  reading.run([&] { check_end(file, extents, unit); });
+  run_unless(reading, [&] { check_end(file, extents, unit); });
 }
 
 void receive_blocks(const Communicator& comm, const BlockRange& range, const Consume& consume,
-                    Deferred& consuming) {
+                    std::exception_ptr& consuming) {
   for (std::uint32_t block = range.ownership.begin(comm.rank()); block < range.ownership.end(comm.rank());
        ++block) {
     const std::string message = comm.receive(0);
     const auto bytes = std::string_view(message).substr(1);
-    if (message.starts_with(data_mark) && !bytes.empty()) consuming.run([&] { consume(block, bytes); });
+    if (message.starts_with(data_mark) && !bytes.empty()) run_unless(consuming, [&] { consume(block, bytes); });
   }
 }
 
 }  // namespace
 
-void fetch(const Communicator& comm, SourceFile& source, const std::vector<Extent>& extents,
+void fetch(const Communicator& comm, const SourceFile& source, const std::vector<Extent>& extents,
            const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume) {
   if (!source.gzip) {
     throw_on_all_ranks(comm, [&] {
@@ -135,14 +124,14 @@ void fetch(const Communicator& comm, SourceFile& source, const std::vector<Exten
     });
     return;
   }
-  Deferred reading, consuming;
+  std::exception_ptr reading, consuming;
   if (comm.is_root())
     send_blocks(comm, *source.file, extents, range, unit, sent, consume, reading, consuming);
   else
     receive_blocks(comm, range, consume, consuming);
   throw_on_all_ranks(comm, [&] {
-    reading.rethrow();
-    consuming.rethrow();
+    for (const std::exception_ptr& error : {reading, consuming})
+      if (error) std::rethrow_exception(error);
   });
 }
 

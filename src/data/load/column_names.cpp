@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "data/records/text.hpp"
+#include "data/formats/table.hpp"
 
 namespace dpmpi {
 namespace {
@@ -14,9 +14,7 @@ using Names = std::vector<std::string>;
 
 /// What a table's first line has in the place of column names, if data.header = auto takes it for them.
 Names supposed_names(const Head& head, const DataOptions& options) {
-  const Format format = detect_format(options.format, head.path, head.bytes);
-  if (format != Format::csv && format != Format::tsv) return {};
-  return supposed_names(head.bytes, options, format == Format::csv ? ',' : '\t', head.path);
+  return make_format(detect_format(options, head), options)->supposed_names(head);
 }
 
 bool is_in(const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }

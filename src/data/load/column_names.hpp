@@ -1,5 +1,5 @@
 #pragma once
-#include "data/load/file_layout.hpp"
+#include "data/formats/format.hpp"
 
 namespace dpmpi {
 

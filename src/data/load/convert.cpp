@@ -39,12 +39,12 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   const Shard shard = load(alone, data, DataRole::training, layout, Ownership::even(1, 1), kind);
   const Records& records = shard.blocks[0].records;
   if (options.episode_column == 0) {
-    write_records(options.output, Format::native, records);
+    write_records(options.output, "native", records);
     return layout.records;
   }
   const Records episodes = group_episodes(records, static_cast<std::size_t>(options.episode_column),
                                           static_cast<std::size_t>(options.episode_steps), options.input);
-  write_records(options.output, Format::native, episodes);
+  write_records(options.output, "native", episodes);
   return episodes.count;
 }
 

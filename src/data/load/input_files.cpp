@@ -6,28 +6,33 @@
 
 #include "core/errors.hpp"
 #include "core/files/archive.hpp"
-#include "core/trim.hpp"
 #include "data/load/column_names.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "data/records/packed.hpp"
-#include "data/records/text.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// Opens a file on the root, which looks at its first bytes and keeps them to itself: they hold records.
-Head look_at(const Communicator& comm, const DataOptions& options, const std::string& name, SourceFile& source) {
-  Head head;
+/// Opens the files on the root, which looks at their first bytes and keeps them to itself: they hold records.
+std::vector<Head> look_at(const Communicator& comm, const DataOptions& options,
+                          const std::vector<std::string>& names, Source& source) {
+  std::vector<Head> heads;
+  source.files.resize(names.size());
   throw_on_all_ranks(comm, [&] {
-    if (!comm.is_root()) return;
-    source.file = std::make_unique<InputFile>(find_file(options, name));
-    head = read_head(*source.file, options);
-    source.path = head.path;
-    source.gzip = head.gzip;
+    for (std::size_t i = 0; comm.is_root() && i < names.size(); ++i) {
+      SourceFile& at = source.files[i];
+      at.file = std::make_unique<InputFile>(find_file(options, names[i]));
+      heads.push_back(read_head(*at.file, options));
+      at.path = heads[i].path;
+      at.gzip = heads[i].gzip;
+    }
   });
-  comm.broadcast(source.path);
-  comm.broadcast(source.gzip);
-  return head;
+  for (SourceFile& at : source.files) {
+    comm.broadcast(at.path);
+    comm.broadcast(at.gzip);
+  }
+  return heads;
 }
 
 /// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
@@ -40,15 +45,37 @@ void check_dimension(const Communicator& comm, const DataOptions& options, const
   });
 }
 
+/// On the root: what its format finds in the first bytes, if the config agrees with it.
+void inspect_heads(const std::vector<Head>& heads, const DataOptions& options, Source& source) {
+  source.format_name = detect_format(options, heads[0]);
+  source.format = make_format(source.format_name, options);
+  Layout& layout = source.layout = source.format->inspect(heads);
+  const auto in_second = [](const Section& section) { return section.file == 1; };
+  if (heads.size() > 1 && std::ranges::none_of(layout.sections, in_second))
+    refuse_file(source.path(), fmt::format("the {} format holds its labels itself; a second file {} is not used",
+                                           source.format_name, heads[1].path));
+  if (options.features > 0 && layout.features != static_cast<std::uint64_t>(options.features))
+    refuse_file(source.path(),
+                fmt::format("has {} features where data.features = {}", layout.features, options.features));
+  const FeatureMap map = source.feature_map(options);
+  if (layout.storage == Storage::dense_u8 && map.affine()) layout.storage = Storage::dense_f32;
+}
+
 /// What the root read off the first bytes, on all ranks; how many records there are stays with the root.
-void share(const Communicator& comm, FileLayout& layout) {
+void share(const Communicator& comm, const DataOptions& options, Source& source) {
+  const auto archive_fields = [&](Archive& archive) {
+    archive.field("format", source.format_name);
+    if (archive.reading()) source.format = make_format(source.format_name, options);
+    source.layout.archive(archive);
+    source.format->archive(archive);
+  };
   Archive written;
-  if (comm.is_root()) layout.archive(written);
+  if (comm.is_root()) archive_fields(written);
   std::string bytes = written.bytes();
   comm.broadcast(bytes);
   if (comm.is_root()) return;
   Archive archive(bytes);
-  layout.archive(archive);
+  archive_fields(archive);
   archive.finish();
 }
 
@@ -72,32 +99,27 @@ void open_everywhere(const Communicator& comm, const DataOptions& options, const
 }  // namespace
 
 Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name, DataRole role) {
-  const std::size_t comma = name.find(',');
-  const bool pair = comma != std::string::npos;
-  const std::string first(trim(name.substr(0, comma)));
-  const std::string second = pair ? std::string(trim(std::string_view(name).substr(comma + 1))) : "";
+  const std::vector<std::string> names = split_pair(name);
   Source source;
-  const Head head = look_at(comm, options, first, source.records);
-  check_dimension(comm, options, source.records.path);
-  if (role != DataRole::evaluation)
-    throw_on_all_ranks(comm, [&] {
-      if (comm.is_root()) check_public_names(head, options);
-    });
-  std::optional<Head> label_head;
-  if (pair) label_head = look_at(comm, options, second, source.labels);
+  const std::vector<Head> heads = look_at(comm, options, names, source);
+  check_dimension(comm, options, source.path());
   throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) source.layout = file_layout(head, label_head, options);
+    if (!comm.is_root()) return;
+    if (role != DataRole::evaluation) check_public_names(heads[0], options);
+    inspect_heads(heads, options, source);
   });
-  share(comm, source.layout);
-  open_everywhere(comm, options, first, source.records);
-  if (pair) open_everywhere(comm, options, second, source.labels);
+  share(comm, options, source);
+  for (std::size_t i = 0; i < names.size(); ++i) open_everywhere(comm, options, names[i], source.files[i]);
   return source;
 }
 
-void check_slots(const std::string& path, std::uint64_t records, std::uint64_t slots) {
-  if (records > slots)
-    throw DataError(fmt::format(
-        "{} holds more records than the {} that are declared (data.records or data.shard_records)", path, slots));
+FeatureMap Source::feature_map(const DataOptions& options) const {
+  FeatureMap map(options, layout.features,
+                 [&](const std::string& name) { return format->feature_of(name, layout.features); });
+  if (layout.storage == Storage::sparse_f32 && map.moves_zero())
+    throw ConfigError(
+        "data.mean would fill the zeros of sparse rows: set data.densify = true, or leave data.mean out");
+  return map;
 }
 
 }  // namespace dpmpi

@@ -26,7 +26,7 @@ int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
 
 DatasetFacts inspect_file(const Communicator& comm, const DataOptions& options, DataRole role,
                           const std::string& name, std::int64_t declared) {
-  Source source = open_source(comm, options, name, role);
+  const Source source = open_source(comm, options, name, role);
   DatasetFacts facts{static_cast<std::uint64_t>(declared), source.layout.features, source.layout.storage};
   if (declared == 0) facts.records = count_records(comm, source);
   return facts;
@@ -81,9 +81,9 @@ DatasetFacts inspect_shards(const Communicator& comm, const DataOptions& options
 }
 
 /// What must be the same in every site's file, as text.
-std::string signature(const FileLayout& layout) {
+std::string signature(const Layout& layout) {
   return fmt::format("{} features, storage {}, columns {}", layout.features, static_cast<int>(layout.storage),
-                     layout.table.schema.signature());
+                     layout.columns);
 }
 
 void check_signature(const std::string& file, const std::string& mine, const std::string& reference) {
@@ -102,8 +102,8 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
   throw_on_all_ranks(comm, [&] {
     const Communicator alone = Communicator::alone();
     for (std::uint32_t s = first / per_site; s * per_site < last; ++s) {
-      Source source = open_source(alone, options, options.shards[s], DataRole::training);
-      file = source.records.path;
+      const Source source = open_source(alone, options, options.shards[s], DataRole::training);
+      file = source.path();
       if (!mine.empty()) check_signature(file, signature(source.layout), mine);
       mine = signature(source.layout);
       shard.facts.features = source.layout.features;
@@ -141,16 +141,7 @@ std::string feature_names(const DataOptions& options, DataRole role) {
   const std::string& file = from_shards(options, role) ? options.shards.front() : file_of(options, role);
   const ShowFields show(shows_values(options, role));
   const Communicator alone = Communicator::alone();
-  const Source source = open_source(alone, options, file, role);
-  std::string names;
-  std::size_t number = 0;
-  bool header = false;
-  for (const TableColumn& column : source.layout.table.schema.columns) {
-    header = header || column.name != std::to_string(++number);
-    if (column.use == TableColumn::Use::number || column.use == TableColumn::Use::one_hot)
-      names += (names.empty() ? "" : ",") + column.name;
-  }
-  return header ? names : "";
+  return open_source(alone, options, file, role).layout.feature_names;
 }
 
 void check_feature_names(const DataOptions& options, const std::string& key, const std::string& names) {
@@ -191,7 +182,7 @@ Shard load(const Communicator& comm, const DataOptions& options, DataRole role, 
     load_shards(comm, options, labels, ownership, shard);
     return shard;
   }
-  Source source = open_source(comm, options, file_of(options, role), role);
+  const Source source = open_source(comm, options, file_of(options, role), role);
   shard.facts.features = source.layout.features;
   shard.facts.storage = source.layout.storage;
   shard.blocks = load_file(comm, options, labels, source, {shard.layout, ownership, 0, layout.blocks});

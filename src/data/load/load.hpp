@@ -1,6 +1,16 @@
 #pragma once
 // Loading a dataset onto ranks. Every rank reads only its own blocks; the records of a block are the same on any
 // number of ranks. A gzipped file is read by the root, which sends the blocks out.
+//
+// The files of this folder in the order in which a dataset passes through them, none of which knows any format:
+//   load          which files: one, a pair, or the sites'
+//   input_files   opened by the ranks; the root asks the Format what the first bytes tell (column_names: and
+//   whether
+//                 names in them are public), and tells the others
+//   file_loader   one file's blocks on this rank, which the next three bring together
+//   block_places  where the blocks lie in the file
+//   byte_ranges   their bytes, piece by piece; the Format reads each into a RecordsBuilder
+//   shared_memory whether they fit, on all ranks of a machine together
 
 #include <cstddef>
 #include <string>

@@ -6,23 +6,28 @@
 
 #include <fmt/format.h>
 
-#include "data/formats/file.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "data/records/packed.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// What one rank needs, or all ranks of a machine, which is known by the first of them.
+/// What the ranks of a machine need, which is known by the first of them.
 struct Need {
   std::int64_t machine = 0;
   std::uint64_t ranks = 1, bytes = 0, slots = 0, available = 0;
 };
 
-/// The ranks' needs by machine.
-std::vector<Need> by_machine(const std::vector<std::vector<Need>>& ranks) {
+}  // namespace
+
+// The bytes of sparse texts follow private values: only the root adds them up.
+void check_memory_together(const Communicator& comm, std::uint64_t bytes, std::uint64_t slots,
+                           std::uint64_t features, const std::string& path, bool is_public) {
+  Need mine{comm.rank(), 1, bytes, slots, available_memory()};
+  comm.node().broadcast(mine.machine);
   std::map<std::int64_t, Need> machines;
-  for (const auto& rank : ranks) {
+  for (const auto& rank : gather_lists(comm, std::vector{mine})) {
     const Need& more = rank.at(0);
     const auto [at, first] = machines.emplace(more.machine, more);
     if (first) continue;
@@ -32,22 +37,8 @@ std::vector<Need> by_machine(const std::vector<std::vector<Need>>& ranks) {
     sum.slots += more.slots;
     sum.available = std::min(sum.available, more.available);
   }
-  std::vector<Need> needs;
-  for (const auto& [machine, need] : machines) needs.push_back(need);
-  return needs;
-}
-
-}  // namespace
-
-// The bytes of sparse texts follow private values: only the root adds them up.
-void check_memory_together(const Communicator& comm, std::uint64_t bytes, std::uint64_t slots,
-                           std::uint64_t features, const std::string& path, bool is_public) {
-  std::int64_t machine = comm.rank();
-  comm.node().broadcast(machine);
-  const std::vector<Need> mine{Need{machine, 1, bytes, slots, available_memory()}};
-  const std::vector<Need> needs = by_machine(gather_lists(comm, mine));
   throw_on_all_ranks(comm, [&] {
-    for (const Need& need : needs) {
+    for (const auto& [machine, need] : machines) {
       const std::string where =
           need.ranks > 1 ? fmt::format("the {} ranks of this machine", need.ranks) : "this rank";
       check_memory(need.bytes, need.available,

@@ -21,10 +21,8 @@ class FeatureMap {
   FeatureMap(const DataOptions& options, std::size_t features,
              const std::function<std::size_t(const std::string&)>& index_of);
 
-  bool identity() const { return scale_ == 1 && !affine(); }
   bool affine() const { return !mean_.empty(); }  ///< data.mean or data.std is given
   bool moves_zero() const;                        ///< some mean is not 0: sparse rows would fill up
-  double scale() const { return scale_; }
   /// Throws Malformed if x or the result is not finite in float32.
   float operator()(std::size_t feature, double x) const;
 
@@ -58,6 +56,10 @@ class RecordsBuilder {
   /// Adds an entry to the row being filled (sparse_f32); columns ascend.
   void entry(std::uint32_t column, float value);
 
+  /// The label of a row to come, in order, where a file holds labels apart; and that of the row being filled.
+  void add_label(float label) { records_.label.at(labels_++) = label; }
+  float added_label() const { return records_.label[rows_]; }
+
   /// Ends the row: l2 normalisation and norm bound. A NaN label makes it an empty slot.
   void finish_row(float label);
 
@@ -77,7 +79,7 @@ class RecordsBuilder {
   void finish_byte_row();
   Records records_;
   RowRule rule_;
-  std::size_t rows_ = 0;
+  std::size_t rows_ = 0, labels_ = 0;
   Progress* progress_ = nullptr;
 };
 

@@ -28,8 +28,9 @@ void declare_files(DataOptions& d, Options& o) {
       "shard_records", d.shard_records,
       "Public number of records of each shard; empty: counted at start-up, and the counts are then treated as public",
       Range::at_least(1));
-  o.add("format", d.format, "File format; auto goes by content and name",
-        {"auto", "libsvm", "csv", "tsv", "idx", "npy", "native"});
+  std::vector<std::string> formats = format_names();
+  formats.insert(formats.begin(), "auto");
+  o.add("format", d.format, "File format; auto goes by content and name", formats);
   o.add(
       "blocks", d.blocks,
       "Contiguous blocks the records are cut into (at least the number of ranks): a constant of the config, for results "

@@ -45,6 +45,9 @@ struct DataOptions {
   void validate(std::vector<std::string>& problems) const;
 };
 
+/// What data.format may be besides auto: the names in the table of formats (formats/format.cpp), in its order.
+std::vector<std::string> format_names();
+
 /// One `NAME:VALUE` entry of a list option, split at the last colon; the name may hold colons. Throws ConfigError
 /// (naming `key`) if there is no colon or one side is empty.
 struct NamedValue {

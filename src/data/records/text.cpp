@@ -13,8 +13,10 @@
 namespace dpmpi {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool fields_shown = false;
+constexpr const char* not_shown = "(private, not shown; see data.show_values)";
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
 }  // namespace
 
 std::string show(std::string_view value) {
@@ -29,11 +31,6 @@ std::string show(std::string_view value) {
   }
   return out + (value.size() > longest ? "...'" : "'");
 }
-
-namespace {
-bool fields_shown = false;
-constexpr const char* not_shown = "(private, not shown; see data.show_values)";
-}  // namespace
 
 ShowFields::ShowFields(bool show) : before_(fields_shown) { fields_shown = show; }
 ShowFields::~ShowFields() { fields_shown = before_; }

@@ -131,12 +131,11 @@ void phase(const GenerateOptions& o, std::uint64_t first, std::uint64_t count, R
   }
 }
 
-Format output_format(const GenerateOptions& options, const std::string& path) {
+std::string output_format(const GenerateOptions& options, const std::string& path) {
+  if (options.format != "auto") return options.format;
   const std::string ending = std::filesystem::path(path).extension().string();
-  if (options.format == "csv" || (options.format == "auto" && ending == ".csv")) return Format::csv;
-  if (options.format == "libsvm" || (options.format == "auto" && (ending == ".libsvm" || ending == ".svm")))
-    return Format::libsvm;
-  return Format::native;
+  if (ending == ".csv") return "csv";
+  return ending == ".libsvm" || ending == ".svm" ? "libsvm" : "native";
 }
 
 std::string default_eval_output(const std::string& output) {
@@ -200,10 +199,7 @@ Records generate_records(const GenerateOptions& options, std::uint64_t first, st
   else if (environment)
     add_transitions(options.kind, static_cast<std::uint64_t>(options.seed), first, count, out);
   else
-    throw ConfigError(fmt::format(
-        "unknown dataset kind {}: heavy-tailed, blobs, regression, phase, cartpole, acrobot, gridworld, "
-        "pareto-linear, pareto-logistic, pareto-mean, two-point or smooth",
-        options.kind));
+    verify(false, "kinds are those that the options declare");
   return out.take();
 }
 
@@ -211,7 +207,7 @@ void generate(const GenerateOptions& options) {
   if (options.output.empty()) throw ConfigError("generate needs an output file");
   const auto records = static_cast<std::uint64_t>(options.records),
              eval = static_cast<std::uint64_t>(options.eval_records);
-  const Format format = output_format(options, options.output);
+  const std::string format = output_format(options, options.output);
   const std::string path = options.eval_output.empty() ? default_eval_output(options.output) : options.eval_output;
   const std::string target = output_target(options.output);  // both are checked before the work begins
   if (eval > 0 && output_target(path) == target)

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "data/formats/file.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/takes_part.hpp"
 

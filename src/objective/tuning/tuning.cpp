@@ -9,7 +9,7 @@
 #include "core/console/heartbeat.hpp"
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
-#include "data/formats/file.hpp"
+#include "data/memory.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/takes_part.hpp"

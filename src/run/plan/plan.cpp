@@ -12,7 +12,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
-#include "data/formats/file.hpp"
+#include "data/memory.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/curves/repetition_law.hpp"
 #include "privacy/promise/calibrate.hpp"

@@ -1,7 +1,7 @@
 #include "core/errors.hpp"
 #include "core/files/archive.hpp"
-#include "data/formats/file.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/trains_models.hpp"
 

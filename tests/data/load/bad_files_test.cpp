@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "data/formats/file.hpp"
 #include "data/load/convert.hpp"
+#include "data/memory.hpp"
 #include "data/records/builder.hpp"
 #include "data/records/text.hpp"
 #include "support/binary_files.hpp"

@@ -43,7 +43,7 @@ struct Tuned {
     options.kind = "smooth", options.features = static_cast<std::int64_t>(d);
     options.seed = static_cast<std::int64_t>(seed);
     const std::string file = ::testing::TempDir() + "gibo_models.dpmpi";
-    write_records(file, Format::native, generate_records(options, n, models));
+    write_records(file, "native", generate_records(options, n, models));
     objective_ = test::make_objective("tune_gp", {d, Storage::dense_f32, 0},
                                       {{"objective.train", file}, {"objective.start", "random"}});
     objective_->open(comm_, {});

@@ -404,7 +404,7 @@ TEST_F(TuningTest, SaysWhatIsWrongWithItsSettings) {
   };
   const TuningCase process{"", "tune_gp", {}, LabelKind::real};
   const std::string file = folder_.file("public");
-  write_records(file, Format::native, tuning_records(LabelKind::real, 21, 77));
+  write_records(file, "native", tuning_records(LabelKind::real, 21, 77));
   EXPECT_EQ(message(process, tuning_features, file), "");
   EXPECT_NE(message(process, tuning_features, "").find("objective.train is not set"), std::string::npos);
   EXPECT_NE(message(process, 7, file).find("has 5 features, data.train has 7"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "data/load/memory.hpp"
+#include "data/memory.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "data/formats/file.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {
@@ -78,7 +77,7 @@ std::string gibibytes(std::uint64_t bytes) {
 }  // namespace
 
 // Lines are ID:CONTROLLERS:PATH; version 2 has the one with ID 0 and no controllers.
-std::uint64_t free_in_cgroup(const std::string& membership, const std::string& root) {
+std::uint64_t left_by_control_groups(const std::string& membership, const std::string& root) {
   constexpr CgroupFiles version_1{"/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file"};
   constexpr CgroupFiles version_2{"/memory.max", "/memory.current", "inactive_file"};
   std::uint64_t least = unlimited;
@@ -97,7 +96,7 @@ std::uint64_t free_in_cgroup(const std::string& membership, const std::string& r
 }
 
 std::uint64_t available_memory() {
-  return std::min(free_on_machine(), free_in_cgroup(whole_text("/proc/self/cgroup"), "/sys/fs/cgroup"));
+  return std::min(free_on_machine(), left_by_control_groups(whole_text("/proc/self/cgroup"), "/sys/fs/cgroup"));
 }
 
 void check_memory(std::uint64_t needed, std::uint64_t available, const std::string& what, bool is_public) {

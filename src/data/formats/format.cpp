@@ -1,0 +1,130 @@
+#include "data/formats/format.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "core/trim.hpp"
+#include "data/formats/arrays.hpp"
+#include "data/formats/libsvm.hpp"
+#include "data/formats/native.hpp"
+#include "data/formats/table.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Made = std::unique_ptr<Format>;
+
+struct Entry {
+  std::string_view name;
+  Made (*make)(const DataOptions&);
+  std::string_view magic = {};                   // first bytes; a text has none
+  std::array<std::string_view, 2> endings = {};  // of names of files
+};
+
+/// All formats.
+constexpr Entry formats[] = {
+    {"libsvm", [](auto& o) -> Made { return std::make_unique<Libsvm>(o); }, {}, {".libsvm", ".svm"}},
+    {"csv", [](auto& o) -> Made { return std::make_unique<Table>(o, ','); }, {}, {".csv"}},
+    {"tsv", [](auto& o) -> Made { return std::make_unique<Table>(o, '\t'); }, {}, {".tsv"}},
+    {"idx", [](auto& o) -> Made { return std::make_unique<ArrayPair>(o, "idx", parse_idx_header); }, {"\0\0", 2}},
+    {"npy", [](auto& o) -> Made { return std::make_unique<ArrayPair>(o, "npy", parse_npy_header); }, "\x93NUMPY"},
+    {"native", [](auto& o) -> Made { return std::make_unique<Native>(o); }, NativeHeader::magic},
+};
+
+/// What tells texts apart that have no ending, the strongest sign first: a character, in the first line or
+/// anywhere.
+struct Sign {
+  char character;
+  bool in_first_line;
+  std::string_view name;
+};
+constexpr Sign signs[] = {
+    {',', true, "csv"}, {':', false, "libsvm"}, {'\t', true, "tsv"}, {',', false, "csv"}, {'\t', false, "tsv"}};
+
+const Entry* with_magic(std::string_view head) {
+  const auto* const found = std::ranges::find_if(
+      formats, [&](const Entry& f) { return !f.magic.empty() && head.size() > 3 && head.starts_with(f.magic); });
+  return found == std::end(formats) ? nullptr : found;
+}
+
+/// Whole lines of `bytes` that look like records or a header.
+std::size_t record_lines(std::string_view bytes, const DataOptions& options) {
+  std::size_t count = 0;
+  for (std::size_t at = 0, stop; (stop = bytes.find('\n', at)) != std::string_view::npos; at = stop + 1) {
+    const std::string_view line = trim(bytes.substr(at, stop - at));
+    count += !line.empty() && line[0] != '#' && (options.comment.empty() || line[0] != options.comment[0]);
+  }
+  return count;
+}
+
+}  // namespace
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const Entry& format : formats) names.emplace_back(format.name);
+  return names;
+}
+
+Made make_format(std::string_view name, const DataOptions& options) {
+  const auto* const found = std::ranges::find(formats, name, &Entry::name);
+  verify(found != std::end(formats), "formats are named as in their table");
+  return found->make(options);
+}
+
+std::string_view detect_format(const DataOptions& options, const Head& head) {
+  const auto* const named = std::ranges::find(formats, options.format, &Entry::name);
+  if (named != std::end(formats)) return named->name;
+  if (const Entry* const found = with_magic(head.bytes)) return found->name;
+  std::string_view stem = head.path;
+  if (stem.ends_with(".gz")) stem.remove_suffix(3);
+  for (const Entry& format : formats)
+    for (const std::string_view ending : format.endings)
+      if (!ending.empty() && stem.ends_with(ending)) return format.name;
+  const std::string_view all = head.bytes, first = all.substr(0, all.find('\n'));
+  for (const Sign& sign : signs)
+    if ((sign.in_first_line ? first : all).find(sign.character) != all.npos) return sign.name;
+  refuse_file(head.path, fmt::format("its format is not recognised (it starts with {}): set data.format",
+                                     show_field(all.substr(0, 40))));
+}
+
+Head read_head(InputFile& file, const DataOptions& options) {
+  constexpr std::size_t least = std::size_t{1} << 16, longest = std::size_t{64} << 20;
+  Head head{file.path(), file.read(0, least), file.size(), file.gzip()};
+  std::string& bytes = head.bytes;
+  if (with_magic(bytes) != nullptr) return head;
+  const auto wanted = static_cast<std::size_t>(options.skip_lines) + 2;
+  bool ended = bytes.size() < least;
+  while (!ended && record_lines(bytes, options) < wanted) {
+    const std::size_t have = bytes.size();
+    if (have > longest) refuse_file(head.path, "no two lines in its first 64 MiB; is this text?");
+    bytes.resize(2 * have);
+    bytes.resize(have + file.read(have, std::span(bytes).subspan(have)));
+    ended = bytes.size() < 2 * have;
+  }
+  if (!ended) bytes.resize(bytes.rfind('\n') + 1);
+  return head;
+}
+
+void Section::archive(Archive& archive) {
+  archive.field("file", file);
+  archive.field("labels", labels);
+  archive.field("row_bytes", row_bytes);
+  if (is_text()) archive.field("begin", begin);
+  archive.field("line", line);
+  archive.field("comment", comment);
+}
+
+void Layout::archive(Archive& archive) {
+  archive.field("storage", storage);
+  archive.field("features", features);
+  std::uint64_t count = sections.size();
+  archive.field("sections", count);
+  sections.resize(count);
+  for (Section& section : sections) section.archive(archive);
+}
+
+}  // namespace dpmpi

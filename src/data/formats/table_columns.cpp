@@ -1,0 +1,117 @@
+// How the columns of a table become features: label, vocabularies, dropped columns.
+
+#include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/errors.hpp"
+#include "core/trim.hpp"
+#include "data/formats/table.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Use = TableColumn::Use;
+
+/// Position of the column called `name`, else number `name` (from 1). Throws ConfigError.
+std::size_t find_column(const std::vector<TableColumn>& columns, const std::string& name, const std::string& key) {
+  const auto named = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.name == name; });
+  if (named != columns.end()) return static_cast<std::size_t>(named - columns.begin());
+  double number = 0;
+  if (to_number(name, number) && number >= 1 && number <= static_cast<double>(columns.size()) &&
+      number == static_cast<double>(static_cast<std::size_t>(number)))
+    return static_cast<std::size_t>(number) - 1;
+  std::vector<std::string> names;
+  for (const TableColumn& column : columns) names.push_back(column.name);
+  const std::string near = nearest_name(name, names);
+  constexpr std::size_t shown = 30;
+  if (names.size() > shown) names.resize(shown), names.emplace_back("...");
+  throw ConfigError(fmt::format("{}: there is no column {}{}; columns are {} (or 1 to {})", key, show(name),
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                                fmt::join(names, ", "), columns.size()));
+}
+
+std::size_t find_label(const std::vector<TableColumn>& columns, const std::string& label) {
+  if (label == "first") return 0;
+  if (label == "last") return columns.size() - 1;
+  if (label != "auto") return find_column(columns, label, "data.label");
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    if (names_label(columns[c].name)) return c;
+  throw ConfigError(
+      "data.label must be set for this table (first, last, a column name, or a column number from 1): no "
+      "column is called label, target, class or y");
+}
+
+void set_use(TableColumn& column, Use use, const std::string& key) {
+  if (column.use != Use::number)
+    throw ConfigError(
+        fmt::format("{}: column {} already has another use (label, one_hot or drop)", key, show(column.name)));
+  column.use = use;
+}
+
+void assign_uses(std::vector<TableColumn>& columns, const DataOptions& options) {
+  if (options.label != no_label) columns[find_label(columns, options.label)].use = Use::label;
+  for (const auto& entry : options.one_hot) {
+    const std::size_t colon = entry.find(':');
+    if (colon == std::string::npos || colon == 0)
+      throw ConfigError(fmt::format("data.one_hot = {}: entries are written column:word|word|...", entry));
+    const std::string name(trim(std::string_view(entry).substr(0, colon)));
+    TableColumn& column = columns[find_column(columns, name, "data.one_hot")];
+    set_use(column, Use::one_hot, "data.one_hot");
+    column.words = split_words(entry.substr(colon + 1));
+  }
+  for (const auto& name : options.drop)
+    set_use(columns[find_column(columns, name, "data.drop")], Use::drop, "data.drop");
+}
+
+std::size_t number_features(std::vector<TableColumn>& columns) {
+  std::size_t next = 0;
+  for (TableColumn& column : columns) {
+    column.feature = next;
+    if (column.use == Use::number) next += 1;
+    if (column.use == Use::one_hot) next += column.words.size();
+  }
+  if (next == 0) throw ConfigError("the table has no feature column: data.label and data.drop leave nothing");
+  return next;
+}
+
+}  // namespace
+
+bool names_label(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char x) { return static_cast<char>(std::tolower(static_cast<unsigned char>(x))); });
+  return name == "label" || name == "target" || name == "class" || name == "y";
+}
+
+TableSchema::TableSchema(const std::vector<std::string>& names, const DataOptions& options)
+    : zero_if_unknown(options.unknown == "zero") {
+  if (!options.missing.empty()) missing = option_number(options.missing, "data.missing");
+  for (const std::string& name : names) columns.push_back({.name = name});
+  assign_uses(columns, options);
+  features = number_features(columns);
+}
+
+std::size_t TableSchema::feature_of(const std::string& column) const {
+  const TableColumn& c = columns[find_column(columns, column, "data.mean or data.std")];
+  if (c.use != Use::number)
+    throw ConfigError(fmt::format("data.mean or data.std: column {} is not a number column", show(column)));
+  return c.feature;
+}
+
+std::string TableSchema::signature() const {
+  std::string text;
+  for (const auto& c : columns) text += fmt::format("{}:{};", c.name, static_cast<int>(c.use));
+  return text;
+}
+
+std::string TableSchema::feature_names() const {
+  std::string names;
+  for (const TableColumn& column : columns)
+    if (column.use == Use::number || column.use == Use::one_hot) names += (names.empty() ? "" : ",") + column.name;
+  return names;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,41 @@
+#include "data/formats/text_lines.hpp"
+
+#include <span>
+#include <string>
+
+namespace dpmpi {
+
+void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
+                   const std::function<void(std::uint64_t, std::string_view)>& visit) {
+  constexpr std::size_t chunk = std::size_t{1} << 16, longest = std::size_t{64} << 20;
+  bool inside = from != start;  // begin one byte early: if that is a line end, `from` begins a line
+  std::uint64_t base = inside ? from - 1 : from;
+  std::size_t at = 0, searched = 0;  // where the line begins; no line end lies before
+  std::string buffer;
+  for (bool ended = false;;) {
+    const std::size_t newline = buffer.find('\n', searched);
+    if (newline == std::string::npos && !ended) {
+      buffer.erase(0, at);
+      base += at;
+      at = 0;
+      searched = buffer.size();
+      if (searched > longest)
+        refuse_file(file.path(),
+                    fmt::format("line at byte {} is longer than 64 MiB; is this text?", show_field(base)));
+      buffer.resize(searched + chunk);
+      const std::size_t got = file.read(base + searched, std::span(buffer).subspan(searched));
+      buffer.resize(searched + got);
+      ended = got < chunk;
+      continue;
+    }
+    const std::uint64_t offset = base + at;
+    if (at == buffer.size() || (!inside && offset >= to)) return;
+    const std::size_t stop = newline == std::string::npos ? buffer.size() : newline;
+    if (!inside) visit(offset, std::string_view(buffer).substr(at, stop - at));
+    inside = false;
+    if (newline == std::string::npos) return;
+    at = searched = newline + 1;
+  }
+}
+
+}  // namespace dpmpi
