@@ -5,7 +5,7 @@
 # it goes on where it was stopped. Needs the data: launch/fetch-data mnist fashion-mnist, or DPMPI_DATA set.
 #   DPMPI    the program (default: build/release/dpmpi)
 #   SEEDS    of the start point (default: 1); noise is fresh in every run
-#   METHODS  default: dp-sgda private-diff sgda
+#   METHODS  default: dp-sgda private-diff sgda (dp-sgda without noise)
 set -euo pipefail
 
 [[ $# -ge 1 ]] || { sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,8p; exit 2; }
@@ -58,10 +58,11 @@ falling() {
 # config method epsilon (0: without noise) seed
 cell() {
   ! grep -q "^$1 $2 $3 $4 " "$file" || return 0
-  local run=$folder/$1-$2-$3-$4 private=()
-  [[ $3 == 0 ]] || private=(--set "privacy.epsilon=$3")
+  local run=$folder/$1-$2-$3-$4 private
+  private=(--set "privacy.epsilon=$3")
+  [[ $3 == 0 ]] && private=(--set privacy.noise=none)
   # shellcheck disable=SC2046,SC2086
-  $program --quiet --config "configs/minimax/$1.ini" --set "method.name=$2" $(settings "$1" "$2" "$3") \
+  $program --quiet --config "configs/minimax/$1.ini" --set "method.name=${2/#sgda/dp-sgda}" $(settings "$1" "$2" "$3") \
     "${private[@]}" --set "method.seed=$4" --set "run.dir=$run"
   echo "$1 $2 $3 $4 $(tail -n 1 "$run/metrics.jsonl" | sed 's/.*"eval.auc":\([0-9.]*\).*/\1/')" | tee -a "$file"
 }

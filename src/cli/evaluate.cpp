@@ -82,7 +82,7 @@ Json json_of(const Objective& objective, const Assessment& a, const std::string&
 int show_evaluation(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
   const std::string& run = line.arguments[0];
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
-  if (config.method->is_private()) refuse_private_evaluation(config.data);
+  if (config.is_private()) refuse_private_evaluation(config.data);
   const DataRole role = scored_role(config.data);
   // What td says of records beyond means are exact sums and largest values over all of them, on every rank.
   if (role == DataRole::given && config.objective_name == "td" && comm.size() > 1)

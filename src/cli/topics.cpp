@@ -14,6 +14,7 @@
 #include "data/load/convert.hpp"
 #include "data/synthetic/generate.hpp"
 #include "run/config/config.hpp"
+#include "run/config/removed.hpp"
 
 namespace dpmpi {
 namespace {
@@ -126,6 +127,8 @@ std::string help_topic(const std::string& topic) {
                        section_help("objective", *builder)) +
            "  and objective.name, objective.l2 (dpmpi help objective)\n";
   }
+  if (const std::string instead = instead_of("method.name", topic); !instead.empty())
+    throw ConfigError(fmt::format("method.name = {} was removed: {}", topic, instead));
   const auto known = help_topics();
   const auto nearest = nearest_name(topic, known);
   throw ConfigError(fmt::format("no help on '{}'{}; topics: {}", topic,

@@ -24,7 +24,7 @@ struct PublicFacts {
   DatasetFacts data;
   const Objective* objective = nullptr;
   Adjacency adjacency = Adjacency::add_remove;
-  /// The privacy target as rho-GDP, for methods that choose their settings by it.
+  /// The privacy target as rho-GDP, for methods that choose their settings by it; infinity: without noise.
   double rho = 1;
   /// The target itself: delta, and one of the other two (0: not given).
   double delta = 1e-5, epsilon = 0, noise_multiplier = 0;
@@ -47,12 +47,11 @@ class Method {
   virtual void declare(Options& options) = 0;
   /// Appends one message per problem between options. Called before any data is touched.
   virtual void validate(std::vector<std::string>& problems) const = 0;
-  /// False: a baseline without noise, whose certificate says epsilon = infinity.
-  virtual bool is_private() const { return true; }
 
   /// Number of steps of the run.
   virtual std::uint64_t steps(const PublicFacts& facts) const = 0;
-  /// The releases that the run will make, as a function of the noise multiplier. Throws ConfigError.
+  /// The releases that the run will make, as a function of the noise multiplier; with 0 none of them has noise.
+  /// Throws ConfigError.
   virtual std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const = 0;
   /// What the guarantee takes for granted beside the proof, in words, for certificates.
   virtual std::vector<std::string> assumptions(const PublicFacts& /*facts*/) const { return {}; }

@@ -216,18 +216,18 @@ TEST_F(AuditCommand, OneClearMessage) {
   const struct {
     const char *arguments, *message;
     int code;
-  } cases[] = {
-      {"audit", "dpmpi audit needs --config FILE, or the directory of a run", 2},
-      {"audit trained --config a.ini", "dpmpi audit needs --config FILE, or the directory of a run", 2},
-      {"audit --config a.ini --set method.name=sgd", "sgd adds no noise, so there is no promise to test", 2},
-      {"audit --config a.ini --set audit.game=chess", "audit.game", 2},
-      {"audit --config a.ini --set audit.runs=3", "audit.runs", 2},
-      {"audit --config a.ini --set audit.ranks=2", "audit.ranks = 2", 2},
-      {"audit --config a.ini --set audit.canary=41", "audit.canary = 41: data.eval has 40 records", 2},
-      {"audit --config a.ini --set data.header=yes --set data.eval= --set audit.game=canary",
-       "needs public records: data.eval", 2},
-      {"audit --config a.ini --set data.eval=data.csv", "data.eval", 4},
-      {"audit --config a.ini --data x.csv", "--data is an option of dpmpi evaluate, predict", 2}};
+  } cases[] = {{"audit", "dpmpi audit needs --config FILE, or the directory of a run", 2},
+               {"audit trained --config a.ini", "dpmpi audit needs --config FILE, or the directory of a run", 2},
+               {"audit --config a.ini --set privacy.noise=none",
+                "privacy.noise = none promises nothing, so there is nothing to test", 2},
+               {"audit --config a.ini --set audit.game=chess", "audit.game", 2},
+               {"audit --config a.ini --set audit.runs=3", "audit.runs", 2},
+               {"audit --config a.ini --set audit.ranks=2", "audit.ranks = 2", 2},
+               {"audit --config a.ini --set audit.canary=41", "audit.canary = 41: data.eval has 40 records", 2},
+               {"audit --config a.ini --set data.header=yes --set data.eval= --set audit.game=canary",
+                "needs public records: data.eval", 2},
+               {"audit --config a.ini --set data.eval=data.csv", "data.eval", 4},
+               {"audit --config a.ini --data x.csv", "--data is an option of dpmpi evaluate, predict", 2}};
   for (const auto& c : cases) {
     const Outcome outcome = dpmpi(c.arguments);
     EXPECT_EQ(outcome.code, c.code) << c.arguments << outcome.output;

@@ -19,7 +19,7 @@ inline Settings options_of(const std::string& method, const std::string& objecti
         settings.emplace_back(few);
     return settings;
   }
-  if (method == "zo-naive" || method == "zo-ks") return {"method.inner=8", "method.batch=20"};
+  if (method == "zo-naive") return {"method.inner=8", "method.batch=20"};
   if (method == "zo-hidden")
     return {"method.accounting=composition",
             "method.release=all",
@@ -28,7 +28,6 @@ inline Settings options_of(const std::string& method, const std::string& objecti
             "method.rate=0.5",
             "method.sampling=poisson",
             "method.batch=150"};
-  if (method == "mezo") return {"method.steps=7", "method.rate=0.1", "method.batch=150"};
   if (method.starts_with("gibo"))
     return {"method.steps=5", "method.batch=fixed", "method.b=4", "method.memory=window:6", "method.clip=0.3"};
   if (method.starts_with("random-search")) return {"method.candidates=9", "method.block=3"};
@@ -48,7 +47,6 @@ inline Settings options_of(const std::string& method, const std::string& objecti
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group" || objective == "wgan")
     for (const char* more : {"method.dual_clip=0.4", "method.dual_rate=0.5"}) settings.emplace_back(more);
-  if (method == "private-diff-literal" && objective == "td") settings.emplace_back("method.concavity=0.1");
   if (method.starts_with("private-diff"))
     for (const char* more : {"method.restart=3", "method.dual_steps=2"}) settings.emplace_back(more);
   return settings;
@@ -57,7 +55,7 @@ inline Settings options_of(const std::string& method, const std::string& objecti
 // Min-max problems are for min-max methods, and these for no others.
 inline bool min_max(const std::string& name) {
   return name == "auc" || name == "td" || name == "worst_group" || name == "wgan" || name == "dp-sgda" ||
-         name == "sgda" || name == "dptd" || name.starts_with("private-diff");
+         name == "dptd" || name.starts_with("private-diff");
 }
 
 // Methods that look at losses of a few points only.

@@ -14,8 +14,8 @@
 // at. Two things differ from the source. Its rule for the number of points compares the acquisition, which is
 // never above 0, with the tolerance, and would always take one point; its proofs mean the posterior's trace, as
 // here. And its proof covers evaluations without noise only; see docs/theory/posterior_gradients.md, "Posterior
-// gradients".
-//
+// gradients". Without noise (privacy.noise = none) it is the method of Mueller, von Rohr and Trimpe 2021, with
+// clipped records.
 
 #include <cmath>
 #include <memory>
@@ -36,7 +36,7 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 
-class Gibo : public Method {
+class Gibo final : public Method {
  public:
   void declare(Options& options) override { options_.declare(options); }
   void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
@@ -52,7 +52,7 @@ class Gibo : public Method {
              .sampling = rule(facts.data.records),
              .bound = {options_.clip},
              .slack = LossTable::slack(dim),
-             .noise_multiplier = is_private() ? noise_multiplier * std::sqrt(real(options_.T())) : 0,
+             .noise_multiplier = noise_multiplier * std::sqrt(real(options_.T())),
              .steps = options_.T(),
              .effort = static_cast<double>(options_.most(dim)),
              .root = root_work(dim),
@@ -170,22 +170,9 @@ class Gibo : public Method {
   mutable std::vector<double> replica_;
 };
 
-class GiboNoiseless final : public Gibo {
- public:
-  bool is_private() const override { return false; }
-};
-
-template <class M>
-std::unique_ptr<Method> make() {
-  return std::make_unique<M>();
-}
-
 const MethodRegistration gibo{{"gibo", "Bayesian optimisation: descent on gradients estimated from losses alone",
                                "Sopa, Marusic, Avella-Medina and Cunningham, corrected: docs/methods/gibo.md",
-                               make<Gibo>}};
-const MethodRegistration gibo_noiseless{{"gibo-noiseless", "gibo without noise: NOT PRIVATE, a baseline",
-                                         "Mueller, von Rohr and Trimpe 2021, with clipped records",
-                                         make<GiboNoiseless>}};
+                               make_method<Gibo>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -1,8 +1,6 @@
 // random-search: m public points drawn uniformly in a box, the noisy mean loss of each, and the smallest of these:
 // a baseline for private Bayesian optimisation. Nothing depends on released values but the choice at the end, so
 // one vector release of all m means would do; blocks of points only make steps that a run can stop between.
-//
-// And random-search-noiseless, the same without noise.
 
 #include <cmath>
 #include <memory>
@@ -16,7 +14,7 @@
 namespace dpmpi {
 namespace {
 
-class RandomSearch : public Method {
+class RandomSearch final : public Method {
  public:
   void declare(Options& options) override {
     box_.declare(options);
@@ -39,7 +37,7 @@ class RandomSearch : public Method {
   // noise_multiplier is that of all m means as one vector, 1 / mu. A block has 1 / sqrt(steps) of its sensitivity.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     const double parts = std::sqrt(static_cast<double>(steps(facts)));
-    return {box_.query(facts, points(), steps(facts), is_private() ? noise_multiplier * parts : 0)};
+    return {box_.query(facts, points(), steps(facts), noise_multiplier * parts)};
   }
 
   Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
@@ -88,16 +86,8 @@ class RandomSearch : public Method {
   BestPoint best_;
 };
 
-class RandomSearchNoiseless final : public RandomSearch {
- public:
-  bool is_private() const override { return false; }
-};
-
 const MethodRegistration random_search{{"random-search", "noisy mean losses at random points: a black-box baseline",
                                         "Gaussian mechanism on all means at once", make_method<RandomSearch>}};
-const MethodRegistration random_search_noiseless{{"random-search-noiseless",
-                                                  "random-search without noise: NOT PRIVATE, a baseline",
-                                                  "uniform random search", make_method<RandomSearchNoiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -2,8 +2,6 @@
 // with the smallest lower confidence bound of a Gaussian process that is given the noisy means so far (GP-UCB,
 // Srinivas et al. 2010), and releases the noisy mean loss there. The process and the choice are post-processing, so
 // T steps cost what T Gaussian releases cost.
-//
-// And ucb-bo-noiseless, the same without noise.
 
 #include <cmath>
 #include <memory>
@@ -18,7 +16,7 @@ namespace {
 
 constexpr double failure = 0.1;  // of the confidence bounds of the theorem
 
-class UcbBo : public Method {
+class UcbBo final : public Method {
  public:
   void declare(Options& options) override {
     box_.declare(options);
@@ -39,7 +37,7 @@ class UcbBo : public Method {
   // noise_multiplier is that of the whole run, 1 / mu.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     const double parts = std::sqrt(static_cast<double>(steps_));
-    return {box_.query(facts, 1, steps(facts), is_private() ? noise_multiplier * parts : 0)};
+    return {box_.query(facts, 1, steps(facts), noise_multiplier * parts)};
   }
 
   Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
@@ -120,15 +118,8 @@ class UcbBo : public Method {
   AlignedVector<float> best_;
 };
 
-class UcbBoNoiseless final : public UcbBo {
- public:
-  bool is_private() const override { return false; }
-};
-
 const MethodRegistration ucb_bo{{"ucb-bo", "Bayesian optimisation on noisy mean losses, in few dimensions",
                                  "Srinivas et al. 2010 (GP-UCB), Gaussian mechanism", make_method<UcbBo>}};
-const MethodRegistration ucb_bo_noiseless{{"ucb-bo-noiseless", "ucb-bo without noise: NOT PRIVATE, a baseline",
-                                           "Srinivas et al. 2010 (GP-UCB)", make_method<UcbBoNoiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -199,7 +199,7 @@ class HtGlm final : public Method {
     const HeavyTailProblem problem{.records = real(facts.data.records),
                                    .dim = static_cast<double>(f.dim()),
                                    .diameter = 2 * radius_,
-                                   .mu = facts.rho,
+                                   .mu = privacy_target(facts),
                                    .change = change(facts.adjacency),
                                    .tail = {tail_.order, tail_.second, tail_.second, tail_.moment}};
     if (batch_ > 0) rule.batch = static_cast<std::uint64_t>(batch_);

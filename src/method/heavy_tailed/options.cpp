@@ -1,9 +1,11 @@
 #include "method/heavy_tailed/options.hpp"
 
+#include <cmath>
 #include <variant>
 
 #include <fmt/format.h>
 
+#include "core/errors.hpp"
 #include "objective/linear/steps.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 
@@ -33,9 +35,17 @@ HeavyTailProblem HeavyTailOptions::problem(const PublicFacts& facts) const {
   return {.records = static_cast<double>(facts.data.records),
           .dim = static_cast<double>(facts.objective->dim()),
           .diameter = radius_,
-          .mu = facts.rho,
+          .mu = privacy_target(facts),
           .change = facts.adjacency == Adjacency::add_remove ? 1.0 : 2.0,
           .tail = tail_};
+}
+
+double privacy_target(const PublicFacts& facts) {
+  if (std::isinf(facts.rho))
+    throw ConfigError(
+        "privacy.noise = none: this method chooses its phases, steps and clips by the privacy target, and has no form "
+        "without noise; clipped-gd has one");
+  return facts.rho;
 }
 
 void check_scalar_link(const PublicFacts& facts, const char* method, Problems& problems) {

@@ -27,6 +27,9 @@ class HeavyTailOptions {
   double radius_ = 1;
 };
 
+/// As rho-GDP. Throws ConfigError for a run without noise, which has none.
+double privacy_target(const PublicFacts& facts);
+
 // What methods refuse at plan time. Each call appends at most one problem: option, value, what is allowed.
 using Problems = std::vector<std::string>;
 /// Without a loss of one score that is convex.

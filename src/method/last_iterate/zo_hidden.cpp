@@ -33,7 +33,7 @@
 namespace dpmpi {
 namespace {
 
-class ZoHidden : public Method {
+class ZoHidden final : public Method {
  public:
   void declare(Options& options) override { options_.declare(options); }
   void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
@@ -42,7 +42,7 @@ class ZoHidden : public Method {
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     setup_ = set_up(options_, facts);
-    return {setup_.query(facts, is_private() ? noise_multiplier : 0)};
+    return {setup_.query(facts, noise_multiplier)};
   }
 
   std::vector<std::string> assumptions(const PublicFacts&) const override { return setup_.assumptions(); }
@@ -120,9 +120,6 @@ class ZoHidden : public Method {
     archive.field("hidden.shown", shown_);
     if (archive.reading()) copy_.clear();
   }
-
- protected:
-  HiddenOptions options_;
 
  private:
   /// (1 - omega) w on the regularised coordinates, which biases are not.
@@ -202,6 +199,7 @@ class ZoHidden : public Method {
   /// nothing that is needed; or in a copy that is made when somebody asks.
   enum class Shown : std::uint8_t { nothing, in_place, copy };
 
+  HiddenOptions options_;
   mutable HiddenSetup setup_;  // of the last call of queries()
   Objective* objective_ = nullptr;
   Query differences_;
@@ -214,23 +212,9 @@ class ZoHidden : public Method {
   mutable std::vector<float> copy_;
 };
 
-/// Without noise, projection and certificates: one normal direction, probed on a fresh batch, whose seed is known.
-class Mezo final : public ZoHidden {
- public:
-  Mezo() {
-    options_.accounting = "composition", options_.release = "all", options_.law = "gauss",
-    options_.sampling = "wor";
-    options_.directions = 1, options_.batch = 16, options_.direction_seed = 1;
-    options_.clip = 100;  // sums are exact integers and need a bound
-  }
-  bool is_private() const override { return false; }
-};
-
 const MethodRegistration zo_hidden{
     {"zo-hidden", "descent on K clipped differences a step; iterates may stay hidden",
      "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/theory/last_iterate.md", make_method<ZoHidden>}};
-const MethodRegistration mezo{{"mezo", "zeroth-order SGD along one normal direction: NOT PRIVATE, a baseline",
-                               "Malladi et al. 2023 (arXiv:2305.17333), Algorithm 1", make_method<Mezo>}};
 
 }  // namespace
 }  // namespace dpmpi

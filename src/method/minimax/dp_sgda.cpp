@@ -1,7 +1,6 @@
 // dp-sgda: stochastic gradient descent ascent on clipped, noised gradients of both sides of a min-max problem (Yang
-// et al. 2022), and
-//   sgda   the same without noise: a baseline;
-//   dptd   the same along momentum averages of both noisy gradients (Zhao et al. 2023, from temporal differences).
+// et al. 2022), and dptd, the same along momentum averages of both noisy gradients (Zhao et al. 2023, from temporal
+// differences).
 //
 // Both gradients are sums over one batch, so they are one query: contributions (clip(g_x, C_1), lambda clip(g_y,
 // C_2)) under one noise deviation sigma. To account for two separately sampled queries would under-report. The
@@ -23,7 +22,7 @@ namespace {
 class DpSgda : public Method {
  public:
   void declare(Options& options) override {
-    options_.declare(options, clip_help());
+    options_.declare(options);
     options_.declare_budget(options);
     options.add("dual_share", dual_share_, "share of the noise budget that the dual gets", Range::open(0, 1));
   }
@@ -35,14 +34,14 @@ class DpSgda : public Method {
     const SaddleObjective& f = saddle(facts.objective, "dp-sgda");
     options_.require_dual_rate(f);
     std::vector<QuerySpec> all;
-    if (options_.private_prior()) all.push_back(options_.prior_query(facts, is_private()));
+    if (options_.private_prior()) all.push_back(options_.prior_query(facts, noise_multiplier));
     const bool joint = f.primal_is_private();
     all.push_back({.name = joint ? "gradients" : "dual",
                    .dim = joint ? f.dim() : f.dual_dim(),
                    .sampling = options_.rule(facts.data),
                    .bound = {joint ? clips(f).norm() : options_.dual_bound(f)},
                    .slack = joint ? f.saddle_gradient_slack() : f.dual_gradient_slack(),
-                   .noise_multiplier = is_private() ? multiplier(facts, joint, noise_multiplier) : 0,
+                   .noise_multiplier = multiplier(facts, joint, noise_multiplier),
                    .steps = steps(facts)});
     return all;
   }
@@ -111,12 +110,9 @@ class DpSgda : public Method {
     iterate_.archive(archive);
   }
 
- protected:
-  virtual const char* clip_help() const { return saddle_clip_help; }
-  virtual void smooth(std::span<double> /*gradient*/) {}
-  SaddleOptions options_;
-
  private:
+  virtual void smooth(std::span<double> /*gradient*/) {}
+
   // lambda: of the joint norm sqrt(C_1^2 + (lambda C_2)^2), squared, the dual has its share.
   SaddleClip clips(const SaddleObjective& f) const {
     const double dual = options_.dual_bound(f), share = options_.as_printed() ? 0.5 : dual_share_;
@@ -130,6 +126,7 @@ class DpSgda : public Method {
     return noise_multiplier * per_sensitivity(each, facts.adjacency) / (joint ? std::sqrt(2.0) : 1);
   }
 
+  SaddleOptions options_;
   double dual_share_ = 0.1;
   SaddleObjective* f_ = nullptr;
   SaddleClip clips_;
@@ -137,15 +134,6 @@ class DpSgda : public Method {
   ReleasedPrior prior_;
   SaddleIterate iterate_;
   std::vector<double> g_;
-};
-
-class Sgda final : public DpSgda {
- public:
-  Sgda() { options_.clip = 100; }
-  bool is_private() const override { return false; }
-
- private:
-  const char* clip_help() const override { return noiseless_clip_help; }
 };
 
 // m <- (1 - b) m + b g of both noisy gradients; steps go along m. The paper has it for temporal differences only
@@ -177,8 +165,6 @@ class Dptd final : public DpSgda {
 const MethodRegistration dp_sgda{{"dp-sgda", "min-max: descent ascent on clipped, noised gradients of both sides",
                                   "Yang et al. 2022 (arXiv:2201.09046), one joint query a step",
                                   make_method<DpSgda>}};
-const MethodRegistration sgda{
-    {"sgda", "dp-sgda without noise: NOT PRIVATE, a baseline", "Lin et al. 2020", make_method<Sgda>}};
 const MethodRegistration dptd{{"dptd", "min-max: dp-sgda with momentum on both sides",
                                "Zhao et al. 2023, accounted like dp-sgda", make_method<Dptd>}};
 

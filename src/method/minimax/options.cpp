@@ -18,13 +18,13 @@ const SaddleObjective& saddle(const Objective* objective, const char* method) {
   return *f;
 }
 
-void SaddleOptions::declare(Options& options, const char* clip_help) {
+void SaddleOptions::declare(Options& options) {
   options.add("batch", batch, "expected batch size (the public normaliser of means)", Range::at_least(1))
       .add("epochs", epochs, "passes over the data (expected, primal batches); or give method.steps",
            Range::positive())
       .add("steps", steps, "number of rounds R (0: from method.epochs)", Range::closed(0, most_steps))
       .add("sampling", sampling, "which records take part in a query", {"poisson", "wor", "full"})
-      .add("clip", clip, clip_help, Range::positive())
+      .add("clip", clip, "bound C_1 on the norm of one record's primal gradient", Range::positive())
       .add("dual_clip", dual_clip,
            "bound on the norm of the private part of one record's dual gradient (0: the objective's own bound)",
            Range::non_negative())
@@ -117,14 +117,15 @@ PaperNoise SaddleOptions::paper(const PublicFacts& facts) const {
           facts.delta > 0 ? facts.delta : std::pow(n, -1.1)};
 }
 
-QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, bool is_private) const {
+QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, double noise_multiplier) const {
   if (!saddle(facts.objective, "method.prior = private").has_prior())
     throw ConfigError("method.prior = private: this objective has no prior");
   return {.name = "prior",
           .dim = 1,
           .sampling = FullBatch{},
           .bound = {1},
-          .noise_multiplier = is_private ? prior_noise : 0,  // a record moves the count by 1 under either adjacency
+          // A record moves the count by 1 under either adjacency.
+          .noise_multiplier = noise_multiplier > 0 ? prior_noise : 0,
           .steps = 1,
           .schedule = {.period = rounds(facts.data)},
           .effort = 0,

@@ -22,11 +22,6 @@ double per_sensitivity(double z, Adjacency adjacency);
 /// The objective as the min-max problem that it must be. Throws ConfigError if it is none.
 const SaddleObjective& saddle(const Objective* objective, const char* method);
 
-/// What method.clip is, for help; without noise it is there because sums are exact integers.
-inline constexpr const char* saddle_clip_help = "bound C_1 on the norm of one record's primal gradient";
-inline constexpr const char* noiseless_clip_help =
-    "largest norm of one record's primal gradient (sums are exact integers and need a bound; larger ones are clipped)";
-
 class SaddleOptions {
  public:
   std::int64_t batch = 256, steps = 0, seed = 1;
@@ -39,8 +34,7 @@ class SaddleOptions {
   double stated_epsilon = 0, prior_noise = 200, prior_least = 0.01;
   Optimizer descent;  ///< of x: rate, schedule, momentum, ...
 
-  /// `clip_help`: of method.clip.
-  void declare(Options& options, const char* clip_help);
+  void declare(Options& options);
   /// How noise is shared out: prior and calibration.
   void declare_budget(Options& options);
   void validate(std::vector<std::string>& problems) const;
@@ -62,8 +56,8 @@ class SaddleOptions {
   bool private_prior() const { return prior == "private"; }
 
   /// The one release of the number of positive records, of all records, if the prior is private. Its noise does not
-  /// depend on the plan's multiplier. Throws ConfigError if the objective has no prior.
-  QuerySpec prior_query(const PublicFacts& facts, bool is_private) const;
+  /// depend on the plan's multiplier, but that 0 is no noise. Throws ConfigError if the objective has no prior.
+  QuerySpec prior_query(const PublicFacts& facts, double noise_multiplier) const;
 };
 
 /// The share of positive records, if it is not public: released once, at the start, and a constant from then on.

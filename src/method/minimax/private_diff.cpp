@@ -8,8 +8,7 @@
 //  - a difference is one batch's at two released points: the printed one takes two batches, which a record may both
 //    be in, and the telescoping sum breaks;
 //  - the clip of a difference also follows the dual's movement, and never exceeds 2 C_1.
-// docs/methods/minimax.md has the rest. And private-diff-noiseless, the same without noise and without the clip of
-// differences: a baseline.
+// docs/methods/minimax.md has the rest.
 //
 // T = 1 is alternating dp-sgda; method.sampling = full is DIFF2 (Murata and Suzuki 2023) with a dual.
 
@@ -25,15 +24,15 @@
 namespace dpmpi {
 namespace {
 
-class PrivateDiff : public Method {
+class PrivateDiff final : public Method {
  public:
-  void declare(Options& options) override { options_.declare(options, clip_help()); }
+  void declare(Options& options) override { options_.declare(options); }
   void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
   std::uint64_t steps(const PublicFacts& facts) const override { return options_.rounds(facts.data); }
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    auto all = options_.families(facts, is_private() ? noise_multiplier : 0);
-    if (options_.private_prior()) all.insert(all.begin(), options_.prior_query(facts, is_private()));
+    auto all = options_.families(facts, noise_multiplier);
+    if (options_.private_prior()) all.insert(all.begin(), options_.prior_query(facts, noise_multiplier));
     return all;
   }
 
@@ -104,14 +103,6 @@ class PrivateDiff : public Method {
     archive.field("before", before_);
   }
 
- protected:
-  virtual const char* clip_help() const { return saddle_clip_help; }
-  /// The clip of a difference over its largest, 2 C_1.
-  virtual double clip_scale(std::span<const float> now, std::span<const float> before) const {
-    return radius_.between(now, before, f_->primal_dim()) / radius_.most;
-  }
-  PrivateDiffOptions options_;
-
  private:
   // y <- Pi_Y(y + eta_y (sum / N + public part)), on a batch of its own.
   void dual_step(Curator& curator, std::uint64_t r, std::uint64_t i) {
@@ -133,7 +124,7 @@ class PrivateDiff : public Method {
       add(curator.release(curator.sum(restart_, batch, clipped_primal_gradients(*f_, now))));
     } else {
       const Batch batch = curator.draw(difference_, difference_.releases_before(r));
-      const double scale = clip_scale(now, before_);
+      const double scale = radius_.between(now, before_, f_->primal_dim()) / radius_.most;
       const Kernel kernel = clipped_primal_differences(*f_, now, before_);
       add(curator.release(curator.sum(difference_, batch, kernel, scale)));
     }
@@ -144,6 +135,7 @@ class PrivateDiff : public Method {
     for (std::size_t j = 0; j < v_.size(); ++j) v_[j] += per_record_ * noisy_sum[j];
   }
 
+  PrivateDiffOptions options_;
   SaddleObjective* f_ = nullptr;
   DifferenceRadius radius_;
   Query restart_, difference_, dual_;
@@ -154,22 +146,9 @@ class PrivateDiff : public Method {
   AlignedVector<float> before_;  ///< (x, y) of the last primal query
 };
 
-class Noiseless final : public PrivateDiff {
- public:
-  Noiseless() { options_.clip = 100; }
-  bool is_private() const override { return false; }
-
- private:
-  const char* clip_help() const override { return noiseless_clip_help; }
-  double clip_scale(std::span<const float>, std::span<const float>) const override { return 1; }
-};
-
-const char* const source = "Zhang et al. 2025, PrivateDiff Minimax, corrected";
-const MethodRegistration private_diff{{"private-diff",
-                                       "min-max: noisy gradients at restarts, noisy gradient differences between",
-                                       source, make_method<PrivateDiff>}};
-const MethodRegistration noiseless{{"private-diff-noiseless", "private-diff without noise: NOT PRIVATE, a baseline",
-                                    source, make_method<Noiseless>}};
+const MethodRegistration private_diff{
+    {"private-diff", "min-max: noisy gradients at restarts, noisy gradient differences between",
+     "Zhang et al. 2025, PrivateDiff Minimax, corrected", make_method<PrivateDiff>}};
 
 }  // namespace
 }  // namespace dpmpi

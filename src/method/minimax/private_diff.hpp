@@ -29,7 +29,7 @@ class PrivateDiffOptions : public SaddleOptions {
   double restart_share = 0.6, difference_share = 0.3, dual_share = 0.1;
   double slope = -1, dual_slope = -1, least = -1;  ///< C_2, C_2y, C_3; -1: by default
 
-  void declare(Options& options, const char* clip_help);
+  void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
   DifferenceRadius radius(const SaddleObjective& f) const;
 

@@ -26,9 +26,9 @@ double DifferenceRadius::between(std::span<const float> w, std::span<const float
   return std::max(std::min(radius, most), 0.5e-9 * most);
 }
 
-void PrivateDiffOptions::declare(Options& options, const char* clip_help) {
+void PrivateDiffOptions::declare(Options& options) {
   const Range shares = Range::closed(1e-9, 1e9);  // noise goes with their roots
-  SaddleOptions::declare(options, clip_help);
+  SaddleOptions::declare(options);
   declare_budget(options);
   options
       .add("restart", restart, "rounds T from one full gradient to the next (1: alternating dp-sgda)",

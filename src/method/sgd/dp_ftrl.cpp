@@ -69,8 +69,8 @@ class DpFtrl : public Method {
             {"C", clip_},
             {"z", z},
             {"sigma", gradient.noise_std},
-            {"mean_prefix_variance", mean_prefix_noise_variance(gradient.tree())},
-            {"mu", std::sqrt(passes) * tree_mu(gradient.tree())}};
+            {"mean_prefix_variance", z > 0 ? mean_prefix_noise_variance(gradient.tree()) : 0},
+            {"mu", z > 0 ? std::sqrt(passes) * tree_mu(gradient.tree()) : 0}};
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {

@@ -1,5 +1,4 @@
-// dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1),
-// and sgd, the same without noise, as the baseline that shows what privacy costs.
+// dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1).
 
 #include <fmt/format.h>
 
@@ -12,14 +11,14 @@
 namespace dpmpi {
 namespace {
 
-class DpSgd : public Method {
+class DpSgd final : public Method {
  public:
   void declare(Options& options) override {
     options.add("batch", batch_, "expected batch size (the public normaliser of the mean)", Range::at_least(1))
         .add("epochs", epochs_, "passes over the data (expected); or give method.steps", Range::positive())
         .add("steps", steps_, "number of steps (0: from method.epochs)", Range::closed(0, most_steps))
         .add("sampling", sampling_, "which records take part in a step", {"poisson", "wor", "full", "cyclic"})
-        .add("clip", clip_, clip_help(), Range::positive())
+        .add("clip", clip_, "bound C on the norm of one record's gradient", Range::positive())
         .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
              {"flat", "per_layer"})
         .add("seed", seed_, "public seed of the start point", Range::at_least(0));
@@ -41,7 +40,7 @@ class DpSgd : public Method {
              .sampling = rule(facts.data),
              .bound = {clip_, clipping_ == "flat" ? Clipping::flat : Clipping::per_layer},
              .slack = facts.objective->gradient_slack(),
-             .noise_multiplier = is_private() ? noise_multiplier : 0,
+             .noise_multiplier = noise_multiplier,
              .steps = steps(facts)}};
   }
 
@@ -91,15 +90,11 @@ class DpSgd : public Method {
     optimizer_.archive(archive);
   }
 
- protected:
-  virtual std::string clip_help() const { return "bound C on the norm of one record's gradient"; }
-  double clip_ = 1;
-
  private:
   SamplingRule rule(const DatasetFacts& data) const { return sampling_rule(sampling_, batch_, data.records); }
 
   std::int64_t batch_ = 256, steps_ = 0, seed_ = 1;
-  double epochs_ = 10;
+  double epochs_ = 10, clip_ = 1;
   std::string sampling_ = "poisson", clipping_ = "flat";
   Optimizer optimizer_;
 
@@ -109,21 +104,8 @@ class DpSgd : public Method {
   AlignedVector<float> x_, mean_;
 };
 
-class Sgd final : public DpSgd {
- public:
-  Sgd() { clip_ = 100; }
-  bool is_private() const override { return false; }
-
- private:
-  std::string clip_help() const override {
-    return "largest norm of one record's gradient (sums are exact integers and need a bound; larger ones are clipped)";
-  }
-};
-
 const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",
                                  "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make_method<DpSgd>}};
-const MethodRegistration sgd{
-    {"sgd", "dp-sgd without noise: NOT PRIVATE, a baseline", "Robbins and Monro 1951", make_method<Sgd>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -183,13 +183,13 @@ ZoDesign ZoDesignOptions::complete(const ZoProblem& problem, const ZoEstimator& 
   return d;
 }
 
-ZoDesign ZoDesignOptions::design(const PublicFacts& facts, bool is_private) const {
+ZoDesign ZoDesignOptions::design(const PublicFacts& facts) const {
   const ZoProblem problem{.records = real(facts.data.records),
                           .dim = static_cast<double>(facts.objective->dim()),
                           .lipschitz = outer.lipschitz,
                           .radius = outer.radius,
                           .gap = outer.gap,
-                          .rho = is_private ? facts.rho : 0,
+                          .rho = facts.rho,
                           .change = facts.adjacency == Adjacency::replace_one ? 2.0 : 1.0};
   if (calibration_ == "paper" && facts.calibrated)
     throw ConfigError(
@@ -214,7 +214,6 @@ ZoDesign ZoDesignOptions::design(const Query& query, const Objective& objective)
                           .lipschitz = outer.lipschitz,
                           .radius = outer.radius,
                           .gap = outer.gap,
-                          .rho = 0,
                           .change = query.adjacency == Adjacency::replace_one ? 2.0 : 1.0};
   return complete(problem, estimator(objective), {T, q, order.first, order.batch, order.runs / (T / q)});
 }

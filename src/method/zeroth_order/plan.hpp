@@ -40,7 +40,7 @@ class ZoDesignOptions {
 
   /// rho of `facts` is used by method.auto alone. Throws ConfigError if the data is too small, or if the options do
   /// not fit the objective or each other.
-  ZoDesign design(const PublicFacts& facts, bool is_private) const;
+  ZoDesign design(const PublicFacts& facts) const;
   /// The design behind a query that was made from it.
   ZoDesign design(const Query& query, const Objective& objective) const;
   /// Noise of a node over the sensitivity of a leaf that makes the run (1 / noise_multiplier)-GDP. Throws

@@ -81,7 +81,6 @@ ZoBound zo_bound(const ZoProblem& p, const ZoEstimator& e, const ZoShape& shape,
 }
 
 double zo_sigma(const ZoProblem& p, const ZoEstimator& e, const ZoShape& shape) {
-  if (p.rho == 0) return 0;
   const double s1 = p.change * e.gradient_clip / real(shape.first_batch);
   const double sd = p.change * difference_clip(p, e, p.radius / real(shape.inner)) / real(shape.batch);
   const double h = levels(shape.restart);

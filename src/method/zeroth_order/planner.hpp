@@ -17,7 +17,7 @@ struct ZoProblem {
   double lipschitz = 1;  ///< L
   double radius = 0.1;   ///< delta, of the smoothing
   double gap = 1;        ///< F*
-  double rho = 1;        ///< 0: without noise
+  double rho = 1;        ///< infinity: without noise
   double change = 2;     ///< nu: 2 for replace_one, 1 for add_remove
 };
 

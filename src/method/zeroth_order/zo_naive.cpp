@@ -2,8 +2,7 @@
 // Algorithm 6): two losses along one direction of each record, and fresh Gaussian noise at every step. The paper's
 // noise d L / (B rho) is half of what its own sensitivity 2 d L / B needs under replace_one; here it is all of it.
 // The text evaluates both losses at w + delta u; the second belongs at w - delta u.
-//
-// And zo-ks, the same without noise: Kornowski and Shamir 2023.
+// Without noise (privacy.noise = none) it is the method of Kornowski and Shamir 2023 (arXiv:2307.04504).
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +18,7 @@
 namespace dpmpi {
 namespace {
 
-class ZoNaive : public Method {
+class ZoNaive final : public Method {
  public:
   void declare(Options& options) override {
     options_.declare(options);
@@ -48,7 +47,7 @@ class ZoNaive : public Method {
                                   .runs = epochs(facts) * whole(options_.inner)},
              .bound = {clip / real(whole(batch_))},
              .slack = ZerothOrder::slack(dim),
-             .noise_multiplier = is_private() ? noise_multiplier * passes : 0,
+             .noise_multiplier = noise_multiplier * passes,
              .steps = steps(facts),
              .running = RunningSum{.leaves = 1},
              .effort = 1}};
@@ -125,16 +124,9 @@ class ZoNaive : public Method {
   std::vector<double> g_;
 };
 
-class KornowskiShamir final : public ZoNaive {
- public:
-  bool is_private() const override { return false; }
-};
-
 const MethodRegistration zo_naive{{"zo-naive", "one random direction a record, fresh noise a step: a baseline",
                                    "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithm 6, corrected",
                                    make_method<ZoNaive>}};
-const MethodRegistration zo_ks{{"zo-ks", "zo-naive without noise: NOT PRIVATE, a baseline",
-                                "Kornowski and Shamir 2023 (arXiv:2307.04504)", make_method<KornowskiShamir>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -4,7 +4,6 @@
 //    exact sensitivity of the tree, where the paper's bound fails for short epochs (T <= 4);
 //  - the tree's proof composes over the nodes that are used, each with its own noise (docs/theory/running_sums.md);
 //  - estimates are clipped, so that privacy does not rest on the declared Lipschitz constant.
-// And zo-o2nc-noiseless, the same without noise: a baseline.
 
 #include <algorithm>
 #include <cmath>
@@ -18,25 +17,23 @@
 namespace dpmpi {
 namespace {
 
-class ZoO2nc : public Method {
+class ZoO2nc final : public Method {
  public:
   void declare(Options& options) override { options_.declare(options); }
   void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
 
-  std::uint64_t steps(const PublicFacts& facts) const override {
-    return options_.design(facts, is_private()).steps() * passes();
-  }
+  std::uint64_t steps(const PublicFacts& facts) const override { return options_.design(facts).steps() * passes(); }
 
   // noise_multiplier is that of the whole run, 1 / rho, whatever the tree and the number of passes.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    const ZoDesign d = options_.design(facts, is_private());
+    const ZoDesign d = options_.design(facts);
     const Probes probes = options_.probes(*facts.objective);
     return {{.name = "gradient",
              .dim = facts.objective->dim(),
              .sampling = Shuffled{probes.seed, d.shape.first_batch, d.shape.batch, d.leaves, d.sums()},
              .bound = {d.C_d / real(d.shape.batch)},
              .slack = ZerothOrder::slack(facts.objective->dim()),
-             .noise_multiplier = is_private() ? noise_multiplier * options_.node_multiplier(d) : 0,
+             .noise_multiplier = noise_multiplier * options_.node_multiplier(d),
              .steps = d.steps() * passes(),
              .running = d.running,
              .effort = options_.fast(*facts.objective) ? 10 : static_cast<double>(probes.count)}};
@@ -123,16 +120,9 @@ class ZoO2nc : public Method {
   std::vector<double> g_;
 };
 
-class Noiseless final : public ZoO2nc {
- public:
-  bool is_private() const override { return false; }
-};
-
 const MethodRegistration zo_o2nc{{"zo-o2nc", "nonsmooth nonconvex optimisation from losses alone, with tree noise",
                                   "Zhang, Tran and Cutkosky 2024 (ICLR), Algorithms 1-5, corrected",
                                   make_method<ZoO2nc>}};
-const MethodRegistration noiseless{{"zo-o2nc-noiseless", "zo-o2nc without noise: NOT PRIVATE, a baseline",
-                                    "Zhang, Tran and Cutkosky 2024 (ICLR), sigma = 0", make_method<Noiseless>}};
 
 }  // namespace
 }  // namespace dpmpi

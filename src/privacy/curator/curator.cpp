@@ -125,7 +125,8 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   if (!any([](const Query& q) { return q.repeated.has_value(); })) return;
   if (comm_.is_root()) count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
   // Untrusted ranks are refused before anything is drawn from it; they do not get it either.
-  if (ranks_trusted_ || comm_.size() == 1) runs_ = shared_stream(key, "repeated runs");
+  const bool needs_trust = any([](const Query& q) { return q.needs_trusted_ranks(); });
+  if (ranks_trusted_ || comm_.size() == 1 || !needs_trust) runs_ = shared_stream(key, "repeated runs");
 }
 
 std::unique_ptr<SecretStream> Curator::shared_stream(const std::optional<SecretKey>& key,

@@ -48,9 +48,8 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
       path_(path),
       overrides_(overrides),
       whose_(whose) {
-  if (!config.method->is_private())
-    throw ConfigError(
-        fmt::format("dpmpi audit: {} adds no noise, so there is no promise to test", config.method_name));
+  if (!config.is_private())
+    throw ConfigError("dpmpi audit: privacy.noise = none promises nothing, so there is nothing to test");
   if (config.trainer())
     throw ConfigError(
         fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "

@@ -53,8 +53,8 @@ namespace {
 
 /// Why there is no guarantee; empty: there is one.
 std::string not_private(const RunConfig& config, double epsilon) {
+  if (!config.is_private()) return "NOT PRIVATE: no noise was added (privacy.noise = none).";
   if (config.privacy.seeded()) return "NOT PRIVATE: the noise was drawn from privacy.seed, which anybody may know.";
-  if (!config.method->is_private()) return fmt::format("NOT PRIVATE: {} adds no noise.", config.method_name);
   if (std::isinf(epsilon)) return "NOT PRIVATE: the noise is too small for any bound.";
   return {};
 }
@@ -113,6 +113,16 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
           {"trainings", key.derive("trainings").authenticate(label)}};
 }
 
+std::vector<std::pair<std::string, std::string>> model_metadata(const RunConfig& config,
+                                                                const std::string& certificate) {
+  std::vector<std::pair<std::string, std::string>> all{{"method", config.method_name},
+                                                       {"objective", config.objective_name},
+                                                       {"config", config.digest()},
+                                                       {"certificate", certificate}};
+  if (!config.is_private()) all.emplace_back("noise", "none: NOT PRIVATE");
+  return all;
+}
+
 Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
                     const std::string& accountant) {
   if (is_private) return epsilon_guarantee(events, adjacency, delta, accountant);
@@ -168,7 +178,7 @@ OrderedJson json_both(const RunConfig& config, const Plan& plan, std::vector<Eve
 
 std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
                              const Provenance& provenance) {
-  const bool is_private = config.method->is_private() && !config.privacy.seeded();
+  const bool is_private = config.is_private() && !config.privacy.seeded();
   const Guarantee guarantee =
       certified(provenance.events, is_private, plan.adjacency, plan.delta(), config.privacy.accountant);
   OrderedJson out;
@@ -180,8 +190,8 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["by"] = json_by(guarantee);
   out["accountant"] = config.privacy.accountant;
   out["events"] = json_events(provenance.events);
-  out["theorem"] = theorem(config.method_name);
-  out["noise"] = config.method->is_private() ? config.privacy.noise : "none";
+  out["theorem"] = config.is_private() ? theorem(config.method_name) : "none";
+  out["noise"] = config.privacy.noise;
   out["numerical_slack"] = plan.largest_slack();
   out["trust"] = config.privacy.trust;
   out["released"] = config.method->released();

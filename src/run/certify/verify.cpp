@@ -387,7 +387,7 @@ class Verification {
       if (step <= done || step > plan.steps || !method.releases(step))
         throw Failure{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
       json expected{{"step", step}, {"epsilon", "infinity"}};
-      if (method.is_private()) {
+      if (config_->is_private()) {
         spent->compose(plan.events(done, step));
         expected["epsilon"] = json::parse(json(spent->epsilon(plan.delta())).dump());
       }
@@ -423,10 +423,7 @@ class Verification {
                       certificate = sha256(read_run_file(path("certificate.json"), file_limit::document));
     if (read_metadata(file)["certificate"] != certificate)
       throw Failure{place_, "carries the SHA-256 of another certificate than certificate.json"};
-    const std::vector<std::pair<std::string, std::string>> metadata{{"method", config_->method_name},
-                                                                    {"objective", config_->objective_name},
-                                                                    {"config", config_->digest()},
-                                                                    {"certificate", certificate}};
+    const auto metadata = model_metadata(*config_, certificate);
     if (read_metadata(file) != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
         (derived_ && !has_safetensors_header(file, derived_->objective->groups(), metadata)))
       throw Failure{place_, "says other things of itself than it was written with"};

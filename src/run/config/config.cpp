@@ -13,6 +13,7 @@
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
 #include "objective/plugin/library.hpp"
+#include "run/config/removed.hpp"
 #include "run/config/training_builder.hpp"
 
 namespace dpmpi {
@@ -43,6 +44,14 @@ const typename Entries::value_type* entry_of(const Entries& entries, const std::
   return nullptr;
 }
 
+void refuse_removed(const Settings& settings) {
+  std::vector<std::string> problems;
+  for (const auto& [key, setting] : settings)
+    if (const std::string instead = instead_of(key, setting.value); !instead.empty())
+      problems.push_back(fmt::format("{}: {} = {} was removed: {}", setting.origin, key, setting.value, instead));
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+}
+
 bool stands_in_run_directory(const std::string& path) {
   std::error_code absent;
   for (const fs::path& file : {fs::absolute(path, absent), fs::weakly_canonical(path, absent)})
@@ -56,10 +65,18 @@ bool on_command_line(const Settings& settings, const std::string& name) {
   return found != settings.end() && found->second.origin == "--set";
 }
 
+// To see what privacy costs, --set privacy.noise=none is enough: the file's target gives way.
+void drop_target(Settings& settings) {
+  if (!on_command_line(settings, "privacy.noise") || settings.at("privacy.noise").value != "none") return;
+  for (const char* target : {"privacy.epsilon", "privacy.noise_multiplier"})
+    if (!on_command_line(settings, target)) settings.erase(target);
+}
+
 Settings settings_of(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose) {
   if (whose == ConfigOf::run) check_no_link(path);
   Settings settings = read_ini(path);
   for (const auto& assignment : overrides) apply_override(settings, assignment);
+  drop_target(settings);
   return settings;
 }
 
@@ -71,6 +88,7 @@ RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& ov
 RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf whose)
     : path_(path), of_run_directory_(whose == ConfigOf::run || stands_in_run_directory(path)) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
+  refuse_removed(settings);
 
   std::vector<std::string> problems;
   const auto section = [&](const char* name) -> Options& {
@@ -111,9 +129,9 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   privacy.validate(problems);
   if (method) {
     method->validate(problems);
-    if (method->is_private() && !given("privacy.epsilon") && !given("privacy.noise_multiplier"))
+    if (is_private() && !given("privacy.epsilon") && !given("privacy.noise_multiplier"))
       problems.emplace_back(
-          "a private method needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
+          "a private run needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
   }
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");

@@ -55,6 +55,8 @@ class RunConfig {
   std::string essentials() const;
   /// SHA-256 of essentials().
   std::string digest() const;
+  /// False: privacy.noise = none, a baseline whose certificate says epsilon = infinity.
+  bool is_private() const { return !privacy.noiseless(); }
   const std::string& path() const { return path_; }
   bool given(const std::string& name) const;         ///< "section.key" was set by the user
   std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it

@@ -1,5 +1,9 @@
 #include "run/config/sections.hpp"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "privacy/accountants/accountant.hpp"
 
 namespace dpmpi {
@@ -29,9 +33,9 @@ void PrivacyOptions::declare(Options& options) {
            "noise standard deviation over the sensitivity, instead of privacy.epsilon", Range::positive())
       .add(
           "noise", noise,
-          "law of the noise: the Gaussian in double precision, or the exact discrete Gaussian on the integer lattice "
-          "of the sums (slower; accounted by Renyi divergence only)",
-          {"gaussian", "discrete_gaussian"})
+          "law of the noise: the Gaussian in double precision, the exact discrete Gaussian on the integer lattice of "
+          "the sums (slower; accounted by Renyi divergence only), or none: NOT PRIVATE, a baseline",
+          {"gaussian", "discrete_gaussian", "none"})
       .add("accountant", accountant,
            "whose bound calibrates the noise and is promised; best: the smallest of all that apply",
            accountant_names())
@@ -47,6 +51,10 @@ void PrivacyOptions::declare(Options& options) {
 }
 
 void PrivacyOptions::validate(std::vector<std::string>& problems) const {
+  for (const auto& [key, value] : {std::pair{"epsilon", epsilon}, {"noise_multiplier", noise_multiplier}})
+    if (noiseless() && value > 0)
+      problems.push_back(fmt::format(
+          "privacy.noise = none adds no noise and promises nothing: remove privacy.{} = {}", key, value));
   if (epsilon > 0 && noise_multiplier > 0)
     problems.emplace_back(
         "privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");

@@ -26,7 +26,9 @@ struct PrivacyOptions {
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
   Adjacency which() const { return *parse_adjacency(adjacency); }
-  Noise law() const { return *parse_noise(noise); }
+  /// The same steps without noise: a baseline, which is not private.
+  bool noiseless() const { return noise == "none"; }
+  Noise law() const { return parse_noise(noise).value_or(Noise::gaussian); }
   bool seeded() const { return seed >= 0; }
 };
 

@@ -27,6 +27,7 @@ std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& f
   for (auto spec : config.method->queries(facts, noise_multiplier)) {
     spec.noise = config.privacy.law();
     spec.sampling = stratified(spec.sampling, layout);
+    verify((spec.noise_multiplier > 0) == config.is_private(), "releases have noise unless privacy.noise = none");
     queries.push_back(
         Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
   }
@@ -187,7 +188,7 @@ void Promise::archive(Archive& archive) {
 Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs) {
   Promise promise;
   const double delta = resolve_delta(config, facts);
-  if (!config.method->is_private()) {
+  if (!config.is_private()) {
     constexpr double none = std::numeric_limits<double>::infinity();
     promise.guarantee = {.epsilon = none, .delta = delta};
     promise.attacker = attacker_table({}, facts.adjacency, promise.guarantee);
@@ -225,7 +226,7 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
   plan.steps = config.method->steps(facts);
   plan.promise = std::move(promise);
   plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
-  if (!config.method->is_private()) return plan;
+  if (!config.is_private()) return plan;
   refuse_short_noise(plan.queries, runs, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
   if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
@@ -244,7 +245,10 @@ PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, cons
   PublicFacts facts{data, &objective, config.privacy.which()};
   facts.bias = static_cast<float>(config.data.bias);
   facts.delta = resolve_delta(config, facts);
-  if (!config.method->is_private()) return facts;
+  if (!config.is_private()) {
+    facts.rho = std::numeric_limits<double>::infinity();
+    return facts;
+  }
   facts.epsilon = config.privacy.epsilon;
   facts.noise_multiplier = config.privacy.noise_multiplier;
   facts.ranks_trusted = config.privacy.trust == "cluster";

@@ -44,7 +44,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                   storage_text(facts.data.storage), layout.blocks, ranks, ranks == 1 ? "" : "s"));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
-  row("method", fmt::format("{}, {} steps", config.method_name, plan.steps));
+  row("method",
+      fmt::format("{}{}, {} steps", config.method_name, config.is_private() ? "" : " without noise", plan.steps));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
     if (query.relay) {  // of a vector as a whole, not of a sum over records
@@ -68,7 +69,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
       row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
                           query.noise_std / expected_batch(query.sampling, query.records)));
   }
-  if (config.method->is_private()) {
+  if (config.is_private()) {
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;
     row("noise multiplier", fmt::format("{:.6g}, {}", plan.promise.noise_multiplier,
                                         exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
@@ -76,7 +77,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                                rounded_up(plan.delta()), name(plan.adjacency), config.privacy.trust));
     row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
   } else {
-    row("promise", "none: THIS METHOD IS NOT PRIVATE");
+    row("promise", "none: THIS RUN IS NOT PRIVATE (privacy.noise = none)");
   }
   if (plan.training) {
     const RunConfig& trainer = *config.trainer();

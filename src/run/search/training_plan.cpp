@@ -58,7 +58,7 @@ TrainingPromise PrivateTuning::promise(const RunConfig& config, const PublicFact
   for (const Event& event : make_plan(centre_config(), centre_, promise.trainings, most).events())
     events.push_back(event);
   const double delta = std::min(plan.delta(), promise.trainings.guarantee.delta);
-  const bool is_private = config.method->is_private();
+  const bool is_private = config.is_private();
   promise.both.guarantee = certified(events, is_private, plan.adjacency, delta, config.privacy.accountant);
   promise.both.attacker =
       attacker_table(is_private ? events : std::vector<Event>(), plan.adjacency, promise.both.guarantee);

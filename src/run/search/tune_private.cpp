@@ -73,10 +73,9 @@ void TunePrivate::check(const RunConfig& config, std::vector<std::string>& probl
   const auto problem = [&](const std::string& text) {
     problems.push_back(fmt::format("objective.trainer = {}: {}", trainer.path(), text));
   };
-  if (!trainer.method->is_private())
-    problem(fmt::format(
-        "method.name = {} adds no noise; models that are trained on public records are those of the other tune_ objectives",
-        trainer.method_name));
+  if (!trainer.is_private())
+    problem(
+        "privacy.noise = none; models that are trained on public records are those of the other tune_ objectives");
   if (trainer.privacy.seeded())
     problem("privacy.seed belongs to the config that searches: noise of its trainings follows that run's key");
   if (trainer.privacy.adjacency != config.privacy.adjacency)

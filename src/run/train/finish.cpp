@@ -46,10 +46,7 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
 
 void write_model(const Training& run, std::span<const float> model, const std::string& certificate) {
   write_safetensors(run.root->file("model.safetensors"), run.objective->groups(), model,
-                    {{"method", run.config.method_name},
-                     {"objective", run.config.objective_name},
-                     {"config", run.config.digest()},
-                     {"certificate", sha256(certificate)}});
+                    model_metadata(run.config, sha256(certificate)));
 }
 
 // The run is finished by then: what goes wrong here must not look as if it were not.

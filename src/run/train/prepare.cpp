@@ -73,7 +73,7 @@ void make_plan(Training& run) {
 // Root only.
 void check_public_files(Training& run) {
   const RunConfig& config = run.config;
-  if (const std::string models = config.value("objective.train"); !models.empty() && config.method->is_private())
+  if (const std::string models = config.value("objective.train"); !models.empty() && config.is_private())
     refuse_private_models(config.data, models);
   if (!config.audit.result.empty())
     run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
@@ -99,7 +99,7 @@ Shard load_checked(const Training& run, DataRole role, const BlockLayout& layout
 void open_public_records(Training& run) {
   const DataOptions& data = run.config.data;
   if (data.eval.empty()) return;
-  if (run.root && run.config.method->is_private()) refuse_private_evaluation(data);
+  if (run.root && run.config.is_private()) refuse_private_evaluation(data);
   throw_on_all_ranks(run.comm, [&] {
     if (run.root) check_feature_names(data, "data.eval", feature_names(data, DataRole::evaluation));
   });

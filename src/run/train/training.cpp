@@ -120,7 +120,7 @@ void Training::evaluate() {
 void Training::write_metrics() {
   nlohmann::ordered_json line;
   line["step"] = next;
-  if (config.method->is_private()) {
+  if (config.is_private()) {
     line["epsilon"] = root->spending->up_to(next);
   } else {
     line["epsilon"] = "infinity";
@@ -147,7 +147,7 @@ void Training::record_times() const {
 
 std::string Training::note() const {
   std::string text;
-  if (!config.method->is_private())
+  if (!config.is_private())
     text = "NOT PRIVATE";
   else if (root && root->spending->latest())
     text = fmt::format("epsilon {:.4g}", *root->spending->latest());

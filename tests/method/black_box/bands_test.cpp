@@ -116,8 +116,8 @@ Ends ends(const std::function<Problem(std::uint64_t)>& make, Settings settings, 
     const auto key = static_cast<std::uint64_t>(seed);
     const Problem p = make(key);
     settings["design_seed"] = std::to_string(seed);
-    Trial t(mu > 0 ? "gibo" : "gibo-noiseless", settings, mu > 0 ? 1 / mu : 0,
-            std::make_unique<NumberedLoss>(p.d, p.loss), labelled_shard({0, p.n}), Adjacency::replace_one, key);
+    Trial t("gibo", settings, mu > 0 ? 1 / mu : 0, std::make_unique<NumberedLoss>(p.d, p.loss),
+            labelled_shard({0, p.n}), Adjacency::replace_one, key);
     SecretStream stream(SecretKey::from_seed(key).derive("noise"));
     const bool rbf = !settings.contains("kernel");
     GradientPosterior first({rbf ? Covariance::Kind::rbf : Covariance::Kind::poly2,

@@ -157,10 +157,10 @@ TEST(RandomSearch, LedgerEqualsPlan) {
 
 // Without noise the best of the points; with little noise nearly; the public regulariser counts.
 TEST(RandomSearch, FindsTheBestOfItsPoints) {
-  const auto run = [](const std::string& name, double z, double l2) {
+  const auto run = [](double z, double l2) {
     auto objective = losses(2, bowl);
     objective->l2 = l2;
-    Trial trial(name, {{"candidates", "400"}, {"block", "20"}, {"clip", "4"}}, z, std::move(objective),
+    Trial trial("random-search", {{"candidates", "400"}, {"block", "20"}, {"clip", "4"}}, z, std::move(objective),
                 numbered_shard(500));
     trial.run();
     return trial.iterate();
@@ -177,9 +177,9 @@ TEST(RandomSearch, FindsTheBestOfItsPoints) {
     if (value < least) least = value, best = point;
     if (value + penalty < least_regularised) least_regularised = value + penalty, regularised = point;
   }
-  EXPECT_EQ(run("random-search-noiseless", 0, 0), best);
-  EXPECT_EQ(run("random-search-noiseless", 0, 10), regularised);
-  const auto noisy = run("random-search", 0.2, 0);  // s = 4 sqrt(400) 0.2 / 500 = 0.032
+  EXPECT_EQ(run(0, 0), best);
+  EXPECT_EQ(run(0, 10), regularised);
+  const auto noisy = run(0.2, 0);  // s = 4 sqrt(400) 0.2 / 500 = 0.032
   EXPECT_LT(bowl(0, std::vector<double>(noisy.begin(), noisy.end())), least + 0.2);
 }
 
@@ -205,18 +205,22 @@ TEST(RandomSearch, RefusesWhatItCannotDo) {
   }
 }
 
-const std::map<std::string, Options> short_runs{
-    {"random-search", {{"candidates", "24"}, {"block", "3"}}},
-    {"random-search-noiseless", {{"candidates", "24"}, {"block", "3"}}},
-    {"ucb-bo", {{"steps", "8"}, {"candidates", "60"}}},
-    {"ucb-bo-noiseless", {{"steps", "8"}, {"candidates", "60"}, {"kernel", "rbf"}, {"beta", "0"}}}};
+struct ShortRun {
+  const char* name;
+  double multiplier;
+  Options options;
+};
+const ShortRun short_runs[] = {
+    {"random-search", 1, {{"candidates", "24"}, {"block", "3"}}},
+    {"random-search", 0, {{"candidates", "24"}, {"block", "3"}}},
+    {"ucb-bo", 1, {{"steps", "8"}, {"candidates", "60"}}},
+    {"ucb-bo", 0, {{"steps", "8"}, {"candidates", "60"}, {"kernel", "rbf"}, {"beta", "0"}}}};
 
 // A run that was stopped goes on to the same point, from its archive alone.
 TEST(BoxSearch, ResumesToTheSamePoint) {
-  for (const auto& [name, options] : short_runs) {
+  for (const auto& [name, multiplier, options] : short_runs) {
     const auto start = [&] {
-      return Trial(name, options, name.ends_with("noiseless") ? 0 : 1.0, losses(2, bowl), numbered_shard(200),
-                   Adjacency::add_remove, 3);
+      return Trial(name, options, multiplier, losses(2, bowl), numbered_shard(200), Adjacency::add_remove, 3);
     };
     Trial whole = start();
     whole.run();

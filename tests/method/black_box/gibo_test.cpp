@@ -373,7 +373,7 @@ TEST(Gibo, WithoutNoiseItFindsTheMinimum) {
                                {"memory", "window:20"},
                                {"obs_noise_std", "0.001"},
                                {"trace_tol", "0.01"}}),
-                  0, 3, quadratic, {0, 9, 20}, 1, "gibo-noiseless");
+                  0, 3, quadratic, {0, 9, 20}, 1);
   t.run();
   for (std::size_t j = 0; j < 3; ++j) {
     double mean = 0;

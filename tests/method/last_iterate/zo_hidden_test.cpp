@@ -397,7 +397,16 @@ TEST(ZoHidden, Learns) {
         with(composed, {{"law", law}, {"steps", "400"}, {"rate", is_long ? "0.2" : "3"}, {"clip", "10"}}), 1e-9);
     EXPECT_LT(loss(t), 0.67) << law;
   }
-  Trial mezo("mezo", {{"steps", "2000"}, {"rate", "0.02"}}, 0, logistic(), test::random_shard(shape, 2));
+  auto mezo = trial(with(composed, {{"release", "all"},
+                                    {"law", "gauss"},
+                                    {"directions", "1"},
+                                    {"sampling", "wor"},
+                                    {"batch", "16"},
+                                    {"clip", "100"},
+                                    {"direction_seed", "1"},
+                                    {"steps", "2000"},
+                                    {"rate", "0.02"}}),
+                    0);
   EXPECT_LT(loss(mezo), 0.688);
   EXPECT_EQ(mezo.queries[0].events(0, 1), (std::vector<Event>{{NonPrivate{}, 1}}));
 }

@@ -34,7 +34,7 @@ const Given full{{"sampling", "full"}, {"steps", "10"}, {"clip", "4"}, {"dual_cl
 
 // A14 of min-max methods.
 TEST(DpSgda, BothSidesMoveFromTheSamePoint) {
-  Trial trial("sgda", with(full, {{"rate", "0.1"}, {"dual_rate", "0.5"}}), 0, quadratic(),
+  Trial trial("dp-sgda", with(full, {{"rate", "0.1"}, {"dual_rate", "0.5"}}), 0, quadratic(),
               test::dithered(Lattice::choose(2, 4 * std::sqrt(2.0) * 1.01, 0, 1 << 14).quantum()));
   trial.run();
   EXPECT_NEAR(trial.iterate()[0], -0.319528957900, 5e-7);
@@ -103,7 +103,7 @@ TEST(DpSgda, APublicPrimalIsNeitherClippedNorNoised) {
   f->private_primal = false;
   f->start = {1, 0};
   f->public_primal = [](auto w, auto g) { g[0] += 1000 * w[0] + w[1]; };
-  Trial trial("sgda",
+  Trial trial("dp-sgda",
               {{"sampling", "full"}, {"steps", "2"}, {"dual_clip", "1"}, {"rate", "0.5"}, {"dual_rate", "1"}}, 0,
               std::move(f), test::numbers({0.5F, 0.25F, 0.75F, 0.5F}));
   trial.run(1);
@@ -116,9 +116,8 @@ TEST(DpSgda, APublicPrimalIsNeitherClippedNorNoised) {
 // A plan already needs all rates: a run that found out later would have paid for a release.
 TEST(MinMaxPlan, NeedsADualRateBeforeAnyRelease) {
   const auto records = [] { return test::numbers(std::vector<float>(100, 0.0F)); };
-  for (const char* method : {"dp-sgda", "dptd", "private-diff", "private-diff-literal"}) {
-    Given given{{"batch", "10"}, {"steps", "2"}, {"dual_clip", "1"}};
-    if (std::string(method) == "private-diff-literal") given["concavity"] = "1";
+  for (const char* method : {"dp-sgda", "dptd", "private-diff"}) {
+    const Given given{{"batch", "10"}, {"steps", "2"}, {"dual_clip", "1"}};
     EXPECT_THROW(Trial(method, given, 1, quadratic(), records()), ConfigError) << method;
     EXPECT_NO_THROW(Trial(method, with(given, {{"dual_rate", "1"}}), 1, quadratic(), records())) << method;
   }
@@ -196,7 +195,7 @@ TEST(MinMaxAverage, IsOfThePrimalAndChangesNoStep) {
 TEST(DpSgda, UniformOutputIsOneOfThePairs) {
   std::vector<int> hits(5);
   for (int seed = 0; seed < 60; ++seed) {
-    Trial trial("sgda",
+    Trial trial("dp-sgda",
                 with(full, {{"rate", "0.1"},
                             {"dual_rate", "0.5"},
                             {"steps", "5"},

@@ -13,7 +13,8 @@
 
 #include "core/errors.hpp"
 #include "method/minimax/private_diff.hpp"
-#include "objective/minimax/cross_batch.hpp"
+#include "problems/cross_batch.hpp"
+#include "problems/printed_private_diff.hpp"
 #include "problems/small_saddles.hpp"
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
@@ -21,6 +22,8 @@
 namespace dpmpi {
 namespace {
 
+using test::cross_batch_differences;
+using test::PublicBatches;
 using test::ToySaddle;
 using test::Trial;
 using Given = std::map<std::string, std::string>;
@@ -137,7 +140,7 @@ TEST(PrivateDiffPrivacy, ThePrintedAlgorithmTellsNeighboursApart) {
         gy[0] = z;
       });
       f->public_dual = [](auto y, auto g) { g[0] -= mu * y[0]; };
-      Trial trial("private-diff-literal",
+      Trial trial("printed-private-diff",
                   {{"sampling", "full"},
                    {"steps", "1"},
                    {"restart", "1"},

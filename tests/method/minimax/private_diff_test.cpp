@@ -43,7 +43,8 @@ std::unique_ptr<ToySaddle> quadratic() {
 // A14 of min-max methods.
 TEST(PrivateDiff, FollowsTheExactPathForEveryRestart) {
   for (const char* T : {"1", "2", "3", "5", "10", "99"}) {
-    Trial trial("private-diff-noiseless", with(full, {{"clip", "4"}, {"dual_clip", "4"}, {"restart", T}}), 0,
+    Trial trial("private-diff",
+                with(full, {{"clip", "4"}, {"difference_least", "8"}, {"dual_clip", "4"}, {"restart", T}}), 0,
                 quadratic(), test::dithered(0x1p-9));
     trial.run();
     EXPECT_NEAR(trial.iterate()[0], std::pow(0.7, 10), 2e-7) << T;
@@ -79,8 +80,9 @@ std::vector<double> mean_primal(const std::vector<float>& w) {
 // A15 of min-max methods.
 TEST(PrivateDiff, TrapTheEstimatorIsTheExactGradientForEveryRestart) {
   for (const char* T : {"1", "2", "5", "12"}) {
-    Trial trial("private-diff-noiseless",
+    Trial trial("private-diff",
                 with(full, {{"clip", "64"},
+                            {"difference_least", "128"},
                             {"dual_clip", "64"},
                             {"rate", "0.5"},
                             {"dual_rate", "0.5"},
@@ -279,9 +281,8 @@ TEST(PrivateDiff, TrapTheDualIsProjectedAfterItsNoise) {
 TEST(PrivateDiff, PublicPartsAreNotClipped) {
   auto f = std::make_unique<ToySaddle>(1, 1, [](double, auto, auto, auto, auto) {});
   f->public_dual = [](auto y, auto g) { g[0] += 1000 * (1 - y[0]); };
-  Trial trial("private-diff-noiseless",
-              with(full, {{"dual_clip", "0.001"}, {"dual_rate", "0.0005"}, {"dual_steps", "2"}}), 0, std::move(f),
-              test::numbers({0, 0, 0, 0}));
+  Trial trial("private-diff", with(full, {{"dual_clip", "0.001"}, {"dual_rate", "0.0005"}, {"dual_steps", "2"}}), 0,
+              std::move(f), test::numbers({0, 0, 0, 0}));
   trial.run(1);
   EXPECT_EQ(trial.iterate()[1], 0.75F);
 }
@@ -290,7 +291,7 @@ TEST(PrivateDiff, DualSchedules) {
   const auto rates = [](const Given& more) {
     PrivateDiffOptions options;
     Options declared("method");
-    options.declare(declared, "");
+    options.declare(declared);
     Settings settings;
     for (const auto& [key, value] : more) settings["method." + key] = {value, "test"};
     std::vector<std::string> problems;
@@ -315,12 +316,12 @@ TEST(PrivateDiff, GoesOnFromItsState) {
   const Given given{{"batch", "4"},       {"steps", "20"},      {"restart", "3"},     {"dual_steps", "2"},
                     {"clip", "64"},       {"dual_clip", "64"},  {"rate", "0.25"},     {"momentum", "0.5"},
                     {"dual_rate", "0.5"}, {"prior", "private"}, {"output", "uniform"}};
-  for (const char* name : {"private-diff", "private-diff-noiseless", "dp-sgda", "dptd", "private-diff-literal"}) {
+  const std::pair<const char*, double> cases[] = {
+      {"private-diff", 1}, {"private-diff", 0}, {"dp-sgda", 1}, {"dp-sgda", 0}, {"dptd", 1}};
+  for (const auto& [name, multiplier] : cases) {
     Given own = given;
     const bool sgda = std::string(name) == "dp-sgda" || std::string(name) == "dptd";
     if (sgda) own.erase("restart"), own.erase("dual_steps");
-    if (std::string(name) == "private-diff-literal") own.erase("prior"), own["concavity"] = "1";
-    const double multiplier = std::string(name).starts_with("private-diff-") ? 0 : 1;
     const auto trial = [&] {
       return std::make_unique<Trial>(name, own, multiplier, steps_of_eighths(), test::numbers(eight),
                                      Adjacency::add_remove);

@@ -60,7 +60,7 @@ Outcome run(const std::string& method, double multiplier, const char* rate) {
 }
 
 TEST(MinimaxTd, FindsTheKnownValuesWithoutNoise) {
-  for (const char* method : {"private-diff-noiseless", "sgda"}) {
+  for (const char* method : {"private-diff", "dp-sgda"}) {
     const Outcome o = run(method, 0, "5");
     EXPECT_LT(o.last_error, o.first_error / 100) << method;
     EXPECT_LT(o.value_error, 0.7) << method << ": of values up to 9";
@@ -73,7 +73,7 @@ TEST(MinimaxTd, DifferencesDoAsWellAsGradientsOnANetwork) {
   GenerateOptions o;
   o.kind = "cartpole";
   std::map<std::string, double> last;
-  for (const char* method : {"sgda", "private-diff-noiseless"}) {
+  for (const char* method : {"dp-sgda", "private-diff"}) {
     test::Trial trial(method,
                       {{"batch", "256"},
                        {"steps", "200"},
@@ -88,7 +88,7 @@ TEST(MinimaxTd, DifferencesDoAsWellAsGradientsOnANetwork) {
     last[method] = projected_error(trial);
     EXPECT_LT(last[method], 0.7 * first) << method;
   }
-  EXPECT_NEAR(last["private-diff-noiseless"], last["sgda"], 0.1 * last["sgda"]);
+  EXPECT_NEAR(last["private-diff"], last["dp-sgda"], 0.1 * last["dp-sgda"]);
 }
 
 TEST(MinimaxTd, LowersTheErrorWithNoise) {

@@ -29,7 +29,7 @@ TEST(DpFtrl, StepsAreGradientStepsOnItsOrder) {
   auto ftrl = trial({{"batch", "330"}, {"passes", "3"}, {"rate", "2"}, {"clip", "0.8"}, {"momentum", "0.5"}}, 1e-9,
                     test::random_shard(shape, 2));
   auto sgd = Trial(
-      "sgd",
+      "dp-sgd",
       {{"sampling", "full"}, {"batch", "330"}, {"steps", "3"}, {"rate", "2"}, {"clip", "0.8"}, {"momentum", "0.5"}},
       0, test::make_objective("logistic", {shape.features, shape.storage, shape.bias}),
       test::random_shard(shape, 2));

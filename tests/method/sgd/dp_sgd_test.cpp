@@ -28,7 +28,7 @@ Trial trial(const char* name, const std::map<std::string, std::string>& options,
 // Full batch without noise: every step is computed again from the records in double precision.
 TEST(DpSgd, StepFollowsTheFormula) {
   Trial sgd =
-      trial("sgd", {{"sampling", "full"}, {"steps", "5"}, {"clip", "0.8"}, {"rate", "2"}, {"batch", "300"}}, 0);
+      trial("dp-sgd", {{"sampling", "full"}, {"steps", "5"}, {"clip", "0.8"}, {"rate", "2"}, {"batch", "300"}}, 0);
   sgd.objective->l2 = 0.01;
   std::vector<double> x(7, 0.0);
   for (std::uint64_t t = 0; t < 5; ++t) {

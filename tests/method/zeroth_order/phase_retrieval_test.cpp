@@ -132,8 +132,8 @@ struct System {
 std::vector<System> systems(int dim) {
   const std::string root = fmt::format("{}", std::sqrt(dim)), d = std::to_string(dim);
   return {
-      {"NP", "zo-o2nc-noiseless", {{"kappa", root}, {"gradient_clip", root}, {"fast", "false"}}},
-      {"K&S", "zo-ks", {}},
+      {"NP", "zo-o2nc", {{"kappa", root}, {"gradient_clip", root}, {"fast", "false"}}},
+      {"K&S", "zo-naive", {}},
       {"R", "zo-o2nc", {{"kappa", "1"}, {"gradient_clip", "1"}, {"centre", "true"}}},
       {"V", "zo-o2nc", {{"kappa", "1.5"}, {"gradient_clip", "1"}, {"centre", "true"}, {"fast", "false"}}},
       {"OT",

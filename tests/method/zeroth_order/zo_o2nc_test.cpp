@@ -33,7 +33,7 @@ double l1(std::span<const double> w) {
 
 // f = <w, (3, 4)>: GRAD is (3, 4) and centred DIFF is 0, so every epoch moves by (-0.24, -0.32).
 TEST(ZoO2nc, FollowsALinearLossExactly) {
-  Trial trial("zo-o2nc-noiseless",
+  Trial trial("zo-o2nc",
               {{"inner", "5"},
                {"outer", "3"},
                {"batch", "4"},
@@ -160,7 +160,7 @@ TEST(ZoNaive, NoiseIsThatOfItsSensitivity) {
 
 // Unbiased: with many records the naive step descends a quadratic as the smoothed gradient says.
 TEST(ZoNaive, DescendsWithOneDirection) {
-  Trial trial("zo-ks",
+  Trial trial("zo-naive",
               {{"inner", "50"},
                {"batch", "200"},
                {"radius", "0.1"},
@@ -302,7 +302,7 @@ TEST(ZoO2nc, FindsAStationaryPoint) {
     for (const float v : trial.iterate()) norm += static_cast<double>(v) * v;
     return std::sqrt(norm);
   };
-  EXPECT_LT(end("zo-o2nc-noiseless", 0), 0.1);
+  EXPECT_LT(end("zo-o2nc", 0), 0.1);
   EXPECT_LT(end("zo-o2nc", 1), 0.2);
 }
 

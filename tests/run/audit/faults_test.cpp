@@ -13,6 +13,7 @@
 
 #include "cli/audit.hpp"
 #include "privacy/promise/guarantee.hpp"
+#include "problems/printed_private_diff.hpp"
 #include "problems/small_saddles.hpp"
 #include "problems/trial.hpp"
 #include "run/audit/audit.hpp"
@@ -264,7 +265,7 @@ TEST_F(AuditFaults, RawDualInThePrimalQuery) {
   const double claimed = epsilon_guarantee(events, Adjacency::replace_one, 0.0063, "best").epsilon;
   EXPECT_LE(sound.epsilon, claimed) << sound.test;
   options["concavity"] = "0.01", options["stated_epsilon"] = fmt::format("{:.17g}", stated);
-  EXPECT_GT(game("private-diff-literal", options, 0).first.epsilon, std::max(claimed, stated));
+  EXPECT_GT(game("printed-private-diff", options, 0).first.epsilon, std::max(claimed, stated));
 }
 
 // One threshold for many tests of records: whether the method halts tells of a record. Its attacker is the one that

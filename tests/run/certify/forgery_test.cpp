@@ -208,7 +208,7 @@ const std::vector<Kind>& kinds() {
       {"dp_sgd_discrete",
        std::string("[method]\nbatch = 50\nsteps = 120\n") + budget + "noise = discrete_gaussian\n"},
       {"dp_ftrl", std::string("[method]\nname = dp-ftrl\nbatch = 50\npasses = 2\n") + budget},
-      {"sgd", "[method]\nname = sgd\nbatch = 50\nsteps = 120\n[privacy]\ndelta = 1e-4\n"},
+      {"noiseless", "[method]\nbatch = 50\nsteps = 120\n[privacy]\nnoise = none\ndelta = 1e-4\n"},
       {"zo_hidden",
        "[method]\nname = zo-hidden\ndirections = 3\nsteps = 60\nwindow = 40\nshare = 0.5\nball = 0.3\n"
        "feature_bound = 1\n[privacy]\nnoise_multiplier = 40\ndelta = 1e-4\nadjacency = replace_one\n"

@@ -297,7 +297,7 @@ TEST_F(Verify, SeededAndNoiselessRuns) {
   ASSERT_EQ(run(seeded, {"privacy.seed=4"}), ExitCode::done);
   EXPECT_EQ(bad(seeded), "");
   EXPECT_NE(bad_after(seeded, "ledger.jsonl", replace("\"seeded\":true", "\"seeded\":false")), "");
-  ASSERT_EQ(run(plain, {"method.name=sgd"}), ExitCode::done);
+  ASSERT_EQ(run(plain, {"privacy.noise=none"}), ExitCode::done);
   EXPECT_EQ(bad(plain), "");
 }
 

@@ -49,7 +49,7 @@ class Report : public ::testing::Test {
     const std::string words = "--config a.ini --set report.progress=none --set run.dir=";
     ASSERT_EQ(dpmpi(words + "one").code, 0);
     ASSERT_EQ(dpmpi(words + "two --quiet --set method.rate=0.01").code, 0);
-    ASSERT_EQ(dpmpi(words + "public --set method.name=sgd").code, 0);
+    ASSERT_EQ(dpmpi(words + "public --set privacy.noise=none").code, 0);
   }
 };
 

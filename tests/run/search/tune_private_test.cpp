@@ -317,7 +317,7 @@ TEST_F(TunePrivateRun, RefusesWhatItCannotPromise) {
   expect({"data.bias=0"}, "data.bias = 1, and 0");
   expect({"privacy.adjacency=replace_one"}, "cannot be added up");
   here_.write_trainer("trust = cluster\n");  // both configs have this option
-  expect({"data.blocks=6"}, "trainer.ini: a private method needs privacy.epsilon");
+  expect({"data.blocks=6"}, "trainer.ini: a private run needs privacy.epsilon");
   here_.write_trainer("noise_multiplier = 2\nseed = 1\n");
   expect({"data.blocks=6"}, "privacy.seed belongs to the config that searches");
   here_.write_trainer("epsilon = 1\nadjacency = replace_one\n");
@@ -334,11 +334,12 @@ TEST_F(TunePrivateRun, RefusesMethodsThatDoNotCountTheirModels) {
 TEST_F(TunePrivateRun, RefusesTrainersWithoutNoiseAndThoseOfSecretDuration) {
   const auto trainer = [&](const std::string& method) {
     std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 1\n[method]\n"
-                                   << method << "[privacy]\ntrust = cluster\nnoise_multiplier = 2\n";
+                                   << method;
   };
-  trainer("name = sgd\nbatch = 60\nsteps = 4\n");
-  EXPECT_NE(refusal({}).find("adds no noise"), std::string::npos) << refusal({});
-  trainer("name = random-stopping\nbox_lo = -2\nbox_hi = 2\ngamma = 0.5\n");
+  trainer("batch = 60\nsteps = 4\n[privacy]\nnoise = none\n");
+  EXPECT_NE(refusal({}).find("privacy.noise = none"), std::string::npos) << refusal({});
+  trainer(
+      "name = random-stopping\nbox_lo = -2\nbox_hi = 2\ngamma = 0.5\n[privacy]\ntrust = cluster\nnoise_multiplier = 2\n");
   EXPECT_NE(refusal({"objective.search=method.clip:0.1:1", "method.b=2"}).find("follows what is secret"),
             std::string::npos)
       << refusal({"objective.search=method.clip:0.1:1", "method.b=2"});

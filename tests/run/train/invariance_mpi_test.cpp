@@ -81,7 +81,7 @@ bool clampable(const std::string& objective) {
 }
 
 bool needs_gradients(const std::string& method) {
-  return !method.starts_with("zo-") && !method.starts_with("gibo") && !searches(method) && method != "mezo";
+  return !method.starts_with("zo-") && !method.starts_with("gibo") && !searches(method);
 }
 
 // An IDX file of bytes: `columns` random pixels per record, or labels below `classes` where columns is 0.
@@ -182,12 +182,10 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
       if (min_max(objective.name) != min_max(method.name)) continue;
       if ((method.name == "ht-glm" || method.name == "ht-known-lipschitz") && !clampable(objective.name)) continue;
       if (method.name == "ht-smooth" && objective.name != "mean" && objective.name != "softmax") continue;
-      if (objective.name == "wgan" && method.name == "private-diff-literal") continue;  // refused
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
-        const bool variant =
-            method.name.ends_with("-noiseless") || method.name == "zo-ks" || method.name == "zo-naive";
-        if (storage != Storage::dense_f32 && (variant || objective.name == "plugin" || tunes(objective.name)))
+        if (storage != Storage::dense_f32 &&
+            (method.name == "zo-naive" || objective.name == "plugin" || tunes(objective.name)))
           continue;  // the same kernels
         const Settings short_run = options_of(method.name, objective.name);
         settings.insert(settings.end(), short_run.begin(), short_run.end());
@@ -201,6 +199,21 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
           expect_same({1, 3, 8}, settings, what);
       }
     }
+}
+
+// privacy.noise = none: the same sums, with nothing added.
+TEST_F(Invariance, EveryMethodWithoutNoise) {
+  for (const auto& method : methods()) {
+    if (method.name.starts_with("ht-")) continue;  // refused
+    const std::string objective = min_max(method.name) ? "auc" : searches(method.name) ? "mlp" : "logistic";
+    Settings settings = needs(objective, Storage::dense_f32);
+    for (const std::string& option : options_of(method.name, objective))
+      if (!option.starts_with("privacy.trust")) settings.push_back(option);
+    settings.emplace_back("method.name=" + method.name);
+    settings.emplace_back("objective.name=" + objective);
+    settings.emplace_back("privacy.noise=none");
+    expect_same({1, 3, 8}, settings, method.name);
+  }
 }
 
 TEST_F(Invariance, EverySamplingRuleAndAdjacency) {

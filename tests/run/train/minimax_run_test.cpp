@@ -112,11 +112,11 @@ TEST_F(MinMaxRun, TrapReportsHoldPublicNumbersAndAWholeGuarantee) {
 }
 
 TEST_F(MinMaxRun, WhatIsNotPrivateSaysSo) {
-  for (const char* method : {"sgda", "private-diff-noiseless", "private-diff-literal"}) {
+  for (const char* method : {"dp-sgda", "private-diff"}) {
     const std::string run = folder_ + "/open-" + method;
     const auto outcome = test::run_command(
         fmt::format("{} --config {} --set objective.name=auc --set objective.prior=0.5 --set method.name={} "
-                    "--set method.steps=9 --set run.dir={}",
+                    "--set privacy.noise=none --set method.steps=9 --set run.dir={}",
                     DPMPI_PROGRAM, config_, method, run));
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     EXPECT_TRUE(contains(outcome, "NOT PRIVATE")) << outcome.output;

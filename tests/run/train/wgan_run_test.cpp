@@ -52,8 +52,7 @@ TEST_F(WganRun, LeavesASheetOfSamplesAndTheEstimate) {
 }
 
 TEST_F(WganRun, RefusesWhatDoesNotFit) {
-  for (const char* more : {"objective.image_columns=4", "objective.image_rows=5",
-                           "method.name=private-diff-literal", "method.name=dp-sgd"}) {
+  for (const char* more : {"objective.image_columns=4", "objective.image_rows=5", "method.name=dp-sgd"}) {
     const auto outcome = alone("none", with(folder_ + "/refused", more));
     EXPECT_EQ(outcome.code, 2) << more << "\n" << outcome.output;
     EXPECT_FALSE(std::filesystem::exists(folder_ + "/refused/ledger.jsonl"));

@@ -1,15 +1,30 @@
-#include "objective/minimax/cross_batch.hpp"
+#pragma once
+// The primal queries of the printed PrivateDiff, whose differences pair the records of two batches: for a
+// simulation that is NOT PRIVATE. No kernel of an objective does that, so gradients are written out one by one;
+// slow.
+//
+// Records are known by their slots (a query with the sampling rule Shuffled over all records). Round r's batch
+// holds the slots with a public coin below `rate`; within a micro-batch the j-th record of one batch is the partner
+// of the j-th of the other, and records without a partner stand alone.
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-namespace dpmpi {
-namespace {
+#include "objective/minimax/saddle.hpp"
+
+namespace dpmpi::test {
+
+struct PublicBatches {
+  std::uint64_t seed = 1;
+  double rate = 1;
+};
 
 // The rows of a micro-batch that are in round r's batch.
-std::vector<std::uint32_t> members(const Rows& rows, const PublicBatches& batches, std::uint64_t r) {
+inline std::vector<std::uint32_t> members(const Rows& rows, const PublicBatches& batches, std::uint64_t r) {
   const PublicStream coins(batches.seed, "public batch", r);
   std::vector<std::uint32_t> chosen;
   for (std::size_t i = 0; i < rows.size(); ++i)
@@ -18,9 +33,9 @@ std::vector<std::uint32_t> members(const Rows& rows, const PublicBatches& batche
 }
 
 // Gradients one by one, to 2^-30 of `largest`.
-class Gradients {
+class OwnGradients {
  public:
-  Gradients(SaddleObjective& objective, double largest)
+  OwnGradients(SaddleObjective& objective, double largest)
       : objective_(objective),
         largest_(largest),
         sum_(objective.primal_dim(), Lattice{29 - std::ilogb(largest)}, largest * 1.01) {}
@@ -40,7 +55,7 @@ class Gradients {
   LatticeAccumulator sum_;
 };
 
-void add_clipped(std::span<double> g, double clip, LatticeAccumulator& sum) {
+inline void add_clipped(std::span<double> g, double clip, LatticeAccumulator& sum) {
   double square = 0;
   for (const double value : g) square += value * value;
   if (const double norm = std::sqrt(square); norm > clip)
@@ -49,12 +64,11 @@ void add_clipped(std::span<double> g, double clip, LatticeAccumulator& sum) {
   sum.add(0, std::span<const double>(g));
 }
 
-constexpr std::size_t pairs_at_once = 16;  // a point is prepared once for so many gradients
+inline constexpr std::size_t pairs_at_once = 16;  // a point is prepared once for so many gradients
 
-}  // namespace
-
-Kernel public_batch_gradients(SaddleObjective& objective, std::span<const float> w, const PublicBatches& batches,
-                              std::uint64_t r) {
+/// sum of clip(grad_x f(w; z)) over round r's batch. `w` must stay unchanged while the kernel runs. Local.
+inline Kernel public_batch_gradients(SaddleObjective& objective, std::span<const float> w,
+                                     const PublicBatches& batches, std::uint64_t r) {
   objective.prepare(w);
   return [&objective, batches, r](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
     const auto chosen = members(rows, batches, r);
@@ -62,9 +76,11 @@ Kernel public_batch_gradients(SaddleObjective& objective, std::span<const float>
   };
 }
 
-Kernel cross_batch_differences(SaddleObjective& objective, std::span<const float> w, std::span<const float> v,
-                               const PublicBatches& batches, std::uint64_t r, double largest) {
-  const auto gradients = std::make_shared<Gradients>(objective, largest);
+/// sum_j of clip(grad_x f(w; z_r^j) - grad_x f(v; z_{r-1}^j)). Gradients longer than `largest` are clipped to it.
+inline Kernel cross_batch_differences(SaddleObjective& objective, std::span<const float> w,
+                                      std::span<const float> v, const PublicBatches& batches, std::uint64_t r,
+                                      double largest) {
+  const auto gradients = std::make_shared<OwnGradients>(objective, largest);
   return [=, &objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
     const auto now = members(rows, batches, r), before = members(rows, batches, r - 1);
     const std::size_t pairs = std::max(now.size(), before.size()), dim = gradients->dim();
@@ -84,4 +100,4 @@ Kernel cross_batch_differences(SaddleObjective& objective, std::span<const float
   };
 }
 
-}  // namespace dpmpi
+}  // namespace dpmpi::test

@@ -1,8 +1,8 @@
-// private-diff-literal: PrivateDiff as printed (Algorithm 3 with Algorithm 4 inside), to show what it does. It is
+#pragma once
+// PrivateDiff as printed (Algorithm 3 with Algorithm 4 inside), to show what it does. It is
 // NOT PRIVATE, whatever its noise: the primal query is summed at a dual that was never noised, differences pair
 // records of two batches, and the dual's noise rests on a bound that does not hold. So its noise is only simulated,
-// from the public seed, and the certificate says infinity. docs/methods/minimax.md lists the errors; private-diff
-// is the corrected method.
+// from the public seed. docs/methods/minimax.md lists the errors; private-diff is the corrected method.
 //
 // Two readings where the print gives none: batches are Poisson samples by public coins, and eta_{y,i} = 1 / (mu (i
 // + 1)), since 1 / (mu i) begins with a division by zero (method.dual_schedule = inverse, dual_rate = 1 / mu).
@@ -15,17 +15,16 @@
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
 #include "method/minimax/saddle_iterate.hpp"
-#include "objective/minimax/cross_batch.hpp"
+#include "problems/cross_batch.hpp"
 
-namespace dpmpi {
-namespace {
+namespace dpmpi::test {
 
-class PrivateDiffLiteral final : public Method {
+class PrintedPrivateDiff final : public Method {
  public:
-  PrivateDiffLiteral() { options_.calibration = "paper", options_.stated_epsilon = 1; }
+  PrintedPrivateDiff() { options_.calibration = "paper", options_.stated_epsilon = 1; }
 
   void declare(Options& options) override {
-    options_.SaddleOptions::declare(options, saddle_clip_help);
+    options_.SaddleOptions::declare(options);
     options
         .add("restart", options_.restart, "rounds T from one full gradient to the next", Range::closed(1, 0x1p40))
         .add("dual_steps", options_.dual_steps, "dual steps T_2 of a round", Range::closed(1, 0x1p20))
@@ -38,15 +37,10 @@ class PrivateDiffLiteral final : public Method {
              Range::non_negative());
   }
   void validate(std::vector<std::string>& problems) const override { options_.SaddleOptions::validate(problems); }
-  bool is_private() const override { return false; }
   std::uint64_t steps(const PublicFacts& facts) const override { return options_.rounds(facts.data); }
 
   std::vector<QuerySpec> queries(const PublicFacts& facts, double) const override {
-    const SaddleObjective& f = saddle(facts.objective, "private-diff-literal");
-    if (!f.primal_is_private())
-      throw ConfigError(
-          "private-diff-literal shows a leak of the primal query, and this objective's primal touches no record: use private-diff");
-    options_.require_dual_rate(f);
+    const SaddleObjective& f = saddle(facts.objective, "the printed PrivateDiff");
     const std::uint64_t R = steps(facts), n = facts.data.records;
     const SamplingRule everyone = Shuffled{.seed = whole(options_.seed), .first = n, .batch = n};
     return {{.name = "primal",
@@ -63,17 +57,6 @@ class PrivateDiffLiteral final : public Method {
              .slack = f.dual_gradient_slack(),
              .steps = R * whole(options_.dual_steps),
              .schedule = {.times = whole(options_.dual_steps)}}};
-  }
-
-  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    const Noise noise = simulated(facts.data, saddle(facts.objective, "private-diff-literal"));
-    return {{"NOT PRIVATE", "a simulation of the printed algorithm"},
-            {"R", static_cast<double>(queries[0].steps)},
-            {"T", static_cast<double>(options_.restart)},
-            {"T_2", static_cast<double>(options_.dual_steps)},
-            {"sigma_x1", noise.restart},
-            {"sigma_x2", noise.difference},
-            {"sigma_y", noise.dual}};
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
@@ -150,7 +133,6 @@ class PrivateDiffLiteral final : public Method {
     const auto n = static_cast<double>(data.records);
     const PaperNoise paper{n, m, options_.stated_epsilon, std::pow(n, -1.1)};
     const double mu = concavity_ > 0 ? concavity_ : f.dual_curvature().value_or(0);
-    if (!(mu > 0)) throw ConfigError("set method.concavity: this objective's is not known");
     return {paper.private_diff(R / T) / m, paper.private_diff(R) / m,
             paper.dual_deviation(R, options_.dual_bound(f), mu, loss_bound_, mu)};
   }
@@ -176,10 +158,8 @@ class PrivateDiffLiteral final : public Method {
   AlignedVector<float> before_;  ///< (x_{r-1}, y~_r)
 };
 
-const MethodRegistration literal{
-    {"private-diff-literal", "private-diff as printed, with simulated noise: NOT PRIVATE, to show the difference",
-     "Zhang et al. 2025, Algorithm 3 as printed: its privacy proof does not hold",
-     make_method<PrivateDiffLiteral>}};
+inline const MethodRegistration printed_private_diff{
+    {"printed-private-diff", "private-diff as printed, with simulated noise", "Zhang et al. 2025, Algorithm 3",
+     make_method<PrintedPrivateDiff>}};
 
-}  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::test

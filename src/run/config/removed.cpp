@@ -1,0 +1,38 @@
+#include "run/config/removed.hpp"
+
+namespace dpmpi {
+namespace {
+
+struct Removed {
+  const char* key;
+  const char* value;  ///< empty: any
+  const char* instead;
+};
+
+const Removed all[] = {
+    {"method.name", "sgd", "take dp-sgd with privacy.noise = none (its method.clip was 100)"},
+    {"method.name", "sgda", "take dp-sgda with privacy.noise = none (its method.clip was 100)"},
+    {"method.name", "private-diff-noiseless",
+     "take private-diff with privacy.noise = none (its method.clip was 100, and method.difference_least = 200, twice "
+     "the clip, leaves differences as they are)"},
+    {"method.name", "private-diff-literal",
+     "it was the algorithm with the errors of its paper, and not private; take private-diff"},
+    {"method.name", "mezo",
+     "take zo-hidden with privacy.noise = none, method.accounting = composition, release = all, law = gauss, "
+     "directions = 1, sampling = wor, batch = 16, clip = 100 and direction_seed = 1"},
+    {"method.name", "zo-ks", "take zo-naive with privacy.noise = none"},
+    {"method.name", "zo-o2nc-noiseless", "take zo-o2nc with privacy.noise = none"},
+    {"method.name", "gibo-noiseless", "take gibo with privacy.noise = none"},
+    {"method.name", "random-search-noiseless", "take random-search with privacy.noise = none"},
+    {"method.name", "ucb-bo-noiseless", "take ucb-bo with privacy.noise = none"},
+};
+
+}  // namespace
+
+std::string instead_of(const std::string& key, const std::string& value) {
+  for (const Removed& removed : all)
+    if (key == removed.key && (removed.value[0] == '\0' || value == removed.value)) return removed.instead;
+  return {};
+}
+
+}  // namespace dpmpi
