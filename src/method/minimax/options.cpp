@@ -127,9 +127,8 @@ QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, bool is_private) 
           .noise_multiplier = is_private ? prior_noise : 0,  // a record moves the count by 1 under either adjacency
           .steps = 1,
           .schedule = {.period = rounds(facts.data)},
-          .effort = 0,
-          .exact = true,
-          .one_hot = true};
+          .kind = ExactSum{.one_hot = true},
+          .effort = 0};
 }
 
 void ReleasedPrior::start(const SaddleOptions& options, const Query& query) {

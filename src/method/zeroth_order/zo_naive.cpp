@@ -50,7 +50,7 @@ class ZoNaive : public Method {
              .slack = ZerothOrder::slack(dim),
              .noise_multiplier = is_private() ? noise_multiplier * passes : 0,
              .steps = steps(facts),
-             .running = RunningSum{.leaves = 1},
+             .kind = RunningSum{},
              .effort = 1}};
   }
 

@@ -38,7 +38,7 @@ class ZoO2nc : public Method {
              .slack = ZerothOrder::slack(facts.objective->dim()),
              .noise_multiplier = is_private() ? noise_multiplier * options_.node_multiplier(d) : 0,
              .steps = d.steps() * passes(),
-             .running = d.running,
+             .kind = d.running,
              .effort = options_.fast(*facts.objective) ? 10 : static_cast<double>(probes.count)}};
   }
 
