@@ -96,7 +96,7 @@ inline void expect_that_a_killed_phase_runs_again(const std::function<Trial()>& 
   }
   Trial killed = start();
   killed.run(1);
-  killed.curator->relay(killed.queries[0], 1, [](RelayPhase&, std::span<double>) {});  // ends without a release
+  killed.curator->run_phase(killed.queries[0], 1, [](PhaseView&, std::span<double>) {});  // ends without a release
   begin_at(killed, 1, 1);
   killed.start_from(saved);
   killed.run();

@@ -12,7 +12,7 @@
 
 #include "method/method.hpp"
 #include "objective/minimax/saddle.hpp"
-#include "privacy/curator/phases.hpp"
+#include "privacy/curator/phase_view.hpp"
 #include "problems/black_box.hpp"
 #include "support/shards.hpp"
 

@@ -66,8 +66,9 @@ struct World {
     start();
   }
   /// Release t of a query, by whichever of the two ways it has.
-  std::vector<double> release(std::uint64_t t, const Kernel& kernel, double scale = 1, std::size_t site = 0) {
-    const Query& query = queries[site];
+  std::vector<double> release(std::uint64_t t, const Kernel& kernel, double scale = 1,
+                              std::size_t query_index = 0) {
+    const Query& query = queries[query_index];
     const Batch batch = curator->draw(query, t);
     auto sum = curator->sum(query, batch, kernel, scale);
     const auto copy = [](auto values) { return std::vector<double>(values.begin(), values.end()); };

@@ -41,8 +41,8 @@ QuerySpec BoxSearch::query(const PublicFacts& facts, std::size_t points, std::ui
           .slack = ClippedLosses::slack(),
           .noise_multiplier = noise_multiplier,
           .steps = steps,
-          .effort = static_cast<double>(points) / 3,
-          .exact = true};
+          .kind = ExactSum{},
+          .effort = static_cast<double>(points) / 3};
 }
 
 double BoxSearch::mean_loss(const Objective& objective, double noisy_sum, std::uint64_t records,

@@ -54,9 +54,9 @@ class Gibo final : public Method {
              .slack = LossTable::slack(dim),
              .noise_multiplier = noise_multiplier * std::sqrt(real(options_.T())),
              .steps = options_.T(),
+             .kind = ExactSum{},
              .effort = static_cast<double>(options_.most(dim)),
-             .root = root_work(dim),
-             .exact = true}};
+             .root = root_work(dim)}};
   }
 
   std::vector<std::string> assumptions(const PublicFacts&) const override {

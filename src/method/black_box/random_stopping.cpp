@@ -34,7 +34,7 @@ class RandomStopping final : public Method {
   // noise_multiplier is that of one run.
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     QuerySpec query = box_.query(facts, 1, 1, noise_multiplier);
-    query.repeated = Repeated{law(), facts.objective->dim()};
+    query.kind = BestOfRuns{law(), facts.objective->dim()};
     return {query};
   }
 
@@ -55,7 +55,7 @@ class RandomStopping final : public Method {
   }
 
   void step(Curator& curator, std::uint64_t t) override {
-    const Selection selection = curator.repeat(query_, t, [&](std::span<const double> uniforms) {
+    const Selection selection = curator.best_of_runs(query_, t, [&](std::span<const double> uniforms) {
       box_.place(uniforms, run_->point(0));
       return Repetition{run_->sum(), static_cast<double>(query_.records) * objective_->regularizer(run_->point(0))};
     });

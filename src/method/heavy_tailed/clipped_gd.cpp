@@ -45,7 +45,7 @@ class ClippedGd final : public Method {
                                 .slack = facts.objective->gradient_slack(),
                                 .noise_multiplier = noise_multiplier,
                                 .steps = steps(facts),
-                                .smallest_scale = clip_.smallest_scale()}};
+                                .kind = Sum{clip_.smallest_scale()}}};
     if (clip_.is_private()) all.push_back(clip_.query(training(facts.data, noise_multiplier)));
     return all;
   }

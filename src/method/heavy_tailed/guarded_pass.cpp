@@ -9,7 +9,7 @@
 namespace dpmpi {
 namespace {
 
-RecordTest test_of(const SmoothPhase& phase, const RelayPhase& part) {
+RecordTest test_of(const SmoothPhase& phase, const PhaseView& part) {
   if (!phase.guarded()) return {.clip = phase.clip, .most = phase.clip};
   const double halt_at = phase.hits + phase.guard.count_noise * part.normal();
   return {phase.clip, (1 + phase.guard.rule.guard) * phase.clip, phase.test_scale,
@@ -21,13 +21,13 @@ RecordTest test_of(const SmoothPhase& phase, const RelayPhase& part) {
 GuardedPass::GuardedPass(RecordGradients& gradients, double radius)
     : gradients_(gradients), radius_(radius), dim_(gradients.dim()), state_(2 * dim_ + 1), gradient_(dim_ + 1) {}
 
-void GuardedPass::run(RelayPhase& part, const SmoothPhase& phase, std::span<const double> start,
+void GuardedPass::run(PhaseView& part, const SmoothPhase& phase, std::span<const double> start,
                       std::span<double> result) {
   test_ = test_of(phase, part);
   noise_ = phase.guarded() ? &part : nullptr;
   std::ranges::fill(state_, 0.0);
   std::ranges::copy(start, state_.begin());
-  phase.batch == 1 ? walk(part, phase) : go_in_batches(part, phase);
+  phase.batch == 1 ? go_record_by_record(part, phase) : go_in_batches(part, phase);
   // Hits only grow in number. What a phase does after it has halted counts for nothing, and takes as long.
   const bool halted = test_.halted(state_.back());
   for (std::size_t j = 0; j < dim_; ++j) result[j] = halted ? start[j] : sum(state_)[j] / real(phase.steps);
@@ -56,8 +56,8 @@ void GuardedPass::move(std::span<double> state, std::span<const double> directio
   project({{}, radius_}, x);
 }
 
-void GuardedPass::walk(RelayPhase& part, const SmoothPhase& phase) {
-  part.walk(state_, [&](const Rows& record, std::span<double> state) {
+void GuardedPass::go_record_by_record(PhaseView& part, const SmoothPhase& phase) {
+  part.sequential_pass(state_, [&](const Rows& record, std::span<double> state) {
     add_point(state);
     state.back() += take(record, point(state)) ? 1 : 0;
     move(state, gradient_, phase.step);
@@ -65,7 +65,7 @@ void GuardedPass::walk(RelayPhase& part, const SmoothPhase& phase) {
 }
 
 // Hits are the last coordinate of a sum, in units that its lattice holds.
-void GuardedPass::go_in_batches(RelayPhase& part, const SmoothPhase& phase) {
+void GuardedPass::go_in_batches(PhaseView& part, const SmoothPhase& phase) {
   const double unit = std::ldexp(1, std::ilogb(test_.most));
   const Kernel kernel = [&](const Rows& rows, const L2Bound&, LatticeAccumulator& total) {
     for (std::size_t i = 0; i < rows.size(); ++i) {

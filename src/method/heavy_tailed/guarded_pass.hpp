@@ -7,7 +7,7 @@
 
 #include "method/heavy_tailed/smooth_plan.hpp"
 #include "objective/linear/record_gradients.hpp"
-#include "privacy/curator/phases.hpp"
+#include "privacy/curator/phase_view.hpp"
 
 namespace dpmpi {
 
@@ -31,8 +31,8 @@ class GuardedPass {
 
   /// result = the mean of the points before each of the phase's steps, from `start` on, or `start` if the phase
   /// halts. Goes over all records and does the same with each, whether or not it has halted. Collective; the query
-  /// declares Relay::own_noise where the phase has tests.
-  void run(RelayPhase& part, const SmoothPhase& phase, std::span<const double> start, std::span<double> result);
+  /// declares Phases::own_noise where the phase has tests.
+  void run(PhaseView& part, const SmoothPhase& phase, std::span<const double> start, std::span<double> result);
 
  private:
   std::span<double> point(std::span<double> state) const { return state.first(dim_); }
@@ -40,8 +40,8 @@ class GuardedPass {
   bool take(const Rows& record, std::span<const double> x);
   void add_point(std::span<double> state) const;
   void move(std::span<double> state, std::span<const double> direction, double length) const;
-  void walk(RelayPhase& part, const SmoothPhase& phase);
-  void go_in_batches(RelayPhase& part, const SmoothPhase& phase);
+  void go_record_by_record(PhaseView& part, const SmoothPhase& phase);
+  void go_in_batches(PhaseView& part, const SmoothPhase& phase);
 
   RecordGradients& gradients_;
   double radius_;
@@ -49,7 +49,7 @@ class GuardedPass {
   std::vector<double> state_;     // point, sum of the points, number of hits
   std::vector<double> gradient_;  // what a record adds to a step, and room for its hit
   RecordTest test_;
-  const RelayPhase* noise_ = nullptr;  // of tests
+  const PhaseView* noise_ = nullptr;  // of tests
 };
 
 }  // namespace dpmpi

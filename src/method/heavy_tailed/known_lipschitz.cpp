@@ -86,7 +86,7 @@ class HtKnownLipschitz final : public Method {
              .sampling = parts,
              .noise_multiplier = noise_multiplier,
              .steps = parts.parts.size(),
-             .relay = Relay{.range = range, .sums = passes},
+             .kind = Phases{.range = range, .sums = passes},
              .effort = passes}};
   }
 
@@ -128,7 +128,7 @@ class HtKnownLipschitz final : public Method {
 
   void step(Curator& curator, std::uint64_t t) override {
     const ClampedPhase& phase = schedule_.phases.at(t);
-    auto minimiser = curator.relay(query_, t, [&](RelayPhase& part, std::span<double> z) {
+    auto minimiser = curator.run_phase(query_, t, [&](PhaseView& part, std::span<double> z) {
       const auto gradient = [&](std::span<const double> at, std::span<double> g) {
         return gradient_of(part, phase, at, g);
       };
@@ -191,7 +191,7 @@ class HtKnownLipschitz final : public Method {
   // in double, and of x = x_(i-1) + z.
   static double rounding(const ClampedSteps& steps, const ClampedPhase& phase, double l2, double size) {
     const L2Bound cap{phase.smoothing * phase.clip};
-    const Lattice lattice{-std::ilogb(RelayPhase::quantum(cap, phase.records))};
+    const Lattice lattice{-std::ilogb(PhaseView::quantum(cap, phase.records))};
     const double of_steps =
         steps.error({StepMode::proximal, phase.smoothing}, size, cap.clip, lattice) / phase.smoothing;
     return of_steps + 8 * 0x1p-53 * (phase.clip + (phase.lambda + l2) * size);
@@ -210,7 +210,7 @@ class HtKnownLipschitz final : public Method {
   }
 
   /// g = gradient of F at x_(i-1) + z; returns how far from exact it may be.
-  double gradient_of(RelayPhase& part, const ClampedPhase& phase, std::span<const double> z, std::span<double> g) {
+  double gradient_of(PhaseView& part, const ClampedPhase& phase, std::span<const double> z, std::span<double> g) {
     double square = 0;
     for (std::size_t j = 0; j < z.size(); ++j) {
       at_[j] = point_.x[j] + z[j];

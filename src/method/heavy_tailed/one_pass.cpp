@@ -67,14 +67,14 @@ class HtGlm final : public Method {
       rule.parts.push_back({phase.records, 1, phase.sensitivity / change(facts.adjacency)});
       batches += real(phase.steps);
     }
-    const bool walks = plan_.phases.front().batch == 1;
-    if (walks) rule.places = Disjoint::Places::by_block;
+    const bool sequential = plan_.phases.front().batch == 1;
+    if (sequential) rule.places = Disjoint::Places::by_block;
     return {{.name = "phase",
              .dim = facts.objective->dim(),
              .sampling = rule,
              .noise_multiplier = noise_multiplier * (paper_ ? 2 : 1),
              .steps = plan_.phases.size(),
-             .relay = Relay{radius_, walks ? 0 : batches / real(plan_.phases.size()), walks ? 1.0 : 0}}};
+             .kind = Phases{radius_, sequential ? 0 : batches / real(plan_.phases.size()), sequential ? 1.0 : 0}}};
   }
 
   // Lists with one entry for each phase: n_i records in T_i batches of B_i, h_i = B_i eta_i, C_i: clip, sens_i: of
@@ -125,10 +125,10 @@ class HtGlm final : public Method {
   // A phase: from x, the average of the points before each step. What is released is that average with noise.
   void step(Curator& curator, std::uint64_t i) override {
     const OnePassPhase& p = plan_.phases[i];
-    auto average = curator.relay(query_, i, [&](RelayPhase& phase, std::span<double> result) {
+    auto average = curator.run_phase(query_, i, [&](PhaseView& phase, std::span<double> result) {
       std::ranges::copy(point_.x, state_.begin());
       std::ranges::fill(sum(), 0.0);
-      p.batch == 1 ? walk(phase, p) : go_in_batches(phase, p);
+      p.batch == 1 ? go_record_by_record(phase, p) : go_in_batches(phase, p);
       for (std::size_t j = 0; j < result.size(); ++j) result[j] = sum()[j] / real(p.steps);
     });
     std::ranges::copy(curator.release_exact(std::move(average)), point_.x.begin());
@@ -147,7 +147,7 @@ class HtGlm final : public Method {
   static double change(Adjacency adjacency) { return adjacency == Adjacency::replace_one ? 2 : 1; }
 
   // x <- Pi(x - (sum of c a over the batch) / B), B a constant.
-  void go_in_batches(RelayPhase& phase, const OnePassPhase& p) {
+  void go_in_batches(PhaseView& phase, const OnePassPhase& p) {
     for (std::uint64_t t = 0; t < p.steps; ++t) {
       for (std::size_t j = 0; j < query_.dim; ++j) sum()[j] += point()[j];
       const auto total = phase.sum(t * p.batch, (t + 1) * p.batch, {p.step * p.clip},
@@ -158,10 +158,10 @@ class HtGlm final : public Method {
   }
 
   // The same for B = 1, to the last bit.
-  void walk(RelayPhase& phase, const OnePassPhase& p) {
+  void go_record_by_record(PhaseView& phase, const OnePassPhase& p) {
     const L2Bound cap{p.step * p.clip};
     const Lattice lattice = lattice_of_batch(cap.clip, 1);
-    phase.walk(state_, [&](const Rows& record, std::span<double> state) {
+    phase.sequential_pass(state_, [&](const Rows& record, std::span<double> state) {
       const auto x = state.first(query_.dim), total = state.last(query_.dim);
       for (std::size_t j = 0; j < x.size(); ++j) total[j] += x[j];
       steps_->walk(record, {mode_of_run_, p.step}, cap, lattice, x);

@@ -9,7 +9,7 @@
 #include "core/numbers/real.hpp"
 #include "method/heavy_tailed/posynomial.hpp"
 #include "method/require.hpp"
-#include "privacy/curator/phases.hpp"
+#include "privacy/curator/phase_view.hpp"
 
 namespace dpmpi {
 
@@ -127,7 +127,7 @@ OnePassPlan plan_one_pass(const HeavyTailProblem& problem, const OnePassRule& ru
 }
 
 Lattice lattice_of_batch(double cap, std::uint64_t batch) {
-  return {-std::ilogb(RelayPhase::quantum({cap}, batch))};
+  return {-std::ilogb(PhaseView::quantum({cap}, batch))};
 }
 
 std::function<double(double, double, std::uint64_t)> clamped_step_error(const Objective& objective, StepMode mode,

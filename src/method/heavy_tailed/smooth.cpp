@@ -57,25 +57,25 @@ class HtSmooth final : public Method {
   std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
     plan_ = plan(facts);
     facts_ = gradient_facts(facts);
-    const bool walks = batch_ == 1;
+    const bool sequential = batch_ == 1;
     Disjoint rule{.parts = {},
                   .seed = static_cast<std::uint64_t>(seed_),
-                  .places = walks ? Disjoint::Places::by_block : Disjoint::Places::by_slot};
+                  .places = sequential ? Disjoint::Places::by_block : Disjoint::Places::by_slot};
     double batches = 0;
     for (const SmoothPhase& phase : plan_.phases) {
       rule.parts.push_back({phase.records, 1, phase.sensitivity / moments_.problem(facts).change});
       batches += real(phase.steps) / real(plan_.phases.size());
     }
-    Relay relay{moments_.radius(), walks ? 0 : batches, walks ? 1.0 : 0};
+    Phases phases{moments_.radius(), sequential ? 0 : batches, sequential ? 1.0 : 0};
     const GuardRule guard = guard_rule(facts);
-    if (plan_.guarded) relay.own_noise = {guard.output_share, guard.total_variation()};
+    if (plan_.guarded) phases.own_noise = {guard.output_share, guard.total_variation()};
     return {
         {.name = "phase",
          .dim = facts.objective->dim(),
          .sampling = rule,
          .noise_multiplier = plan_.guarded ? noise_multiplier / std::sqrt(guard.output_share) : noise_multiplier,
          .steps = plan_.phases.size(),
-         .relay = relay}};
+         .kind = phases}};
   }
 
   // Of phase i: n records in T batches, h the step of a batch, C: clip, c: hits that halt it, K: at most, N: tests
@@ -126,7 +126,7 @@ class HtSmooth final : public Method {
   }
 
   void step(Curator& curator, std::uint64_t i) override {
-    auto average = curator.relay(query_, i, [&](RelayPhase& phase, std::span<double> result) {
+    auto average = curator.run_phase(query_, i, [&](PhaseView& phase, std::span<double> result) {
       pass_->run(phase, plan_.phases[i], point_.x, result);
     });
     const auto noisy = curator.release_exact(std::move(average));

@@ -8,7 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
-#include "privacy/curator/phases.hpp"
+#include "privacy/curator/phase_view.hpp"
 
 namespace dpmpi {
 double SmoothPlan::slack() const { return std::ranges::min(phases, {}, &SmoothPhase::slack).slack; }
@@ -106,7 +106,7 @@ SmoothSteps smooth_steps(const RecordGradients& gradients, double radius) {
   const double d = static_cast<double>(gradients.dim()), reach = radius * (1 + 0x1p-20), unit = 0x1p-53;
   const double per_gradient = gradients.gradient_error(reach);
   const auto step_error = [=](double step, double most, std::uint64_t batch) {
-    const double lattice = batch > 1 ? std::sqrt(d) / 2 * RelayPhase::quantum({most}, batch) : 0;
+    const double lattice = batch > 1 ? std::sqrt(d) / 2 * PhaseView::quantum({most}, batch) : 0;
     const double gradient = (2 * per_gradient + (d + 8) * unit) * std::max(1.0, most) + lattice;
     return 1.01 * step * gradient + ((d / 2 + 8) * reach + 4 * step * most) * unit;
   };

@@ -47,7 +47,7 @@ Derived HiddenSetup::report_quantities(const Query& query) const {
     all.emplace_back("constants", smoothness->provenance);
   }
   if (!event) return all;
-  const HiddenState run = query.hidden_state();
+  const HiddenState run = query.as<LastIterateRun>()->event(query);
   all.emplace_back("c", run.contraction);
   all.emplace_back("zeta", run.retention);
   all.emplace_back("c2", run.error * s);

@@ -292,12 +292,10 @@ QuerySpec HiddenSetup::query(const PublicFacts& facts, double z) const {
           .slack = {.clip = slack},
           .noise_multiplier = along() * z,
           .steps = steps,
+          .kind = event ? QueryKind{LastIterateRun{*event, rounding}} : ExactSum{},
           .effort = linear ? (K + 1) / 3 : 2 * K / 3,
-          .exact = true,
           .worker_noise = N > 0 && f < 1 ? facts.objective->dim() : 0,
-          .worker_random_numbers = static_cast<std::uint64_t>(K * d),
-          .hidden = event,
-          .hidden_rounding = rounding};
+          .worker_random_numbers = static_cast<std::uint64_t>(K * d)};
 }
 
 DifferenceRule HiddenSetup::rule(const HiddenOptions& options) const {

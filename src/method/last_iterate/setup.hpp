@@ -36,7 +36,7 @@ struct HiddenSetup {
   double c = 0, zeta = 1;            ///< the step is a contraction by c zeta along the directions, zeta across them
   double error = 0;                  ///< e, of one central difference
   std::optional<HiddenState> event;  ///< accounting = hidden: the run, for z = 1
-  double rounding = 0;               ///< Query::hidden_rounding
+  double rounding = 0;               ///< LastIterateRun::rounding
 
   double h() const { return eta / K; }
   double shift() const { return 2 * h() * clip / static_cast<double>(batch); }  ///< s, replacing one record

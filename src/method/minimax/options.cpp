@@ -128,9 +128,8 @@ QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, double noise_mult
           .noise_multiplier = noise_multiplier > 0 ? prior_noise : 0,
           .steps = 1,
           .schedule = {.period = rounds(facts.data)},
-          .effort = 0,
-          .exact = true,
-          .one_hot = true};
+          .kind = ExactSum{.one_hot = true},
+          .effort = 0};
 }
 
 void ReleasedPrior::start(const SaddleOptions& options, const Query& query) {

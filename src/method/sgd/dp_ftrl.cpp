@@ -55,13 +55,14 @@ class DpFtrl : public Method {
              .slack = facts.objective->gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps(facts),
-             .running = RunningSum{.strategy = strategy(), .leaves = leaf, .band = band(leaf)}}};
+             .kind = RunningSum{.strategy = strategy(), .band = band(leaf)}}};
   }
 
   // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum.
   Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const double passes = static_cast<double>(passes_), z = gradient.noise_multiplier;
+    const Tree tree = gradient.as<RunningSum>()->tree(gradient);
     return {{"B", static_cast<double>(batch_)},
             {"leaves", static_cast<double>(leaves(facts))},
             {"restarts", static_cast<double>(restarts_)},
@@ -69,8 +70,8 @@ class DpFtrl : public Method {
             {"C", clip_},
             {"z", z},
             {"sigma", gradient.noise_std},
-            {"mean_prefix_variance", z > 0 ? mean_prefix_noise_variance(gradient.tree()) : 0},
-            {"mu", z > 0 ? std::sqrt(passes) * tree_mu(gradient.tree()) : 0}};
+            {"mean_prefix_variance", z > 0 ? mean_prefix_noise_variance(tree) : 0},
+            {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0}};
   }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
@@ -88,7 +89,7 @@ class DpFtrl : public Method {
     auto total = curator.sum(gradient_, batch, clipped_gradients(*objective_, x_));
     const auto prefix = curator.release(std::move(total));
 
-    if (t % gradient_.running->leaves == 0) std::fill(prefix_.begin(), prefix_.end(), 0.0f);
+    if (t % RunningSum::leaves(gradient_) == 0) std::fill(prefix_.begin(), prefix_.end(), 0.0f);
     const auto per_record = static_cast<float>(1 / static_cast<double>(batch_));
     for (std::size_t j = 0; j < x_.size(); ++j) mean_[j] = per_record * (prefix[j] - prefix_[j]);
     std::copy(prefix.begin(), prefix.end(), prefix_.begin());

@@ -175,7 +175,6 @@ ZoDesign ZoDesignOptions::complete(const ZoProblem& problem, const ZoEstimator& 
         fmt::format("method.adaptive_clip needs first_batch >= {:.0f}: leaf 1 may weigh no more than a difference",
                     std::ceil(ratio * real(s.first_batch))));
   d.running = {.strategy = strategy_named(strategy_),
-               .leaves = d.leaves,
                .band = strategy_ == "banded" ? std::min(whole(band_), d.leaves) : 0,
                .first_clip = adaptive_clip_ ? std::min(ratio, 1.0) : ratio,
                .adaptive = adaptive_clip_};

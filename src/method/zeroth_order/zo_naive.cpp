@@ -49,7 +49,7 @@ class ZoNaive final : public Method {
              .slack = ZerothOrder::slack(dim),
              .noise_multiplier = noise_multiplier * passes,
              .steps = steps(facts),
-             .running = RunningSum{.leaves = 1},
+             .kind = RunningSum{},
              .effort = 1}};
   }
 

@@ -35,7 +35,7 @@ class ZoO2nc final : public Method {
              .slack = ZerothOrder::slack(facts.objective->dim()),
              .noise_multiplier = noise_multiplier * options_.node_multiplier(d),
              .steps = d.steps() * passes(),
-             .running = d.running,
+             .kind = d.running,
              .effort = options_.fast(*facts.objective) ? 10 : static_cast<double>(probes.count)}};
   }
 

@@ -37,8 +37,7 @@ QuerySpec ClipGrid::query(double noise_multiplier) const {
           .bound = {1},
           .noise_multiplier = noise_multiplier,
           .steps = 1,
-          .exact = true,
-          .one_hot = true};
+          .kind = ExactSum{.one_hot = true}};
 }
 
 Kernel ClipGrid::counts(Objective& objective, std::span<const float> w) const {

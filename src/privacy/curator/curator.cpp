@@ -87,19 +87,19 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
     : comm_(comm), shard_(shard), ranks_trusted_(!mask_sums) {
   verify(!comm.is_root() || key.has_value(), "the root needs the secret key");
   for (const auto& query : queries) {
-    verify(query.site == sites_.size(), "queries are numbered in their order");
+    verify(query.query_index == states_.size(), "queries are numbered in their order");
     check_shares(query, shard.layout);
     steps_ = std::max(steps_, steps_of(query));
-    sites_.push_back(std::make_unique<QueryState>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
-    sites_.back()->shuffle(shard);
-    if (comm.is_root()) sites_.back()->start_running_sum();
+    states_.push_back(std::make_unique<QueryState>(query, micro_batch_rows, shard.layout, shard.blocks.size()));
+    states_.back()->shuffle(shard);
+    if (comm.is_root() && query.as<RunningSum>()) states_.back()->running.emplace(states_.back()->query);
   }
   if (comm.is_root()) {
     noise_ = std::make_unique<SecretStream>(key->derive("noise"));
     shared_phase_noise_ = std::make_unique<SecretStream>(key->derive("phase noise"));
   }
   const bool phases_draw =
-      std::ranges::any_of(queries, [](const Query& q) { return q.relay && q.relay->own_noise.has_value(); });
+      std::ranges::any_of(queries, [](const Query& q) { return q.as<Phases>() && q.as<Phases>()->own_noise; });
   const std::vector<SecretKey> block_keys = own_block_keys(comm, shard, key);
   for (const SecretKey& block_key : block_keys) {
     selection_.emplace_back(block_key.derive("bits"));
@@ -119,10 +119,10 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   }
   comm_.broadcast(public_key_);
   const auto any = [&](auto declares) {
-    return std::ranges::any_of(sites_, [&](const auto& s) { return declares(s->query); });
+    return std::ranges::any_of(states_, [&](const auto& s) { return declares(s->query); });
   };
   if (any([](const Query& q) { return q.worker_noise > 0; })) shared_ = shared_stream(key, "shared noise");
-  if (!any([](const Query& q) { return q.repeated.has_value(); })) return;
+  if (!any([](const Query& q) { return q.as<BestOfRuns>() != nullptr; })) return;
   if (comm_.is_root()) count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
   // Untrusted ranks are refused before anything is drawn from it; they do not get it either.
   const bool needs_trust = any([](const Query& q) { return q.needs_trusted_ranks(); });
@@ -162,14 +162,14 @@ void Curator::broadcast_from_root(std::vector<double>& values) {
   comm_.broadcast(std::span<double>(values));
 }
 
-Curator::QueryState& Curator::site(std::uint32_t index) {
-  verify(index < sites_.size(), "a query that was not declared");
-  return *sites_[index];
+Curator::QueryState& Curator::state(std::uint32_t query_index) {
+  verify(query_index < states_.size(), "a query that was not declared");
+  return *states_[query_index];
 }
 
-const Query& Curator::query(std::uint32_t site) const {
-  verify(site < sites_.size(), "a query that was not declared");
-  return sites_[site]->query;
+const Query& Curator::query(std::uint32_t query_index) const {
+  verify(query_index < states_.size(), "a query that was not declared");
+  return states_[query_index]->query;
 }
 
 // Only what is in the plan, and paid for.
@@ -188,8 +188,8 @@ void Curator::refuse_second_sum(const QueryState& s, std::uint64_t t) const {
 }
 
 Batch Curator::draw(const Query& query, std::uint64_t t) {
-  QueryState& s = site(query.site);
-  verify(!s.query.relay, "the records of a phase are seen by its program");
+  QueryState& s = state(query.query_index);
+  verify(!s.query.as<Phases>(), "the records of a phase are seen by its program");
   begin_step(s, t);
   const Stopwatch watch(timing_.sampling);
   if (const auto* rule = std::get_if<Shuffled>(&s.query.sampling)) {
@@ -203,25 +203,26 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
     const Block& block = shard_.blocks[i];
     const auto* wor = std::get_if<WithoutReplacement>(&s.query.sampling);
     const std::uint64_t quota = wor ? block_quota(shard_.layout, wor->batch, block.id, t) : 0;
-    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.site, t, quota,
+    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.query_index, t, quota,
            s.selected[i]);
   }
   s.drawn = t + 1;
-  return {query.site, t};
+  return {query.query_index, t};
 }
 
 Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale) {
-  QueryState& s = site(query.site);
-  verify(batch.site_ == query.site && s.drawn == batch.step_ + 1,
+  QueryState& s = state(query.query_index);
+  verify(batch.query_index_ == query.query_index && s.drawn == batch.step_ + 1,
          "a batch serves the query and step that it was drawn for");
-  verify(!s.query.repeated, "the sum of one run is not released");
+  verify(!s.query.as<BestOfRuns>(), "the sum of one run is not released");
   refuse_second_sum(s, batch.step_);
   if (!(scale > 0 && scale <= 1))
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, allowed: (0, 1]", query.name, scale));
-  if (s.query.smallest_scale < 1 && scale < s.query.smallest_scale)
+  if (s.query.smallest_scale() < 1 && scale < s.query.smallest_scale())
     throw PrivacyError(fmt::format("query {}: the clip is scaled by {}, below the {} of the plan", query.name,
-                                   scale, s.query.smallest_scale));
-  verify(kernel.one_hot || !s.query.one_hot, "a query of unit vectors takes kernels that count");
+                                   scale, s.query.smallest_scale()));
+  const auto* exact = s.query.as<ExactSum>();
+  verify(kernel.one_hot || !exact || !exact->one_hot, "a query of unit vectors takes kernels that count");
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
   s.sum.clear(s.query.at(batch.step_).lattice_at(scale));
   {
@@ -235,22 +236,19 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   if (listener_) listener_->summed(s.query, batch.step_, bound, scale, kernel);
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,
   // integer addition has no order, and so no un-noised total ever exists.
-  if (comm_.is_root() && s.query.running)
-    go_on_with_running_sum(s, batch.step_, scale);
-  else if (comm_.is_root() && s.query.is_private())
-    add_noise(s, batch.step_, scale);
+  if (comm_.is_root()) add_noise(s, batch.step_, scale);
   fault_point("reduce");
   const Stopwatch watch(timing_.reduce);
   s.sum.extra().front() = stop_requested_ ? 1 : 0;
-  if (mask_) mask_->apply(s.sum.message(), batch.step_, query.site);
+  if (mask_) mask_->apply(s.sum.message(), batch.step_, query.query_index);
   comm_.sum_to_root(s.sum);
   s.summed = batch.step_ + 1;
-  return Secret<LatticeSum>(LatticeSum{query.site, batch.step_});
+  return Secret<LatticeSum>(LatticeSum{query.query_index, batch.step_});
 }
 
 // What both kinds of release have in common, before the root looks at the sum.
 Curator::QueryState& Curator::begin_release(const LatticeSum& total) {
-  QueryState& s = site(total.site);
+  QueryState& s = state(total.query_index);
   verify(s.summed == total.step + 1 && total.step >= s.next, "a sum is released once, before the query's next sum");
   s.next = total.step + 1;
   verify(s.query.schedule.step_of(total.step) < reserved_, "a release without its ledger line");
@@ -268,7 +266,7 @@ std::span<const float> Curator::release(Secret<LatticeSum> total) {
     // One scaling, no float between the sum and the release.
     for (std::size_t j = 0; j < s.query.dim; ++j)
       out[j] = static_cast<float>(static_cast<double>(message[j]) * quantum);
-    if (s.query.running) std::copy_n(message.begin(), s.query.dim, s.running.begin());
+    if (s.running) s.running->keep(message.first(s.query.dim));
     s.released.back() = message.back() > 0 ? 1.0f : 0.0f;
   }
   fault_point("release");

@@ -17,11 +17,11 @@
 #include "core/numbers/random.hpp"
 #include "data/records/blocks.hpp"
 #include "objective/kernel.hpp"
-#include "privacy/curator/best_of_runs.hpp"
-#include "privacy/curator/phases.hpp"
+#include "privacy/curator/phase_view.hpp"
 #include "privacy/curator/query.hpp"
 #include "privacy/curator/release_listener.hpp"
 #include "privacy/curator/secret.hpp"
+#include "privacy/curator/selection.hpp"
 #include "privacy/curator/sum_mask.hpp"
 #include "privacy/events/ledger.hpp"
 
@@ -35,14 +35,14 @@ class Batch {
 
  private:
   friend class Curator;
-  Batch(std::uint32_t site, std::uint64_t step) : site_(site), step_(step) {}
-  std::uint32_t site_;
+  Batch(std::uint32_t query_index, std::uint64_t step) : query_index_(query_index), step_(step) {}
+  std::uint32_t query_index_;
   std::uint64_t step_;
 };
 
 /// The un-noised sum of one release of a query: a ticket, the numbers stay with the curator.
 struct LatticeSum {
-  std::uint32_t site;
+  std::uint32_t query_index;
   std::uint64_t step;
 };
 
@@ -59,7 +59,7 @@ class Curator {
           const std::optional<SecretKey>& key, bool mask_sums = true);
   ~Curator();
 
-  const Query& query(std::uint32_t site) const;
+  const Query& query(std::uint32_t query_index) const;
 
   /// Keyed commitment to the data (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). Root
   /// only.
@@ -79,17 +79,17 @@ class Curator {
   /// noise shrinks with the sensitivity (of running sums only if they are adaptive).
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale = 1);
 
-  /// Release t of a query that declares a relay: runs `program` over its part on all ranks, and adds the root's
-  /// noise to the vector that it hands over. Collective; instead of draw and sum, and once per release like them.
-  /// Released by release_exact. Throws PrivacyError on several ranks unless all are trusted (mask_sums = false),
-  /// because all of them see the program's state; and if this or a later release was summed before.
-  Secret<LatticeSum> relay(const Query& query, std::uint64_t t, const PhaseProgram& program);
+  /// Release t of Phases: runs `program` over its part on all ranks, and adds the root's noise to the vector that
+  /// it hands over. Collective; instead of draw and sum, and once per release like them. Released by release_exact.
+  /// Throws PrivacyError on several ranks unless all are trusted (mask_sums = false), because all of them see the
+  /// program's state; and if this or a later release was summed before.
+  Secret<LatticeSum> run_phase(const Query& query, std::uint64_t t, const PhaseProgram& program);
 
-  /// Release t of a query that declares repetitions: runs `program` as often as the query's law says, with noise
-  /// for each run, and releases the run with the smallest score. How often that was stays secret, and so do the
-  /// other runs. The same on all ranks, valid until the query's next release. Collective; instead of draw, sum and
-  /// release. Throws PrivacyError like relay.
-  Selection repeat(const Query& query, std::uint64_t t, const RepeatProgram& program);
+  /// Release t of BestOfRuns: runs `program` as often as the query's law says, with noise for each run, and
+  /// releases the run with the smallest score. How often that was stays secret, and so do the other runs. The same
+  /// on all ranks, valid until the query's next release. Collective; instead of draw, sum and release. Throws
+  /// PrivacyError like run_phase.
+  Selection best_of_runs(const Query& query, std::uint64_t t, const RunProgram& program);
 
   /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Of any other query: the sum
   /// plus noise of deviation noise_std per coordinate, of the law that the query declares. The same on all ranks,
@@ -135,29 +135,26 @@ class Curator {
 
  private:
   struct QueryState;
-  QueryState& site(std::uint32_t index);
+  QueryState& state(std::uint32_t query_index);
   void share_keys(const std::optional<SecretKey>& key);
   std::unique_ptr<SecretStream> shared_stream(const std::optional<SecretKey>& key, std::string_view purpose);
-  void add_run(QueryState& site, std::uint64_t t, std::uint64_t run, const Kernel& kernel);
-  void uniforms_of_run(const QueryState& site, std::uint64_t t, std::uint64_t run, std::span<double> out);
+  void add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const Kernel& kernel);
+  void uniforms_of_run(const QueryState& s, std::uint64_t t, std::uint64_t run, std::span<double> out);
   void refuse_untrusted_ranks(const Query& query) const;
-  void begin_step(const QueryState& site, std::uint64_t t);
-  void refuse_second_sum(const QueryState& site, std::uint64_t t) const;
+  void begin_step(const QueryState& s, std::uint64_t t);
+  void refuse_second_sum(const QueryState& s, std::uint64_t t) const;
   QueryState& begin_release(const LatticeSum& total);
   std::uint64_t window_end(std::uint64_t step) const;
   std::vector<LedgerEntry> entries(std::uint64_t first, std::uint64_t last) const;
   void reserve(std::uint64_t step);
-  void add_noise(QueryState& site, std::uint64_t step, double scale);
-  void go_on_with_running_sum(QueryState& site, std::uint64_t step, double scale);
-  std::span<const double> next_prefix_noise(QueryState& site, std::uint64_t step, double leaf_scale);
-  void replay_noise(QueryState& site, std::uint64_t step);
-  PhaseNoise phase_noise(const QueryState& site, std::uint64_t step);
+  void add_noise(QueryState& s, std::uint64_t step, double scale);
+  PhaseNoise phase_noise(const QueryState& s, std::uint64_t step);
 
   const Communicator& comm_;
   const Shard& shard_;
   Ledger* ledger_ = nullptr;
   std::string commitment_;
-  std::vector<std::unique_ptr<QueryState>> sites_;
+  std::vector<std::unique_ptr<QueryState>> states_;
   std::unique_ptr<SecretStream> noise_;   // root only
   std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
   std::unique_ptr<SecretStream> count_;   // root only: how often runs are repeated

@@ -14,10 +14,15 @@
 
 namespace dpmpi {
 
+void Curator::archive(Archive& archive) {
+  for (auto& s : states_)
+    if (s->running) s->running->archive(archive);
+}
+
 // The ledger was written window by window; of the last window an interrupted write may have left some lines only.
 // No noise was drawn under those, and they are completed here, as they would have been.
 void Curator::resume_at(std::uint64_t t) {
-  for (auto& s : sites_) s->next = s->query.releases_before(t);
+  for (auto& s : states_) s->next = s->query.releases_before(t);
   reserved_ = 0;
   if (comm_.is_root()) {
     verify(ledger_ != nullptr, "a release needs a ledger");
@@ -39,8 +44,8 @@ void Curator::resume_at(std::uint64_t t) {
           at + 2));
   }
   comm_.broadcast(reserved_);
-  for (auto& s : sites_)
-    if (s->prefix) replay_noise(*s, s->next);
+  for (auto& s : states_)
+    if (s->running) s->running->replay(*noise_, s->next);
 }
 
 std::uint64_t Curator::window_end(std::uint64_t step) const {
@@ -50,7 +55,7 @@ std::uint64_t Curator::window_end(std::uint64_t step) const {
 // The ledger lines that pay for the steps of one window, of all queries.
 std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t last) const {
   std::vector<LedgerEntry> lines;
-  for (const auto& s : sites_)
+  for (const auto& s : states_)
     for (auto& line : planned_lines(s->query, first, last)) lines.push_back(std::move(line));
   return lines;
 }

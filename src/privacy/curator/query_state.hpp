@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "data/records/part_index.hpp"
 #include "privacy/curator/curator.hpp"
-#include "privacy/curator/phases.hpp"
-#include "privacy/curator/prefix_noise.hpp"
+#include "privacy/curator/phase_view.hpp"
+#include "privacy/curator/running_release.hpp"
 
 namespace dpmpi {
 
@@ -36,20 +37,17 @@ struct Curator::QueryState {
   std::vector<std::vector<std::uint32_t>> slots;     // likewise, if the rule numbers the records of a batch
   AlignedVector<float> released;                     // values, then the stop flag
   std::vector<double> exact;                         // the same of an exact query, without the flag
-  std::vector<double> selected_run;                  // uniform numbers of the run that was released
   std::uint64_t drawn = 0, summed = 0, next = 0;     // steps + 1 of the last draw and sum; next step to release
   std::vector<ShuffledBlock> shuffled;               // for each own block, if the rule is Shuffled
   std::uint64_t shuffled_for = 0;                    // pass
   std::unique_ptr<PartIndex> places;                 // if the rule is Disjoint
   std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
-  std::unique_ptr<RelayWorkspace> relay;             // if releases are phases
   std::size_t micro_batch_rows;
   static constexpr std::size_t no_part = ~std::size_t{0};
 
-  // Running sums, root only. The newest release and the noise in it, both on the lattice.
-  std::unique_ptr<PrefixNoise> prefix;
-  std::vector<std::int64_t> running, noise_before;
-  std::vector<double> leaf_scales;  // of the present run, to go on with
+  std::optional<RunningRelease> running;  // of running sums, root only
+  std::optional<PhaseWorkspace> phase;    // of phases
+  std::vector<double> selected_run;       // of the best of runs: uniform numbers of the one that was released
 
   QueryState(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
       : query(q),
@@ -59,13 +57,12 @@ struct Curator::QueryState {
         released(q.exact ? 0 : q.dim + flag_words),
         exact(q.exact ? q.dim : 0),
         micro_batch_rows(rows) {
-    if (q.relay) relay = std::make_unique<RelayWorkspace>(q.dim);
+    if (q.as<Phases>()) phase.emplace(q.dim);
     plan_batches(layout.largest(), expected_share(q.sampling, layout.records));
   }
 
   static LatticeAccumulator sum_of(const Query& q) {
-    const double largest = q.relay ? q.relay->range : std::max(q.clip_at(0), q.bound.clip) * (1 + q.eta);
-    return {q.dim, q.lattice, largest, flag_words, q.exact ? Width::int64 : Width::int32};
+    return {q.dim, q.lattice, q.largest_term, flag_words, q.exact ? Width::int64 : Width::int32};
   }
 
   void plan_batches(std::uint64_t largest_block, double share) {
@@ -82,7 +79,7 @@ struct Curator::QueryState {
     const std::uint64_t size = rule.parts[p].size;
     sum = sum_of(query.parts[p]);
     plan_batches(shard.layout.largest(), static_cast<double>(size) / static_cast<double>(shard.layout.records));
-    for (std::size_t i = 0; i < shard.blocks.size() && !relay; ++i)
+    for (std::size_t i = 0; i < shard.blocks.size() && !phase; ++i)
       places->select(i, p, 0, size, selected[i], slots[i]);
     part = p;
   }
@@ -100,12 +97,6 @@ struct Curator::QueryState {
       selected[i].reserve(most), slots[i].reserve(most);
     }
     shuffled_for = pass;
-  }
-
-  void start_running_sum() {
-    if (!query.running) return;
-    running.resize(query.dim), noise_before.resize(query.dim);
-    if (query.is_private()) prefix = std::make_unique<PrefixNoise>(query.tree(), query.dim);
   }
 };
 

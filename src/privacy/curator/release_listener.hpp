@@ -18,7 +18,7 @@ class ReleaseListener {
   /// unless it remembers records.
   virtual void summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) = 0;
-  /// What was released; of running sums, the sum so far; of repeated runs, the sum of the selected one.
+  /// What was released; of running sums, the sum so far; of the best of several runs, the sum of the selected one.
   virtual void released(const Query& query, std::uint64_t t, std::span<const double> values) = 0;
 };
 

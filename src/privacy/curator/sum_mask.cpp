@@ -26,12 +26,12 @@ SumMask::SumMask(const Communicator& comm, const std::optional<SecretKey>& key) 
   wipe(mine);
 }
 
-void SumMask::apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t site) {
+void SumMask::apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t query_index) {
   std::array<std::uint64_t, 1024> plus, minus;
   for (std::size_t j = 0; j < message.size(); j += plus.size()) {
     const std::size_t count = std::min(plus.size(), message.size() - j);
-    plus_->words(step, site, j, std::span(plus.data(), count));
-    minus_->words(step, site, j, std::span(minus.data(), count));
+    plus_->words(step, query_index, j, std::span(plus.data(), count));
+    minus_->words(step, query_index, j, std::span(minus.data(), count));
     for (std::size_t i = 0; i < count; ++i)
       message[j + i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(message[j + i]) + plus[i] - minus[i]);
   }

@@ -19,8 +19,8 @@ class SumMask {
  public:
   /// Collective: the root derives the shared keys and sends each rank its two. `key` is read on the root only.
   SumMask(const Communicator& comm, const std::optional<SecretKey>& key);
-  /// Adds this rank's mask of (step, site). Local.
-  void apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t site);
+  /// Adds this rank's mask of (step, query_index). Local.
+  void apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t query_index);
 
  private:
   std::optional<SecretStream> plus_, minus_;

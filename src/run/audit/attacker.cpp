@@ -92,7 +92,7 @@ Attacker::Part Attacker::part(const Query& query, std::uint64_t t, std::size_t s
 }
 
 std::span<const std::uint32_t> Attacker::slots(const Query& query, std::uint64_t pass) {
-  const std::pair key{query.site, pass};
+  const std::pair key{query.query_index, pass};
   if (slots_of_ != key) {
     const auto* rule = std::get_if<Shuffled>(&query.sampling);
     slots_ = rule ? shuffle_slots(*rule, layout_, pass)
@@ -120,7 +120,7 @@ Vector Attacker::contribution(const L2Bound& bound, const LatticeAccumulator& li
 
 void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
-  if (query.hidden || kernel.remembers || (measures_ && !measured(t))) return;
+  if (query.as<LastIterateRun>() || kernel.remembers || (measures_ && !measured(t))) return;
   const Query& at = query.at(t);
   const LatticeAccumulator like(query.dim, at.lattice_at(scale), bound.clip * 1.01, 0,
                                 query.exact ? Width::int64 : Width::int32);
@@ -134,15 +134,15 @@ void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound,
 }
 
 void Attacker::released(const Query& query, std::uint64_t t, std::span<const double> values) {
-  if (query.hidden) return;
+  if (query.as<LastIterateRun>()) return;
   ++transcript_.releases;
   const Query& at = query.at(t);
   const double noise_std =
-      at.noise_std * at.noise_scale(t) * (query.running ? 1 : at.sensitivity_scale(pending_scale_));
+      at.noise_std * at.noise_scale(t) * (query.as<RunningSum>() ? 1 : at.sensitivity_scale(pending_scale_));
   unseen_ = !seen_;
   seen_ = false;
   if (measures_ && measured(t)) add_distances(noise_std, static_cast<double>(std::max<std::uint64_t>(1, t)));
-  if (query.running)
+  if (query.as<RunningSum>())
     weigh_running(query, t, values);
   else
     weigh(values, noise_std);
@@ -182,10 +182,10 @@ void Attacker::weigh(std::span<const double> values, double noise_std) {
 
 // The strategy's queries, in which noise is independent, from the increments of the prefixes.
 void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<const double> values) {
-  const RunningSum& rule = *query.running;
-  running_.resize(std::max<std::size_t>(running_.size(), query.site + 1));
-  Running& run = running_[query.site];
-  const std::uint64_t leaf = t % rule.leaves + 1;
+  const RunningSum& rule = *query.as<RunningSum>();
+  running_.resize(std::max<std::size_t>(running_.size(), query.query_index + 1));
+  Running& run = running_[query.query_index];
+  const std::uint64_t leaf = t % RunningSum::leaves(query) + 1;
   if (leaf == 1) {
     run = {};
     run.before.assign(values.size(), 0);

@@ -101,9 +101,9 @@ class Attacker final : public ReleaseListener {
   std::vector<Part> parts_;        // in the release that is due
   std::vector<Vector> pending_;    // the suspects' contributions to it; empty: none, or unknown
   double pending_scale_ = 1;
-  std::vector<Running> running_;  // by site
+  std::vector<Running> running_;  // by query
   std::vector<std::uint32_t> slots_;
-  std::optional<std::pair<std::uint32_t, std::uint64_t>> slots_of_;  // site and pass
+  std::optional<std::pair<std::uint32_t, std::uint64_t>> slots_of_;  // query and pass
   Vector last_direction_, effect_, expected_, weighed_, background_, background_deviation_;
   std::size_t noted_ = 0;
   bool saw_coordinates_ = false;

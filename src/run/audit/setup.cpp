@@ -17,7 +17,7 @@ namespace {
 
 /// The rules that look at a position by itself: the empty slots of a dataset need not be there.
 bool by_position(const Query& query) {
-  return !query.relay && !std::holds_alternative<WithoutReplacement>(query.sampling) &&
+  return !std::holds_alternative<WithoutReplacement>(query.sampling) &&
          !std::holds_alternative<Disjoint>(query.sampling);
 }
 
@@ -81,7 +81,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
 
 // By one run of its own on every rank, all alike: the kernels of a group run where its records are.
 void AuditSetup::try_worst_case() {
-  const auto hides = [](const Query& q) { return q.relay || q.repeated || q.hidden; };
+  const auto hides = [](const Query& q) { return q.hides_times() || q.as<LastIterateRun>(); };
   if (!objective->has_gradients() || dynamic_cast<SaddleObjective*>(objective.get()) ||
       std::ranges::any_of(plan.queries, hides))
     return;
@@ -139,7 +139,7 @@ void AuditSetup::run(const Shard& shard, std::uint64_t key, Attacker& attacker, 
 void AuditSetup::run_briefly(const Shard& shard, std::uint64_t key, Attacker& attacker) const {
   constexpr std::uint64_t enough = 65;  // steps 0, 1, 2, 4, ... 64 are measured
   RunParts brief = mechanism;
-  if (std::ranges::none_of(plan.queries, [](const Query& q) { return q.hidden.has_value(); }))
+  if (std::ranges::none_of(plan.queries, [](const Query& q) { return q.as<LastIterateRun>(); }))
     brief.played = enough;
   run_game(groups.own, brief, shard, key, start_, attacker);
 }

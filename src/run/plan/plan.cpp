@@ -14,7 +14,6 @@
 #include "core/numbers/random.hpp"
 #include "data/memory.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
-#include "privacy/curves/repetition_law.hpp"
 #include "privacy/promise/calibrate.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -60,56 +59,38 @@ double beyond(double radius) { return radius > 0 ? std::exp(-0.5 * radius * radi
 // Probability that one of so many normals is beyond what is resolved, under either neighbour.
 double ends(std::uint64_t normals) { return static_cast<double>(normals + 1) * beyond(resolved_radius); }
 
-// The same of the noise that ranks share. In the coupling of a hidden run a step shifts by at most the whole run's
-// mu (in standard deviations); the shift of all is taken to be in the worst place, one pair.
+// The same of the noise that ranks share. In the coupling of a run with hidden iterates a step shifts by at most
+// the whole run's mu (in standard deviations); the shift of all is taken to be in the worst place, one pair.
 double worker_noise_delta(const Query& q, double mu) {
   if (q.worker_noise == 0) return 0;
-  const auto steps = static_cast<double>(q.hidden ? q.hidden->hybrid : q.steps);
-  const double shift = q.hidden ? beyond(resolved_radius - mu) : 0;
-  return steps * (shift + ends(q.worker_noise));
+  const double shift = q.as<LastIterateRun>() ? beyond(resolved_radius - mu) : 0;
+  return q.cost.worker_noise * static_cast<double>(q.steps) * (shift + ends(q.worker_noise));
 }
 
-// The largest leaf in units of bound.clip. A run of one leaf has only the first; with adaptive noise that, too,
-// gets the noise of its own size.
-double largest_leaf(const RunningSum& running) {
-  const bool only_first = running.leaves == 1 && !running.adaptive;
-  return only_first ? running.first_clip : std::max(1.0, running.first_clip);
-}
-
-// Share of the releases that a record takes part in: expected, or the largest of disjoint parts.
+// Share of the releases that a record takes part in: expected, or the largest that it can be.
 double share_of_releases(const Query& q) {
+  const auto quotient = [](std::uint64_t a, std::uint64_t b) {
+    return static_cast<double>(a) / static_cast<double>(b);
+  };
   const auto* wor = std::get_if<WithoutReplacement>(&q.sampling);
-  if (wor && wor->among > 0) return static_cast<double>(wor->most) / static_cast<double>(wor->among);
-  const auto* rule = std::get_if<Disjoint>(&q.sampling);
-  if (!rule) return expected_share(q.sampling, q.records);
-  return static_cast<double>(std::ranges::max(rule->parts, {}, &Disjoint::Part::uses).uses) /
-         static_cast<double>(q.steps);
+  if (wor && wor->among > 0) return quotient(wor->most, wor->among);
+  if (std::holds_alternative<Shuffled>(q.sampling))
+    return quotient(largest_batch(q.sampling, q.records), q.records);
+  if (const auto* rule = std::get_if<Disjoint>(&q.sampling))
+    return quotient(std::ranges::max(rule->parts, {}, &Disjoint::Part::uses).uses, q.steps);
+  return expected_share(q.sampling, q.records);
 }
-
-// Sums that get noise of their own, on average, and what drawing their number adds to the distance from its law.
-double noised_sums(const Query& q) {
-  return static_cast<double>(q.steps) * (q.repeated ? expected_repetitions(q.repeated->law) : 1);
-}
-double drawn_count_delta(const Query& q) { return q.repeated ? 0x1p-46 * std::max(1.0, noised_sums(q)) : 0; }
 
 // Probability that some release lands where a neighbour's noise may not reach: by union over pairs of coordinates
-// and steps, the shift of one sensitivity in one pair (the worst place for it), the others unshifted.
+// and steps, the shifts of what a record takes part in, each in one pair (the worst place for it), the others
+// unshifted.
 double sampler_delta(const std::vector<Query>& queries, double mu) {
   double total = 0;
   for (const auto& q : queries) {
     if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
-    const double share =
-        std::max(share_of_releases(q), static_cast<double>(q.running ? largest_batch(q.sampling, q.records) : 0) /
-                                           static_cast<double>(q.records));
-    // A record is part of one leaf, which shifts a few nodes of a tree or all later rows of a matrix.
-    const double shifts = !q.running ? 1.0
-                          : q.running->strategy == Strategy::fenwick || q.running->strategy == Strategy::full ||
-                                  q.running->strategy == Strategy::full_honaker
-                              ? 1 + std::log2(static_cast<double>(q.running->leaves))
-                              : static_cast<double>(q.running->leaves);
-    const double largest_shift = (q.running ? largest_leaf(*q.running) : 1.0) / q.noise_multiplier;
-    total += noised_sums(q) * share * (shifts * beyond(resolved_radius - largest_shift) + ends(q.dim));
-    total += worker_noise_delta(q, mu) + drawn_count_delta(q);
+    const double shifted = q.shift.values * beyond(resolved_radius - q.shift.size / q.noise_multiplier);
+    total += static_cast<double>(q.steps) * q.cost.runs * share_of_releases(q) * (shifted + ends(q.dim));
+    total += worker_noise_delta(q, mu) + q.drawing_error;
   }
   return total;
 }

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "core/console/print.hpp"
-#include "privacy/curves/strategy.hpp"
 #include "run/plan/trains_models.hpp"
 
 namespace dpmpi {
@@ -48,26 +47,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
       fmt::format("{}{}, {} steps", config.method_name, config.is_private() ? "" : " without noise", plan.steps));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
-    if (query.relay) {  // of a vector as a whole, not of a sum over records
-      const Query first = query.at(0), last = query.at(query.steps - 1);
-      row("", fmt::format("results of phases, first to last: sensitivity {:.4g} to {:.4g},", first.sensitivity,
-                          last.sensitivity));
-      row("", fmt::format("noise std {:.4g} to {:.4g} per coordinate", first.noise_std, last.noise_std));
-      continue;
-    }
-    if (query.smallest_scale < 1)
-      row("", fmt::format("clips from {:.6g} on, sensitivity and noise in proportion; of the largest:",
-                          query.bound.clip * query.smallest_scale));
-    row("", fmt::format("clip {:.6g}, sensitivity {:.6g} (slack {:.2g}), noise std {:.6g}", query.bound.clip,
-                        query.sensitivity, query.eta, query.noise_std));
-    if (query.running)
-      row("", fmt::format(
-                  "sums of {} leaves, {}: noise of a prefix {:.3g} on average", query.running->leaves,
-                  name(query.running->strategy),
-                  query.is_private() ? query.noise_std * std::sqrt(mean_prefix_noise_variance(query.tree())) : 0));
-    else
-      row("", fmt::format("noise over mean: {:.3g} per coordinate of the mean",
-                          query.noise_std / expected_batch(query.sampling, query.records)));
+    for (const std::string& line : query.describe()) row("", line);
   }
   if (config.is_private()) {
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;

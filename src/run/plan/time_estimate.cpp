@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "privacy/curves/repetition_law.hpp"
-
 namespace dpmpi {
 namespace {
 
@@ -26,9 +24,8 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
   StepCost cost;
   double up = 0, down = 0, rounds = 0;
   for (const auto& query : plan.queries) {
-    const double runs = query.repeated ? expected_repetitions(query.repeated->law) : 1;
-    const double often =
-        runs * static_cast<double>(query.steps) / static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
+    const double often = query.cost.runs * static_cast<double>(query.steps) /
+                         static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
     const double batch = often * expected_batch(query.sampling, query.records);
     cost.records += batch;
     cost.flops += batch * query.effort * objective.flops_per_record();
@@ -37,17 +34,13 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
     cost.root_flops += often * query.root.alone;
     cost.after_flops += batch * query.root.afterwards;
     const double word = query.exact ? 8 : 4;
-    if (query.relay) {  // what a phase sends comes to its release
-      const double state = 8 * static_cast<double>(query.dim), sums = often * query.relay->sums;
-      rounds += sums, up += sums * state, down += sums * state;
-      cost.walks += often * query.relay->walks, cost.walked += often * query.relay->walks * state;
-    }
-    rounds += often;
+    const double state = 8 * static_cast<double>(query.dim), sums = often * query.cost.sums;
+    rounds += sums + often, up += sums * state, down += sums * state;
+    const double passes = often * query.cost.sequential_passes;
+    cost.sequential_passes += passes, cost.passed_on += passes * state;
     up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
     down += often * word * static_cast<double>(query.dim + 1);
-    const double steps = static_cast<double>(query.steps),
-                 share = query.hidden ? static_cast<double>(query.hidden->hybrid) / steps : 1;
-    cost.own_values += often * (share * static_cast<double>(query.worker_noise) +
+    cost.own_values += often * (query.cost.worker_noise * static_cast<double>(query.worker_noise) +
                                 static_cast<double>(query.worker_random_numbers));
   }
   cost.rounds = rounds;
@@ -58,7 +51,7 @@ StepCost step_cost(const Plan& plan, const Objective& objective) {
 Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   const double kernels = kernel_seconds(cost, machine), root = root_seconds(cost, machine);
   Prediction p{.ranks = ranks};
-  p.compute = cost.walks > 0
+  p.compute = cost.sequential_passes > 0
                   ? kernels + root
                   : std::max(root, (kernels + root) / ranks);  // the root takes fewer blocks for its own work
   p.compute += cost.after_flops / machine.root_flops / ranks;
@@ -67,7 +60,8 @@ Prediction predict(const StepCost& cost, const Machine& machine, int ranks) {
   p.communication = levels * (2 * cost.rounds * machine.latency +
                               static_cast<double>(cost.up + cost.down) * machine.inverse_bandwidth);
   if (ranks > 1)
-    p.communication += ranks * (cost.walks * machine.latency + cost.walked * machine.inverse_bandwidth);
+    p.communication +=
+        ranks * (cost.sequential_passes * machine.latency + cost.passed_on * machine.inverse_bandwidth);
   return p;
 }
 

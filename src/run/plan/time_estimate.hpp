@@ -14,17 +14,17 @@ namespace dpmpi {
 
 /// One step of a plan, averaged over the run.
 struct StepCost {
-  double records = 0;       ///< expected contributions, over all queries
-  double flops = 0;         ///< of their kernels
-  double noise_values = 0;  ///< normals drawn by the root, or as much work as that
-  double root_flops = 0;    ///< of the root alone, while all run their kernels
-  double after_flops = 0;   ///< of the kernels' part that waits for the root
-  double own_values = 0;    ///< normals that every rank draws: directions, shared noise (mean over the steps)
-  double rounds = 1;        ///< of a reduction and a broadcast: more than one where a step is a phase
-  double walks = 0;         ///< of a state from rank to rank; if there are any, the ranks work one after another
-  double walked = 0;        ///< bytes that these hand from one rank to the next
-  std::uint64_t up = 0;     ///< bytes of a rank's reduce messages: 4 a coordinate while the int32 lattice fits
-  std::uint64_t down = 0;   ///< bytes of the broadcasts
+  double records = 0;            ///< expected contributions, over all queries
+  double flops = 0;              ///< of their kernels
+  double noise_values = 0;       ///< normals drawn by the root, or as much work as that
+  double root_flops = 0;         ///< of the root alone, while all run their kernels
+  double after_flops = 0;        ///< of the kernels' part that waits for the root
+  double own_values = 0;         ///< normals that every rank draws: directions, shared noise (mean over the steps)
+  double rounds = 1;             ///< of a reduction and a broadcast: more than one where a step is a phase
+  double sequential_passes = 0;  ///< if there are any, the ranks work one after another
+  double passed_on = 0;          ///< bytes that these hand from one rank to the next
+  std::uint64_t up = 0;          ///< bytes of a rank's reduce messages: 4 a coordinate while the int32 lattice fits
+  std::uint64_t down = 0;        ///< bytes of the broadcasts
 };
 StepCost step_cost(const Plan& plan, const Objective& objective);
 

@@ -64,7 +64,7 @@ TEST(ClippedLosses, NeighboursDifferByAtMostTheSensitivity) {
                                         .slack = ClippedLosses::slack(),
                                         .noise_multiplier = 1,
                                         .steps = 1,
-                                        .exact = true},
+                                        .kind = ExactSum{}},
                                        0, adjacency, n);
     const double whole = (adjacency == Adjacency::add_remove ? 0.5 : 1) * clip * std::sqrt(double{points});
     EXPECT_NEAR(query.sensitivity, whole, 1e-8 * whole) << "half of the doubled bound: losses are centred";
@@ -99,7 +99,7 @@ TEST(ClippedLosses, CountsWhatIsNotFinite) {
                                       .slack = ClippedLosses::slack(),
                                       .noise_multiplier = 1,
                                       .steps = 1,
-                                      .exact = true},
+                                      .kind = ExactSum{}},
                                      0, Adjacency::add_remove, 4);
   const auto sum = [&](double value, bool infinite_norm) {
     Records records = test::numbered_records(1);

@@ -310,7 +310,7 @@ TEST(HtGlm, PointsWithinAPhaseLeaveNoTrace) {
   const PartIndex places(rule, t.shard);
   ClampedSteps steps(*t.objective);
   const double h = t.derived("eta"), cap = h * t.derived("C");
-  const Lattice lattice{-std::ilogb(RelayPhase::quantum({cap}, 1))};
+  const Lattice lattice{-std::ilogb(PhaseView::quantum({cap}, 1))};
   std::vector<double> x(features, 0.0), mean(features, 0.0);
   std::set<std::uint64_t> secret;
   const auto keep = [&](const std::vector<double>& v) {

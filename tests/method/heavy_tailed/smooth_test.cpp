@@ -101,7 +101,7 @@ TEST(HtSmooth, ARecordMovesAPlainRunByAtMostTheSensitivityOfItsPhase) {
             return mean ? mean_trial(options, shard, 2, adjacency) : softmax_trial(options, shard, 2, adjacency);
           };
           const Trial plan = run(a);
-          EXPECT_FALSE(plan.queries[0].relay->own_noise.has_value());
+          EXPECT_FALSE(plan.queries[0].as<Phases>()->own_noise.has_value());
           const auto x = outcome(run(a)), y = outcome(run(b));
           for (std::size_t t = 0; t < x.size(); ++t) {
             const double now = distance(x[t], y[t]), sensitivity = plan.queries[0].at(t).sensitivity;

@@ -172,8 +172,8 @@ TEST(ZoHiddenSetup, FallsBackToCompositionWhereNoWindowHelps) {
 TEST(ZoHiddenSetup, SmallerClipsCostDelta) {
   const auto sure = trial(hidden, 50), likely = trial(with(hidden, {{"clip_failure", "1e-6"}}), 50);
   EXPECT_LT(likely.derived("C"), sure.derived("C"));
-  EXPECT_EQ(likely.queries[0].hidden->failure, 1e-6);
-  EXPECT_EQ(sure.queries[0].hidden->failure, 0);
+  EXPECT_EQ(likely.queries[0].as<LastIterateRun>()->run.failure, 1e-6);
+  EXPECT_EQ(sure.queries[0].as<LastIterateRun>()->run.failure, 0);
 }
 
 // Plans say so before anything is charged.

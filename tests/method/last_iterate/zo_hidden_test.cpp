@@ -252,7 +252,7 @@ TEST(ZoHidden, RegulariserContractsWhatItActsOn) {
     const Trial t("zo-hidden", with(hidden, {{"rate", "8"}}), 10, std::move(f), test::random_shard(plain, 2));
     const double d = bias == 0 ? 12 : 13, omega = 2 * 0.1 * 4 / d;
     EXPECT_NEAR(t.derived("omega"), omega, 1e-12);
-    const HiddenState& run = *t.queries[0].hidden;
+    const HiddenState& run = t.queries[0].as<LastIterateRun>()->run;
     EXPECT_NEAR(run.retention, bias == 0 ? 1 - omega : 1, 1e-12);
     EXPECT_NEAR(run.contraction, 1, 1e-12) << "h M <= 2 (1 - omega)";
   }
@@ -297,9 +297,8 @@ TEST(ZoHidden, ReleasesWhatItSays) {
     std::vector<std::uint64_t> steps;
     for (std::uint64_t s = 1; s <= 400; ++s)
       if (t.method->releases(s)) steps.push_back(s);
-    EXPECT_EQ(
-        t.queries[0].hidden->releases.empty() ? std::vector<std::uint64_t>{400} : t.queries[0].hidden->releases,
-        steps);
+    const std::vector<std::uint64_t>& stated = t.queries[0].as<LastIterateRun>()->run.releases;
+    EXPECT_EQ(stated.empty() ? std::vector<std::uint64_t>{400} : stated, steps);
     return steps;
   };
   EXPECT_EQ(released({}), (std::vector<std::uint64_t>{400}));
@@ -321,7 +320,7 @@ TEST(ZoHidden, ReshuffledPassesUseEveryRecordOnce) {
                                       .bound = {1},
                                       .noise_multiplier = 1e-9,
                                       .steps = 35,
-                                      .exact = true},
+                                      .kind = ExactSum{}},
                                      0, Adjacency::replace_one, 300);
   const Communicator comm = Communicator::alone();
   const Shard shard = test::numbered_shard(300);

@@ -286,7 +286,7 @@ TEST(PrivateDiffPrivacy, BlocksShareTheirRestartsNoise) {
     for (const Query& query : trial.queries) {
       QuerySpec spec = query;
       spec.noise_multiplier = query.name == "restart" ? z : 1e-9;
-      queries.push_back(Query::declare(spec, query.site, query.adjacency, query.records));
+      queries.push_back(Query::declare(spec, query.query_index, query.adjacency, query.records));
     }
     trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, queries, 128, SecretKey::from_seed(9));
     trial.curator->record_in(*trial.ledger);

@@ -130,7 +130,7 @@ TEST(ZoO2nc, RefusesThePapersNoiseWhereItIsTooSmall) {
                                                       {"gradient_clip", "10"},
                                                       {"calibration", "paper"}});
     const Query q = Query::declare(method->queries(facts, 1).at(0), 0, facts.adjacency, 5000);
-    return std::pow(tree_mu(q.tree()), 2);
+    return std::pow(tree_mu(q.as<RunningSum>()->tree(q)), 2);
   };
   EXPECT_THROW(spent("1", "1"), PrivacyError);
   EXPECT_THROW(spent("2", "1"), PrivacyError) << "would spend 1.44 rho^2";
@@ -153,8 +153,9 @@ TEST(ZoNaive, NoiseIsThatOfItsSensitivity) {
     const Query q = Query::declare(method->queries(facts, 1).at(0), 0, adjacency, 1000);
     EXPECT_EQ(q.steps, 120u);
     EXPECT_NEAR(q.noise_std / (1 + q.eta), sigma, 1e-12);
-    EXPECT_EQ(q.events(0, q.steps), (std::vector<Event>{{q.tree(), 1}})) << "a record is part of one step";
-    EXPECT_NEAR(tree_mu(q.tree()), 1, 1e-12);
+    EXPECT_EQ(q.events(0, q.steps), (std::vector<Event>{{q.as<RunningSum>()->tree(q), 1}}))
+        << "a record is part of one step";
+    EXPECT_NEAR(tree_mu(q.as<RunningSum>()->tree(q)), 1, 1e-12);
   }
 }
 

@@ -1,4 +1,4 @@
-// Repeated runs on ranks: the same bits on any number of them, and trust in all.
+// The best of several runs on ranks: the same bits on any number of them, and trust in all.
 #include <vector>
 
 #include "core/errors.hpp"
@@ -17,8 +17,7 @@ QuerySpec spec() {
           .bound = {2},
           .noise_multiplier = 1,
           .steps = 3,
-          .repeated = Repeated{{.shape = 1, .gamma = 0.1}, 11},
-          .exact = true};
+          .kind = BestOfRuns{{.shape = 1, .gamma = 0.1}, 11}};
 }
 
 /// A sum that depends on the run's numbers.
@@ -37,14 +36,14 @@ Repetition program(std::span<const double> uniforms) {
 std::vector<double> released(PartWorld& world) {
   std::vector<double> all;
   for (std::uint64_t t = 0; t < 3; ++t) {
-    const Selection best = world.curator->repeat(world.query, t, program);
+    const Selection best = world.curator->best_of_runs(world.query, t, program);
     all.push_back(best.sum);
     all.insert(all.end(), best.uniforms.begin(), best.uniforms.end());
   }
   return all;
 }
 
-TEST(RepeatRanks, SameBitsOnAnyNumberOfRanks) {
+TEST(BestOfRunsRanks, SameBitsOnAnyNumberOfRanks) {
   std::vector<double> alone;
   {
     PartWorld world(spec());
@@ -59,13 +58,13 @@ TEST(RepeatRanks, SameBitsOnAnyNumberOfRanks) {
 }
 
 // Every rank sees the runs that are not selected, and how many there are.
-TEST(RepeatRanks, NeedsTrustInAllRanks) {
+TEST(BestOfRunsRanks, NeedsTrustInAllRanks) {
   test::for_each_size({1, 2}, [&](const Communicator& comm) {
     PartWorld world(spec(), Adjacency::add_remove, 1, comm, true);
     if (comm.size() == 1)
-      EXPECT_NO_THROW(world.curator->repeat(world.query, 0, program));
+      EXPECT_NO_THROW(world.curator->best_of_runs(world.query, 0, program));
     else
-      EXPECT_THROW(world.curator->repeat(world.query, 0, program), PrivacyError);
+      EXPECT_THROW(world.curator->best_of_runs(world.query, 0, program), PrivacyError);
     comm.barrier();
   });
 }

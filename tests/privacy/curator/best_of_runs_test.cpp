@@ -266,8 +266,7 @@ QuerySpec spec(RepetitionLaw law, double z = 1, std::uint64_t steps = 1) {
           .bound = {1},
           .noise_multiplier = z,
           .steps = steps,
-          .repeated = Repeated{law, 3},
-          .exact = true};
+          .kind = BestOfRuns{law, 3}};
 }
 
 /// Adds the first feature, cut to [-1, 1], of every record.
@@ -283,13 +282,13 @@ Kernel features(double weight) {
 
 // The smallest of K sums of noise has the distribution 1 - f(1 - Phi), and the numbers of the selected run are
 // uniform, independent of it and of each other.
-TEST(Repeat, ReleasesTheSmallestOfKRuns) {
+TEST(BestOfRuns, ReleasesTheSmallestOfKRuns) {
   constexpr std::uint64_t releases = 3000;
   const double gamma = 0.25;
   PartWorld world(spec(binomial(1, gamma), 1, releases));
   std::vector<double> normal, uniform, product;
   for (std::uint64_t t = 0; t < releases; ++t) {
-    const auto best = world.curator->repeat(world.query, t, [](std::span<const double>) {
+    const auto best = world.curator->best_of_runs(world.query, t, [](std::span<const double>) {
       return Repetition{[](const Rows&, const L2Bound&, LatticeAccumulator&) {}};
     });
     ASSERT_TRUE(best.any);
@@ -310,13 +309,13 @@ TEST(Repeat, ReleasesTheSmallestOfKRuns) {
 }
 
 // A Poisson law may have no run: then nothing of the records is released.
-TEST(Repeat, MayHaveNoRun) {
+TEST(BestOfRuns, MayHaveNoRun) {
   constexpr std::uint64_t releases = 400;
   PartWorld world(spec(poisson(1), 1, releases));
   double none = 0;
   for (std::uint64_t t = 0; t < releases; ++t) {
     int runs = 0;
-    const auto best = world.curator->repeat(world.query, t, [&](std::span<const double>) {
+    const auto best = world.curator->best_of_runs(world.query, t, [&](std::span<const double>) {
       ++runs;
       return Repetition{features(1)};
     });
@@ -330,7 +329,7 @@ TEST(Repeat, MayHaveNoRun) {
 }
 
 // Exact sensitivity, in integers: a run's sum moves by the bound and its rounding at most.
-TEST(Repeat, ARecordMovesARunByAtMostTheSensitivity) {
+TEST(BestOfRuns, ARecordMovesARunByAtMostTheSensitivity) {
   for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
     std::vector<double> sums;
     double sensitivity = 0;
@@ -342,7 +341,8 @@ TEST(Repeat, ARecordMovesARunByAtMostTheSensitivity) {
       if (neighbour && adjacency == Adjacency::replace_one) records.f32[5 * records.stride] = -1e30f;
       world.start();
       sums.push_back(
-          world.curator->repeat(world.query, 0, [](std::span<const double>) { return Repetition{features(1)}; })
+          world.curator
+              ->best_of_runs(world.query, 0, [](std::span<const double>) { return Repetition{features(1)}; })
               .sum);
       sensitivity = world.query.sensitivity;
     }
@@ -352,10 +352,10 @@ TEST(Repeat, ARecordMovesARunByAtMostTheSensitivity) {
 }
 
 // The score decides, its public part included; what is released of it is the noisy sum.
-TEST(Repeat, SelectsBySumAndOffset) {
+TEST(BestOfRuns, SelectsBySumAndOffset) {
   PartWorld world(spec(binomial(1, 0.02), 1e-6));
   double least = 1e9;
-  const auto best = world.curator->repeat(world.query, 0, [&](std::span<const double> uniforms) {
+  const auto best = world.curator->best_of_runs(world.query, 0, [&](std::span<const double> uniforms) {
     least = std::min(least, uniforms[0]);
     return Repetition{[](const Rows&, const L2Bound&, LatticeAccumulator&) {}, 1000 * uniforms[0]};
   });
@@ -364,11 +364,11 @@ TEST(Repeat, SelectsBySumAndOffset) {
 }
 
 // Plan, ledger and files: one event, nothing of the number of runs.
-TEST(Repeat, LedgerEqualsPlanAndSaysNothingOfTheRuns) {
+TEST(BestOfRuns, LedgerEqualsPlanAndSaysNothingOfTheRuns) {
   const auto line = [](std::uint64_t key) {
     PartWorld world(spec(binomial(1, 0.01), 3), Adjacency::replace_one, key);
     int runs = 0;
-    world.curator->repeat(world.query, 0, [&](std::span<const double>) {
+    world.curator->best_of_runs(world.query, 0, [&](std::span<const double>) {
       ++runs;
       return Repetition{features(1)};
     });
@@ -382,24 +382,24 @@ TEST(Repeat, LedgerEqualsPlanAndSaysNothingOfTheRuns) {
 }
 
 // A release that was interrupted and is done again is the same release; a second one is refused.
-TEST(Repeat, IsOneReleaseHoweverOftenItIsBegun) {
+TEST(BestOfRuns, IsOneReleaseHoweverOftenItIsBegun) {
   PartWorld world(spec(binomial(1, 0.1)));
   const auto program = [](std::span<const double>) { return Repetition{features(1)}; };
   const auto content = [](const Selection& s) {
     return std::pair(s.sum, std::vector<double>(s.uniforms.begin(), s.uniforms.end()));
   };
-  const auto first = content(world.curator->repeat(world.query, 0, program));
-  EXPECT_THROW(world.curator->repeat(world.query, 0, program), PrivacyError);
-  EXPECT_THROW(world.curator->repeat(world.query, 1, program), PrivacyError) << "not in the plan";
+  const auto first = content(world.curator->best_of_runs(world.query, 0, program));
+  EXPECT_THROW(world.curator->best_of_runs(world.query, 0, program), PrivacyError);
+  EXPECT_THROW(world.curator->best_of_runs(world.query, 1, program), PrivacyError) << "not in the plan";
   world.start();
   world.curator->resume_at(0);
-  EXPECT_EQ(content(world.curator->repeat(world.query, 0, program)), first);
+  EXPECT_EQ(content(world.curator->best_of_runs(world.query, 0, program)), first);
   world.start();
   world.curator->resume_at(1);
-  EXPECT_THROW(world.curator->repeat(world.query, 0, program), PrivacyError);
+  EXPECT_THROW(world.curator->best_of_runs(world.query, 0, program), PrivacyError);
 }
 
-TEST(Repeat, RefusesNoiseWithoutAnalysis) {
+TEST(BestOfRuns, RefusesNoiseWithoutAnalysis) {
   QuerySpec discrete = spec(binomial(1, 0.1));
   discrete.noise = Noise::discrete_gaussian;
   EXPECT_THROW(Query::declare(discrete, 0, Adjacency::add_remove, 100), PrivacyError);

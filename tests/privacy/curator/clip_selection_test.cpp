@@ -99,7 +99,7 @@ TEST(ClipSelection, TakesKernelsThatCountAndNoOthers) {
   spec.noise_multiplier = 1e11;
   EXPECT_THROW(Query::declare(spec, 0, Adjacency::add_remove, 100), PrivacyError) << "counts below the quantum";
   spec = ClipGrid(1).query(1);
-  spec.exact = false;
+  spec.bound = {2};
   EXPECT_THROW(Query::declare(spec, 0, Adjacency::add_remove, 100), BugError);
 }
 
@@ -145,7 +145,7 @@ QuerySpec scaled_query(std::size_t dim) {
           .slack = {3 * 0x1p-24, 1},
           .noise_multiplier = 20,
           .steps = 100,
-          .smallest_scale = 0.01 / ClipGrid(0.01).highest()};
+          .kind = Sum{0.01 / ClipGrid(0.01).highest()}};
 }
 
 // The lattice moves along: at every clip of the grid the slack that is charged stays below 1e-2 of the clip (twice
@@ -221,7 +221,7 @@ TEST(ScaledClip, NoiseShrinksWithTheClip) {
     const double std = 20 * 2 * grid.clip(j);
     EXPECT_NEAR(square / (count * std * std), 1, 6 * std::sqrt(2 / count)) << j;
   }
-  EXPECT_THROW(silent.release(t, test::nothing, silent.query.smallest_scale * 0.99), PrivacyError);
+  EXPECT_THROW(silent.release(t, test::nothing, silent.query.smallest_scale() * 0.99), PrivacyError);
 }
 
 }  // namespace

@@ -25,8 +25,8 @@ QuerySpec spec(double multiplier = 2, std::size_t dim = 6, Noise noise = Noise::
           .sampling = Disjoint{.parts = parts, .seed = 5},
           .noise_multiplier = multiplier,
           .steps = 16,
-          .noise = noise,
-          .exact = true};
+          .kind = ExactSum{},
+          .noise = noise};
 }
 
 // The first of the three tests: under both adjacencies a record moves the releases of one part by at most that

@@ -22,8 +22,8 @@ struct PartWorld : World {
                .comm = ranks,
                .mask_sums = mask_sums},
               {spec}) {}
-  std::vector<double> relay(std::uint64_t t, const PhaseProgram& program) {
-    const auto out = curator->release_exact(curator->relay(query, t, program));
+  std::vector<double> run_phase(std::uint64_t t, const PhaseProgram& program) {
+    const auto out = curator->release_exact(curator->run_phase(query, t, program));
     return {out.begin(), out.end()};
   }
   /// Record `index` (global) of this rank's shard, or null.

@@ -25,7 +25,7 @@ QuerySpec spec(double multiplier = 2, Disjoint::Places places = Disjoint::Places
           .sampling = Disjoint{.parts = parts, .seed = 5, .places = places},
           .noise_multiplier = multiplier,
           .steps = 3,
-          .relay = Relay{.range = 4}};
+          .kind = Phases{.range = 4}};
 }
 
 /// Adds h clip(x - s), rounded by the sum's lattice.
@@ -47,7 +47,7 @@ Kernel steps_towards(const std::vector<double>& x) {
 
 /// Batches of `batch`; phase p takes steps 8^-p as long.
 PhaseProgram means(std::uint64_t batch, std::uint64_t p = 0) {
-  return [=](RelayPhase& phase, std::span<double> result) {
+  return [=](PhaseView& phase, std::span<double> result) {
     const double shorter = std::pow(0.125, static_cast<double>(p));
     std::vector<double> x(dim, 0.0);
     const std::uint64_t steps = phase.records() / batch;
@@ -60,7 +60,7 @@ PhaseProgram means(std::uint64_t batch, std::uint64_t p = 0) {
 }
 
 // The three tests of the claim. First: exact sensitivity, by neighbours under the same noise.
-TEST(Relay, ARecordMovesOnePhaseByAtMostItsSensitivity) {
+TEST(PhaseRelease, ARecordMovesOnePhaseByAtMostItsSensitivity) {
   for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
     double largest = 0;
     for (std::uint64_t index = 3; index < 400; index += 20) {
@@ -73,7 +73,7 @@ TEST(Relay, ARecordMovesOnePhaseByAtMostItsSensitivity) {
       }
       int moved = 0;
       for (std::uint64_t t = 0; t < 3; ++t) {
-        const double change = distance(a.relay(t, means(1, t)), b.relay(t, means(1, t)));
+        const double change = distance(a.run_phase(t, means(1, t)), b.run_phase(t, means(1, t)));
         EXPECT_LE(change, a.query.at(t).sensitivity) << index << " phase " << t;
         moved += change > 0 ? 1 : 0;
         largest = std::max(largest, change / a.query.at(t).sensitivity);
@@ -85,7 +85,7 @@ TEST(Relay, ARecordMovesOnePhaseByAtMostItsSensitivity) {
 }
 
 // Second: what is released is the vector plus the noise that the ledger says, on the part's lattice.
-TEST(Relay, NoiseHasTheDistributionOfItsPart) {
+TEST(PhaseRelease, NoiseHasTheDistributionOfItsPart) {
   constexpr std::size_t wide = 20000;
   for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
     QuerySpec wide_spec = spec(1.7);
@@ -97,7 +97,7 @@ TEST(Relay, NoiseHasTheDistributionOfItsPart) {
           1.7 * (adjacency == Adjacency::replace_one ? 2 : 1) * h * clip * std::pow(0.125, static_cast<double>(t));
       EXPECT_NEAR(part.noise_std, std, 1e-6 * std);
       EXPECT_GE(part.noise_std, std);
-      const auto released = world.relay(t, [](RelayPhase&, std::span<double> result) {
+      const auto released = world.run_phase(t, [](PhaseView&, std::span<double> result) {
         for (std::size_t j = 0; j < wide; ++j) result[j] = j % 2 == 0 ? 1.5 : -99;  // -99 is cut to -4
       });
       double mean = 0, square = 0, fourth = 0;
@@ -115,63 +115,63 @@ TEST(Relay, NoiseHasTheDistributionOfItsPart) {
 }
 
 // Third, and A7: all phases are one Gaussian event, in the ledger before the first noise, and noise comes once.
-TEST(Relay, LedgerEqualsPlanAndNoiseIsAddedOnce) {
+TEST(PhaseRelease, LedgerEqualsPlanAndNoiseIsAddedOnce) {
   PartWorld world(spec());
   EXPECT_THROW(world.curator->draw(world.query, 0), BugError) << "records of a phase have no other door";
   bool paid = false;
-  world.relay(0, [&](RelayPhase&, std::span<double>) {
+  world.run_phase(0, [&](PhaseView&, std::span<double>) {
     paid = world.ledger->events() == std::vector<Event>{{Gaussian{2}, 1}};
   });
   EXPECT_TRUE(paid);
-  EXPECT_THROW(world.relay(0, means(10)), PrivacyError);
-  auto second = world.curator->relay(world.query, 1, means(10, 1));
-  EXPECT_THROW(world.relay(1, means(10, 1)), PrivacyError) << "summed before";
+  EXPECT_THROW(world.run_phase(0, means(10)), PrivacyError);
+  auto second = world.curator->run_phase(world.query, 1, means(10, 1));
+  EXPECT_THROW(world.run_phase(1, means(10, 1)), PrivacyError) << "summed before";
   world.curator->release_exact(std::move(second));
-  world.relay(2, means(10, 2));
-  EXPECT_THROW(world.relay(3, means(10)), PrivacyError) << "not in the plan";
+  world.run_phase(2, means(10, 2));
+  EXPECT_THROW(world.run_phase(3, means(10)), PrivacyError) << "not in the plan";
   EXPECT_EQ(world.ledger->events(), world.query.events(0, 3));
 }
 
 // T13: a phase that a kill ended runs again from its beginning: the same noise on the same values, and nothing
 // else.
-TEST(Relay, APhaseThatWasInterruptedIsTheSameRelease) {
+TEST(PhaseRelease, APhaseThatWasInterruptedIsTheSameRelease) {
   PartWorld whole(spec());
   std::vector<std::vector<double>> once;
-  for (std::uint64_t t = 0; t < 3; ++t) once.push_back(whole.relay(t, means(10, t)));
+  for (std::uint64_t t = 0; t < 3; ++t) once.push_back(whole.run_phase(t, means(10, t)));
   PartWorld world(spec());
-  EXPECT_EQ(world.relay(0, means(10)), once[0]);
+  EXPECT_EQ(world.run_phase(0, means(10)), once[0]);
   int sums = 0;
-  EXPECT_THROW(world.relay(1,
-                           [&](RelayPhase& phase, std::span<double>) {
-                             for (;; ++sums) {
-                               if (sums == 3) throw std::runtime_error("killed");
-                               phase.sum(0, 10, {1}, unit_features());
-                             }
-                           }),
+  EXPECT_THROW(world.run_phase(1,
+                               [&](PhaseView& phase, std::span<double>) {
+                                 for (;; ++sums) {
+                                   if (sums == 3) throw std::runtime_error("killed");
+                                   phase.sum(0, 10, {1}, unit_features());
+                                 }
+                               }),
                std::runtime_error);
   world.start();
   world.curator->resume_at(1);
-  EXPECT_EQ(world.relay(1, means(10, 1)), once[1]);
-  EXPECT_EQ(world.relay(2, means(10, 2)), once[2]);
+  EXPECT_EQ(world.run_phase(1, means(10, 1)), once[1]);
+  EXPECT_EQ(world.run_phase(2, means(10, 2)), once[2]);
   EXPECT_EQ(world.ledger->events(), whole.ledger->events());
   PartWorld other(spec(), Adjacency::add_remove, 2);
-  EXPECT_NE(other.relay(0, means(10)), once[0]) << "another key, other noise";
+  EXPECT_NE(other.run_phase(0, means(10)), once[0]) << "another key, other noise";
 }
 
 // A28: the walk and the batch of one record agree to the last bit.
-TEST(Relay, AWalkEqualsSumsOfSinglePlaces) {
+TEST(PhaseRelease, ASequentialPassEqualsSumsOfSinglePlaces) {
   PartWorld world(spec(2, Disjoint::Places::by_block));
-  const PhaseProgram compare = [&](RelayPhase& phase, std::span<double> result) {
+  const PhaseProgram compare = [&](PhaseView& phase, std::span<double> result) {
     std::vector<double> single(dim, 0.0), walked(dim, 0.0);
     for (std::uint64_t place = 0; place < phase.records(); ++place) {
       const auto sum = phase.sum(place, place + 1, {h * clip}, steps_towards(single));
       for (std::size_t j = 0; j < dim; ++j) single[j] -= sum[j];
     }
     LatticeAccumulator one(dim, Lattice::roomiest(1.01 * h * clip, 1), h * clip, 0, Width::int64);
-    EXPECT_EQ(one.lattice().quantum(), RelayPhase::quantum({h * clip}, 1));
+    EXPECT_EQ(one.lattice().quantum(), PhaseView::quantum({h * clip}, 1));
     std::uint32_t next = 0;
     const Kernel step = steps_towards(walked);
-    phase.walk(walked, [&](const Rows& record, std::span<double> state) {
+    phase.sequential_pass(walked, [&](const Rows& record, std::span<double> state) {
       EXPECT_EQ(record.slot[0], next++);
       one.clear();
       step(record, {h * clip}, one);
@@ -182,18 +182,19 @@ TEST(Relay, AWalkEqualsSumsOfSinglePlaces) {
     EXPECT_EQ(single, walked);
     std::ranges::copy(walked, result.begin());
   };
-  for (std::uint64_t t = 0; t < 3; ++t) world.relay(t, compare);
+  for (std::uint64_t t = 0; t < 3; ++t) world.run_phase(t, compare);
   PartWorld by_slot(spec());
-  EXPECT_THROW(
-      by_slot.relay(0, [](RelayPhase& phase,
-                          std::span<double> result) { phase.walk(result, [](const Rows&, std::span<double>) {}); }),
-      BugError);
+  EXPECT_THROW(by_slot.run_phase(0,
+                                 [](PhaseView& phase, std::span<double> result) {
+                                   phase.sequential_pass(result, [](const Rows&, std::span<double>) {});
+                                 }),
+               BugError);
 }
 
 // Sums are exact, of any dimension, on a lattice that public values choose.
-TEST(Relay, SumsAreExact) {
+TEST(PhaseRelease, SumsAreExact) {
   PartWorld world(spec());
-  world.relay(0, [&](RelayPhase& phase, std::span<double>) {
+  world.run_phase(0, [&](PhaseView& phase, std::span<double>) {
     const Kernel count = [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const std::vector<double> place{1, static_cast<double>(rows.slot[i]) / 64};
@@ -210,7 +211,7 @@ TEST(Relay, SumsAreExact) {
   });
   for (const double bound : {1e-30, 1e-9, 1.0, 1e9, 1e25})
     for (const std::uint64_t places : {1ULL, 1000ULL, 1ULL << 32}) {
-      const double quantum = RelayPhase::quantum({bound}, places);
+      const double quantum = PhaseView::quantum({bound}, places);
       EXPECT_LT(1.01 * bound * static_cast<double>(places) / quantum, 0x1p61);
       EXPECT_TRUE(1.01 * bound * static_cast<double>(places) / quantum > 0x1p59 || quantum == 0x1p-100);
     }
@@ -218,15 +219,15 @@ TEST(Relay, SumsAreExact) {
 
 QuerySpec with_own_noise(double multiplier = 2) {
   QuerySpec own = spec(multiplier, Disjoint::Places::by_block);
-  own.relay->own_noise = {.output_share = 0.7, .total_variation = 3e-12};
+  std::get<Phases>(own.kind).own_noise = {.output_share = 0.7, .total_variation = 3e-12};
   return own;
 }
 
 /// Every record's own draw, in the order of the walk; sums see the same ones.
 std::vector<double> own_draws(PartWorld& world, std::uint64_t t, double* normal = nullptr) {
   std::vector<double> draws;
-  world.relay(t, [&](RelayPhase& phase, std::span<double> result) {
-    phase.walk(result, [&](const Rows& record, std::span<double>) {
+  world.run_phase(t, [&](PhaseView& phase, std::span<double> result) {
+    phase.sequential_pass(result, [&](const Rows& record, std::span<double>) {
       EXPECT_EQ(phase.laplace(record.index[0]), phase.laplace(record.index[0]));
       draws.push_back(phase.laplace(record.index[0]));
     });
@@ -253,7 +254,7 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
 
 // T13: noise of records is that of a position: the same in a phase that runs again, another for other records (of
 // the same row of other blocks, too), phases and keys; independent of what is released.
-TEST(Relay, NoiseOfRecordsBelongsToTheirPositions) {
+TEST(PhaseRelease, NoiseOfRecordsBelongsToTheirPositions) {
   PartWorld world(with_own_noise()), again(with_own_noise()), other(with_own_noise(), Adjacency::add_remove, 2);
   double normals[4];
   const auto first = own_draws(world, 0, &normals[0]);
@@ -275,7 +276,7 @@ TEST(Relay, NoiseOfRecordsBelongsToTheirPositions) {
 }
 
 // Plan and ledger: one zcdp event, of which the noise of the vectors is a share.
-TEST(Relay, PhasesWithNoiseOfTheirOwnAreOneZcdpEvent) {
+TEST(PhaseRelease, PhasesWithNoiseOfTheirOwnAreOneZcdpEvent) {
   PartWorld world(with_own_noise(3));
   for (std::uint64_t t = 0; t < 3; ++t) own_draws(world, t);
   EXPECT_EQ(world.ledger->events(), (std::vector<Event>{{Zcdp{1 / (2 * 3.0 * 3.0 * 0.7), 3e-12}, 1}}));
@@ -283,18 +284,18 @@ TEST(Relay, PhasesWithNoiseOfTheirOwnAreOneZcdpEvent) {
   EXPECT_EQ(world.query.events(1, 3), std::vector<Event>{});
   PartWorld plain(spec());
   for (const bool shared : {true, false})
-    EXPECT_THROW(
-        plain.relay(0, [&](RelayPhase& phase, std::span<double>) { shared ? phase.normal() : phase.laplace(0); }),
-        BugError)
+    EXPECT_THROW(plain.run_phase(
+                     0, [&](PhaseView& phase, std::span<double>) { shared ? phase.normal() : phase.laplace(0); }),
+                 BugError)
         << "noise that was not declared";
   for (const auto& [share, distance] : {std::pair{0.0, 0.0}, {1.0, 0.0}, {0.7, 1.0}}) {
     QuerySpec bad = with_own_noise();
-    bad.relay->own_noise = {share, distance};
+    std::get<Phases>(bad.kind).own_noise = {share, distance};
     EXPECT_THROW(PartWorld{bad}, BugError);
   }
 }
 
-TEST(Relay, RefusesWhatItCannotPromise) {
+TEST(PhaseRelease, RefusesWhatItCannotPromise) {
   EXPECT_THROW(PartWorld(spec(1e9)), PrivacyError) << "the lattice is too coarse for the sensitivity";
   QuerySpec twice = spec();
   std::get<Disjoint>(twice.sampling).parts[0].uses = 2, twice.steps = 4;
@@ -303,7 +304,8 @@ TEST(Relay, RefusesWhatItCannotPromise) {
   everybody.sampling = FullBatch{};
   EXPECT_THROW(PartWorld{everybody}, BugError);
   PartWorld world(spec());
-  EXPECT_THROW(world.relay(0, [](RelayPhase&, std::span<double> result) { result[2] = std::nan(""); }), BugError);
+  EXPECT_THROW(world.run_phase(0, [](PhaseView&, std::span<double> result) { result[2] = std::nan(""); }),
+               BugError);
 }
 
 }  // namespace

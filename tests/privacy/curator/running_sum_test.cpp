@@ -29,9 +29,9 @@ QuerySpec spec(double multiplier, std::size_t dim, std::uint64_t steps, RunningS
           .sampling = order,
           .noise_multiplier = multiplier,
           .steps = steps,
-          .running = running};
+          .kind = running};
 }
-constexpr RunningSum fenwick{.strategy = Strategy::fenwick, .leaves = 8};
+constexpr RunningSum fenwick{.strategy = Strategy::fenwick};
 
 struct World : test::World {
   const Query& query = queries[0];
@@ -153,10 +153,10 @@ TEST(RunningSum, ARecordShiftsItsPathByOneSensitivityAtMost) {
     };
   };
   for (std::uint64_t leaf = 0; leaf < 8; ++leaf) {
-    World plus(spec(1, 2, 8, {.strategy = Strategy::fenwick, .leaves = 8, .first_clip = 0.5}));
+    World plus(spec(1, 2, 8, {.strategy = Strategy::fenwick, .first_clip = 0.5}));
     std::vector<double> with, without;
     for (std::uint64_t t = 0; t < 8; ++t) with.push_back(plus.release(t, saturate(leaf, 1)(t))[0]);
-    World minus(spec(1, 2, 8, {.strategy = Strategy::fenwick, .leaves = 8, .first_clip = 0.5}));
+    World minus(spec(1, 2, 8, {.strategy = Strategy::fenwick, .first_clip = 0.5}));
     for (std::uint64_t t = 0; t < 8; ++t) without.push_back(minus.release(t, saturate(leaf, -1)(t))[0]);
     const double shift = 2 * (leaf == 0 ? 0.5 : 1.0);
     double squared = 0;
@@ -166,9 +166,10 @@ TEST(RunningSum, ARecordShiftsItsPathByOneSensitivityAtMost) {
       const auto node = [&](const std::vector<double>& r) { return r[b - 1] - (left ? r[left - 1] : 0); };
       squared += std::pow((node(with) - node(without)) / plus.query.noise_std, 2);
     }
-    EXPECT_LE(std::sqrt(squared), tree_mu(plus.query.tree())) << leaf;
+    EXPECT_LE(std::sqrt(squared), tree_mu(plus.query.as<RunningSum>()->tree(plus.query))) << leaf;
     if (leaf == 1) {
-      EXPECT_GT(std::sqrt(squared), 0.98 * tree_mu(plus.query.tree())) << "and the bound is attained";
+      EXPECT_GT(std::sqrt(squared), 0.98 * tree_mu(plus.query.as<RunningSum>()->tree(plus.query)))
+          << "and the bound is attained";
     }
   }
 }
@@ -177,7 +178,7 @@ TEST(RunningSum, ARecordShiftsItsPathByOneSensitivityAtMost) {
 TEST(RunningSum, GoesOnInTheMiddleOfARun) {
   for (const auto strategy :
        {Strategy::fenwick, Strategy::full_honaker, Strategy::sqrt_toeplitz, Strategy::banded}) {
-    const auto s = spec(1.5, 2, 48, {.strategy = strategy, .leaves = 8, .band = 3, .adaptive = true});
+    const auto s = spec(1.5, 2, 48, {.strategy = strategy, .band = 3, .adaptive = true});
     const auto scale = [](std::uint64_t t) { return t % 8 == 0 ? 1 : 0.1 + 0.2 * static_cast<double>(t % 4); };
     std::vector<std::vector<double>> whole;
     {
@@ -203,7 +204,7 @@ TEST(RunningSum, GoesOnInTheMiddleOfARun) {
 // Adaptive nodes: noise over sensitivity is the multiplier for the largest leaf of each node.
 TEST(RunningSum, AdaptiveNoiseFollowsTheScale) {
   constexpr std::size_t dim = 40000;
-  World world(spec(1, dim, 8, {.strategy = Strategy::fenwick, .leaves = 8, .adaptive = true}));
+  World world(spec(1, dim, 8, {.strategy = Strategy::fenwick, .adaptive = true}));
   const double scale[] = {1, 0.5, 0.25, 0.125};
   std::vector<std::vector<double>> z;
   for (std::uint64_t t = 0; t < 4; ++t) {
@@ -224,7 +225,7 @@ TEST(RunningSum, AdaptiveNoiseFollowsTheScale) {
 
 // Plan and ledger: a pass over the data is one tree, however many runs it has, and further passes compose.
 TEST(RunningSum, APassIsOneTree) {
-  const Query q = Query::declare(spec(3, 2, 60, {.strategy = Strategy::fenwick, .leaves = 8, .first_clip = 0.5}), 0,
+  const Query q = Query::declare(spec(3, 2, 60, {.strategy = Strategy::fenwick, .first_clip = 0.5}), 0,
                                  Adjacency::replace_one, shape.count);
   const Tree tree{Strategy::fenwick, 8, 3, 0, 0.5};
   EXPECT_EQ(q.events(0, 60), (std::vector<Event>{{tree, 3}}));
@@ -233,7 +234,7 @@ TEST(RunningSum, APassIsOneTree) {
   EXPECT_EQ(q.events(24, 25), (std::vector<Event>{{tree, 1}}));
   World world(spec(3, 2, 60, fenwick));
   for (std::uint64_t t = 0; t < 60; ++t) world.release(t, nothing);
-  EXPECT_EQ(world.ledger->events(), (std::vector<Event>{{world.query.tree(), 3}}));
+  EXPECT_EQ(world.ledger->events(), (std::vector<Event>{{fenwick.tree(world.query), 3}}));
 }
 
 // A pass that would use records twice, also one whose size overflows 64 bits, and steps out of order.

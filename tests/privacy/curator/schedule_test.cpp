@@ -47,7 +47,7 @@ struct World : test::World {
                      query_of("difference", 3, rounds - restarts, {period, 1, period, 1}),
                      query_of("dual", 4, rounds * inner, {1, 0, 1, inner})}) {}
   void release(const Query& query, std::uint64_t t) {
-    released[{query.name, t}] = test::World::release(t, test::nothing, 1, query.site);
+    released[{query.name, t}] = test::World::release(t, test::nothing, 1, query.query_index);
   }
   void round(std::uint64_t r) {
     for (std::uint64_t i = 0; i < inner; ++i) release(queries[2], r * inner + i);

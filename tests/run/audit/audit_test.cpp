@@ -99,25 +99,20 @@ TEST(Audit, LikelihoodRatiosOfSampledSums) {
   expect_likelihood_ratio({.name = "sum", .sampling = FullBatch{}, .noise_multiplier = 2, .steps = 3},
                           std::sqrt(3.0) / 2);
   expect_likelihood_ratio(
-      {.name = "sum", .sampling = FullBatch{}, .noise_multiplier = 1, .steps = 1, .exact = true}, 1);
+      {.name = "sum", .sampling = FullBatch{}, .noise_multiplier = 1, .steps = 1, .kind = ExactSum{}}, 1);
   expect_likelihood_ratio({.name = "sum", .sampling = Poisson{0.5}, .noise_multiplier = 1, .steps = 3});
   expect_likelihood_ratio({.name = "sum", .sampling = Cyclic{2}, .noise_multiplier = 1.5, .steps = 4},
                           std::sqrt(2.0) / 1.5);
-  expect_likelihood_ratio({.name = "sum",
-                           .sampling = Disjoint{{{4, 2, 1}, {4, 2, 1}}},
-                           .noise_multiplier = 1,
-                           .steps = 4,
-                           .exact = false},
-                          1);
+  expect_likelihood_ratio(
+      {.name = "sum", .sampling = Disjoint{{{4, 2, 1}, {4, 2, 1}}}, .noise_multiplier = 1, .steps = 4}, 1);
 }
 
 // Of running sums the noise of what is released is correlated; a record is in one leaf.
 TEST(Audit, LikelihoodRatiosOfRunningSums) {
   const Shuffled rule{.seed = 1, .first = 2, .batch = 2, .leaves = 4};
   for (const Strategy strategy : {Strategy::fenwick, Strategy::full, Strategy::sqrt_toeplitz, Strategy::banded}) {
-    RunningSum running{.strategy = strategy, .leaves = 4, .band = strategy == Strategy::banded ? 2U : 0U};
-    expect_likelihood_ratio(
-        {.name = "sum", .sampling = rule, .noise_multiplier = 2, .steps = 4, .running = running});
+    RunningSum running{.strategy = strategy, .band = strategy == Strategy::banded ? 2U : 0U};
+    expect_likelihood_ratio({.name = "sum", .sampling = rule, .noise_multiplier = 2, .steps = 4, .kind = running});
   }
 }
 

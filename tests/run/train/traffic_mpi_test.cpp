@@ -39,13 +39,9 @@ TEST(Traffic, AStepSendsOneSumAndOneRelease) {
     const Shard shard =
         test::random_shard({Storage::dense_f32, 800, 4, 0, LabelKind::sign}, 8, comm.rank(), comm.size());
     const Shuffled order{.seed = 5, .first = 40, .batch = 10, .leaves = 64};
-    const std::vector queries{Query::declare({.name = "sum",
-                                              .dim = dim,
-                                              .sampling = order,
-                                              .noise_multiplier = 1,
-                                              .steps = 64,
-                                              .running = RunningSum{.leaves = 64}},
-                                             0, Adjacency::add_remove, 800)};
+    const std::vector queries{Query::declare(
+        {.name = "sum", .dim = dim, .sampling = order, .noise_multiplier = 1, .steps = 64, .kind = RunningSum{}}, 0,
+        Adjacency::add_remove, 800)};
     Recorded recorded(comm, shard, queries);
     Curator& curator = recorded.curator;
     const Kernel nothing = [](const Rows&, const L2Bound&, LatticeAccumulator&) {};
@@ -171,8 +167,8 @@ TEST(Traffic, AMinMaxRoundSendsItsQueriesAndNoMore) {
   });
 }
 
-// A29 of the methods in phases: d words to all ranks for each sum, the state once from rank to rank for a walk, and
-// d words down with a flag for the release; no record is in any message.
+// A29 of the methods in phases: d words to all ranks for each sum, the state once from rank to rank for a
+// sequential pass, and d words down with a flag for the release; no record is in any message.
 TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
   constexpr std::uint64_t d = 6, sums = 5, flag = 8;
   const QuerySpec spec{
@@ -181,7 +177,7 @@ TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
       .sampling = Disjoint{.parts = {{200, 1, 1}, {200, 1, 1}}, .places = Disjoint::Places::by_block},
       .noise_multiplier = 1,
       .steps = 2,
-      .relay = Relay{.range = 1000}};
+      .kind = Phases{.range = 1000}};
   test::for_each_size({2, 3}, [&](const Communicator& comm) {
     test::PartWorld world(spec, Adjacency::add_remove, 1, comm);
     test::watched.clear();
@@ -189,16 +185,16 @@ TEST(Traffic, APhaseSendsItsSumsAndItsResult) {
       for (std::size_t i = 0; i < block.records.count; ++i)
         test::watched.emplace_back().bytes.assign(reinterpret_cast<const char*>(block.records.row_f32(i)),
                                                   d * sizeof(float));
-    world.relay(0, [](RelayPhase&, std::span<double>) {});  // the first one shares what a window of steps needs
+    world.run_phase(0, [](PhaseView&, std::span<double>) {});  // the first one shares what a window of steps needs
     test::traffic = {};
-    world.relay(1, [&](RelayPhase& phase, std::span<double> result) {
+    world.run_phase(1, [&](PhaseView& phase, std::span<double> result) {
       for (std::uint64_t i = 0; i < sums; ++i) phase.sum(40 * i, 40 * (i + 1), {1}, test::unit_features());
-      phase.walk(result, [](const Rows&, std::span<double>) {});
+      phase.sequential_pass(result, [](const Rows&, std::span<double>) {});
     });
     EXPECT_EQ(test::traffic.other, sums * 8 * d + flag) << "a stop is agreed upon";
     EXPECT_GE(test::traffic.up, 8 * d) << "the state, to the next rank";
     EXPECT_LE(test::traffic.up, 8 * d + 8) << "and how long it is";
-    EXPECT_EQ(test::traffic.down, 8 * d + 8 * (d + 1)) << "the state after the walk, and the release";
+    EXPECT_EQ(test::traffic.down, 8 * d + 8 * (d + 1)) << "the state after the pass, and the release";
     for (const auto& record : test::watched) EXPECT_FALSE(record.seen);
     test::watched.clear();
     comm.barrier();

@@ -19,7 +19,7 @@ struct Repetition {
 };
 /// Makes a run of its secret uniform numbers in (0, 1). They, the kernel and the offset must not depend on records
 /// or on earlier runs, and none may be kept, printed or timed: the selected run's are released.
-using RepeatProgram = std::function<Repetition(std::span<const double> uniforms)>;
+using RunProgram = std::function<Repetition(std::span<const double> uniforms)>;
 
 /// What a release of repeated runs tells.
 struct Selection {

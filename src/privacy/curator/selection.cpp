@@ -1,4 +1,4 @@
-#include "privacy/curator/best_of_runs.hpp"
+#include "privacy/curator/selection.hpp"
 
 #include <array>
 #include <cmath>
@@ -34,7 +34,7 @@ void Curator::uniforms_of_run(const QueryState& s, std::uint64_t t, std::uint64_
   std::array<std::uint64_t, 8> words{};
   const std::uint64_t width = round_up(out.size(), words.size());
   for (std::size_t j = 0; j < out.size(); ++j) {
-    if (j % words.size() == 0) runs_->words(t, s.query.site, run * width + j, words);
+    if (j % words.size() == 0) runs_->words(t, s.query.query_index, run * width + j, words);
     out[j] = (static_cast<double>(words[j % words.size()] >> 11) + 0.5) * 0x1p-53;
   }
 }
@@ -51,25 +51,26 @@ void Curator::add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const K
   }
   if (comm_.is_root() && s.query.is_private()) {
     std::array<double, 8> normal{};
-    noise_->normals(t, s.query.site, run * normal.size(), normal);
+    noise_->normals(t, s.query.query_index, run * normal.size(), normal);
     s.sum.totals()[0] += nearest_point(s.query.noise_std * s.sum.lattice().scale() * normal[0]);
   }
   fault_point("reduce");
   comm_.sum_to_root(s.sum);
 }
 
-Selection Curator::repeat(const Query& query, std::uint64_t t, const RepeatProgram& program) {
-  QueryState& s = site(query.site);
-  verify(s.query.repeated.has_value(), "a query without repetitions");
+Selection Curator::best_of_runs(const Query& query, std::uint64_t t, const RunProgram& program) {
+  QueryState& s = state(query.query_index);
+  const auto* kind = s.query.as<BestOfRuns>();
+  verify(kind != nullptr, "a query of one run");
   refuse_untrusted_ranks(s.query);
   draw(query, t);
   refuse_second_sum(s, t);
   std::uint64_t count = 0;
-  if (comm_.is_root()) count = repetitions(s.query.repeated->law, SecretReader(*count_, t, query.site).next());
+  if (comm_.is_root()) count = repetitions(kind->law, SecretReader(*count_, t, query.query_index).next());
   comm_.broadcast(count);
 
   Run best, run;
-  run.uniforms.resize(s.query.repeated->draws);
+  run.uniforms.resize(kind->draws);
   best.uniforms = run.uniforms;
   for (std::uint64_t i = 0; i < count; ++i) {
     uniforms_of_run(s, t, i, run.uniforms);

@@ -17,14 +17,14 @@
 namespace dpmpi {
 
 /// Buffers of the phases of one query, kept from phase to phase.
-class RelayWorkspace {
+class PhaseWorkspace {
  public:
-  explicit RelayWorkspace(std::size_t dim) : result(dim) {}
+  explicit PhaseWorkspace(std::size_t dim) : result(dim) {}
 
   std::vector<double> result;  ///< what the program hands over
 
  private:
-  friend class RelayPhase;
+  friend class PhaseView;
   struct Sum {
     LatticeAccumulator total;
     std::vector<double> values;
@@ -37,16 +37,16 @@ class RelayWorkspace {
 struct PhaseNoise {
   std::span<SecretStream> of_blocks;
   std::uint64_t step = 0;
-  std::uint32_t site = 0;
+  std::uint32_t query_index = 0;
   double normal = 0;
 };
 
 /// What a program sees of its part: un-noised sums and a state that goes from record to record. All ranks run the
 /// program and see the same bits, so its decisions are the same on all of them. None of this may be kept, printed
 /// or timed beyond the phase; what comes of it is the vector that the program hands over.
-class RelayPhase {
+class PhaseView {
  public:
-  RelayPhase(const RelayPhase&) = delete;
+  PhaseView(const PhaseView&) = delete;
 
   /// Records of the part, with places 0 .. records()-1 as the sampling rule numbers them. Public.
   std::uint64_t records() const { return records_; }
@@ -66,21 +66,21 @@ class RelayPhase {
   /// Takes the state through all records of the part in the order of their places (by_block), from rank to rank:
   /// each rank visits its own records and hands the state on. `state` is the same on all ranks before and after.
   /// Collective.
-  void walk(std::span<double> state, const Visit& visit);
+  void sequential_pass(std::span<double> state, const Visit& visit);
 
-  /// Draws for queries that declare Relay::own_noise, independent of the noise of all releases: functions of the
+  /// Draws for queries that declare Phases::own_noise, independent of the noise of all releases: functions of the
   /// run's key, the phase and, of the second, the record's position, whatever rank holds it. As secret as the
   /// state. A standard normal, the same at every call and on all ranks.
   double normal() const;
-  /// A standard Laplace draw for a row of the block that is being visited by a sum's kernel or a walk: independent
-  /// of those of other rows, the same at every call.
+  /// A standard Laplace draw for a row of the block that is being visited by a sum's kernel or a sequential pass:
+  /// independent of those of other rows, the same at every call.
   double laplace(std::uint32_t row) const;
 
  private:
   friend class Curator;
-  RelayPhase(const Communicator& comm, const Shard& shard, PartIndex& places, const Disjoint& rule,
-             std::size_t part, std::size_t rows_at_once, RelayWorkspace& work, const PhaseNoise* own_noise);
-  RelayWorkspace::Sum& sum_on(Lattice lattice, std::size_t dim, double bound);
+  PhaseView(const Communicator& comm, const Shard& shard, PartIndex& places, const Disjoint& rule, std::size_t part,
+            std::size_t rows_at_once, PhaseWorkspace& work, const PhaseNoise* own_noise);
+  PhaseWorkspace::Sum& sum_on(Lattice lattice, std::size_t dim, double bound);
 
   const Communicator& comm_;
   const Shard& shard_;
@@ -89,13 +89,13 @@ class RelayPhase {
   std::uint64_t records_;
   bool by_block_;
   std::size_t rows_at_once_;  // of a micro-batch
-  RelayWorkspace& work_;
+  PhaseWorkspace& work_;
   const PhaseNoise* own_noise_;
   std::size_t visited_ = 0;  // block
 };
 
 /// A phase: writes the vector that it hands over to `result` (the query's dimension, zero before). It must be
 /// finite.
-using PhaseProgram = std::function<void(RelayPhase& phase, std::span<double> result)>;
+using PhaseProgram = std::function<void(PhaseView& phase, std::span<double> result)>;
 
 }  // namespace dpmpi

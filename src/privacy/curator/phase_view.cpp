@@ -1,4 +1,4 @@
-#include "privacy/curator/phases.hpp"
+#include "privacy/curator/phase_view.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@
 namespace dpmpi {
 namespace {
 
-constexpr std::uint64_t beat_every = 256;  // records of a walk
+constexpr std::uint64_t beat_every = 256;  // records of a sequential pass
 
 // Room for contributions whose norm exceeds their bound by their kernel's slack.
 constexpr double largest_excess = 1.01;
@@ -28,9 +28,8 @@ Lattice lattice_for(const L2Bound& bound, std::uint64_t places) {
 
 }  // namespace
 
-RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartIndex& places, const Disjoint& rule,
-                       std::size_t part, std::size_t rows_at_once, RelayWorkspace& work,
-                       const PhaseNoise* own_noise)
+PhaseView::PhaseView(const Communicator& comm, const Shard& shard, PartIndex& places, const Disjoint& rule,
+                     std::size_t part, std::size_t rows_at_once, PhaseWorkspace& work, const PhaseNoise* own_noise)
     : comm_(comm),
       shard_(shard),
       places_(places),
@@ -44,19 +43,19 @@ RelayPhase::RelayPhase(const Communicator& comm, const Shard& shard, PartIndex& 
   std::ranges::fill(work_.result, 0.0);
 }
 
-double RelayPhase::quantum(const L2Bound& bound, std::uint64_t places) {
+double PhaseView::quantum(const L2Bound& bound, std::uint64_t places) {
   return lattice_for(bound, places).quantum();
 }
 
-RelayWorkspace::Sum& RelayPhase::sum_on(Lattice lattice, std::size_t dim, double bound) {
+PhaseWorkspace::Sum& PhaseView::sum_on(Lattice lattice, std::size_t dim, double bound) {
   for (auto& sum : work_.sums_)
     if (sum.values.size() == dim && sum.total.lattice().k == lattice.k) return sum;
   return work_.sums_.emplace_back(LatticeAccumulator(dim, lattice, bound, 0, Width::int64),
                                   std::vector<double>(dim));
 }
 
-std::span<const double> RelayPhase::sum(std::uint64_t begin, std::uint64_t end, const L2Bound& bound,
-                                        const Kernel& kernel, std::size_t dim) {
+std::span<const double> PhaseView::sum(std::uint64_t begin, std::uint64_t end, const L2Bound& bound,
+                                       const Kernel& kernel, std::size_t dim) {
   verify(begin < end && end <= records_, "places of a part");
   auto& sum = sum_on(lattice_for(bound, end - begin), dim > 0 ? dim : work_.result.size(), bound.clip);
   sum.total.clear();
@@ -82,14 +81,14 @@ std::span<const double> RelayPhase::sum(std::uint64_t begin, std::uint64_t end, 
   return sum.values;
 }
 
-void RelayPhase::walk(std::span<double> state, const Visit& visit) {
-  verify(by_block_, "a walk goes block after block");
+void PhaseView::sequential_pass(std::span<double> state, const Visit& visit) {
+  verify(by_block_, "a sequential pass goes block after block");
   const auto text = [&] {
     return std::string_view(reinterpret_cast<const char*>(state.data()), state.size_bytes());
   };
   const auto take_from = [&](int rank) {
     const std::string bytes = comm_.receive(rank);
-    verify(bytes.size() == state.size_bytes(), "a walk has one state");
+    verify(bytes.size() == state.size_bytes(), "a sequential pass has one state");
     std::memcpy(state.data(), bytes.data(), bytes.size());
   };
   const int last = comm_.size() - 1;
@@ -116,54 +115,54 @@ void Curator::refuse_untrusted_ranks(const Query& query) const {
   if (query.needs_trusted_ranks() && !ranks_trusted_ && comm_.size() > 1)
     throw PrivacyError(fmt::format(
         "query {}: every rank sees what its noise does not protect, {}: set privacy.trust = cluster, or use one rank",
-        query.name, query.relay ? "the state of a phase" : "runs that are not selected"));
+        query.name, query.seen_by_ranks));
 }
 
-double RelayPhase::normal() const {
+double PhaseView::normal() const {
   verify(own_noise_ != nullptr, "noise that no query declared");
   return own_noise_->normal;
 }
 
-double RelayPhase::laplace(std::uint32_t row) const {
+double PhaseView::laplace(std::uint32_t row) const {
   verify(own_noise_ != nullptr, "noise that no query declared");
   std::array<std::uint64_t, 4> words;
-  own_noise_->of_blocks[visited_].words(own_noise_->step, own_noise_->site, 8 * std::uint64_t{row}, words);
+  own_noise_->of_blocks[visited_].words(own_noise_->step, own_noise_->query_index, 8 * std::uint64_t{row}, words);
   return standard_laplace(words);
 }
 
 // The root draws what all ranks share.
 PhaseNoise Curator::phase_noise(const QueryState& s, std::uint64_t t) {
-  PhaseNoise noise{.of_blocks = phase_noise_, .step = t, .site = s.query.site};
-  if (comm_.is_root()) shared_phase_noise_->normals(t, s.query.site, 0, std::span(&noise.normal, 1));
+  PhaseNoise noise{.of_blocks = phase_noise_, .step = t, .query_index = s.query.query_index};
+  if (comm_.is_root()) shared_phase_noise_->normals(t, s.query.query_index, 0, std::span(&noise.normal, 1));
   comm_.broadcast(noise.normal);
   return noise;
 }
 
-Secret<LatticeSum> Curator::relay(const Query& query, std::uint64_t t, const PhaseProgram& program) {
-  QueryState& s = site(query.site);
-  verify(s.relay != nullptr, "a query without a relay");
+Secret<LatticeSum> Curator::run_phase(const Query& query, std::uint64_t t, const PhaseProgram& program) {
+  QueryState& s = state(query.query_index);
+  const auto* phases = s.query.as<Phases>();
+  verify(phases != nullptr, "a query without phases");
   refuse_untrusted_ranks(s.query);
   begin_step(s, t);
   refuse_second_sum(s, t);
   s.take_part(shard_, t);
   std::optional<PhaseNoise> own_noise;
-  if (s.query.relay->own_noise) own_noise = phase_noise(s, t);
-  RelayPhase phase(comm_, shard_, *s.places, std::get<Disjoint>(s.query.sampling), s.part, s.micro_batch_rows,
-                   *s.relay, own_noise ? &*own_noise : nullptr);
-  std::vector<double>& result = s.relay->result;
+  if (phases->own_noise) own_noise = phase_noise(s, t);
+  PhaseView phase(comm_, shard_, *s.places, std::get<Disjoint>(s.query.sampling), s.part, s.micro_batch_rows,
+                  *s.phase, own_noise ? &*own_noise : nullptr);
+  std::vector<double>& result = s.phase->result;
   program(phase, result);
   verify(std::ranges::all_of(result, [](double v) { return std::isfinite(v); }),
          "a phase hands over finite numbers");
   // Cutting is no expansion; rounding is part of the sensitivity.
-  const double range = s.query.relay->range;
-  for (double& v : result) v = std::clamp(v, -range, range);
+  for (double& v : result) v = std::clamp(v, -phases->range, phases->range);
   s.sum.clear();
   s.sum.begin(1);
   s.sum.add(0, std::span<const double>(result));
-  if (comm_.is_root() && s.query.is_private()) add_noise(s, t, 1);
+  if (comm_.is_root()) add_noise(s, t, 1);
   s.sum.extra().front() = comm_.any(stop_requested_) ? 1 : 0;
   s.drawn = s.summed = t + 1;
-  return Secret<LatticeSum>(LatticeSum{query.site, t});
+  return Secret<LatticeSum>(LatticeSum{query.query_index, t});
 }
 
 }  // namespace dpmpi

@@ -1,0 +1,45 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "privacy/curator/kinds/fit.hpp"
+#include "privacy/curator/prefix_noise.hpp"
+#include "privacy/curves/strategy.hpp"
+
+namespace dpmpi {
+
+std::uint64_t RunningSum::leaves(const Query& q) { return std::get<Shuffled>(q.sampling).leaves; }
+
+Tree RunningSum::tree(const Query& q) const {
+  return {strategy, leaves(q), q.noise_multiplier, strategy == Strategy::banded ? band : 0,
+          adaptive ? 1 : first_clip};
+}
+
+void RunningSum::declare(Query& q) const {
+  verify(first_clip > 0 && (!adaptive || first_clip <= 1), "the clip of the first leaf");
+  check_gaussian(q, "correlated noise");
+  const double clip = q.bound.clip, first = clip * first_clip;
+  declare_sum(q, std::min(q.records, largest_batch(q.sampling, q.records) * leaves(q)), std::min(clip, first),
+              std::max(clip, first));
+  // A record is part of one leaf, which shifts a few nodes of a tree or all later rows of a matrix. A run of one
+  // leaf has only the first; with adaptive noise that, too, gets the noise of its own size.
+  const auto T = static_cast<double>(leaves(q));
+  const bool matrix = strategy == Strategy::sqrt_toeplitz || strategy == Strategy::banded;
+  q.shift.values = matrix ? T : 1 + std::log2(T);
+  q.shift.size = leaves(q) == 1 && !adaptive ? first_clip : std::max(1.0, first_clip);
+  if (q.is_private()) check_kept_noise(tree(q), q.dim);
+}
+
+Events RunningSum::events(const Query& q, std::uint64_t first, std::uint64_t last) const {
+  return events_of_rounds(tree(q), std::get<Shuffled>(q.sampling).steps_per_pass(), first, last);
+}
+
+std::vector<std::string> RunningSum::describe(const Query& q) const {
+  const double noise = q.is_private() ? q.noise_std * std::sqrt(mean_prefix_noise_variance(tree(q))) : 0;
+  return {describe_clip(q), fmt::format("sums of {} leaves, {}: noise of a prefix {:.3g} on average", leaves(q),
+                                        name(strategy), noise)};
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,71 @@
+#include "privacy/curator/running_release.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/errors.hpp"
+
+namespace dpmpi {
+
+RunningRelease::RunningRelease(const Query& query)
+    : query_(query), leaves_(RunningSum::leaves(query)), newest_(query.dim), noise_in_newest_(query.dim) {
+  if (query.is_private()) prefix_.emplace(query.as<RunningSum>()->tree(query), query.dim);
+}
+
+// The noise of the prefix that ends at `step`, in units of a node's deviation. A node is drawn at the step that
+// ends it, by its level; PrefixNoise keeps it as long as prefixes need it. Functions are handed on by reference, so
+// that a step allocates nothing.
+std::span<const double> RunningRelease::next_noise(SecretStream& noise, std::uint64_t step, double leaf_scale) {
+  const std::uint64_t width = round_up(query_.dim, 8);
+  const auto draw = [&](std::uint32_t level, std::span<double> out) {
+    noise.normals(step, query_.query_index, level * width, out);
+  };
+  return prefix_->next(leaf_scale, std::cref(draw));
+}
+
+// R_t = R_{t-1} + leaf_t + (n_t - n_{t-1}): the newest release, the present sum, and the change of the noise. All
+// are integers, so R_t is exactly the sum of the leaves plus n_t, and no sum without noise ever exists.
+void RunningRelease::add_leaf(LatticeAccumulator& sum, SecretStream& noise, std::uint64_t step, double clip_scale) {
+  if (step % leaves_ == 0) {
+    std::ranges::fill(newest_, 0);
+    std::ranges::fill(noise_in_newest_, 0);
+    if (prefix_) prefix_->restart();
+  }
+  std::span<const double> prefix;
+  if (prefix_) {
+    verify(prefix_->leaf() == step % leaves_, "the leaves of a running sum come in order");
+    const double clip = query_.clip_at(step) / query_.bound.clip * clip_scale;
+    prefix = next_noise(noise, step, query_.as<RunningSum>()->adaptive ? query_.sensitivity_scale(clip) : 1);
+  }
+  const double scale = query_.noise_std * query_.lattice.scale();
+  const auto go_on = [&](std::size_t first, std::span<std::int64_t> total) {
+    for (std::size_t i = 0; i < total.size(); ++i) {
+      const std::size_t j = first + i;
+      const auto n = prefix.empty() ? 0 : nearest_point(scale * prefix[j]);
+      total[i] += newest_[j] + (n - noise_in_newest_[j]);
+      noise_in_newest_[j] = n;
+    }
+  };
+  sum.finish(std::cref(go_on));
+}
+
+void RunningRelease::keep(std::span<const std::int64_t> released) { std::ranges::copy(released, newest_.begin()); }
+
+void RunningRelease::archive(Archive& archive) {
+  if (prefix_) leaf_scales_.assign(prefix_->scales().begin(), prefix_->scales().end());
+  archive.field(query_.name + ".running", newest_);
+  archive.field(query_.name + ".leaf_scales", leaf_scales_);
+}
+
+void RunningRelease::replay(SecretStream& noise, std::uint64_t step) {
+  const std::uint64_t leaf = step % leaves_;  // leaves of the present run that are done
+  if (!prefix_ || leaf == 0) return;          // the next step starts a run
+  verify(leaf_scales_.size() == leaf && newest_.size() == query_.dim, "a checkpoint of a running sum");
+  prefix_->restart();
+  std::span<const double> prefix;
+  for (std::uint64_t i = 0; i < leaf; ++i) prefix = next_noise(noise, step - leaf + i, leaf_scales_[i]);
+  const double scale = query_.noise_std * query_.lattice.scale();
+  for (std::size_t j = 0; j < prefix.size(); ++j) noise_in_newest_[j] = nearest_point(scale * prefix[j]);
+}
+
+}  // namespace dpmpi
