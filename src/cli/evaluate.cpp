@@ -52,7 +52,7 @@ void print_confusion(const Objective& objective, const Assessment& a) {
   fmt::print("\n");
 }
 
-void print_calibration(const Objective& objective, const Calibration& c) {
+void print_calibration(const Objective& objective, const ScoreCalibration& c) {
   fmt::print("\nprobabilities of {}: predicted, and the share that was\n",
              objective.label_kind() == LabelKind::sign ? "+1" : "the predicted class");
   for (const auto& bin : c.bins) {

@@ -45,8 +45,8 @@ class Tally {
   }
   double absolute_error() const { return static_cast<double>(sums_.back()) * unit_; }
 
-  Calibration calibration() const {
-    Calibration c;
+  ScoreCalibration calibration() const {
+    ScoreCalibration c;
     std::uint64_t records = 0;
     for (std::size_t b = 0; b < bins; ++b) {
       const std::int64_t* const of_bin = &sums_[classes_ * classes_ + 3 * b];
@@ -62,7 +62,7 @@ class Tally {
   }
 
  private:
-  static constexpr std::size_t bins = std::tuple_size_v<decltype(Calibration::bins)>;
+  static constexpr std::size_t bins = std::tuple_size_v<decltype(ScoreCalibration::bins)>;
 
   std::size_t class_of(float label) const {
     return objective_.label_kind() == LabelKind::sign ? label > 0 : static_cast<std::size_t>(label);

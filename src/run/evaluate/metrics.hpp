@@ -15,7 +15,7 @@ namespace dpmpi {
 
 /// Predicted probabilities against what was found, in ten bins of equal width. Of sign labels: the probability of
 /// +1; of classes: that of the predicted class, found if it is the true one.
-struct Calibration {
+struct ScoreCalibration {
   struct Bin {
     std::uint64_t records = 0;
     double predicted = 0, found = 0;  ///< means over the bin's records
@@ -30,7 +30,7 @@ struct Assessment {
   /// Sign and class labels: confusion[k * K + j] records of class k were taken for class j; sign labels: K = 2, -1
   /// before +1.
   std::vector<std::uint64_t> confusion;
-  std::optional<Calibration> calibration;  ///< where scores are logits
+  std::optional<ScoreCalibration> calibration;  ///< where scores are logits
   std::size_t classes() const;
 };
 
