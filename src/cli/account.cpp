@@ -2,22 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands.hpp"
 #include "cli/events.hpp"
 #include "core/errors.hpp"
 #include "core/files/untrusted_json.hpp"
+#include "privacy/accountants/accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"
-#include "privacy/promise/guarantee.hpp"
 
 namespace dpmpi {
-
 namespace {
 
 void check_question(const AccountRequest& request) {
@@ -53,11 +54,11 @@ std::vector<std::pair<std::string, double>> curve_of(const std::vector<Event>& e
 
 // What counts of a run that was stopped.
 std::vector<Event> to_cover(const AccountRequest& request, const std::vector<Event>& spent) {
-  if (request.plan.empty() != request.stopped.empty())
+  if (request.plan.empty() == request.stopped.has_value())
     throw ConfigError("account: --stopped (why the run ended before its plan) and --plan PLAN.json go together");
   if (request.plan.empty()) return spent;
   const std::vector<Event> planned = planned_events(read_untrusted_json(request.plan), request.plan);
-  return to_cover(request.stopped == "results" ? StopReason::results : StopReason::outside, planned, spent);
+  return to_cover(*request.stopped, planned, spent);
 }
 
 // Of a line that was read as an event or a header; 0 if it has no such member.
@@ -113,11 +114,10 @@ int account(const AccountRequest& request, std::ostream& out) {
   const auto curve = curve_of(events, adjacency, request.orders);
   const double asked = request.delta ? g.epsilon : g.delta;
   if (request.json) {
-    out << fmt::format("{{\"epsilon\": {}, \"delta\": {}, \"by\": {}, \"adjacency\": \"{}\"", json_value(g.epsilon),
-                       json_value(g.delta), json_members(g.by), name(adjacency));
-    out << fmt::format(", \"interval\": [{}, {}]", json_value(g.least), json_value(asked));
-    if (!curve.empty()) out << ", \"rdp\": " << json_members(curve);
-    out << "}\n";
+    OrderedJson answer;
+    put_answer(answer, g, adjacency, asked);
+    for (const auto& [order, value] : curve) answer["rdp"][order] = json_number(value);
+    out << answer.dump() << "\n";
     return static_cast<int>(ExitCode::done);
   }
   out << fmt::format("({}, {})-differential privacy under {} (accountant {})\n", g.epsilon, g.delta,
@@ -125,12 +125,36 @@ int account(const AccountRequest& request, std::ostream& out) {
   if (trainings > 0)
     out << fmt::format("of all {} trainings that were planned: how many there were follows from results\n",
                        trainings);
-  if (request.stopped == "results")
+  if (request.stopped == StopReason::results)
     out << "of the whole plan: a run that was stopped on account of its results spends all of it\n";
   if (seeded) out << "the noise came from privacy.seed: NOT PRIVATE\n";
   out << (request.delta ? "epsilon by accountant\n" : "delta by accountant\n") << evidence(g);
   for (const auto& [order, value] : curve) out << fmt::format("  Renyi order {:>6}: {}\n", order, value);
   return static_cast<int>(ExitCode::done);
+}
+
+Command account_command() {
+  const auto request = std::make_shared<AccountRequest>();
+  Options options("");
+  options.add("file", request->path, "JSON lines, a ledger or any list of events; - is standard input")
+      .add("delta", request->delta, "asks for epsilon at this delta")
+      .add("epsilon", request->epsilon, "asks for delta at this epsilon")
+      .add("accountant", request->accountant, "which bound; best is the smallest that applies", accountant_names())
+      .add("orders", request->orders, "also print the composed Renyi curve at these orders",
+           Range{.low = 1, .high = rdp_largest_order, .high_open = false})
+      .add("plan", request->plan, "plan.json of a run that was stopped; with --stopped")
+      .add_words("stopped", request->stopped,
+                 "why it was: outside, by what nothing released had a part in; results, because somebody looked at "
+                 "iterates, metrics or data: then all of the plan counts",
+                 {{"", std::nullopt}, {"outside", StopReason::outside}, {"results", StopReason::results}})
+      .add("json", request->json, "print JSON");
+  add_adjacency(options, request->adjacency);
+  return {.name = "account",
+          .forms = {{"dpmpi account FILE.jsonl (--delta D | --epsilon E)",
+                     "epsilon, or delta, of a ledger or of any list of events"}},
+          .options = options,
+          .arguments = {"file"},
+          .run = [request](const Communicator&) { return printed(account(*request, std::cout)); }};
 }
 
 }  // namespace dpmpi

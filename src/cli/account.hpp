@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "privacy/events/event.hpp"
+#include "privacy/promise/guarantee.hpp"
 
 namespace dpmpi {
 
@@ -19,8 +20,8 @@ struct AccountRequest {
   std::vector<double> orders;       ///< also print the composed RDP curve at these orders
   /// Of a file without header (default add_remove); must not contradict a header.
   std::optional<Adjacency> adjacency;
-  std::string plan;     ///< of a run that was stopped: its plan.json
-  std::string stopped;  ///< why: outside or results (see StopReason); with a plan
+  std::string plan;                   ///< of a run that was stopped: its plan.json
+  std::optional<StopReason> stopped;  ///< why; with a plan
   bool json = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/commands.hpp"
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
 #include "core/files/untrusted_json.hpp"
@@ -50,6 +51,39 @@ void refuse_other_promise(const std::string& run, const RunConfig& config) {
         run));
 }
 
+struct Typed {
+  std::string config, run, output;
+  std::vector<std::string> overrides;
+  bool json = false;
+};
+
+/// Collective; the root prints and writes. The exit code is 4 if a bound lies above what is promised.
+int run_audit(const Communicator& comm, const Typed& typed) {
+  const std::string& run = typed.run;
+  const std::string path = run.empty() ? typed.config : run + "/config.ini";
+  const ConfigOf whose = run.empty() ? ConfigOf::user : ConfigOf::run;
+  if (!typed.output.empty()) refuse_part_of_run(typed.output);
+  throw_on_all_ranks(comm, [&] {
+    if (!comm.is_root()) return;
+    const RunConfig config(path, typed.overrides, whose);
+    if (!run.empty()) refuse_other_promise(run, config);
+    verify_before_code(config);
+    if (!typed.output.empty()) keep_inputs(config, typed.output);
+  });
+  const bool silent = quiet() || typed.json;
+  set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says
+  const AuditReport report = audit(comm, path, typed.overrides, silent, whose);
+  int code = 0;
+  if (comm.is_root()) {
+    const std::string output = !typed.output.empty() ? typed.output : next_result(run);
+    write_file(output_target(output), report.json());
+    code = print_audit(report, typed.json);
+    if (!typed.json) fmt::print("{}\n", output);
+  }
+  comm.broadcast(code);
+  return printed(code);
+}
+
 }  // namespace
 
 int print_audit(const AuditReport& report, bool json) {
@@ -66,42 +100,33 @@ int print_audit(const AuditReport& report, bool json) {
   return static_cast<int>(ExitCode::privacy);
 }
 
-int run_audit(const Communicator& comm, const CommandLine& line) {
-  const std::string run = line.arguments.empty() ? "" : line.arguments[0];
-  const std::string path = run.empty() ? *line.config : run + "/config.ini";
-  const ConfigOf whose = run.empty() ? ConfigOf::user : ConfigOf::run;
-  if (!line.output.empty()) refuse_part_of_run(line.output);
-  throw_on_all_ranks(comm, [&] {
-    if (!comm.is_root()) return;
-    const RunConfig config(path, line.overrides, whose);
-    if (!run.empty()) refuse_other_promise(run, config);
-    verify_before_code(config);
-    if (!line.output.empty()) keep_inputs(config, line.output);
-  });
-  set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says
-  const AuditReport report = audit(comm, path, line.overrides, line.quiet() || line.json, whose);
-  int code = 0;
-  if (comm.is_root()) {
-    const std::string output = !line.output.empty() ? line.output : next_result(run);
-    write_file(output_target(output), report.json());
-    code = print_audit(report, line.json);
-    if (!line.json) fmt::print("{}\n", output);
-  }
-  comm.broadcast(code);
-  return code;
-}
-
-std::string audit_help() {
-  return "mpirun -n N dpmpi audit --config FILE [--set section.key=value]... [--output FILE] [--json]\n"
-         "mpirun -n N dpmpi audit RUN ...\n\n"
-         "Tests the promise: runs the config's mechanism many times on datasets that differ in one record, lets an\n"
-         "attacker who sees all releases guess which it was, and bounds epsilon from below by how often it is right.\n"
-         "Training records are not read: other slots are empty, or hold the public records of data.eval. The result\n"
-         "goes to audit.json (of a run: RUN/audit.json), or audit-2.json and so on: no result is overwritten. "
-         "Exit code 4 if a bound lies above the promise.\n"
-         "docs/guide/auditing.md says what the games show and what they do not.\n\n"
-         "  --output         another file\n"
-         "  --json           print the result as JSON\n";
+Command audit_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "audit",
+      .forms = {{"mpirun -n N dpmpi audit --config FILE | RUN",
+                 "plays against the mechanism: lower bounds on its epsilon"}},
+      .about =
+          "Tests the promise: runs the config's mechanism many times on datasets that differ in one record, lets an\n"
+          "attacker who sees all releases guess which it was, and bounds epsilon from below by how often it is right.\n"
+          "Training records are not read: other slots are empty, or hold the public records of data.eval. The result\n"
+          "goes to audit.json (of a run: RUN/audit.json), or audit-2.json and so on: no result is overwritten. "
+          "Exit code 4 if a bound lies above the promise.\n"
+          "docs/guide/auditing.md says what the games show and what they do not.",
+      .options = Options("")
+                     .add("config", typed->config, "the configuration")
+                     .add("run", typed->run, "in place of --config: a run directory")
+                     .add_each("set", typed->overrides, set_help)
+                     .add("output", typed->output, "another file")
+                     .add("json", typed->json, "print the result as JSON"),
+      .arguments = {"run"},
+      .on_all_ranks = [] { return true; },
+      .prepare =
+          [typed] {
+            if (typed->config.empty() == typed->run.empty())
+              throw ConfigError("dpmpi audit needs --config FILE, or the directory of a run");
+          },
+      .run = [typed](const Communicator& world) { return run_audit(world, *typed); }};
 }
 
 }  // namespace dpmpi

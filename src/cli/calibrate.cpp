@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
+#include <iostream>
 #include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/commands.hpp"
 #include "cli/events.hpp"
 #include "core/errors.hpp"
+#include "privacy/accountants/accountant.hpp"
 #include "privacy/promise/calibrate.hpp"
 #include "privacy/promise/guarantee.hpp"
 
@@ -113,19 +115,41 @@ int calibrate(const CalibrateRequest& request, std::ostream& out) {
   const Guarantee g = epsilon_guarantee(at(value), adjacency, target.delta, request.accountant, answered.get());
   verify(g.epsilon <= target.epsilon, "the calibrated value keeps the target");
 
-  // Whole numbers without exponent, others with all the digits that were verified.
-  const std::string printed = events.unknown->whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+  const bool whole = events.unknown->whole;
   if (request.json) {
-    out << fmt::format(
-        "{{\"{}\": {}, \"epsilon\": {}, \"delta\": {}, \"by\": {}, \"adjacency\": \"{}\", \"interval\": [{}, {}]}}\n",
-        events.unknown->name, printed, json_value(g.epsilon), g.delta, json_members(g.by), name(adjacency),
-        json_value(g.least), json_value(g.epsilon));
+    OrderedJson answer;
+    answer[std::string(events.unknown->name)] =
+        whole ? OrderedJson(static_cast<std::uint64_t>(value)) : OrderedJson(value);
+    put_answer(answer, g, adjacency, g.epsilon);
+    out << answer.dump() << "\n";
     return static_cast<int>(ExitCode::done);
   }
-  out << fmt::format("{} = {}\n", events.unknown->name, printed);
+  // Whole numbers without exponent, others with all the digits that were verified.
+  out << fmt::format("{} = {}\n", events.unknown->name,
+                     whole ? fmt::format("{:.0f}", value) : fmt::format("{}", value));
   out << fmt::format("({}, {})-differential privacy under {} (accountant {})\nepsilon by accountant\n{}", g.epsilon,
                      g.delta, name(adjacency), g.winner(), evidence(g));
   return static_cast<int>(ExitCode::done);
+}
+
+Command calibrate_command() {
+  const auto request = std::make_shared<CalibrateRequest>();
+  Options options("");
+  options.add("file", request->path, "JSON lines in which every unknown value is \"?\"; - is standard input")
+      .add("epsilon", request->epsilon, "the target, never overshot")
+      .add("delta", request->delta, "the target, never overshot")
+      .add("accountant", request->accountant, "whose bound; best is the smallest that applies", accountant_names())
+      .add("json", request->json, "print JSON");
+  add_adjacency(options, request->adjacency);
+  return {
+      .name = "calibrate",
+      .forms = {{"dpmpi calibrate EVENTS.jsonl --epsilon E --delta D",
+                 "the noise, rate or number of steps that a promise allows"}},
+      .about =
+          "Unknown may be one of noise_multiplier, scale, count, sampling_rate, mu and rho: every \"?\" gets the same value.",
+      .options = options,
+      .arguments = {"file"},
+      .run = [request](const Communicator&) { return printed(calibrate(*request, std::cout)); }};
 }
 
 }  // namespace dpmpi

@@ -1,228 +1,203 @@
 #include "cli/command_line.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <sstream>
-#include <system_error>
-#include <utility>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <boost/program_options.hpp>
 
 #include "core/errors.hpp"
-#include "core/options.hpp"
 
 namespace dpmpi {
 namespace {
 
 namespace po = boost::program_options;
+using Declaration = Options::Declaration;
 
-const std::vector<std::string> commands{"train",   "resume", "plan",  "account",  "calibrate", "verify", "evaluate",
-                                        "predict", "report", "audit", "generate", "convert",   "list",   "help"};
+const std::map<std::string, std::string> letters{{"config", ",c"}, {"set", ",s"},   {"data", ",d"},
+                                                 {"output", ",o"}, {"quiet", ",q"}, {"help", ",h"}};
 
-// These take options of their own, declared where they are implemented.
-bool parses_itself(const std::string& command) {
-  return command == "account" || command == "calibrate" || command == "verify" || command == "generate" ||
-         command == "convert";
+std::string typed_name(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
 }
 
-// "1,2,4": how many ranks to predict for.
-std::vector<int> rank_counts(const std::string& text) {
-  std::vector<int> counts;
-  std::istringstream list(text);
-  for (std::string word; std::getline(list, word, ',');) {
-    int count = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
-    if (error != std::errc{} || end != word.data() + word.size() || count < 1 || count > 1 << 20)
-      throw ConfigError(
-          fmt::format("--ranks {}: allowed: whole numbers from 1 to 2^20, separated by commas", text));
-    counts.push_back(count);
+const Declaration* find(const Options& options, const std::string& key) {
+  for (const Declaration& option : options.declarations())
+    if (option.name == key) return &option;
+  return nullptr;
+}
+
+/// Keys may be typed with dashes or underscores. What Boost has no "--key=value" for becomes two words: an empty
+/// value, and that of a flag.
+std::vector<std::string> spelt_out(const std::vector<std::string>& typed) {
+  std::vector<std::string> words;
+  for (const std::string& word : typed) {
+    const auto equals = std::min(word.find('='), word.size());
+    const std::string value = word.substr(std::min(equals + 1, word.size()));
+    std::string key = word.substr(0, equals);
+    const bool option = word.starts_with("--");
+    if (option) std::replace(key.begin() + 2, key.end(), '-', '_');
+    const bool apart = option && equals < word.size() && (value.empty() || value == "true" || value == "false");
+    words.push_back(apart ? key : key + word.substr(equals));
+    if (apart) words.push_back(value);
   }
-  if (counts.empty()) throw ConfigError("--ranks needs a number");
-  return counts;
+  return words;
 }
 
-void check_options(const CommandLine& line, bool has_ranks) {
-  struct Use {
-    bool given;
-    const char* option;
-    std::vector<std::string> commands;
-    const char* others = "";
-  };
-  for (const Use& use : {Use{line.config.has_value(), "--config", {"train", "plan", "audit"}},
-                         Use{!line.overrides.empty(),
-                             "--set",
-                             {"train", "resume", "plan", "audit", "evaluate", "predict"},
-                             " and convert"},
-                         Use{line.measure, "--measure", {"plan"}}, Use{has_ranks, "--ranks", {"plan"}},
-                         Use{line.json, "--json", {"plan", "evaluate", "audit"}, ", account, calibrate and verify"},
-                         Use{!line.data.empty(), "--data", {"evaluate", "predict"}},
-                         Use{!line.output.empty(), "--output", {"predict", "report", "audit"}, " and generate"},
-                         Use{line.times, "--times", {"report"}}})
-    if (use.given && std::find(use.commands.begin(), use.commands.end(), line.command) == use.commands.end())
-      throw ConfigError(
-          fmt::format("{} is an option of dpmpi {}{}", use.option, fmt::join(use.commands, ", "), use.others));
+/// The words as options and arguments. An option takes a value, or none, in whatever command has it, so this comes
+/// before the command is known.
+std::vector<po::option> split(const std::vector<std::string>& words, const Options& shared,
+                              const std::vector<Command>& all) {
+  std::vector<Declaration> declared = shared.declarations();
+  for (const Command& command : all)
+    declared.insert(declared.end(), command.options.declarations().begin(), command.options.declarations().end());
+  po::options_description known;
+  std::map<std::string, std::string> allowed;
+  for (const Declaration& option : declared) {
+    if (!allowed.try_emplace(typed_name(option.name), option.allowed).second) continue;
+    const auto letter = letters.find(option.name);
+    known.add_options()((option.name + (letter == letters.end() ? "" : letter->second)).c_str(),
+                        new po::untyped_value(option.flag));  // of a flag: takes no word
+  }
+  try {
+    return po::command_line_parser(words)
+        .options(known)
+        .allow_unregistered()
+        .style(po::command_line_style::unix_style ^ po::command_line_style::allow_guessing)
+        .run()
+        .options;
+  } catch (const po::invalid_syntax& e) {  // a word is missing, or one too many
+    const std::string name = typed_name(e.get_option_name().substr(2));
+    throw ConfigError(fmt::format("{} needs {}", name, allowed[name]));
+  }
 }
 
-/// Takes --quiet, -q and --log-level out of `words`, wherever they stand.
-LogLevel take_level(std::vector<std::string>& words) {
-  std::optional<LogLevel> level;
-  const auto take = [&](LogLevel asked) {
-    if (level && *level != asked)
+/// The options of every command.
+struct SharedOptions {
+  std::optional<LogLevel> asked;
+  bool quiet = false, help = false;
+  Options options = Options("");
+
+  SharedOptions() {
+    std::vector<std::pair<std::string, std::optional<LogLevel>>> levels;
+    for (const std::string& name : log_level_names()) levels.emplace_back(name, parse_log_level(name));
+    options
+        .add_words(
+            "log_level", asked,
+            "info if not given; debug: every rank's phases with times, checkpoints, ledger lines; such a log must not be published",
+            levels)
+        .add("quiet", quiet, "--log-level warning: no settings, progress, summary, report.html")
+        .add("help", help, "help on the command");
+  }
+
+  LogLevel level() const {
+    if (quiet && asked.value_or(LogLevel::warning) != LogLevel::warning)
       throw ConfigError("--quiet and --log-level ask for different levels (--quiet is --log-level warning)");
-    level = asked;
-  };
-  std::vector<std::string> others;
+    return quiet ? LogLevel::warning : asked.value_or(LogLevel::info);
+  }
+};
+
+/// What is wrong with an option that a command does not have.
+std::string unknown_option(const std::string& key, const Command& command, const std::vector<Command>& all) {
+  const std::string typed = key.starts_with('-') ? key : typed_name(key);
+  std::vector<std::string> owners, names;
+  for (const Command& other : all)
+    if (find(other.options, key)) owners.push_back(other.name);
+  if (!owners.empty())
+    return fmt::format("{} is an option of dpmpi {}, not of {}", typed, fmt::join(owners, ", "), command.name);
+  for (const auto& options : {typed_options(command.options), shared_options()})
+    for (const Declaration& option : options) names.push_back(option.name);
+  const std::string nearest = nearest_name(typed, names);
+  return fmt::format("unknown option {} of dpmpi {}; {}", typed, command.name,
+                     nearest.empty() ? "see dpmpi help " + command.name : fmt::format("did you mean {}?", nearest));
+}
+
+/// Fills the fields of the command and of `shared`; returns what is wrong.
+std::vector<std::string> fill(const Command& command, const Options& shared, const std::vector<po::option>& words,
+                              const std::vector<Command>& all) {
+  std::vector<std::string> problems, needed = command.needed;
+  std::size_t arguments = 0;
+  bool unknown = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "-q" || word == "--quiet") {
-      take(LogLevel::warning);
-    } else if (word.starts_with("--log-level=")) {
-      take(parse_log_level(word.substr(word.find('=') + 1)));
-    } else if (word == "--log-level") {
-      if (++i == words.size())
-        throw ConfigError(fmt::format("--log-level needs one of {}", fmt::join(log_level_names(), ", ")));
-      take(parse_log_level(words[i]));
-    } else {
-      others.push_back(word);
+    std::string key = words[i].string_key, value = words[i].value.empty() ? "true" : words[i].value[0];
+    const bool argument = key.empty();
+    if (argument && !command.arguments.empty())
+      key = command.arguments[std::min(arguments, command.arguments.size() - 1)];
+    const Declaration* option = find(command.options, key);
+    if (!option) option = find(shared, key);
+    if (argument && option && arguments++ >= command.arguments.size() && !option->repeated) option = nullptr;
+    // A flag may have its value behind it.
+    if (option && option->flag && i + 1 < words.size() && words[i + 1].string_key.empty())
+      if (const std::string& next = words[i + 1].value[0]; next == "true" || next == "false") value = next, ++i;
+    if (option && option->parse(value)) {
+      const bool once = std::count(command.needed.begin(), command.needed.end(), key) > 0 && !option->repeated;
+      if (!value.empty() && std::erase(needed, key) == 0 && once)
+        problems.push_back(typed_name(key) + " is given twice");
+    } else if (option) {
+      problems.push_back(fmt::format("{}{} is not allowed; it must be {}", argument ? "" : typed_name(key) + " ",
+                                     value.empty() ? "(empty)" : value, option->allowed));
+    } else if (!argument) {
+      problems.push_back(unknown_option(key, command, all));
+      unknown = true;
+    } else if (!unknown) {  // else it may be the value of that
+      problems.push_back(
+          fmt::format("unexpected argument '{}'{}", value,
+                      value.find('=') == value.npos ? "" : fmt::format(" (did you mean --set {}?)", value)));
     }
   }
-  words = std::move(others);
-  return level.value_or(LogLevel::info);
+  if (problems.empty() && !needed.empty())
+    problems.push_back(
+        fmt::format("dpmpi {} needs {}: {}", command.name, typed_name(needed[0]), command.forms[0].typed));
+  return problems;
 }
 
-// How many words that are no options a command takes, at least and at most.
-std::pair<std::size_t, std::size_t> arguments_of(const std::string& command) {
-  if (command == "report") return {1, std::string::npos};
-  if (command == "resume" || command == "evaluate" || command == "predict") return {1, 1};
-  if (command == "list" || command == "help" || command == "audit") return {0, 1};
-  return {0, 0};
-}
-
-void check_arguments(const CommandLine& line) {
-  if ((line.command == "train" || line.command == "plan") && !line.config)
-    throw ConfigError(fmt::format("dpmpi {} needs --config FILE", line.command));
-  if (line.command == "audit" && line.config.has_value() == !line.arguments.empty())
-    throw ConfigError("dpmpi audit needs --config FILE, or the directory of a run");
-  const auto [least, most] = arguments_of(line.command);
-  if (line.arguments.size() > most) {
-    const std::string& word = line.arguments[most];
-    const bool assignment = word.find('=') != word.npos;
-    throw ConfigError(fmt::format("unexpected argument '{}'{}", word,
-                                  assignment ? fmt::format(" (did you mean --set {}?)", word) : ""));
+const Command& find_command(const std::string& name, const std::vector<Command>& all) {
+  std::vector<std::string> names;
+  for (const Command& command : all) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
   }
-  if (line.arguments.size() < least)
-    throw ConfigError(fmt::format("dpmpi {} needs one run directory{}", line.command, most > 1 ? " or more" : ""));
-  if ((line.on_trained_model() || line.command == "resume") && line.config)
-    throw ConfigError(fmt::format("dpmpi {} takes a run's own config: leave --config out", line.command));
-  if (line.command == "predict" && (line.data.empty() || line.output.empty()))
-    throw ConfigError("dpmpi predict needs --data FILE and --output FILE (.csv or .npy)");
-  if (line.command == "predict" && !line.output.ends_with(".csv") && !line.output.ends_with(".npy"))
-    throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", line.output));
+  const std::string nearest = nearest_name(name, names);
+  throw ConfigError(fmt::format("unknown command '{}'{}; see dpmpi help", name,
+                                nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
 }
 
-// The words behind a command that does not parse itself. Simple options go to the line at once.
-po::variables_map read_options(const std::vector<std::string>& words, CommandLine& line) {
-  po::options_description options;
-  options.add_options()("config,c", po::value<std::string>())(
-      "set,s", po::value<std::vector<std::string>>()->composing())("json", po::bool_switch(&line.json))(
-      "measure", po::bool_switch(&line.measure))("ranks", po::value<std::string>())(
-      "data,d", po::value<std::string>(&line.data))("output,o", po::value<std::string>(&line.output))(
-      "times", po::bool_switch(&line.times))("help,h", "")("argument", po::value<std::vector<std::string>>());
-  po::positional_options_description positional;
-  positional.add("argument", -1);
-  po::variables_map values;
-  try {
-    po::store(po::command_line_parser(words)
-                  .options(options)
-                  .positional(positional)
-                  .style(po::command_line_style::unix_style ^ po::command_line_style::allow_guessing)
-                  .run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& e) {
-    throw ConfigError(fmt::format("{}; see dpmpi help", e.what()));
-  }
-  return values;
-}
+CommandLine parse(const std::vector<std::string>& words) {
+  SharedOptions shared;
+  const std::vector<Command> all = commands();
+  std::vector<po::option> typed = split(spelt_out(words), shared.options, all);
 
-// `dpmpi help COMMAND`; the overview for no command.
-CommandLine help_on(const std::string& command) {
-  CommandLine line;
-  line.command = "help";
-  if (!command.empty()) line.arguments = {command};
-  return line;
+  // The command is the first word that is no option of every command.
+  const auto first = std::find_if(typed.begin(), typed.end(),
+                                  [&](const po::option& word) { return !find(shared.options, word.string_key); });
+  if (first == typed.end()) throw ConfigError("no command; see dpmpi help");
+  std::string name = "train";
+  if (first->string_key.empty()) name = first->value[0], typed.erase(first);
+  const Command& command = find_command(name, all);
+  const std::vector<std::string> problems = fill(command, shared.options, typed, all);
+  if (shared.help) return parse({"help", name});
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+  return {command, shared.level()};
 }
 
 }  // namespace
 
-const std::vector<std::string>& command_names() { return commands; }
-
 CommandLine parse_command_line(int argc, const char* const* argv) {
-  CommandLine line;
-  std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.empty() || words[0] == "--help" || words[0] == "-h") return help_on("");
-  if (words[0] == "--version") {
-    line.command = "version";
-    return line;
-  }
-  line.level = take_level(words);
-  if (words.empty()) throw ConfigError("no command; see dpmpi help");
-  if (words[0].starts_with("-")) {
-    line.command = "train";
-  } else {
-    line.command = words[0];
-    words.erase(words.begin());
-    if (std::find(commands.begin(), commands.end(), line.command) == commands.end()) {
-      const auto nearest = nearest_name(line.command, commands);
-      throw ConfigError(fmt::format("unknown command '{}'{}; see dpmpi help", line.command,
-                                    nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest)));
-    }
-  }
-  line.rest = words;
-  if (parses_itself(line.command)) {
-    for (const auto& word : words)
-      if (word == "--help" || word == "-h") return help_on(line.command);
-    return line;
-  }
-
-  const po::variables_map values = read_options(words, line);
-  if (values.count("help")) return help_on(line.command);
-  if (values.count("config")) line.config = values["config"].as<std::string>();
-  if (values.count("set")) line.overrides = values["set"].as<std::vector<std::string>>();
-  const bool has_ranks = values.count("ranks") > 0;
-  if (has_ranks) line.ranks = rank_counts(values["ranks"].as<std::string>());
-  if (values.count("argument")) line.arguments = values["argument"].as<std::vector<std::string>>();
-  check_arguments(line);
-  check_options(line, has_ranks);
-  return line;
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.empty() || words[0] == "--help" || words[0] == "-h") return parse({"help"});
+  if (words[0] == "--version") return parse({"version"});
+  return parse(words);
 }
 
-std::string usage() {
-  return R"(dpmpi: differentially private training of models on data spread over MPI ranks
-
-  mpirun -n N dpmpi --config FILE [--set section.key=value]...   train; same as dpmpi train ...
-  mpirun -n N dpmpi resume RUN            go on with a stopped or killed run, on any number of ranks
-  dpmpi plan --config FILE [--ranks 1,2]  the privacy promise, the settings and the cost, before any record is read
-  mpirun -n N dpmpi plan --config FILE --measure     the same with this machine's rates
-  dpmpi account FILE.jsonl --delta D      epsilon of a ledger or of any list of events
-  dpmpi calibrate FILE.jsonl --epsilon E --delta D   the noise, rate or number of steps that a promise allows
-  mpirun -n N dpmpi evaluate RUN [--data FILE]       how good the model is on labelled records (default: data.eval)
-  mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|.npy    what the model says of new records
-  mpirun -n N dpmpi audit --config FILE | RUN        plays against the mechanism: lower bounds on its epsilon
-  dpmpi report RUN [RUN...]               a page (report.html) about a run, or on several beside each other
-  dpmpi verify RUN                        plans a run again from its config and compares its files
-  dpmpi generate --output FILE            a synthetic dataset (dpmpi help generate)
-  dpmpi convert IN OUT                    a text file to the native binary format
-  dpmpi list [methods|objectives|formats]
-  dpmpi help [METHOD|OBJECTIVE|SECTION|COMMAND]   options with their meaning, range and default
-  dpmpi help reference|man|completion     all of them on one page; a manual page; completion for bash
-
-Options: --config FILE (-c), --set section.key=value (-s, repeatable), --log-level error|warning|info|debug,
---quiet (-q: --log-level warning), --json (plan, account, calibrate, verify, evaluate, audit), --help, --version
-Exit codes: 0 done, 2 config, 3 data, 4 privacy refusal, 5 MPI, 6 stopped and resumable, 70 internal error
-)";
+std::vector<Declaration> typed_options(const Options& options) {
+  std::vector<Declaration> typed = options.declarations();
+  for (Declaration& option : typed) option.name = typed_name(option.name);
+  return typed;
 }
+
+std::vector<Declaration> shared_options() { return typed_options(SharedOptions().options); }
 
 }  // namespace dpmpi

@@ -1,13 +1,12 @@
-#include "cli/evaluate.hpp"
+// How good a finished run's model is on labelled records.
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "core/console/log.hpp"
+#include "cli/commands.hpp"
 #include "core/errors.hpp"
-#include "data/formats/write.hpp"
 #include "data/load/load.hpp"
 #include "data/records/labels.hpp"
 #include "run/evaluate/metrics.hpp"
@@ -77,10 +76,17 @@ Json json_of(const Objective& objective, const Assessment& a, const std::string&
   return out;
 }
 
-}  // namespace
+struct Typed {
+  std::string run, data;
+  std::vector<std::string> overrides;
+  bool json = false;
+  std::unique_ptr<RunConfig> config;
+};
 
-int show_evaluation(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
-  const std::string& run = line.arguments[0];
+/// Collective; the root prints.
+int show_evaluation(const Communicator& comm, const Typed& typed) {
+  const RunConfig& config = *typed.config;
+  const std::string& run = typed.run;
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
   if (config.is_private()) refuse_private_evaluation(config.data);
   const DataRole role = scored_role(config.data);
@@ -92,51 +98,45 @@ int show_evaluation(const Communicator& comm, const CommandLine& line, const Run
   const std::string& data = file_of(config.data, role);
   TrainedModel model = read_trained_model(comm, run, config);
   const Assessment a = assess(comm, model);
-  if (!comm.is_root()) return static_cast<int>(ExitCode::done);
+  if (!comm.is_root()) return printed();
   const Objective& objective = *model.objective;
-  if (line.json) {
+  if (typed.json) {
     fmt::print("{}\n", json_of(objective, a, run, data).dump(2, ' ', false, Json::error_handler_t::replace));
-    return static_cast<int>(ExitCode::done);
+    return printed();
   }
   fmt::print("{} on {} records of {}\n", run, a.evaluation.records, data);
   for (const auto& [name, value] : metrics_of(objective, a)) fmt::print("  {:<18} {:.6g}\n", name, value);
   if (!a.confusion.empty()) print_confusion(objective, a);
   if (a.calibration) print_calibration(objective, *a.calibration);
-  return static_cast<int>(ExitCode::done);
+  return printed();
 }
 
-int run_predict(const Communicator& comm, const CommandLine& line, const RunConfig& config) {
-  const std::string& run = line.arguments[0];
-  refuse_part_of_run(line.output);
-  if (comm.is_root()) {
-    keep_files(config.data, file_of(config.data, scored_role(config.data)), line.output);
-    keep_inputs(config, line.output);
-  }
-  TrainedModel model = read_trained_model(comm, run, config);
-  const std::uint64_t written = write_predictions(comm, model, line.output);
-  if (comm.is_root()) print_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, line.output);
-  return static_cast<int>(ExitCode::done);
-}
+}  // namespace
 
-std::string evaluate_help() {
-  return "mpirun -n N dpmpi evaluate RUN [--data FILE] [--set data.key=value]... [--json]\n\n"
-         "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read by the\n"
-         "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy, exact area under the ROC curve, the\n"
-         "confusion matrix, and, for logistic and softmax losses, predicted probabilities against what was found. The\n"
-         "same numbers on any number of ranks.\n\n"
-         "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
-         "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
-         "objective.library=FILE; the directory has to verify before it is loaded.\n";
-}
-
-std::string predict_help() {
-  return "mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|OUT.npy [--set data.key=value]...\n\n"
-         "What a finished run's model says of the records of FILE, read by the run's [data] options. For files without\n"
-         "labels: --set data.label=none. One row a record, in the file's order: record (from 1), prediction, and a\n"
-         "probability (of +1, or one for each class) for logistic and softmax losses, else the score. OUT.npy holds the\n"
-         "scores as float32, records x outputs.\n\n"
-         "The predictions follow from the model and the records of FILE alone; the run's certificate covers the model.\n"
-         "Who sees the predictions learns something about the records of FILE.\n";
+Command evaluate_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "evaluate",
+      .forms = {{"mpirun -n N dpmpi evaluate RUN [--data FILE]",
+                 "how good the model is on labelled records (default: data.eval)"}},
+      .about =
+          "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read by the\n"
+          "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy, exact area under the ROC curve, the\n"
+          "confusion matrix, and, for logistic and softmax losses, predicted probabilities against what was found. The\n"
+          "same numbers on any number of ranks.\n\n"
+          "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
+          "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
+          "objective.library=FILE; the directory has to verify before it is loaded.",
+      .options = Options("")
+                     .add("run", typed->run, "the run directory")
+                     .add("data", typed->data, "labelled records in place of data.eval")
+                     .add_each("set", typed->overrides, set_help)
+                     .add("json", typed->json, "print JSON"),
+      .arguments = {"run"},
+      .needed = {"run"},
+      .on_all_ranks = [] { return true; },
+      .prepare = [typed] { typed->config = config_of_run(typed->run, typed->data, typed->overrides); },
+      .run = [typed](const Communicator& world) { return show_evaluation(world, *typed); }};
 }
 
 }  // namespace dpmpi

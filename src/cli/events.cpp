@@ -1,10 +1,8 @@
 #include "cli/events.hpp"
 
-#include <cmath>
 #include <iostream>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
 #include "core/files/file_reader.hpp"
@@ -25,6 +23,12 @@ std::string read_text(const std::string& path) {
 
 std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }
 
+void add_adjacency(Options& options, std::optional<Adjacency>& adjacency) {
+  options.add_words(
+      "adjacency", adjacency, "of a file without header",
+      {{"", std::nullopt}, {"add_remove", Adjacency::add_remove}, {"replace_one", Adjacency::replace_one}});
+}
+
 Adjacency adjacency_of(const std::optional<EventHeader>& header, const std::optional<Adjacency>& asked,
                        const std::string& path) {
   if (!header) return asked.value_or(Adjacency::add_remove);
@@ -34,12 +38,12 @@ Adjacency adjacency_of(const std::optional<EventHeader>& header, const std::opti
   return header->adjacency;
 }
 
-std::string json_value(double x) { return std::isfinite(x) ? fmt::format("{}", x) : "\"infinity\""; }
-
-std::string json_members(const std::vector<std::pair<std::string, double>>& values) {
-  std::vector<std::string> members;
-  for (const auto& [key, value] : values) members.push_back(fmt::format("\"{}\": {}", key, json_value(value)));
-  return fmt::format("{{{}}}", fmt::join(members, ", "));
+void put_answer(OrderedJson& out, const Guarantee& guarantee, Adjacency adjacency, double asked) {
+  out["epsilon"] = json_number(guarantee.epsilon);
+  out["delta"] = guarantee.delta;
+  out["by"] = json_by(guarantee);
+  out["adjacency"] = name(adjacency);
+  out["interval"] = OrderedJson::array({json_number(guarantee.least), json_number(asked)});
 }
 
 std::string evidence(const Guarantee& guarantee) {

@@ -1,4 +1,4 @@
-#include "cli/plan.hpp"
+// The promise and the cost of a config, before the data: headers are read and lines are counted, no value.
 
 #include <cmath>
 #include <cstdio>
@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands.hpp"
 #include "cli/events.hpp"
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
@@ -22,7 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine, const std::vector<int>& ranks) {
+Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine,
+               const std::vector<std::int64_t>& ranks) {
   Json out{{"machine",
             {{"source", machine.source},
              {"latency_seconds", machine.latency},
@@ -31,8 +33,8 @@ Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine, c
              {"seconds_per_record", machine.record_seconds},
              {"seconds_per_noise_value", machine.noise_seconds}}},
            {"ranks", Json::object()}};
-  for (const int n : ranks) {
-    const Prediction p = predict(cost, machine, n);
+  for (const std::int64_t n : ranks) {
+    const Prediction p = predict(cost, machine, static_cast<int>(n));
     out["ranks"][std::to_string(n)] = {{"seconds_per_step", p.step()},
                                        {"compute", p.compute},
                                        {"communication", p.communication},
@@ -57,7 +59,8 @@ void print_promise(const Plan& plan) {
                100 * rate);
 }
 
-void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, const std::vector<int>& ranks) {
+void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine,
+                const std::vector<std::int64_t>& ranks) {
   fmt::print("\nper step: {:.4g} flops, {:.4g} records, up to the root {} bytes a rank, down {} bytes\n",
              cost.flops, cost.records, cost.up, cost.down);
   if (cost.own_values > 0)
@@ -67,8 +70,8 @@ void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine, 
       "predicted by latency {:.3g} s, {:.3g} s a byte, {:.3g} flops/s, {:.3g} s a record at least, {:.3g} s a noise value\n({})\n",
       machine.latency, machine.inverse_bandwidth, machine.flops, machine.record_seconds, machine.noise_seconds,
       machine.source);
-  for (const int n : ranks) {
-    const Prediction p = predict(cost, machine, n);
+  for (const std::int64_t n : ranks) {
+    const Prediction p = predict(cost, machine, static_cast<int>(n));
     fmt::print("  {:>4} rank{} {:.3g} s a step (compute {:.3g}, messages {:.3g}), {} in total\n", n,
                n == 1 ? ": " : "s:", p.step(), p.compute, p.communication,
                duration_text(p.step() * static_cast<double>(plan.steps)));
@@ -81,10 +84,16 @@ void print_memory(const Method::Footprint& footprint) {
              footprint.ranks * 1e-9, footprint.root * 1e-9, footprint.what);
 }
 
-}  // namespace
+struct Typed {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::vector<std::int64_t> ranks = {1, 2, 4, 8};
+  bool measure = false, json = false;
+};
 
-int show_plan(const Communicator& comm, const CommandLine& line) {
-  const RunConfig config(*line.config, line.overrides);
+/// Collective; prints on the root.
+int show_plan(const Communicator& comm, const Typed& typed) {
+  const RunConfig config(typed.config, typed.overrides);
   const DatasetFacts data = inspect(comm, config.data, DataRole::training);
   throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) verify_before_code(config);
@@ -92,15 +101,15 @@ int show_plan(const Communicator& comm, const CommandLine& line) {
   const auto objective = make_objective(config, data);
   const PublicFacts facts = public_facts(config, data, *objective);
   const Machine machine =
-      line.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();
+      typed.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);
 
   const Plan plan = make_plan(config, facts);
   const StepCost cost = step_cost(plan, *objective);
   const Method::Footprint footprint = config.method->footprint(facts);
-  if (line.json) {
+  if (typed.json) {
     Json out = Json::parse(plan_json(plan, config, facts));
-    out["predicted"] = predicted(plan, cost, machine, line.ranks);
+    out["predicted"] = predicted(plan, cost, machine, typed.ranks);
     if (footprint.ranks + footprint.root > 0)
       out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
     fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -108,11 +117,32 @@ int show_plan(const Communicator& comm, const CommandLine& line) {
     print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), comm.size(),
                    stdout);
     print_promise(plan);
-    print_cost(plan, cost, machine, line.ranks);
+    print_cost(plan, cost, machine, typed.ranks);
     print_memory(footprint);
     if (const auto text = config.method->notes(facts, plan.queries); !text.empty()) fmt::print("\n{}", text);
   }
-  return static_cast<int>(ExitCode::done);
+  return printed();
+}
+
+}  // namespace
+
+Command plan_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {.name = "plan",
+          .forms = {{"dpmpi plan --config FILE [--ranks 1,2]",
+                     "the privacy promise, the settings and the cost, before any record is read"},
+                    {"mpirun -n N dpmpi plan --config FILE --measure", "the same with this machine's rates"}},
+          .about = "Reads headers and counts lines, but no value.",
+          .options =
+              Options("")
+                  .add("config", typed->config, "the configuration")
+                  .add_each("set", typed->overrides, set_help)
+                  .add("ranks", typed->ranks, "numbers of ranks to predict the time for", Range::closed(1, 1 << 20))
+                  .add("measure", typed->measure, "predict by this machine's rates, measured on synthetic records")
+                  .add("json", typed->json, "print JSON"),
+          .needed = {"config"},
+          .on_all_ranks = [typed] { return typed->measure; },
+          .run = [typed](const Communicator& world) { return show_plan(world, *typed); }};
 }
 
 }  // namespace dpmpi

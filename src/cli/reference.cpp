@@ -1,81 +1,15 @@
-#include "cli/reference.hpp"
+// The long pages: all options as a reference, as a manual page, and for a shell that completes words.
 
-#include <algorithm>
-#include <vector>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "cli/command_line.hpp"
-#include "core/console/log.hpp"
-#include "data/load/convert.hpp"
-#include "data/synthetic/generate.hpp"
-#include "run/config/config.hpp"
+#include "cli/help.hpp"
 
 namespace dpmpi {
 namespace {
-
-using Declarations = std::vector<Options::Declaration>;
-
-/// Some options that belong together.
-struct Chapter {
-  std::string title, about;
-  Declarations options;
-};
-
-// Declarations refer to fields that are gone by then: only their text may be used.
-template <class Declarer>
-Declarations declared(const std::string& section, Declarer&& declare) {
-  Options options(section);
-  declare(options);
-  return options.declarations();
-}
-template <class Section>
-Chapter section_of(const std::string& name, const std::string& about) {
-  Section section;
-  return {fmt::format("[{}]", name), about, declared(name, [&](Options& o) { section.declare(o); })};
-}
-
-std::vector<Chapter> sections() {
-  std::vector<Chapter> all{section_of<RunOptions>("run", "Where a run writes, and when it stops."),
-                           section_of<DataOptions>("data", "Where the records are and how they are read."),
-                           section_of<PrivacyOptions>("privacy", "The promise."),
-                           section_of<ReportOptions>("report", "What is shown on the way."),
-                           section_of<AuditOptions>("audit", "The games of dpmpi audit.")};
-  std::string name;
-  double l2 = 0;
-  all.push_back({"[objective]", "Of every objective.",
-                 declared("objective", [&](Options& o) { declare_objective(o, name, l2); })});
-  all.push_back({"[method]", "Of every method.", declared("method", [&](Options& o) { declare_method(o, name); })});
-  return all;
-}
-
-std::vector<Chapter> method_chapters() {
-  std::vector<Chapter> all;
-  for (const auto& entry : methods()) {
-    const auto method = entry.make();
-    all.push_back({"method.name = " + entry.name, fmt::format("{}. Source: {}.", entry.summary, entry.source),
-                   declared("method", [&](Options& o) { method->declare(o); })});
-  }
-  return all;
-}
-
-std::vector<Chapter> objective_chapters() {
-  std::vector<Chapter> all;
-  for (const auto& entry : objectives()) {
-    const auto builder = entry.builder();
-    all.push_back({"objective.name = " + entry.name, entry.summary + ".",
-                   declared("objective", [&](Options& o) { builder->declare(o); })});
-  }
-  return all;
-}
-
-std::vector<Chapter> tool_chapters() {
-  return {section_of<GenerateOptions>("generate", "dpmpi generate --option value."),
-          section_of<ConvertOptions>("convert", "dpmpi convert IN OUT --option value.")};
-}
-
-// Markdown
 
 std::string cell(std::string text) {
   for (std::size_t at = 0; (at = text.find('|', at)) != text.npos; at += 2) text.insert(at, 1, '\\');
@@ -95,8 +29,6 @@ std::string markdown(const std::vector<Chapter>& chapters) {
   return text;
 }
 
-// roff
-
 std::string roff(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -112,21 +44,17 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-std::string roff(const std::vector<Chapter>& chapters) {
-  std::string text;
-  for (const Chapter& chapter : chapters) {
-    text += fmt::format(".SS \"{}\"\n{}\n", roff(chapter.title), roff(chapter.about));
-    for (const auto& d : chapter.options)
-      text += fmt::format(".TP\n.B {}\n{}; {}; {}\n", roff(d.name), roff(d.help), roff(d.allowed),
-                          roff(d.default_text()));
-  }
+std::string roff(const std::string& heading, const std::vector<Chapter>& chapters) {
+  std::string text = ".SH " + heading + "\n";
+  for (const Chapter& chapter : chapters)
+    text += fmt::format(".SS \"{}\"\n.nf\n{}.fi\n", roff(chapter.title), roff(chapter.text()));
   return text;
 }
 
-void add_names(const std::vector<Chapter>& chapters, std::vector<std::string>& names) {
-  for (const Chapter& chapter : chapters)
-    for (const auto& d : chapter.options)
-      if (std::find(names.begin(), names.end(), d.name) == names.end()) names.push_back(d.name);
+std::string names_of(const Chapter& chapter) {
+  std::string names;
+  for (const auto& option : chapter.options) names += option.name + " ";
+  return names;
 }
 
 }  // namespace
@@ -134,44 +62,50 @@ void add_names(const std::vector<Chapter>& chapters, std::vector<std::string>& n
 std::string reference_page() {
   return "# Reference\n\nEvery option with its meaning, range and default: what `dpmpi help` says, on one page. This file is the output "
          "of `dpmpi help\nreference`; the options' declarations in the source are its only source.\n\n## Sections of a config\n" +
-         markdown(sections()) + "\n## Methods\n" + markdown(method_chapters()) + "\n## Objectives\n" +
-         markdown(objective_chapters()) + "\n## Commands with options of their own\n" + markdown(tool_chapters()) +
-         "\n`account`, `calibrate` and `verify`: [account_and_calibrate.md](account_and_calibrate.md) and `dpmpi help COMMAND`.\n";
+         markdown(section_chapters()) + "\n## Methods\n" + markdown(method_chapters()) + "\n## Objectives\n" +
+         markdown(objective_chapters()) + "\n## Commands\n" + markdown(command_chapters()) +
+         markdown({shared_chapter()});
 }
 
 std::string manual_page() {
-  std::string text =
-      ".TH DPMPI 1\n.SH NAME\ndpmpi \\- differentially private training of models on data spread over MPI ranks\n"
-      ".SH SYNOPSIS\n.nf\n" +
-      roff(usage()) + ".fi\n.SH COMMANDS\n";
-  for (const auto& command : command_names())
-    text += fmt::format(".SS {}\n.nf\n{}.fi\n", command, roff(help_topic(command)));
-  return text + ".SH CONFIGURATION\n" + roff(sections()) + ".SH METHODS\n" + roff(method_chapters()) +
-         ".SH OBJECTIVES\n" + roff(objective_chapters()) +
+  return ".TH DPMPI 1\n.SH NAME\ndpmpi \\- differentially private training of models on data spread over MPI ranks\n"
+         ".SH SYNOPSIS\n.nf\n" +
+         roff(usage()) + ".fi\n" + roff("COMMANDS", command_chapters()) +
+         roff("CONFIGURATION", section_chapters()) + roff("METHODS", method_chapters()) +
+         roff("OBJECTIVES", objective_chapters()) +
          ".SH ENVIRONMENT\n.TP\n.B DPMPI_DATA\nfolder in which relative paths of data are looked up\n.TP\n.B NO_COLOR\nnot "
          "empty: no colours on terminals\n";
 }
 
 std::string bash_completion() {
-  std::vector<std::string> settings;
-  add_names(sections(), settings);
-  add_names(method_chapters(), settings);
-  add_names(objective_chapters(), settings);
+  std::string names, options;
+  std::set<std::string> settings;
+  for (const Chapter& chapter : command_chapters()) {
+    names += chapter.topic + " ";
+    options += fmt::format("[{}]=\"{}{}\" ", chapter.topic, names_of(chapter), names_of(shared_chapter()));
+  }
+  for (const auto& chapters : {section_chapters(), method_chapters(), objective_chapters()})
+    for (const Chapter& chapter : chapters)
+      for (const auto& option : chapter.options) settings.insert(option.name);
   return fmt::format(R"(# bash completion for dpmpi:  source <(dpmpi help completion)
 _dpmpi() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} command=train typed
+  local -A options=({3})
   COMPREPLY=()
+  for typed in "${{COMP_WORDS[@]:0:COMP_CWORD}}"; do
+    [[ -n $typed && -n ${{options[$typed]}} ]] && command=$typed && break
+  done
   case $before in
     --set|-s)
       compopt -o nospace
       COMPREPLY=($(compgen -S= -W "{0}" -- "$word")); return ;;
     --config|-c|--data|-d|--output|-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
-    --log-level) COMPREPLY=($(compgen -W "{3}" -- "$word")); return ;;
+    --log-level) COMPREPLY=($(compgen -W "{4}" -- "$word")); return ;;
     help) COMPREPLY=($(compgen -W "{1}" -- "$word")); return ;;
     list) COMPREPLY=($(compgen -W "methods objectives formats" -- "$word")); return ;;
   esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "--config --set --quiet --log-level --json --help --version --data --output --times --ranks --measure" -- "$word"))
+    COMPREPLY=($(compgen -W "${{options[$command]}}" -- "$word"))
   elif [[ $before == dpmpi || $before == */dpmpi ]]; then
     COMPREPLY=($(compgen -W "{2}" -- "$word"))
   else
@@ -180,7 +114,7 @@ _dpmpi() {{
 }}
 complete -o filenames -F _dpmpi dpmpi
 )",
-                     fmt::join(settings, " "), fmt::join(help_topics(), " "), fmt::join(command_names(), " "),
+                     fmt::join(settings, " "), fmt::join(help_topics(), " "), names, options,
                      fmt::join(log_level_names(), " "));
 }
 

@@ -1,13 +1,12 @@
-#include "cli/report.hpp"
+// A page about a run, or about several.
 
 #include <algorithm>
 #include <filesystem>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
+#include "cli/commands.hpp"
 #include "core/errors.hpp"
 #include "data/formats/write.hpp"
 #include "run/directory/files.hpp"
@@ -15,7 +14,6 @@
 #include "run/report/report.hpp"
 
 namespace dpmpi {
-
 namespace {
 
 /// What is replaced has to be a page.
@@ -29,19 +27,45 @@ void refuse_other_file(const std::string& path) {
     throw ConfigError(fmt::format("{} is there, and is no report: give another name for the output", path));
 }
 
-}  // namespace
+struct Typed {
+  std::vector<std::string> runs;
+  std::string output;
+  bool times = false;
+};
 
-int run_report(const CommandLine& line) {
-  const std::vector<std::string> runs = distinct_runs(line.arguments);
+int run_report(const Typed& typed) {
+  const std::vector<std::string> runs = distinct_runs(typed.runs);
   const std::string path =
-      !line.output.empty() ? line.output : (runs.size() == 1 ? runs[0] + "/" : "") + "report.html";
+      !typed.output.empty() ? typed.output : (runs.size() == 1 ? runs[0] + "/" : "") + "report.html";
   constexpr int of_all = 0644, of_owner = 0600;  // times are not to be published
   refuse_part_of_run(path);
   refuse_other_file(path);
-  const std::string page = report_html(runs, line.times);
-  write_file(output_target(path), page, line.times ? of_owner : of_all);
+  const std::string page = report_html(runs, typed.times);
+  write_file(output_target(path), page, typed.times ? of_owner : of_all);
   fmt::print("{}\n", path);
-  return static_cast<int>(ExitCode::done);
+  return printed();
+}
+
+}  // namespace
+
+Command report_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "report",
+      .forms = {{"dpmpi report RUN [RUN...]", "a page (report.html) about a run, or on several beside each other"}},
+      .about =
+          "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon,\n"
+          "settings, ROC curve, noise of running sums, samples; for several runs these beside each other, with slopes if\n"
+          "they are a sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not\n"
+          "public; training writes it too, unless it is --quiet. Plots need gnuplot.",
+      .options = Options("")
+                     .add_each("run", typed->runs, "a run directory")
+                     .add("output", typed->output, "another file")
+                     .add("times", typed->times,
+                          "also where the time of each rank went; such a page must not be published"),
+      .arguments = {"run"},
+      .needed = {"run"},
+      .run = [typed](const Communicator&) { return run_report(*typed); }};
 }
 
 }  // namespace dpmpi

@@ -1,34 +1,24 @@
-#include "cli/verify.hpp"
+// One line for everything that was checked.
 
-#include <ostream>
+#include <array>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands.hpp"
 #include "core/errors.hpp"
+#include "run/certify/verify.hpp"
 
 namespace dpmpi {
 namespace {
 
 const char* word(VerifiedItem::State state) {
-  switch (state) {
-    case VerifiedItem::State::good:
-      return "ok";
-    case VerifiedItem::State::absent:
-      return "absent";
-    case VerifiedItem::State::unchecked:
-      return "unknown";
-    case VerifiedItem::State::warning:
-      return "WARNING";
-    case VerifiedItem::State::bad:
-      return "BAD";
-  }
-  return "?";
+  constexpr std::array words{"ok", "absent", "unknown", "WARNING", "BAD"};
+  return words[static_cast<std::size_t>(state)];
 }
 
-}  // namespace
-
-int print_verification(const std::vector<VerifiedItem>& items, bool json, std::ostream& out) {
+/// The exit code is 4 if anything is bad.
+int print_verification(const std::vector<VerifiedItem>& items, bool json) {
   bool bad = false, absent = false;
   for (const auto& item : items) {
     bad = bad || item.state == VerifiedItem::State::bad;
@@ -39,15 +29,35 @@ int print_verification(const std::vector<VerifiedItem>& items, bool json, std::o
     for (const auto& item : items)
       answer["checks"].push_back({{"result", word(item.state)}, {"place", item.place}, {"detail", item.detail}});
     // Details quote damaged files, whose bytes may be no text.
-    out << answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    for (const auto& item : items)
-      out << fmt::format("{:<7} {:<20} {}\n", word(item.state), item.place, item.detail);
-    out << (bad      ? "the run does not verify\n"
-            : absent ? "what is there fits together, but for what is unknown\n"
-                     : "everything fits together, but for what is unknown\n");
+    for (const auto& item : items) fmt::print("{:<7} {:<20} {}\n", word(item.state), item.place, item.detail);
+    fmt::print("{}", bad      ? "the run does not verify\n"
+                     : absent ? "what is there fits together, but for what is unknown\n"
+                              : "everything fits together, but for what is unknown\n");
   }
-  return static_cast<int>(bad ? ExitCode::privacy : ExitCode::done);
+  return printed(static_cast<int>(bad ? ExitCode::privacy : ExitCode::done));
+}
+
+}  // namespace
+
+Command verify_command() {
+  struct Typed {
+    std::string run;
+    bool json = false;
+  };
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "verify",
+      .forms = {{"dpmpi verify RUN", "plans a run again from its config and compares its files"}},
+      .about =
+          "Plans the run again from its config.ini and the public facts in plan.json, and compares ledger, plan,\n"
+          "certificate, metrics and model with that. Says if a key is left in a finished run. What cannot be\n"
+          "checked without the data or the key is named.",
+      .options = Options("").add("run", typed->run, "the run directory").add("json", typed->json, "print JSON"),
+      .arguments = {"run"},
+      .needed = {"run"},
+      .run = [typed](const Communicator&) { return print_verification(verify_run(typed->run), typed->json); }};
 }
 
 }  // namespace dpmpi

@@ -44,16 +44,22 @@ Failure describe(const std::exception_ptr& error) {
   }
 }
 
+/// An error that all ranks meet alike is said once, by the first: the exit or abort that follows ends the others
+/// while they wait here. One that is alone with it speaks after the wait. (One that left at once could have the
+/// launcher end the first before it spoke.)
+void report_alike(const Failure& failure, bool first, const std::string& rank) {
+  if (!first) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  print_user("dpmpi: {}{}\n", first ? "" : rank, failure.text);
+}
+
 [[noreturn]] void end_job(const Communicator& world, const Failure& failure) {
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
-  // An error that all ranks meet is printed by the root, whose abort ends the others while they wait here; a rank
-  // that is alone with it speaks up after the wait.
-  if (failure.alike && !world.is_root()) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  if (failure.alike && world.is_root())
-    print_user("dpmpi: {}\n", failure.text);
+  const std::string rank = fmt::format("rank {}/{} on {}: ", world.rank(), world.size(), host);
+  if (failure.alike)
+    report_alike(failure, world.is_root(), rank);
   else
-    print_user("dpmpi: rank {}/{} on {}: {}\n", world.rank(), world.size(), host, failure.text);
+    print_user("dpmpi: {}{}\n", rank, failure.text);
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(failure.code));
   std::_Exit(static_cast<int>(failure.code));
@@ -65,6 +71,12 @@ int launcher_rank() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
     if (const char* value = std::getenv(name)) return std::atoi(value);
   return 0;
+}
+
+int report_before_mpi(const std::exception_ptr& error) {
+  const Failure failure = describe(error);
+  report_alike(failure, launcher_rank() == 0, "");
+  return static_cast<int>(failure.code);
 }
 
 Session::Session(int& argc, char**& argv) : world_(Communicator::alone()) {

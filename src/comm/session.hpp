@@ -1,6 +1,7 @@
 #pragma once
 // The life of MPI in this process. One Session in main, alive for the whole program.
 
+#include <exception>
 #include <functional>
 
 #include "comm/communicator.hpp"
@@ -28,5 +29,8 @@ class Session {
 
 /// Rank of this process as the launcher tells it, before MPI_Init (0 where it does not say).
 int launcher_rank();
+
+/// Says an error that every process meets before MPI starts: once, on the first process. Returns its exit code.
+int report_before_mpi(const std::exception_ptr& error);
 
 }  // namespace dpmpi

@@ -42,6 +42,18 @@ std::vector<std::string> list(std::string_view text) {
   return items;
 }
 
+template <class T>
+bool read_numbers(std::string_view text, const Range& range, std::vector<T>& field) {
+  std::vector<T> values;
+  for (const auto& item : list(text)) {
+    const auto value = number<T>(item);
+    if (!value || !range.contains(static_cast<double>(*value))) return false;
+    values.push_back(*value);
+  }
+  field = std::move(values);
+  return true;
+}
+
 }  // namespace
 
 // ranges
@@ -65,7 +77,7 @@ Options& Options::declare(std::string key, std::string help, std::string allowed
                           std::function<bool(const std::string&)> parse) {
   std::string initial = text();
   const bool has_default = parse(initial);
-  declarations_.push_back({.name = section_ + "." + key,
+  declarations_.push_back({.name = section_.empty() ? key : section_ + "." + key,
                            .help = std::move(help),
                            .allowed = std::move(allowed),
                            .initial = std::move(initial),
@@ -102,25 +114,40 @@ Options& Options::add(std::string key, std::int64_t& field, std::string help, Ra
 }
 
 Options& Options::add(std::string key, bool& field, std::string help) {
-  return declare(
+  declare(
       std::move(key), std::move(help), "true or false", [&field] { return field ? "true" : "false"; },
       [&field](const std::string& text) {
         if (text != "true" && text != "false") return false;
         field = text == "true";
         return true;
       });
+  declarations_.back().flag = true;
+  return *this;
 }
 
-Options& Options::add(std::string key, std::string& field, std::string help, std::vector<std::string> one_of) {
-  std::vector<std::string> shown = one_of;  // an empty value is what leaving the key out means
+// An empty word is what leaving the key out means.
+std::string Options::one_of(const std::vector<std::string>& words) {
+  std::vector<std::string> shown = words;
   std::erase(shown, "");
-  std::string allowed = one_of.empty() ? "text" : fmt::format("one of: {}", fmt::join(shown, ", "));
+  return fmt::format("one of: {}", fmt::join(shown, ", "));
+}
+
+Options& Options::add(std::string key, std::string& field, std::string help, std::vector<std::string> words) {
   return declare(
-      std::move(key), std::move(help), std::move(allowed), [&field] { return field; },
-      [&field, one_of](const std::string& text) {
-        if (!one_of.empty() && std::find(one_of.begin(), one_of.end(), text) == one_of.end()) return false;
+      std::move(key), std::move(help), words.empty() ? "text" : one_of(words), [&field] { return field; },
+      [&field, words](const std::string& text) {
+        if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end()) return false;
         field = text;
         return true;
+      });
+}
+
+Options& Options::add(std::string key, std::optional<double>& field, std::string help, Range range) {
+  return declare(
+      std::move(key), std::move(help), range.text(), [&field] { return field ? fmt::format("{}", *field) : ""; },
+      [&field, range](const std::string& text) {
+        field = number<double>(text);
+        return field ? range.contains(*field) : text.empty();
       });
 }
 
@@ -128,16 +155,14 @@ Options& Options::add(std::string key, std::vector<std::int64_t>& field, std::st
   return declare(
       std::move(key), std::move(help), "whole numbers " + range.text() + ", separated by commas",
       [&field] { return fmt::format("{}", fmt::join(field, ",")); },
-      [&field, range](const std::string& text) {
-        std::vector<std::int64_t> values;
-        for (const auto& item : list(text)) {
-          const auto value = number<std::int64_t>(item);
-          if (!value || !range.contains(static_cast<double>(*value))) return false;
-          values.push_back(*value);
-        }
-        field = std::move(values);
-        return true;
-      });
+      [&field, range](const std::string& text) { return read_numbers(text, range, field); });
+}
+
+Options& Options::add(std::string key, std::vector<double>& field, std::string help, Range range) {
+  return declare(
+      std::move(key), std::move(help), "numbers " + range.text() + ", separated by commas",
+      [&field] { return fmt::format("{}", fmt::join(field, ",")); },
+      [&field, range](const std::string& text) { return read_numbers(text, range, field); });
 }
 
 Options& Options::add(std::string key, std::vector<std::string>& field, std::string help) {
@@ -148,6 +173,17 @@ Options& Options::add(std::string key, std::vector<std::string>& field, std::str
         field = list(text);
         return true;
       });
+}
+
+Options& Options::add_each(std::string key, std::vector<std::string>& field, std::string help) {
+  declare(
+      std::move(key), std::move(help), "text", [] { return std::string(); },
+      [&field](const std::string& text) {
+        if (!text.empty()) field.push_back(text);
+        return true;
+      });
+  declarations_.back().repeated = true;
+  return *this;
 }
 
 void Options::read(const Settings& settings, std::vector<std::string>& problems) {

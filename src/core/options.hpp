@@ -7,8 +7,11 @@
 #include <iosfwd>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace dpmpi {
@@ -45,16 +48,25 @@ class Options {
   Options& add(std::string key, double& field, std::string help, Range range = {});
   Options& add(std::string key, std::int64_t& field, std::string help, Range range = {});
   Options& add(std::string key, bool& field, std::string help);
-  Options& add(std::string key, std::string& field, std::string help, std::vector<std::string> one_of = {});
+  Options& add(std::string key, std::string& field, std::string help, std::vector<std::string> words = {});
   /// Comma-separated lists; an empty text is the empty list.
   Options& add(std::string key, std::vector<std::int64_t>& field, std::string help, Range range = {});
   Options& add(std::string key, std::vector<std::string>& field, std::string help);
+  Options& add(std::string key, std::vector<double>& field, std::string help, Range range);
+  /// An empty text is no number.
+  Options& add(std::string key, std::optional<double>& field, std::string help, Range range = {});
+  /// One of these words, each with what it means.
+  template <class Meaning>
+  Options& add_words(std::string key, Meaning& field, std::string help,
+                     std::vector<std::pair<std::string, std::type_identity_t<Meaning>>> words);
+  /// Any number of texts, one each time that the option is given: for a command line.
+  Options& add_each(std::string key, std::vector<std::string>& field, std::string help);
 
   /// Fills the fields from `settings`; appends one message per problem to `problems` (never throws for bad values).
   void read(const Settings& settings, std::vector<std::string>& problems);
 
   struct Declaration {
-    std::string name;                               ///< "section.key"
+    std::string name;                               ///< "section.key", or "key" of no section
     std::string help;                               ///< one sentence
     std::string allowed;                            ///< "> 0", "one of: a, b", "true or false"
     std::string initial;                            ///< the field's first value as text
@@ -63,6 +75,8 @@ class Options {
     std::function<std::string()> text;              ///< present value as text
     std::function<bool(const std::string&)> parse;  ///< false: not allowed
     bool whole = false;                             ///< one whole number
+    bool flag = false;                              ///< true or false
+    bool repeated = false;                          ///< each time that it is given counts, not the last
     /// For people: "default 0.1", or "not set" if there is no default or an empty one.
     std::string default_text() const { return has_default && !initial.empty() ? "default " + initial : "not set"; }
   };
@@ -72,9 +86,31 @@ class Options {
  private:
   Options& declare(std::string key, std::string help, std::string allowed, std::function<std::string()> text,
                    std::function<bool(const std::string&)> parse);
+  static std::string one_of(const std::vector<std::string>& words);
   std::string section_;
   std::vector<Declaration> declarations_;
 };
+
+template <class Meaning>
+Options& Options::add_words(std::string key, Meaning& field, std::string help,
+                            std::vector<std::pair<std::string, std::type_identity_t<Meaning>>> words) {
+  std::vector<std::string> names;
+  for (const auto& word : words) names.push_back(word.first);
+  const auto text = [&field, words]() -> std::string {
+    for (const auto& [word, meaning] : words)
+      if (meaning == field) return word;
+    return {};
+  };
+  const auto parse = [&field, words](const std::string& given) {
+    for (const auto& [word, meaning] : words) {
+      if (word != given) continue;
+      field = meaning;
+      return true;
+    }
+    return false;
+  };
+  return declare(std::move(key), std::move(help), one_of(names), text, parse);
+}
 
 /// Reads an INI file (Boost.Program_options grammar: [section], key = value, # comment). Throws ConfigError that
 /// lists all syntax problems with line numbers, and duplicate keys.

@@ -174,8 +174,9 @@ TEST_F(Account, Refusals) {
 // that nothing released had a part in costs what it is.
 TEST_F(Account, ARunThatItsResultsStoppedCostsItsPlan) {
   const std::string plan = request_.path + ".plan";
-  const auto mu_of = [&](const std::string& stopped) {
-    request_.stopped = stopped, request_.plan = stopped.empty() ? "" : plan;
+  using Stopped = std::optional<StopReason>;
+  const auto mu_of = [&](Stopped stopped) {
+    request_.stopped = stopped, request_.plan = stopped ? plan : "";
     return json()["epsilon"].get<double>();
   };
   request_.accountant = "gdp";
@@ -185,25 +186,25 @@ TEST_F(Account, ARunThatItsResultsStoppedCostsItsPlan) {
         "\n");
   std::ofstream(plan) << R"({"events":[{"event":"gaussian","noise_multiplier":5,"count":25}],"epsilon":1})";
   const double whole = gdp_epsilon(1, 1e-5), part = gdp_epsilon(std::sqrt(10.0 / 25), 1e-5);
-  EXPECT_NEAR(mu_of(""), part, 1e-9);
-  EXPECT_NEAR(mu_of("outside"), part, 1e-9);
-  EXPECT_NEAR(mu_of("results"), whole, 1e-9);
+  EXPECT_NEAR(mu_of({}), part, 1e-9);
+  EXPECT_NEAR(mu_of(StopReason::outside), part, 1e-9);
+  EXPECT_NEAR(mu_of(StopReason::results), whole, 1e-9);
   request_.json = false;
   EXPECT_NE(text().find("of the whole plan"), std::string::npos);
 
   // Neither without the other, nor with another run's plan.
-  const auto fails = [&]<class E>(const std::string& of, const std::string& stopped, const E*) {
+  const auto fails = [&]<class E>(const std::string& of, Stopped stopped, const E*) {
     request_.plan = of, request_.stopped = stopped;
-    EXPECT_THROW(text(), E) << stopped;
+    EXPECT_THROW(text(), E) << of;
   };
-  fails("", "results", static_cast<const ConfigError*>(nullptr));
-  fails(plan, "", static_cast<const ConfigError*>(nullptr));
-  fails(request_.path, "results", static_cast<const DataError*>(nullptr));
+  fails("", StopReason::results, static_cast<const ConfigError*>(nullptr));
+  fails(plan, {}, static_cast<const ConfigError*>(nullptr));
+  fails(request_.path, StopReason::results, static_cast<const DataError*>(nullptr));
   for (const char* other : {R"({"events":[{"event":"gaussian","noise_multiplier":5,"count":9}]})",
                             R"({"events":[{"event":"gaussian","noise_multiplier":6,"count":25}]})"}) {
     std::ofstream(plan) << other;
-    fails(plan, "results", static_cast<const PrivacyError*>(nullptr));
-    fails(plan, "outside", static_cast<const PrivacyError*>(nullptr));
+    fails(plan, StopReason::results, static_cast<const PrivacyError*>(nullptr));
+    fails(plan, StopReason::outside, static_cast<const PrivacyError*>(nullptr));
   }
   std::filesystem::remove(plan);
 }

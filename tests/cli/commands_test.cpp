@@ -84,8 +84,10 @@ TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
       << "source <(" << DPMPI_PROGRAM << " help completion)\n"
       << "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); compopt() { :; }; "
          "_dpmpi; echo \"${COMPREPLY[@]}\"; }\n"
-      << "ask dpmpi ver\nask dpmpi --set method.momentu\nask mpirun dpmpi help privac\n";
-  EXPECT_EQ(test::run_command("bash " + folder() + "/complete.sh").output, "verify\nmethod.momentum=\nprivacy\n");
+      << "ask dpmpi veri\nask dpmpi --set method.momentu\nask mpirun dpmpi help privac\n"
+         "ask dpmpi verify run --js\nask dpmpi verify --ra\nask dpmpi plan --ra\n";
+  EXPECT_EQ(test::run_command("bash " + folder() + "/complete.sh").output,
+            "verify\nmethod.momentum=\nprivacy\n--json\n\n--ranks\n");
 }
 
 // Short answers and answers that are longer than the library's buffer.
@@ -113,19 +115,19 @@ TEST_F(Cli, FoldersAreNoEventLists) {
 TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::string>> wrong{
       {"trian " + config(), "did you mean train?"},
-      {"train", "needs --config FILE"},
+      {"train", "dpmpi train needs --config: mpirun -n N dpmpi --config FILE"},
       {"--config /nonexistent.ini", "cannot read the config file /nonexistent.ini"},
       {"--config " + folder(), "is a directory"},
-      {"--confg x", "unrecognised option"},
+      {"--confg x", "unknown option --confg of dpmpi train; did you mean --config?"},
       {config() + " --set rate=1", "expected section.key=value"},
       {"help dpsgd", "did you mean dp-sgd?"},
       {"help audits", "did you mean audit?"},
-      {"resume /nonexistent " + config(), "leave --config out"},
+      {"resume /nonexistent " + config(), "--config is an option of dpmpi train, plan, audit, not of resume"},
       {"report /nonexistent " + config(), "--config is an option of dpmpi train"},
       {"list --set run.seed=3", "--set is an option of dpmpi train"},
-      {"account x --delta 1e-5x", "--delta: '1e-5x' is not a finite number"},
-      {"list nothing", "one of methods"},
-      {"generate --rows 5", "unknown key generate.rows"},
+      {"account x --delta 1e-5x", "--delta 1e-5x is not allowed; it must be a finite number"},
+      {"list nothing", "nothing is not allowed; it must be one of: methods, objectives, formats"},
+      {"generate --rows 5", "unknown option --rows of dpmpi generate"},
       {"resume /nonexistent", "cannot read the config file"},
   };
   for (const auto& [arguments, message] : wrong) {

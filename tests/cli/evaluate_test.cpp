@@ -324,18 +324,20 @@ TEST_F(TrainedRun, Refusals) {
            {"evaluate classes", 2, "name the records with --data FILE"},
            {"evaluate classes --data wide.csv", 3, "tensor weight is"},
            {"evaluate classes --data gone.csv", 3, "gone.csv"},
-           {"evaluate", 2, "needs one run directory"},
+           {"evaluate", 2, "needs --run: mpirun -n N dpmpi evaluate RUN"},
            {"evaluate sign --output x.csv", 2, "--output is an option of dpmpi predict"},
            {"evaluate sign --data sign.csv --set data.train=sign-eval.csv", 2, "--set data.train"},
            {"evaluate sign --set method.name=sgd", 2, "--set method.name"},
-           {"evaluate sign --config sign.ini", 2, "leave --config out"},
+           {"evaluate sign --config sign.ini", 2,
+            "--config is an option of dpmpi train, plan, audit, not of evaluate"},
            {"predict sign --data sign-eval.csv --output sign-eval.csv", 2, "would replace its input"},
            {"predict sign --data x.npy,y.npy --output x.npy", 2, "would replace its input"},
            {"predict sign --data sign-eval.csv --output /dev/zero.csv/x.npy", 3, "/dev/zero.csv"},
            {"predict sign --data sign-eval.csv --output pipe.csv", 3, "pipe or device"},
            {"predict sign --data sign-eval.csv --output sign/metrics.csv.txt", 2, "must end with .csv or .npy"},
            {"report sign --output sign/ledger.jsonl", 2, "belongs to a run"},
-           {"predict sign --data sign.csv", 2, "needs --data FILE and --output FILE"},
+           {"predict sign --data sign.csv", 2,
+            "needs --output: mpirun -n N dpmpi predict RUN --data FILE --output"},
            {"predict sign --data sign.csv --output no/such/folder.csv", 3, "no/such/folder.csv"}})
     // The command line is looked at before MPI starts.
     for (const int ranks : c.code == 2 ? std::vector{1} : std::vector{1, 2}) {

@@ -112,9 +112,11 @@ TEST_F(Terminal, EveryRankTellsDetails) {
 }
 
 TEST_F(Terminal, WrongLevelsAreRefused) {
-  for (const auto& [words, message] : {std::pair{"list --log-level loud", "allowed: error, warning, info, debug"},
-                                       std::pair{"list --log-level", "needs one of error, warning, info, debug"},
-                                       std::pair{"list --quiet --log-level debug", "different levels"}}) {
+  for (const auto& [words, message] :
+       {std::pair{"list --log-level loud",
+                  "--log-level loud is not allowed; it must be one of: error, warning, info, debug"},
+        std::pair{"list --log-level", "--log-level needs one of: error, warning, info, debug"},
+        std::pair{"list --quiet --log-level debug", "different levels"}}) {
     const Outcome refused = test::run_command(command(words));
     EXPECT_EQ(refused.code, 2) << words;
     EXPECT_TRUE(contains(refused.output, message)) << refused.output;

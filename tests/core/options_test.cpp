@@ -43,6 +43,47 @@ struct Fields {
   }
 };
 
+enum class Colour { red, green };
+
+TEST(Options, ACommandLineHasWordsWithMeaningsNumbersThatMayBeMissingAndRepeatedTexts) {
+  std::optional<Colour> colour;
+  std::optional<double> delta = 0.5;
+  std::vector<double> orders;
+  std::vector<std::string> texts;
+  Options options("");
+  options.add_words("colour", colour, "which", {{"", std::nullopt}, {"red", Colour::red}, {"green", Colour::green}})
+      .add("delta", delta, "loss", Range::open(0, 1))
+      .add("orders", orders, "of a curve", Range::at_least(1))
+      .add_each("texts", texts, "some");
+  const auto& all = options.declarations();
+  EXPECT_EQ(all[0].name, "colour") << "of no section";
+  EXPECT_EQ(all[0].allowed, "one of: red, green");
+  EXPECT_TRUE(all[0].parse("green"));
+  EXPECT_EQ(colour, Colour::green);
+  EXPECT_FALSE(all[0].parse("blue"));
+  EXPECT_EQ(colour, Colour::green);
+  EXPECT_EQ(all[0].text(), "green");
+  EXPECT_TRUE(all[0].parse(""));
+  EXPECT_EQ(colour, std::nullopt);
+
+  EXPECT_EQ(all[1].default_text(), "default 0.5");
+  EXPECT_EQ(delta, 0.5);
+  EXPECT_TRUE(all[1].parse("1e-5"));
+  EXPECT_EQ(delta, 1e-5);
+  for (const char* wrong : {"1", "0", "nan", "1e-5x"}) EXPECT_FALSE(all[1].parse(wrong)) << wrong;
+  EXPECT_TRUE(all[1].parse(""));
+  EXPECT_EQ(delta, std::nullopt);
+
+  EXPECT_TRUE(all[2].parse("1.5, 2"));
+  EXPECT_EQ(orders, (std::vector<double>{1.5, 2}));
+  for (const char* wrong : {"1,x", "0.5", ","}) EXPECT_FALSE(all[2].parse(wrong)) << wrong;
+
+  EXPECT_TRUE(texts.empty());
+  EXPECT_TRUE(all[3].repeated && !all[0].repeated);
+  EXPECT_TRUE(all[3].parse("a,b") && all[3].parse("c"));
+  EXPECT_EQ(texts, (std::vector<std::string>{"a,b", "c"}));
+}
+
 TEST(Options, AFirstValueThatIsNotAllowedIsNoDefault) {
   double epsilon = 0, rate = 0.1;
   std::string config;

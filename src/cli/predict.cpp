@@ -1,0 +1,69 @@
+// What a finished run's model says of new records.
+
+#include <fmt/format.h>
+
+#include "cli/commands.hpp"
+#include "core/console/log.hpp"
+#include "core/errors.hpp"
+#include "data/formats/write.hpp"
+#include "data/load/load.hpp"
+#include "run/evaluate/scores.hpp"
+#include "run/train/input_checks.hpp"
+
+namespace dpmpi {
+namespace {
+
+struct Typed {
+  std::string run, data, output;
+  std::vector<std::string> overrides;
+  std::unique_ptr<RunConfig> config;
+};
+
+void prepare(Typed& typed) {
+  if (!typed.output.ends_with(".csv") && !typed.output.ends_with(".npy"))
+    throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", typed.output));
+  typed.config = config_of_run(typed.run, typed.data, typed.overrides);
+}
+
+/// Collective; the root writes.
+int run_predict(const Communicator& comm, const Typed& typed) {
+  const RunConfig& config = *typed.config;
+  refuse_part_of_run(typed.output);
+  if (comm.is_root()) {
+    keep_files(config.data, file_of(config.data, scored_role(config.data)), typed.output);
+    keep_inputs(config, typed.output);
+  }
+  TrainedModel model = read_trained_model(comm, typed.run, config);
+  const std::uint64_t written = write_predictions(comm, model, typed.output);
+  if (comm.is_root()) print_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, typed.output);
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace
+
+Command predict_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "predict",
+      .forms = {{"mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|.npy",
+                 "what the model says of new records"}},
+      .about =
+          "What a finished run's model says of the records of FILE, read by the run's [data] options. For files without\n"
+          "labels: --set data.label=none. One row a record, in the file's order: record (from 1), prediction, and a\n"
+          "probability (of +1, or one for each class) for logistic and softmax losses, else the score. OUT.npy holds the\n"
+          "scores as float32, records x outputs.\n\n"
+          "The predictions follow from the model and the records of FILE alone; the run's certificate covers the model.\n"
+          "Who sees the predictions learns something about the records of FILE.",
+      .options = Options("")
+                     .add("run", typed->run, "the run directory")
+                     .add("data", typed->data, "the records")
+                     .add("output", typed->output, "the predictions: a name that ends with .csv or .npy")
+                     .add_each("set", typed->overrides, set_help),
+      .arguments = {"run"},
+      .needed = {"run", "data", "output"},
+      .on_all_ranks = [] { return true; },
+      .prepare = [typed] { prepare(*typed); },
+      .run = [typed](const Communicator& world) { return run_predict(world, *typed); }};
+}
+
+}  // namespace dpmpi

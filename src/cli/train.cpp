@@ -1,0 +1,73 @@
+// `dpmpi train`, and `dpmpi resume`, which goes on with it.
+
+#include <optional>
+
+#include "cli/commands.hpp"
+#include "comm/session.hpp"
+#include "core/console/progress.hpp"
+#include "run/config/config.hpp"
+#include "run/directory/directory.hpp"
+#include "run/train/signals.hpp"
+#include "run/train/train.hpp"
+
+namespace dpmpi {
+namespace {
+
+struct Typed {
+  std::string from;  ///< config or run
+  std::vector<std::string> overrides;
+  std::unique_ptr<RunConfig> config;
+};
+
+/// Checked as a whole.
+void read_config(Typed& typed, const std::string& path, ConfigOf whose) {
+  typed.config = std::make_unique<RunConfig>(path, typed.overrides, whose);
+  if (quiet()) typed.config->report.progress = "none";
+}
+
+/// Collective.
+int run_training(const Communicator& world, const RunConfig& config,
+                 const std::optional<std::string>& resume = {}) {
+  catch_stop_signals();
+  show_progress(world.is_root() ? config.report.progress : "none");
+  return static_cast<int>(train(world, config, {.resume = resume, .quiet = quiet()}));
+}
+
+}  // namespace
+
+Command train_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "train",
+      .forms = {{"mpirun -n N dpmpi --config FILE [--set section.key=value]...", "train; same as dpmpi train ..."}},
+      .about =
+          "Trains a model into a new run directory, whose name is the last line of its output.\n"
+          "Settings: dpmpi help run | data | objective | method | privacy | report",
+      .options =
+          Options("").add("config", typed->from, "the configuration").add_each("set", typed->overrides, set_help),
+      .needed = {"config"},
+      .on_all_ranks = [] { return true; },
+      .prepare = [typed] { read_config(*typed, typed->from, ConfigOf::user); },
+      .run = [typed](const Communicator& world) { return run_training(world, *typed->config); }};
+}
+
+Command resume_command() {
+  const auto typed = std::make_shared<Typed>();
+  return {
+      .name = "resume",
+      .forms = {{"mpirun -n N dpmpi resume RUN", "goes on with a stopped or killed run, on any number of ranks"}},
+      .about = "Goes on from the newest checkpoint. Settings of [run] and [report] and data.root may be changed.",
+      .options =
+          Options("").add("run", typed->from, "the run directory").add_each("set", typed->overrides, set_help),
+      .arguments = {"run"},
+      .needed = {"run"},
+      .on_all_ranks = [] { return true; },
+      .prepare =
+          [typed] {
+            read_config(*typed, typed->from + "/config.ini", ConfigOf::run);
+            if (launcher_rank() == 0) refuse_finished(typed->from, typed->config->run.keep_key);
+          },
+      .run = [typed](const Communicator& world) { return run_training(world, *typed->config, typed->from); }};
+}
+
+}  // namespace dpmpi
