@@ -1,5 +1,6 @@
 // dpmpi: the program. Finds the command that was typed and runs it, on as many ranks as it needs.
 
+#include <csignal>
 #include <exception>
 
 #include "cli/command_line.hpp"
@@ -10,7 +11,8 @@
 
 int main(int argc, char** argv) {
   using namespace dpmpi;
-  forbid_core_dumps();  // before there is anything to keep secret
+  forbid_core_dumps();            // before there is anything to keep secret
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit then is a failed write with a message, no death without one
   CommandLine line;
   try {
     line = parse_command_line(argc, argv);

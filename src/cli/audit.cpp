@@ -51,14 +51,14 @@ void refuse_other_promise(const std::string& run, const RunConfig& config) {
         run));
 }
 
-struct Typed {
+struct AuditRequest {
   std::string config, run, output;
   std::vector<std::string> overrides;
   bool json = false;
 };
 
 /// Collective; the root prints and writes. The exit code is 4 if a bound lies above what is promised.
-int run_audit(const Communicator& comm, const Typed& typed) {
+int run_audit(const Communicator& comm, const AuditRequest& typed) {
   const std::string& run = typed.run;
   const std::string path = run.empty() ? typed.config : run + "/config.ini";
   const ConfigOf whose = run.empty() ? ConfigOf::user : ConfigOf::run;
@@ -101,7 +101,7 @@ int print_audit(const AuditReport& report, bool json) {
 }
 
 Command audit_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<AuditRequest>();
   return {
       .name = "audit",
       .forms = {{"mpirun -n N dpmpi audit --config FILE | RUN",

@@ -76,7 +76,7 @@ Json json_of(const Objective& objective, const Assessment& a, const std::string&
   return out;
 }
 
-struct Typed {
+struct EvaluationRequest {
   std::string run, data;
   std::vector<std::string> overrides;
   bool json = false;
@@ -84,7 +84,7 @@ struct Typed {
 };
 
 /// Collective; the root prints.
-int show_evaluation(const Communicator& comm, const Typed& typed) {
+int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
   const RunConfig& config = *typed.config;
   const std::string& run = typed.run;
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
@@ -114,7 +114,7 @@ int show_evaluation(const Communicator& comm, const Typed& typed) {
 }  // namespace
 
 Command evaluate_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<EvaluationRequest>();
   return {
       .name = "evaluate",
       .forms = {{"mpirun -n N dpmpi evaluate RUN [--data FILE]",

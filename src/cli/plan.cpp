@@ -84,7 +84,7 @@ void print_memory(const Method::Footprint& footprint) {
              footprint.ranks * 1e-9, footprint.root * 1e-9, footprint.what);
 }
 
-struct Typed {
+struct PlanRequest {
   std::string config;
   std::vector<std::string> overrides;
   std::vector<std::int64_t> ranks = {1, 2, 4, 8};
@@ -92,7 +92,7 @@ struct Typed {
 };
 
 /// Collective; prints on the root.
-int show_plan(const Communicator& comm, const Typed& typed) {
+int show_plan(const Communicator& comm, const PlanRequest& typed) {
   const RunConfig config(typed.config, typed.overrides);
   const DatasetFacts data = inspect(comm, config.data, DataRole::training);
   throw_on_all_ranks(comm, [&] {
@@ -127,7 +127,7 @@ int show_plan(const Communicator& comm, const Typed& typed) {
 }  // namespace
 
 Command plan_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<PlanRequest>();
   return {.name = "plan",
           .forms = {{"dpmpi plan --config FILE [--ranks 1,2]",
                      "the privacy promise, the settings and the cost, before any record is read"},

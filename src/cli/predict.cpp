@@ -13,20 +13,20 @@
 namespace dpmpi {
 namespace {
 
-struct Typed {
+struct PredictionRequest {
   std::string run, data, output;
   std::vector<std::string> overrides;
   std::unique_ptr<RunConfig> config;
 };
 
-void prepare(Typed& typed) {
+void prepare(PredictionRequest& typed) {
   if (!typed.output.ends_with(".csv") && !typed.output.ends_with(".npy"))
     throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", typed.output));
   typed.config = config_of_run(typed.run, typed.data, typed.overrides);
 }
 
 /// Collective; the root writes.
-int run_predict(const Communicator& comm, const Typed& typed) {
+int run_predict(const Communicator& comm, const PredictionRequest& typed) {
   const RunConfig& config = *typed.config;
   refuse_part_of_run(typed.output);
   if (comm.is_root()) {
@@ -42,7 +42,7 @@ int run_predict(const Communicator& comm, const Typed& typed) {
 }  // namespace
 
 Command predict_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<PredictionRequest>();
   return {
       .name = "predict",
       .forms = {{"mpirun -n N dpmpi predict RUN --data FILE --output OUT.csv|.npy",

@@ -27,13 +27,13 @@ void refuse_other_file(const std::string& path) {
     throw ConfigError(fmt::format("{} is there, and is no report: give another name for the output", path));
 }
 
-struct Typed {
+struct ReportRequest {
   std::vector<std::string> runs;
   std::string output;
   bool times = false;
 };
 
-int run_report(const Typed& typed) {
+int run_report(const ReportRequest& typed) {
   const std::vector<std::string> runs = distinct_runs(typed.runs);
   const std::string path =
       !typed.output.empty() ? typed.output : (runs.size() == 1 ? runs[0] + "/" : "") + "report.html";
@@ -49,7 +49,7 @@ int run_report(const Typed& typed) {
 }  // namespace
 
 Command report_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<ReportRequest>();
   return {
       .name = "report",
       .forms = {{"dpmpi report RUN [RUN...]", "a page (report.html) about a run, or on several beside each other"}},

@@ -13,14 +13,14 @@
 namespace dpmpi {
 namespace {
 
-struct Typed {
+struct TrainRequest {
   std::string from;  ///< config or run
   std::vector<std::string> overrides;
   std::unique_ptr<RunConfig> config;
 };
 
 /// Checked as a whole.
-void read_config(Typed& typed, const std::string& path, ConfigOf whose) {
+void read_config(TrainRequest& typed, const std::string& path, ConfigOf whose) {
   typed.config = std::make_unique<RunConfig>(path, typed.overrides, whose);
   if (quiet()) typed.config->report.progress = "none";
 }
@@ -36,7 +36,7 @@ int run_training(const Communicator& world, const RunConfig& config,
 }  // namespace
 
 Command train_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<TrainRequest>();
   return {
       .name = "train",
       .forms = {{"mpirun -n N dpmpi --config FILE [--set section.key=value]...", "train; same as dpmpi train ..."}},
@@ -52,7 +52,7 @@ Command train_command() {
 }
 
 Command resume_command() {
-  const auto typed = std::make_shared<Typed>();
+  const auto typed = std::make_shared<TrainRequest>();
   return {
       .name = "resume",
       .forms = {{"mpirun -n N dpmpi resume RUN", "goes on with a stopped or killed run, on any number of ranks"}},

@@ -136,6 +136,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
+  std::signal(SIGXFSZ, SIG_IGN);  // as main.cpp does
   try {
     return dpmpi::run(argc, argv);
   } catch (const dpmpi::Error& e) {  // before MPI starts

@@ -35,8 +35,6 @@ void catch_stop_signals() {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (const int number : {SIGUSR1, SIGTERM, SIGINT}) sigaction(number, &action, nullptr);
-  // A file-size limit then is a failed write with a message, not a death without one.
-  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 bool stop_signalled() { return signals_seen > 0; }
