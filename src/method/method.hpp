@@ -32,8 +32,6 @@ struct PublicFacts {
   bool ranks_trusted = true;
   /// Value of the bias column.
   float bias = 1;
-  /// The noise multiplier is found from privacy.epsilon, not given.
-  bool calibrated = false;
 };
 
 /// What a method derived from its options and the public facts, each under its source's own symbol.

@@ -16,13 +16,12 @@
 #include "method/minimax/private_diff.hpp"
 #include "method/minimax/saddle_iterate.hpp"
 #include "problems/cross_batch.hpp"
+#include "problems/printed_noise.hpp"
 
 namespace dpmpi::test {
 
 class PrintedPrivateDiff final : public Method {
  public:
-  PrintedPrivateDiff() { options_.calibration = "paper", options_.stated_epsilon = 1; }
-
   void declare(Options& options) override {
     options_.SaddleOptions::declare(options);
     options
@@ -30,7 +29,7 @@ class PrintedPrivateDiff final : public Method {
         .add("dual_steps", options_.dual_steps, "dual steps T_2 of a round", Range::closed(1, 0x1p20))
         .add("difference_slope", options_.slope, "C_2 (if not set: method.clip)", Range::non_negative())
         .add("difference_least", options_.least, "C_3 (if not set: 0.01 method.clip)", Range::non_negative())
-        .add("stated_epsilon", options_.stated_epsilon, "epsilon that the paper's noise formulas are given",
+        .add("stated_epsilon", stated_epsilon_, "epsilon that the paper's noise formulas are given",
              Range::positive())
         .add("loss_bound", loss_bound_, "M: bound of the loss, for the dual's noise", Range::positive())
         .add("concavity", concavity_, "mu = beta of the dual, for its noise (0: the objective's)",
@@ -131,7 +130,7 @@ class PrintedPrivateDiff final : public Method {
     const double m = expected_batch(options_.rule(data), data.records);
     const auto R = static_cast<double>(options_.rounds(data)), T = static_cast<double>(options_.restart);
     const auto n = static_cast<double>(data.records);
-    const PaperNoise paper{n, m, options_.stated_epsilon, std::pow(n, -1.1)};
+    const PrintedNoise paper{n, m, stated_epsilon_, std::pow(n, -1.1)};
     const double mu = concavity_ > 0 ? concavity_ : f.dual_curvature().value_or(0);
     return {paper.private_diff(R / T) / m, paper.private_diff(R) / m,
             paper.dual_deviation(R, options_.dual_bound(f), mu, loss_bound_, mu)};
@@ -147,7 +146,7 @@ class PrintedPrivateDiff final : public Method {
   }
 
   PrivateDiffOptions options_;
-  double loss_bound_ = 1, concavity_ = 0;
+  double stated_epsilon_ = 1, loss_bound_ = 1, concavity_ = 0;
   SaddleObjective* f_ = nullptr;
   Query primal_, dual_;
   double batch_ = 1;

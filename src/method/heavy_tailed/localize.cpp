@@ -12,7 +12,6 @@
 #include "core/errors.hpp"
 #include "method/heavy_tailed/advice.hpp"
 #include "method/heavy_tailed/aggregate.hpp"
-#include "method/heavy_tailed/as_printed.hpp"
 #include "method/heavy_tailed/localization.hpp"
 #include "method/heavy_tailed/options.hpp"
 #include "method/heavy_tailed/proximal_descent.hpp"
@@ -43,8 +42,8 @@ class HtLocalize final : public Method {
   void declare(Options& options) override {
     moments_.declare(options);
     options.add("folds", folds_, "folds J of a phase (0: as many as fail_prob asks for)", Range::at_least(0))
-        .add("fail_prob", fail_prob_,
-             "chance that the bound on the error may fail; with folds = 0 or paper_constants", Range::open(0, 1))
+        .add("fail_prob", fail_prob_, "chance that the bound on the error may fail; with folds = 0",
+             Range::open(0, 1))
         .add("phases", phases_, "phases (0: the number with the best bound); fewer where folds would be empty",
              Range::at_least(0))
         .add("steps", steps_, "steps T of a fold (0: max(64, m^2 rho / d), m its records)", Range::at_least(0))
@@ -56,16 +55,10 @@ class HtLocalize final : public Method {
         .add("strong_convexity", strong_convexity_,
              "m of an m-strongly convex risk, e.g. objective.l2: rounds in shrinking balls (0: one round)",
              Range::closed(0, 1e12))
-        .add("paper_constants", paper_constants_, "the folds, phases, clips and steps that the paper prints")
         .add("seed", seed_, "public seed of the start point and of the cut into folds", Range::at_least(0));
   }
 
-  void validate(std::vector<std::string>& problems) const override {
-    moments_.validate(problems);
-    const bool own = folds_ != 1 || phases_ > 0 || steps_ != 64 || clip_ > 0 || rate_ > 0 || strong_convexity_ > 0;
-    if (paper_constants_ && own)
-      problems.emplace_back("method.paper_constants = true leaves nothing to choose but method.fail_prob");
-  }
+  void validate(std::vector<std::string>& problems) const override { moments_.validate(problems); }
 
   std::uint64_t steps(const PublicFacts& facts) const override { return folds_of(schedule(facts)).uses(); }
 
@@ -160,14 +153,9 @@ class HtLocalize final : public Method {
   FoldedSchedule schedule(const PublicFacts& facts) const {
     Problems problems;
     check_gradients(*facts.objective, "ht-localize", problems);
-    if (paper_constants_) check_printed_budget(facts, problems);
     refuse(problems);
     const HeavyTailProblem problem = moments_.problem(facts);
     FoldedSchedule all;
-    if (paper_constants_) {
-      append(all, printed::localization(problem, fail_prob_), problem.diameter, 2 * problem.tail.first);
-      return all;
-    }
     const std::uint64_t J = folds_for_guarantee(problem);
     const auto round = [&](double records, double radius) {
       HeavyTailProblem part = problem;
@@ -228,7 +216,6 @@ class HtLocalize final : public Method {
 
   std::int64_t folds_ = 1, phases_ = 0, steps_ = 64, seed_ = 1;
   double fail_prob_ = 0.05, clip_ = 0, lambda_scale_ = 1, strong_convexity_ = 0, rate_ = 0;
-  bool paper_constants_ = false;
   HeavyTailOptions moments_;
   mutable FoldedSchedule schedule_;  // of the last call of queries()
 

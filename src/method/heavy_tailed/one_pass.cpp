@@ -15,7 +15,6 @@
 #include "core/numbers/real.hpp"
 #include "method/ball.hpp"
 #include "method/heavy_tailed/advice.hpp"
-#include "method/heavy_tailed/as_printed.hpp"
 #include "method/heavy_tailed/one_pass_plan.hpp"
 #include "method/heavy_tailed/options.hpp"
 #include "method/method.hpp"
@@ -46,8 +45,6 @@ class HtGlm final : public Method {
              Range::closed(0, 0x1p40))
         .add("mode", mode_, "explicit steps need a loss with bounded curvature; auto: explicit where that is so",
              {"auto", "explicit", "proximal"})
-        .add("paper_constants", paper_,
-             "step sizes, clips and noise as printed (four times the privacy for its noise)")
         .add("seed", seed_, "public seed of the shuffle that cuts the records into phases", Range::at_least(0));
   }
 
@@ -72,7 +69,7 @@ class HtGlm final : public Method {
     return {{.name = "phase",
              .dim = facts.objective->dim(),
              .sampling = rule,
-             .noise_multiplier = noise_multiplier * (paper_ ? 2 : 1),
+             .noise_multiplier = noise_multiplier,
              .steps = plan_.phases.size(),
              .kind = Phases{radius_, sequential ? 0 : batches / real(plan_.phases.size()), sequential ? 1.0 : 0}}};
   }
@@ -183,9 +180,6 @@ class HtGlm final : public Method {
     if (problems.empty() && !has_steps(*facts.objective, steps_for(*facts.objective)))
       problems.push_back(fmt::format(
           "method.mode = {} needs a loss whose second derivative is bounded: it must be auto or proximal", mode_));
-    if (paper_ && facts.calibrated)
-      problems.emplace_back("method.paper_constants = true needs privacy.noise_multiplier, not privacy.epsilon");
-    if (paper_) check_printed_budget(facts, problems);
     refuse(problems);
   }
 
@@ -203,7 +197,6 @@ class HtGlm final : public Method {
                                    .change = change(facts.adjacency),
                                    .tail = {tail_.order, tail_.second, tail_.second, tail_.moment}};
     if (batch_ > 0) rule.batch = static_cast<std::uint64_t>(batch_);
-    if (paper_) return printed_plan(problem, rule);
     OnePassPlan plan = plan_one_pass(problem, rule);
     if (batch_ > 0) return plan;
     // Larger batches would leave late phases without steps.
@@ -213,20 +206,10 @@ class HtGlm final : public Method {
     return plan_one_pass(problem, rule);
   }
 
-  OnePassPlan printed_plan(const HeavyTailProblem& problem, OnePassRule rule) const {
-    const printed::OnePass p = printed::one_pass(problem);
-    rule.step_fall = 16, rule.clip_growth = 2;
-    if (phases_ == 0) rule.phases = 64;
-    OnePassPlan plan{p.eta / 16, 2 * p.clip, one_pass_phases(problem, rule, p.eta / 16, 2 * p.clip), p.bound};
-    if (plan.phases.empty()) refuse_no_phase(problem, rule);
-    return plan;
-  }
-
   double radius_ = 1, smoothness_ = 1;
   HeavyTail tail_{.order = 4, .second = 1, .moment = 2};
   std::int64_t phases_ = 0, batch_ = 0, seed_ = 1;
   std::string mode_ = "auto";
-  bool paper_ = false;
 
   mutable OnePassPlan plan_;  ///< what queries() declared last: a function of public facts alone
   Query query_;

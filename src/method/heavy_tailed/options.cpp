@@ -73,13 +73,6 @@ void check_batch(const PublicFacts& facts, std::int64_t batch, Problems& problem
         batch, n, n / 4));
 }
 
-void check_printed_budget(const PublicFacts& facts, Problems& problems) {
-  const double epsilon = facts.epsilon > 0 ? facts.epsilon : gdp_epsilon(facts.rho, facts.delta);
-  if (epsilon > 1)
-    problems.push_back(fmt::format(
-        "method.paper_constants = true: the printed constants are for epsilon <= 1, and this is {:.4g}", epsilon));
-}
-
 std::string phase_lines(const Derived& quantities) {
   std::string text, phase;
   for (const auto& [symbol, value] : quantities) {

@@ -38,8 +38,6 @@ void check_scalar_link(const PublicFacts& facts, const char* method, Problems& p
 void check_no_regulariser(const PublicFacts& facts, const char* method, Problems& problems);
 /// Batches that leave the first phase, which has half of the records, fewer than two steps.
 void check_batch(const PublicFacts& facts, std::int64_t batch, Problems& problems);
-/// Budgets beyond epsilon = 1, for which the printed constants have no proof.
-void check_printed_budget(const PublicFacts& facts, Problems& problems);
 
 /// "phase 1: m = 100, C = 2" and so on, from quantities like {"m_1", 100}: what plans say about phases.
 std::string phase_lines(const Derived& quantities);

@@ -67,8 +67,7 @@ void HiddenOptions::declare(Options& options) {
       .add("direction_seed", direction_seed,
            "public seed of the directions, chosen in advance (-1: drawn when the run begins)",
            {-1, 0x1p53, false, false})
-      .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0))
-      .add("paper", paper, "plans print the paper's own curves, which are NOT A CERTIFICATE");
+      .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0));
 }
 
 void HiddenOptions::validate(std::vector<std::string>& problems) const {

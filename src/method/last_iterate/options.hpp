@@ -19,7 +19,7 @@ struct HiddenOptions {
   std::int64_t direction_seed = -1;
   double clip = 0, clip_failure = 0, radius = 0, rate = 0, ball = 0, share = automatic, momentum = 0, average = 0;
   double feature_bound = 0, label_bound = 0, smooth = 0, curvature = 0, lipschitz = 0;
-  bool proved = false, paper = false;
+  bool proved = false;
   std::string law = "stiefel", clipping = "joint", sampling = "full", release = "final", accounting = "hidden";
   std::vector<std::string> start;
 

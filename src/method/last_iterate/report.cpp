@@ -8,7 +8,6 @@
 
 #include "core/numbers/real.hpp"
 #include "method/last_iterate/setup.hpp"
-#include "privacy/last_iterate/as_printed.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 
 namespace dpmpi {
@@ -71,37 +70,6 @@ std::vector<std::string> HiddenSetup::assumptions() const {
   else
     all.emplace_back("no clip can act: the clip is at least the largest difference");
   return all;
-}
-
-std::string HiddenSetup::paper_curve(const Query& query, double delta) const {
-  if (!smoothness || !std::isfinite(R) || !std::holds_alternative<FullBatch>(sampling))
-    return fmt::format("{}: the paper's curves are for the full batch, a ball and a known smoothness\n",
-                       paper::warning);
-  const double z = query.noise_multiplier / along();
-  paper::Setting setting{.records = real(records),
-                         .dimension = d,
-                         .directions = K,
-                         .step = eta,
-                         .noise = z * query.sensitivity / (real(batch) * std::sqrt(K)),
-                         .clip = clip,
-                         .radius = R,
-                         .smoothness = smoothness->M,
-                         .convexity = smoothness->lower,
-                         .probe = xi,
-                         .share = f < 1 ? f : 0.5};
-  std::string text = fmt::format(
-      "{}: epsilon at delta = {} as the paper prints it, for these settings and T steps\n"
-      "{:>12} {:>12} {:>14} {:>14} {:>12} {:>12}\n",
-      paper::warning, delta, "T", "Theorem 3.2", "composition(D)", "composition(2D)", "output", "Cor. 3.3");
-  for (std::uint64_t t = 1; t <= 100 * steps; t *= 10) {
-    setting.steps = std::min(t, 100 * steps);
-    text += fmt::format("{:>12} {:>12.6g} {:>14.6g} {:>14.6g} {:>12.6g} {:>12.6g}\n", setting.steps,
-                        paper::theorem(setting, delta).epsilon, paper::composition(setting, 1, delta).epsilon,
-                        paper::composition(setting, 2, delta).epsilon,
-                        paper::output_perturbation(setting, delta).epsilon,
-                        paper::corollary_route(setting, delta).epsilon);
-  }
-  return text + fmt::format("{}\n", paper::warning);
 }
 
 }  // namespace dpmpi

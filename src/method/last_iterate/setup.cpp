@@ -233,8 +233,6 @@ std::string hidden_refusal(const HiddenOptions& options, const PublicFacts& fact
   if (linear && is_quantity(facts.objective->label_kind()) && options.label_bound == 0 && options.declares())
     return "HS-09 method.label_bound is not set: labels are not bounded";
   if (options.momentum > 0) return "HS-10 method.momentum > 0: the step is not the map that the proof is about";
-  if (options.paper && facts.objective->dim() < 2 * options.K())
-    return "HS-11 method.paper needs at least 2 K parameters: the paper's bound on the directions' overlap does";
   if (options.sampling == "poisson") return "method.sampling = poisson: a batch may be larger than its expectation";
   if (facts.adjacency != Adjacency::replace_one) return "privacy.adjacency is not replace_one";
   if (!facts.ranks_trusted)

@@ -51,13 +51,11 @@ struct HiddenSetup {
   QuerySpec query(const PublicFacts& facts, double z) const;
   DifferenceRule rule(const HiddenOptions& options) const;
   Derived report_quantities(const Query& query) const;
-  /// The paper's own curves for these settings, as text that says NOT A CERTIFICATE.
-  std::string paper_curve(const Query& query, double delta) const;
   /// What the bound for hidden iterates takes for granted; empty if it is not used.
   std::vector<std::string> assumptions() const;
 };
 
-/// Throws ConfigError for settings that do not fit, PrivacyError (HS-01 .. HS-11, with what composition gives) for
+/// Throws ConfigError for settings that do not fit, PrivacyError (HS-01 .. HS-10, with what composition gives) for
 /// what the bound for hidden iterates does not cover.
 HiddenSetup set_up(const HiddenOptions& options, const PublicFacts& facts);
 

@@ -51,9 +51,6 @@ class ZoHidden final : public Method {
     check_smoothness(objective, {facts.data.features, facts.data.storage, facts.bias}, *setup_.smoothness,
                      options_.feature_bound, options_.label_bound, setup_.R + setup_.xi);
   }
-  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    return options_.paper ? setup_.paper_curve(queries.at(0), facts.delta) : std::string();
-  }
   std::string released() const override {
     if (!options_.hidden() || options_.release == "all") return "the model and every iterate";
     const char* also = ", beside public settings and all directions";

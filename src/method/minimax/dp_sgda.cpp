@@ -23,7 +23,6 @@ class DpSgda : public Method {
  public:
   void declare(Options& options) override {
     options_.declare(options);
-    options_.declare_budget(options);
     options.add("dual_share", dual_share_, "share of the noise budget that the dual gets", Range::open(0, 1));
   }
   void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
@@ -41,7 +40,7 @@ class DpSgda : public Method {
                    .sampling = options_.rule(facts.data),
                    .bound = {joint ? clips(f).norm() : options_.dual_bound(f)},
                    .slack = joint ? f.saddle_gradient_slack() : f.dual_gradient_slack(),
-                   .noise_multiplier = multiplier(facts, joint, noise_multiplier),
+                   .noise_multiplier = noise_multiplier,
                    .steps = steps(facts)});
     return all;
   }
@@ -66,8 +65,6 @@ class DpSgda : public Method {
             {"sigma", query.noise_std},
             {"epochs", static_cast<double>(query.steps) * batch / n}};
   }
-
-  std::string notes(const PublicFacts&, const std::vector<Query>&) const override { return options_.notes(); }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     f_ = &dynamic_cast<SaddleObjective&>(objective);
@@ -115,15 +112,8 @@ class DpSgda : public Method {
 
   // lambda: of the joint norm sqrt(C_1^2 + (lambda C_2)^2), squared, the dual has its share.
   SaddleClip clips(const SaddleObjective& f) const {
-    const double dual = options_.dual_bound(f), share = options_.as_printed() ? 0.5 : dual_share_;
+    const double dual = options_.dual_bound(f), share = dual_share_;
     return {options_.clip, dual, options_.clip / dual * std::sqrt(share / (1 - share))};
-  }
-
-  // As printed each of the two gradients has the same multiplier, z_x = z_y.
-  double multiplier(const PublicFacts& facts, bool joint, double noise_multiplier) const {
-    if (!options_.as_printed()) return noise_multiplier;
-    const double each = options_.paper(facts).dp_sgda(static_cast<double>(steps(facts)));
-    return noise_multiplier * per_sensitivity(each, facts.adjacency) / (joint ? std::sqrt(2.0) : 1);
   }
 
   SaddleOptions options_;

@@ -10,8 +10,6 @@
 
 namespace dpmpi {
 
-double per_sensitivity(double z, Adjacency adjacency) { return adjacency == Adjacency::replace_one ? z / 2 : z; }
-
 const SaddleObjective& saddle(const Objective* objective, const char* method) {
   const auto* f = dynamic_cast<const SaddleObjective*>(objective);
   if (!f) throw ConfigError(fmt::format("{} solves min-max problems, and this objective is none", method));
@@ -38,9 +36,6 @@ void SaddleOptions::declare(Options& options) {
            {"last", "uniform"})
       .add("seed", seed, "public seed of start point and output", Range::at_least(0));
   descent.declare(options);
-}
-
-void SaddleOptions::declare_budget(Options& options) {
   options
       .add("prior", prior,
            "the share of positive records: a public constant of the objective, or released once with noise",
@@ -48,35 +43,15 @@ void SaddleOptions::declare_budget(Options& options) {
       .add("prior_noise", prior_noise, "deviation of the noise on the number of positive records (prior = private)",
            Range{.low = 0, .high = 1e10})
       .add("prior_least", prior_least, "the released share is moved into [this, 1 - this] (prior = private)",
-           Range::closed(1e-9, 0.5))
-      .add("calibration", calibration,
-           "exact: noise in the proportion of the shares; paper: the multipliers that the paper prints for "
-           "method.stated_epsilon, times the plan's (privacy.noise_multiplier = 1: as printed)",
-           {"exact", "paper"})
-      .add("stated_epsilon", stated_epsilon, "epsilon that the paper's formulas are given (calibration = paper)",
-           Range::non_negative());
+           Range::closed(1e-9, 0.5));
 }
 
 void SaddleOptions::validate(std::vector<std::string>& problems) const {
   descent.validate(problems);
-  if (as_printed() && stated_epsilon == 0)
-    problems.emplace_back(
-        "method.stated_epsilon = 0 with method.calibration = paper: it must be above 0, the epsilon given to the paper's formulas");
-  if (!as_printed() && stated_epsilon > 0)
-    problems.push_back(
-        fmt::format("method.stated_epsilon = {} belongs to method.calibration = paper; with {} it must be 0",
-                    stated_epsilon, calibration));
   if (dual_schedule == "closed_form" && dual_rate > 0)
     problems.push_back(fmt::format(
         "method.dual_rate = {}, but method.dual_schedule = closed_form has the rate 1 / mu: remove one of the two",
         dual_rate));
-}
-
-std::string SaddleOptions::notes() const {
-  if (!as_printed()) return {};
-  return fmt::format(
-      "the paper states epsilon {} for its noise (privacy.noise_multiplier = 1); what this noise costs is the epsilon above\n",
-      stated_epsilon);
 }
 
 SamplingRule SaddleOptions::rule(const DatasetFacts& data) const {
@@ -109,12 +84,6 @@ double SaddleOptions::dual_rate_at(const SaddleObjective& f, std::uint64_t r, st
   const double rate = dual_rate > 0 ? dual_rate : 0.3 / mu;
   if (dual_schedule == "inverse") return rate / static_cast<double>(i + 1);
   return dual_schedule == "primal" ? rate * (descent.rate_at(r) / descent.rate_at(0)) : rate;
-}
-
-PaperNoise SaddleOptions::paper(const PublicFacts& facts) const {
-  const auto n = static_cast<double>(facts.data.records);
-  return {n, expected_batch(rule(facts.data), facts.data.records), stated_epsilon,
-          facts.delta > 0 ? facts.delta : std::pow(n, -1.1)};
 }
 
 QuerySpec SaddleOptions::prior_query(const PublicFacts& facts, double noise_multiplier) const {

@@ -10,14 +10,10 @@
 #include "core/files/archive.hpp"
 #include "core/options.hpp"
 #include "method/method.hpp"
-#include "method/minimax/private_diff_theory.hpp"
 #include "method/sgd/optimizer.hpp"
 #include "objective/minimax/saddle.hpp"
 
 namespace dpmpi {
-
-/// The noise multiplier of noise that is z times a clip: under replace_one a sum's sensitivity is twice its clip.
-double per_sensitivity(double z, Adjacency adjacency);
 
 /// The objective as the min-max problem that it must be. Throws ConfigError if it is none.
 const SaddleObjective& saddle(const Objective* objective, const char* method);
@@ -30,13 +26,11 @@ class SaddleOptions {
   double dual_clip = 0;  ///< of the private part of its dual gradient; 0: the objective's own bound
   double dual_rate = 0;  ///< eta_y; 0: 0.3 / mu
   std::string sampling = "poisson", dual_schedule = "constant", output = "last";
-  std::string calibration = "exact", prior = "public";
-  double stated_epsilon = 0, prior_noise = 200, prior_least = 0.01;
+  std::string prior = "public";
+  double prior_noise = 200, prior_least = 0.01;
   Optimizer descent;  ///< of x: rate, schedule, momentum, ...
 
   void declare(Options& options);
-  /// How noise is shared out: prior and calibration.
-  void declare_budget(Options& options);
   void validate(std::vector<std::string>& problems) const;
 
   SamplingRule rule(const DatasetFacts& data) const;
@@ -48,11 +42,6 @@ class SaddleOptions {
   void require_dual_rate(const SaddleObjective& f) const;
   /// eta_y of dual step i of round r. Throws ConfigError if nothing gives one.
   double dual_rate_at(const SaddleObjective& f, std::uint64_t r, std::uint64_t i) const;
-  /// The noise that the paper prints for method.stated_epsilon.
-  PaperNoise paper(const PublicFacts& facts) const;
-  bool as_printed() const { return calibration == "paper"; }
-  /// For plans: what the paper states for its own noise, beside the epsilon that it really costs; else empty.
-  std::string notes() const;
   bool private_prior() const { return prior == "private"; }
 
   /// The one release of the number of positive records, of all records, if the prior is private. Its noise does not

@@ -1,6 +1,6 @@
 // private-diff: min-max optimisation whose primal gradient is estimated by a full noisy gradient every T rounds and
 // by noisy gradient differences, with little noise for short steps, in between. In its corrected form; as printed
-// (private-diff-literal) it is not private:
+// it is not private:
 //  - the dual is noised before anything else uses it: the printed primal query sums gradients at a dual that
 //    depends on all records, so one record moves every summand;
 //  - the dual is noised step by step: the printed noise rests on a stability bound that clipping breaks, and that
@@ -19,6 +19,7 @@
 #include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
+#include "method/minimax/private_diff_theory.hpp"
 #include "method/minimax/saddle_iterate.hpp"
 
 namespace dpmpi {
@@ -63,8 +64,6 @@ class PrivateDiff final : public Method {
     all.emplace_back("best_restart_share", best_restart_share(T, 0.1));
     return all;
   }
-
-  std::string notes(const PublicFacts&, const std::vector<Query>&) const override { return options_.notes(); }
 
   void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
     f_ = &dynamic_cast<SaddleObjective&>(objective);

@@ -44,7 +44,7 @@ class PrivateDiffOptions : public SaddleOptions {
   std::vector<QuerySpec> families(const PublicFacts& facts, double noise_multiplier) const;
 
  private:
-  double multiplier(const PublicFacts& facts, std::string_view family, const Counts& counts, bool primal) const;
+  double multiplier(std::string_view family, const Counts& counts, bool primal) const;
 };
 
 }  // namespace dpmpi

@@ -29,7 +29,6 @@ double DifferenceRadius::between(std::span<const float> w, std::span<const float
 void PrivateDiffOptions::declare(Options& options) {
   const Range shares = Range::closed(1e-9, 1e9);  // noise goes with their roots
   SaddleOptions::declare(options);
-  declare_budget(options);
   options
       .add("restart", restart, "rounds T from one full gradient to the next (1: alternating dp-sgda)",
            Range::closed(1, 0x1p40))
@@ -70,19 +69,12 @@ PrivateDiffOptions::Counts PrivateDiffOptions::counts(std::uint64_t rounds) cons
   return {restarts, rounds - restarts, rounds * static_cast<std::uint64_t>(dual_steps)};
 }
 
-// For a plan's multiplier of 1. As printed the dual has no valid multiplier; it gets the one that its formula would
-// give a family of so many queries.
-double PrivateDiffOptions::multiplier(const PublicFacts& facts, std::string_view family, const Counts& counts,
-                                      bool primal) const {
+// For a plan's multiplier of 1.
+double PrivateDiffOptions::multiplier(std::string_view family, const Counts& counts, bool primal) const {
   const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
   const double N = real(family == "restart"      ? counts.restart
                         : family == "difference" ? counts.difference
                                                  : counts.dual);
-  if (as_printed()) {
-    const double R = real(rounds(facts.data)), T = static_cast<double>(restart);
-    const double count = family == "restart" ? R / T : family == "difference" ? R : N;
-    return per_sensitivity(paper(facts).private_diff(count), facts.adjacency);
-  }
   const double share = family == "restart" ? restart_share : family == "difference" ? difference_share : dual_share;
   double total = dual_share;
   if (primal) total += restart_share + (counts.difference > 0 ? difference_share : 0);
@@ -103,7 +95,7 @@ std::vector<QuerySpec> PrivateDiffOptions::families(const PublicFacts& facts, do
                    .sampling = rule(facts.data),
                    .bound = {bound},
                    .slack = slack,
-                   .noise_multiplier = noise_multiplier * multiplier(facts, name, count, primal),
+                   .noise_multiplier = noise_multiplier * multiplier(name, count, primal),
                    .steps = releases,
                    .schedule = schedule,
                    .effort = effort});

@@ -26,18 +26,4 @@ double best_restart_share(double T, double rho) {
   return a / (a + b);
 }
 
-double PaperNoise::dp_sgda(double steps) const {
-  return 8 * batch * std::sqrt(steps * std::log(1 / delta)) / (records * epsilon);
-}
-
-double PaperNoise::private_diff(double count) const {
-  return 4 * batch * std::sqrt(count * std::log(1 / delta)) / (records * epsilon);
-}
-
-double PaperNoise::dual_deviation(double rounds, double clip, double smoothness, double loss_bound,
-                                  double concavity) const {
-  return 4 * (2 * clip * clip + smoothness * loss_bound) * std::sqrt(rounds * std::log(1 / delta)) /
-         (concavity * records * epsilon);
-}
-
 }  // namespace dpmpi

@@ -51,10 +51,7 @@ void ZoDesignOptions::declare(Options& options) {
            "bound differences by the distance that was travelled, with the noise to match")
       .add("strategy", strategy_, "correlation of the noise of running sums",
            {"fenwick", "full_honaker", "sqrt_toeplitz", "banded"})
-      .add("band", band_, "diagonals of strategy = banded", Range::at_least(1))
-      .add("calibration", calibration_,
-           "noise for the exact sensitivity, or the paper's (for comparisons; refused where it is too small)",
-           {"exact", "paper"});
+      .add("band", band_, "diagonals of strategy = banded", Range::at_least(1));
 }
 
 void ZoDesignOptions::validate(std::vector<std::string>& problems) const {
@@ -68,8 +65,6 @@ void ZoDesignOptions::validate(std::vector<std::string>& problems) const {
     problems.emplace_back("method.auto is for D = delta / T: leave out method.step_radius");
   if (auto_ && (outer.inner != ZoOptions{}.inner || outer.outer > 0 || first_batch_ > 0))
     problems.emplace_back("method.auto chooses T, B1 and K: leave out method.inner, first_batch and outer");
-  if (calibration_ == "paper" && (strategy_ != "fenwick" || adaptive_clip_))
-    problems.emplace_back("method.calibration = paper is for strategy = fenwick without adaptive_clip");
 }
 
 // What ZerothOrder and Directions would refuse, under the names of the options, before any record is read.
@@ -190,10 +185,6 @@ ZoDesign ZoDesignOptions::design(const PublicFacts& facts) const {
                           .gap = outer.gap,
                           .rho = facts.rho,
                           .change = facts.adjacency == Adjacency::replace_one ? 2.0 : 1.0};
-  if (calibration_ == "paper" && facts.calibrated)
-    throw ConfigError(
-        "method.calibration = paper needs privacy.noise_multiplier (1 / rho) in place of privacy.epsilon, which "
-        "calibrates any noise to the same promise");
   check_probes(*facts.objective);
   const ZoEstimator e = estimator(*facts.objective);
   check_clips(e);
@@ -218,16 +209,7 @@ ZoDesign ZoDesignOptions::design(const Query& query, const Objective& objective)
 }
 
 double ZoDesignOptions::node_multiplier(const ZoDesign& design) const {
-  const double passes = std::sqrt(static_cast<double>(outer.passes));
-  const double exact = std::sqrt(squared_sensitivity(design.tree));
-  if (calibration_ == "exact") return exact * passes;
-  const double paper = std::sqrt(2 * std::log(real(design.leaves)));
-  if (paper < exact * (1 - 1e-12))
-    throw PrivacyError(fmt::format(
-        "the paper's noise for {} leaves is {:.4g} times a leaf's sensitivity over rho, and their exact "
-        "sensitivity {:.4g}: it would spend {:.4g} rho. Set method.calibration = exact",
-        design.leaves, paper, exact, exact / paper));
-  return paper * passes;
+  return std::sqrt(squared_sensitivity(design.tree)) * std::sqrt(static_cast<double>(outer.passes));
 }
 
 }  // namespace dpmpi

@@ -43,8 +43,7 @@ class ZoDesignOptions {
   ZoDesign design(const PublicFacts& facts) const;
   /// The design behind a query that was made from it.
   ZoDesign design(const Query& query, const Objective& objective) const;
-  /// Noise of a node over the sensitivity of a leaf that makes the run (1 / noise_multiplier)-GDP. Throws
-  /// PrivacyError if calibration = paper and the paper's is less.
+  /// Noise of a node over the sensitivity of a leaf that makes the run (1 / noise_multiplier)-GDP.
   double node_multiplier(const ZoDesign& design) const;
 
   Probes probes(const Objective& objective) const;
@@ -62,7 +61,7 @@ class ZoDesignOptions {
   std::int64_t batch_ = 0, first_batch_ = 0, restart_ = 0, count_ = 0, block_ = 32, band_ = 64;
   double slope_clip_ = 0, gradient_clip_ = 0, kappa_ = 0;
   bool auto_ = false, skip_last_ = false, centre_ = false, fast_ = true, adaptive_clip_ = false;
-  std::string scheme_ = "haar", strategy_ = "fenwick", calibration_ = "exact";
+  std::string scheme_ = "haar", strategy_ = "fenwick";
 };
 
 }  // namespace dpmpi

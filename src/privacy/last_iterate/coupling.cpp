@@ -80,7 +80,7 @@ double bernstein_deviation(const StepMap& map, std::uint64_t steps, double failu
   const double K = map.directions, d = map.dimension;
   if (d < 2 * K)
     throw PrivacyError(
-        "HS-11 Bernstein's inequality for the frames needs a dimension of at least twice the number of "
+        "Bernstein's inequality for the frames needs a dimension of at least twice the number of "
         "directions; the bounds chain and beta do not");
   const double l = std::log(2 * static_cast<double>(steps) / failure), g = 8 * (d - 2 * K) * l;
   return (g + std::sqrt(g * g + 144 * d * K * (d - K) * l)) / (6 * d * K);

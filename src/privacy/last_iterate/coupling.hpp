@@ -31,7 +31,7 @@ Growth chain_growth(const StepMap& map, double theta, double failure);
 double chain_exponent(const StepMap& map, double theta);
 /// By quantiles of the Beta law and a union over the steps.
 Growth beta_growth(const StepMap& map, std::uint64_t steps, double failure);
-/// By Bernstein's inequality and a union, as in the paper. Throws PrivacyError (HS-11) unless d >= 2K.
+/// By Bernstein's inequality and a union, as in the paper. Throws PrivacyError unless d >= 2K.
 Growth bernstein_growth(const StepMap& map, std::uint64_t steps, double failure);
 /// Its relative deviation e of the two Beta variables from K/d.
 double bernstein_deviation(const StepMap& map, std::uint64_t steps, double failure);

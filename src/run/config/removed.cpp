@@ -25,6 +25,10 @@ const Removed all[] = {
     {"method.name", "gibo-noiseless", "take gibo with privacy.noise = none"},
     {"method.name", "random-search-noiseless", "take random-search with privacy.noise = none"},
     {"method.name", "ucb-bo-noiseless", "take ucb-bo with privacy.noise = none"},
+    {"method.calibration", "", "noise is for the exact sensitivity, without exception; leave it out"},
+    {"method.stated_epsilon", "", "noise that a paper prints is in the tests only; leave it out"},
+    {"method.paper_constants", "", "settings that a paper prints are in the tests only; leave it out"},
+    {"method.paper", "", "curves that a paper prints are in the tests only; leave it out"},
 };
 
 }  // namespace

@@ -233,7 +233,6 @@ PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, cons
   facts.epsilon = config.privacy.epsilon;
   facts.noise_multiplier = config.privacy.noise_multiplier;
   facts.ranks_trusted = config.privacy.trust == "cluster";
-  facts.calibrated = config.privacy.noise_multiplier == 0;
   facts.rho = config.privacy.noise_multiplier > 0 ? 1 / config.privacy.noise_multiplier
                                                   : gdp_mu(config.privacy.epsilon, facts.delta);
   return facts;

@@ -10,6 +10,7 @@
 
 #include "core/errors.hpp"
 #include "method/heavy_tailed/localization.hpp"
+#include "problems/printed_heavy_tails.hpp"
 #include "problems/trial.hpp"
 #include "problems/vector_objective.hpp"
 
@@ -254,19 +255,15 @@ TEST(HtLocalize, ErrorFallsWithTheRecords) {
   EXPECT_LT(many, 0.005);
 }
 
-// T15, and what options exclude.
-TEST(HtLocalize, RefusesWhatHasNoProof) {
-  const auto objective = mean();
-  const auto printed = test::make_method("ht-localize", {{"paper_constants", "true"}});
-  PublicFacts facts{{1000000, dim}, objective.get(), Adjacency::replace_one, 0.2};
-  facts.epsilon = 0.9;
-  const Query query = Query::declare(printed->queries(facts, 5).at(0), 0, facts.adjacency, facts.data.records);
-  EXPECT_EQ(query.events(0, query.steps), (std::vector<Event>{{Gaussian{5}, 1}}));
-  EXPECT_GE(query.parts.front().steps, query.parts.front().records) << "T = max(m, ...)";
-  facts.epsilon = 1.1;
-  EXPECT_THROW(printed->queries(facts, 5), ConfigError);
-  facts.epsilon = 0.9, facts.data.records = 1000;
-  EXPECT_THROW(printed->queries(facts, 5), ConfigError) << "folds of less than two records";
+// T15: as printed a fold takes as many steps as it has records or more, and there are hundreds of folds.
+TEST(HtLocalize, ThePrintedFoldsNeedManyRecords) {
+  HeavyTailProblem problem{1e6, static_cast<double>(dim), 1, 0.2, 2, {4, 1, 1, 2}};
+  const LocalizedPlan plan = printed::localization(problem, 0.05);
+  EXPECT_GT(plan.folds, 1000u);
+  for (const LocalizedPhase& phase : plan.phases)
+    EXPECT_GE(phase.solver.settings.steps, phase.fold_records) << "T = max(m, ...)";
+  problem.records = 1000;
+  EXPECT_THROW(printed::localization(problem, 0.05), ConfigError) << "folds of less than two records";
 }
 
 }  // namespace

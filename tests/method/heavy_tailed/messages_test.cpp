@@ -79,7 +79,6 @@ TEST(HeavyTailMessages, OptionsThatContradictOneAnother) {
       {"ht-smooth", {{"g1", "9"}}, {"method.g1 = 9"}},
       {"ht-smooth", {{"g1", "9"}, {"hits", "0.5"}}, {"method.g1 = 9", "method.hits = 0.5"}},
       {"ht-localize", {{"g1", "9"}}, {"method.g1 = 9"}},
-      {"ht-localize", {{"paper_constants", "true"}, {"folds", "5"}}, {"method.paper_constants = true"}},
       {"ht-known-lipschitz", {{"g2", "9"}}, {"method.g2 = 9"}},
       {"ht-known-lipschitz", {{"g2", "9"}, {"growth", "4"}}, {"method.g2 = 9", "method.growth = 4"}},
   };
@@ -109,8 +108,7 @@ std::string refusal(const std::string& name, const Choices& settings, const Case
   const auto method = test::make_method(name, settings);
   PublicFacts facts{{c.records, c.features, Storage::dense_f32}, objective.get(), c.adjacency, 1 / c.multiplier};
   facts.epsilon = c.epsilon;
-  facts.calibrated = c.epsilon > 0;
-  facts.noise_multiplier = facts.calibrated ? 0 : c.multiplier;
+  facts.noise_multiplier = c.epsilon > 0 ? 0 : c.multiplier;
   try {
     method->steps(facts);
     const auto queries = test::queries_of(*method, facts, c.multiplier);
@@ -150,10 +148,6 @@ TEST(HeavyTailMessages, PlansNameTheOptionItsValueAndWhatIsAllowed) {
        {{"gk", "1e-12"}, {"g2", "1e-12"}, {"radius", "1e30"}},
        {.multiplier = 1e-25},
        {"method.radius = 1e+30", "must be smaller"}},
-      {"ht-glm",
-       {{"paper_constants", "true"}},
-       {.multiplier = 0.5, .epsilon = 1.5},
-       {"method.paper_constants = true", "privacy.noise_multiplier", "epsilon <= 1"}},
       {"ht-smooth", {}, {}, {"objective.name", "mean or softmax", "ht-glm"}},
       {"ht-smooth",
        {{"batch", "101"}},
@@ -183,14 +177,6 @@ TEST(HeavyTailMessages, PlansNameTheOptionItsValueAndWhatIsAllowed) {
        {"method.strong_convexity = 1e-09", "at least"}},
       {"ht-localize", {{"strong_convexity", "1"}, {"folds", "150"}}, {}, {"method.folds", "= 150"}},
       {"ht-localize", {{"steps", "0"}}, {.multiplier = 1e-9}, {"method.steps = 0", "at most 2^62"}},
-      {"ht-localize",
-       {{"paper_constants", "true"}},
-       {.multiplier = 0.1},
-       {"method.paper_constants = true", "epsilon <= 1"}},
-      {"ht-localize",
-       {{"paper_constants", "true"}},
-       {.multiplier = 10},
-       {"method.paper_constants = true: records of data.train = 400"}},
       {"ht-localize",
        {},
        {.objective = "auc", .of_objective = {{"objective.prior", "0.5"}}},

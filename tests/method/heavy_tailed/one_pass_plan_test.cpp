@@ -11,9 +11,9 @@
 #include "core/errors.hpp"
 #include "method/ball.hpp"
 #include "method/heavy_tailed/aggregate.hpp"
-#include "method/heavy_tailed/as_printed.hpp"
 #include "method/heavy_tailed/one_pass_plan.hpp"
 #include "method/heavy_tailed/smooth_phase.hpp"
+#include "problems/printed_heavy_tails.hpp"
 
 namespace dpmpi {
 namespace {

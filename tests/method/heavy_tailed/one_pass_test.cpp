@@ -15,7 +15,6 @@
 
 #include "core/errors.hpp"
 #include "method/ball.hpp"
-#include "method/heavy_tailed/as_printed.hpp"
 #include "objective/linear/steps.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "problems/phase_trial.hpp"
@@ -379,23 +378,6 @@ TEST(HtGlm, RefusesWhatItsProofDoesNotCover) {
   ridge->l2 = 0.1;
   EXPECT_THROW(Trial("ht-glm", {}, 2, std::move(ridge), heavy_shard()), ConfigError);
   EXPECT_THROW(trial({{"batch", "300"}}, heavy_shard()), ConfigError) << "no phase of two steps";
-}
-
-// A8, T15: the printed constants spend a quarter of the rho that they claim, and are refused beyond epsilon 1.
-TEST(HtGlm, PrintedConstantsCostAQuarter) {
-  const double z = 4;
-  Trial t = trial({{"paper_constants", "true"}, {"batch", "1"}}, heavy_shard(), "logistic", z);
-  EXPECT_EQ(t.queries[0].events(0, t.steps), (std::vector<Event>{{Gaussian{2 * z}, 1}}));
-  const HeavyTailProblem problem{static_cast<double>(n), features, 2, 1 / z, 2, {4, 1, 1, 2}};
-  const auto p = printed::one_pass(problem);
-  EXPECT_EQ(t.derived("eta"), p.eta / 16);
-  EXPECT_EQ(t.derived("C"), 2 * p.clip);
-  for (std::uint64_t i = 0; i < t.steps; ++i) {
-    const double printed = 4 * p.eta * p.clip * std::pow(8, -static_cast<double>(i + 1)) / problem.mu;
-    EXPECT_NEAR(t.queries[0].at(i).noise_std / printed, 1, 1e-2) << "rounding is charged, too";
-  }
-  t.run();
-  EXPECT_THROW(trial({{"paper_constants", "true"}}, heavy_shard(), "logistic", 0.5), ConfigError);
 }
 
 // T5, T6: phases are cut by position alone; no record is in two, none beyond n.

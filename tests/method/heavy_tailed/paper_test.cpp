@@ -285,7 +285,7 @@ TEST(HeavyTailsSlow, LogisticRegression) {
   EXPECT_GT(mean["largest norm"], 0.02);
 }
 
-// A33 for ht-glm: its plan stays below 0.055 in that cell, and the printed constants above 0.05.
+// A33 for ht-glm: its plan stays below 0.055 in that cell.
 TEST(HeavyTailsSlow, LogisticRegressionInOnePass) {
   const Cell cell(false);
   std::map<std::string, double> mean;
@@ -296,8 +296,7 @@ TEST(HeavyTailsSlow, LogisticRegressionInOnePass) {
                                         {"plan, walk, proximal", {{"batch", "1"}, {"mode", "proximal"}}},
                                         {"plan, batches", {}},
                                         {"plan, batches of 64", {{"batch", "64"}}},
-                                        {"plan, 4 phases", {{"batch", "1"}, {"phases", "4"}}},
-                                        {"printed", {{"batch", "1"}, {"paper_constants", "true"}}}}) {
+                                        {"plan, 4 phases", {{"batch", "1"}, {"phases", "4"}}}}) {
       Options all = options;
       for (const auto& [name, value] : Options{{"g2", "1"}, {"gk", "1.5"}, {"moment", "2.5"}})
         all.try_emplace(name, value);
@@ -306,7 +305,6 @@ TEST(HeavyTailsSlow, LogisticRegressionInOnePass) {
   }
   for (const auto& [what, excess] : mean) fmt::print("| {} | {:.4f} |\n", what, excess);
   EXPECT_LT(mean["plan, walk, explicit"], 0.055);
-  EXPECT_GT(mean["printed"], 0.05);
 }
 
 // A34: clip_records = 32 is within 2.5 times the best of {1, 4, 16, 32, 64} in all cells.

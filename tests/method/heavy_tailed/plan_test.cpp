@@ -8,12 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "method/heavy_tailed/as_printed.hpp"
 #include "method/heavy_tailed/bounds.hpp"
 #include "method/heavy_tailed/erm.hpp"
 #include "method/heavy_tailed/localization.hpp"
 #include "method/heavy_tailed/output.hpp"
 #include "method/heavy_tailed/strongly_convex_rounds.hpp"
+#include "problems/printed_heavy_tails.hpp"
 
 namespace dpmpi {
 namespace {

@@ -39,7 +39,6 @@ TEST(ZoHiddenSetup, RefusesWhatTheBoundDoesNotCover) {
       {"HS-09", {{"feature_bound", "0"}}},
       {"HS-09", {{"feature_bound", "0"}, {"smoothness", "1"}, {"lipschitz", "1"}, {"i_have_proved_it", "true"}}},
       {"HS-10", {{"momentum", "0.9"}}},
-      {"HS-11", {{"paper", "true"}, {"directions", "7"}}},
       {"HS-01", {{"smoothness", "1"}, {"lipschitz", "1"}}},
       {"poisson", {{"sampling", "poisson"}, {"batch", "30"}}},
       {"finite differences", {{"radius", "0.4"}}},

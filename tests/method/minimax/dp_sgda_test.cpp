@@ -136,25 +136,6 @@ TEST(MinMaxPlan, MessagesSayWhatWasGivenAndWhatIsAllowed) {
                   "method.epochs = 1e+300 ");
 }
 
-// What the paper states stands beside what its noise costs.
-TEST(MinMaxPlan, SaysWhatThePaperStates) {
-  for (const char* name : {"dp-sgda", "private-diff"}) {
-    const auto printed = test::make_method(name, {{"calibration", "paper"}, {"stated_epsilon", "0.5"}});
-    EXPECT_MENTIONS(printed->notes(PublicFacts(), {}), "states epsilon 0.5 ");
-    EXPECT_EQ(test::make_method(name, {})->notes(PublicFacts(), {}), "");
-  }
-  SaddleOptions options;
-  options.calibration = "paper";
-  std::vector<std::string> problems;
-  options.validate(problems);
-  ASSERT_EQ(problems.size(), 1U);
-  EXPECT_MENTIONS(problems[0], "method.stated_epsilon = 0 ");
-  options.calibration = "exact", options.stated_epsilon = 2;
-  options.validate(problems);
-  ASSERT_EQ(problems.size(), 2U);
-  EXPECT_MENTIONS(problems[1], "method.stated_epsilon = 2 ");
-}
-
 TEST(DpSgda, NeedsAMinMaxProblem) {
   EXPECT_THROW(Trial("dp-sgda", {{"batch", "10"}}, 1, test::make_objective("logistic", {1, Storage::dense_f32, 1}),
                      test::numbers(std::vector<float>(100, 0.0F))),

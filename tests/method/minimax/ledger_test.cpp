@@ -13,6 +13,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/promise/calibrate.hpp"
+#include "problems/printed_noise.hpp"
 #include "problems/small_saddles.hpp"
 #include "problems/trial.hpp"
 
@@ -215,19 +216,43 @@ TEST(MinimaxLedger, TrapTwoSamplesWouldUnderReport) {
   EXPECT_NEAR(epsilon("pld", Adjacency::add_remove, mnist.delta(), apart), 8.508494, 1e-3);
 }
 
-// What the printed noise really costs; the primal queries of private-diff alone, for its dual has no valid formula.
+// What a method releases with the noise that the paper prints for an epsilon.
+struct Printed {
+  const Problem& p;
+  double stated;
+  double steps = std::stod(p.size.at("steps")), batch = std::stod(p.size.at("batch"));
+  test::PrintedNoise noise{static_cast<double>(p.n), batch, stated, p.delta()};
+
+  double multiplier(double over_clip) const { return test::per_sensitivity(over_clip, p.adjacency); }
+  /// Each of the two gradients has it, and one event covers both.
+  std::vector<Event> dp_sgda() const {
+    return Planned("dp-sgda", p, equal).events(multiplier(noise.dp_sgda(steps)) / std::sqrt(2.0));
+  }
+  /// Where no record touches the primal.
+  std::vector<Event> dp_sgda_dual() const {
+    return Planned("dp-sgda", p, equal).events(multiplier(noise.dp_sgda(steps)));
+  }
+  /// Of T = 2: the primal queries alone, for the dual's noise has no valid formula.
+  std::vector<Event> private_diff() const {
+    const double rate = batch / noise.records;
+    const auto half = static_cast<std::uint64_t>(steps) / 2;
+    return {{PoissonGaussian{rate, multiplier(noise.private_diff(steps / 2))}, half},
+            {PoissonGaussian{rate, multiplier(noise.private_diff(steps))}, half}};
+  }
+};
+
+// What the printed noise really costs.
 struct Audit {
   double stated, sgda, sgda_replaced, primal, primal_replaced;
 };
 void expect_audit(const Audit& row) {
-  const Given paper{{"calibration", "paper"}, {"stated_epsilon", fmt::format("{}", row.stated)}};
   Problem replaced;
   replaced.adjacency = Adjacency::replace_one;
   const auto near = [](double expected) { return expected > 100 ? 1e-2 * expected : 1e-3; };
   for (const auto* p : {&mnist, static_cast<const Problem*>(&replaced)}) {
     const bool add_remove = p == &mnist;
-    const auto sgda = Planned("dp-sgda", *p, paper).events(1);
-    const auto primal = Planned("private-diff", *p, with(paper, {{"restart", "2"}})).events(1, "dual");
+    const Printed printed{*p, row.stated};
+    const auto sgda = printed.dp_sgda(), primal = printed.private_diff();
     const double a = add_remove ? row.sgda : row.sgda_replaced, b = add_remove ? row.primal : row.primal_replaced;
     EXPECT_NEAR(epsilon("pld", p->adjacency, p->delta(), sgda), a, near(a)) << row.stated;
     EXPECT_NEAR(epsilon("pld", p->adjacency, p->delta(), primal), b, near(b)) << row.stated;
@@ -253,14 +278,13 @@ TEST(MinimaxLedger, AuditOfTheGanBudgets) {
   };
   for (const Row row :
        {Row{8, 2.11351, 1.26768, 9.4557}, Row{16, 12.28740, 4.22033, 127.42}, Row{32, 183.93, 46.87, 800}}) {
-    const Given paper{{"calibration", "paper"}, {"stated_epsilon", fmt::format("{}", row.stated)}};
+    const Printed printed{images, row.stated};
     const auto of = [&](const std::vector<Event>& events) {
       return epsilon("pld", Adjacency::add_remove, images.delta(), events);
     };
-    const double joint = of(Planned("dp-sgda", images, paper).events(1));
-    const double primal = of(Planned("private-diff", images, with(paper, {{"restart", "2"}})).events(1, "dual"));
+    const double joint = of(printed.dp_sgda()), primal = of(printed.private_diff());
     toy().private_primal = false;
-    const double critic = of(Planned("dp-sgda", images, paper).events(1));
+    const double critic = of(printed.dp_sgda_dual());
     toy().private_primal = true;
     EXPECT_NEAR(joint, row.joint, row.joint > 100 ? 1e-2 * row.joint : 1e-3);
     EXPECT_NEAR(critic, row.critic, 1e-2);

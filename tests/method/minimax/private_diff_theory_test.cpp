@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "problems/printed_noise.hpp"
+
 namespace dpmpi {
 namespace {
 
@@ -33,7 +35,7 @@ TEST(PrivateDiffTheory, PrintedMultipliers) {
   };
   for (const Row row : {Row{0.5, 91.983858, 32.521205, 45.991929}, Row{1, 45.991929, 16.260602, 22.995965},
                         Row{5, 9.198386, 3.252120, 4.599193}, Row{10, 4.599193, 1.626060, 2.299596}}) {
-    const PaperNoise paper{60000, 2048, row.epsilon, delta};
+    const test::PrintedNoise paper{60000, 2048, row.epsilon, delta};
     EXPECT_NEAR(paper.dp_sgda(2344), row.sgda, 1e-6);
     EXPECT_NEAR(paper.private_diff(2344.0 / 2), row.restart, 1e-6);
     EXPECT_NEAR(paper.private_diff(2344), row.difference, 1e-6);

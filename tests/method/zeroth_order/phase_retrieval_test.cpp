@@ -89,9 +89,16 @@ struct State {
   }
 };
 
+struct System {
+  const char* label;
+  const char* method;
+  Options options;
+  bool printed_noise = false;
+};
+
 /// The metric is the mean over the epochs of |mean over (32 of) the epoch's points of the exact gradient|.
-Result run(const test::PhaseJudge& judge, const std::string& method, Options options, const Cell& cell,
-           std::uint64_t T, int seed) {
+Result run(const test::PhaseJudge& judge, const System& system, Options options, const Cell& cell, std::uint64_t T,
+           int seed) {
   const auto dim = static_cast<std::size_t>(cell.dim);
   options.insert({{"inner", std::to_string(T)},
                   {"batch", std::to_string(batch)},
@@ -99,10 +106,16 @@ Result run(const test::PhaseJudge& judge, const std::string& method, Options opt
                   {"start", "2,2,2,2"},
                   {"seed", std::to_string(seed)},
                   {"output", "last"}});
-  test::Trial trial(method, options, cell.rho > 0 ? 1 / cell.rho : 0,
-                    test::make_objective("phase_retrieval", {dim, Storage::dense_f32, 0}),
-                    training(std::uint64_t{1} << cell.log_records, dim), Adjacency::replace_one,
-                    static_cast<std::uint64_t>(seed));
+  const auto with_noise = [&](double multiplier) {
+    return test::Trial(system.method, options, multiplier,
+                       test::make_objective("phase_retrieval", {dim, Storage::dense_f32, 0}),
+                       training(std::uint64_t{1} << cell.log_records, dim), Adjacency::replace_one,
+                       static_cast<std::uint64_t>(seed));
+  };
+  double multiplier = cell.rho > 0 ? 1 / cell.rho : 0;
+  if (system.printed_noise)  // of a node, over the exact one
+    multiplier *= std::sqrt(2 * std::log(static_cast<double>(T))) / with_noise(1).queries[0].noise_multiplier;
+  test::Trial trial = with_noise(multiplier);
   Result result;
   std::vector<double> points;
   std::uint64_t epochs = 0;
@@ -124,11 +137,6 @@ Result run(const test::PhaseJudge& judge, const std::string& method, Options opt
   return result;
 }
 
-struct System {
-  const char* label;
-  const char* method;
-  Options options;
-};
 std::vector<System> systems(int dim) {
   const std::string root = fmt::format("{}", std::sqrt(dim)), d = std::to_string(dim);
   return {
@@ -141,7 +149,7 @@ std::vector<System> systems(int dim) {
        {{"kappa", root}, {"gradient_clip", root}, {"fast", "false"}, {"strategy", "sqrt_toeplitz"}}},
       {"O", "zo-o2nc", {{"kappa", root}, {"gradient_clip", root}, {"fast", "false"}}},
       {"X", "zo-o2nc", {{"kappa", d}, {"gradient_clip", d}, {"directions", "iid"}}},
-      {"P", "zo-o2nc", {{"kappa", d}, {"gradient_clip", d}, {"directions", "iid"}, {"calibration", "paper"}}},
+      {"P", "zo-o2nc", {{"kappa", d}, {"gradient_clip", d}, {"directions", "iid"}}, true},
       {"N", "zo-naive", {}},
   };
 }
@@ -155,7 +163,7 @@ Result mean_over_seeds(const test::PhaseJudge& judge, const System& s, Cell cell
   for (int seed = 1; seed <= cell.seeds; ++seed) {
     Options options = s.options;
     if (std::string(s.label) == "P") options["first_batch"] = std::to_string(batch * T + 1);  // the paper's B1
-    const Result r = run(judge, s.method, options, cell, T, seed);
+    const Result r = run(judge, s, options, cell, T, seed);
     mean.metric += r.metric / cell.seeds, mean.loss += r.loss / cell.seeds;
     fmt::print("{:3} {:2} {} {:4} {:4} {} {:.4f} {:.4f}\n", s.label, cell.dim, cell.log_records, cell.rho, T, seed,
                r.metric, r.loss);

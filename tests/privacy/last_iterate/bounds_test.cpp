@@ -8,8 +8,8 @@
 
 #include "core/errors.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
-#include "privacy/last_iterate/as_printed.hpp"
 #include "privacy/last_iterate/case.hpp"
+#include "problems/printed_last_iterate.hpp"
 #include "support/close.hpp"
 
 namespace dpmpi {

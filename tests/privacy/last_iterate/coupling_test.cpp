@@ -9,7 +9,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
-#include "privacy/last_iterate/as_printed.hpp"
+#include "problems/printed_last_iterate.hpp"
 #include "support/close.hpp"
 
 namespace dpmpi {
@@ -132,7 +132,7 @@ TEST(HiddenCoupling, FactorsOfTwoRuns) {
   expect_close(all.log_rate, std::log(.45), 1e-12);
   EXPECT_EQ(all.log_excess, 0);
   EXPECT_EQ(beta_growth({.5, .9, 7, 7}, 5, failure).log_rate, all.log_rate);
-  EXPECT_THROW(bernstein_growth({1, 1, 6, 11}, 5, failure), PrivacyError);  // HS-11
+  EXPECT_THROW(bernstein_growth({1, 1, 6, 11}, 5, failure), PrivacyError);
 }
 
 }  // namespace

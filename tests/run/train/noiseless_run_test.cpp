@@ -182,6 +182,14 @@ TEST_F(NoiselessRun, ATwinOfOldIsTheSameMethodWithoutNoise) {
       << help.output;
 }
 
+TEST_F(NoiselessRun, KeysOfPrintedFormulasAreRemoved) {
+  for (const char* key : {"calibration", "stated_epsilon", "paper_constants", "paper"}) {
+    const std::string message = refusal({fmt::format("method.{}=1", key)});
+    EXPECT_MENTIONS(message, fmt::format("--set: method.{} = 1 was removed: ", key));
+    EXPECT_MENTIONS(message, "leave it out");
+  }
+}
+
 TEST_F(NoiselessRun, MethodsThatGoByTheTargetAreRefused) {
   write("");
   for (const char* name : {"ht-glm", "ht-localize", "ht-known-lipschitz", "ht-smooth"}) {
