@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/files/untrusted_json.hpp"
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"

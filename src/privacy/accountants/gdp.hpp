@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include "privacy/accountants/accountant.hpp"
@@ -26,6 +27,7 @@ class GdpAccountant final : public Accountant {
   double delta(double epsilon) const override;
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
+  std::optional<double> gaussian() const override { return mu(); }
 
   /// Of everything composed, rounded up; infinity after a non_private event. Runs with hidden iterates count as if
   /// every iterate were released.

@@ -278,6 +278,16 @@ void PldAccountant::compose(const Event& event) {
   delta_.clear();
 }
 
+std::vector<double> PldAccountant::epsilons(const std::vector<double>& deltas) const {
+  std::vector<double> all;
+  Grids known;
+  for (const double delta : deltas) {
+    all.push_back(known.points() > 0 ? epsilon_on(known, delta) : epsilon(delta));
+    if (known.points() == 0) known = grids(delta);
+  }
+  return all;
+}
+
 void PldAccountant::recall(const Accountant& other) {
   const auto* same = dynamic_cast<const PldAccountant*>(&other);
   if (!same || same->adjacency() != adjacency() || same->uses_ != uses_) return;

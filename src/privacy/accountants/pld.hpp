@@ -3,6 +3,12 @@
 // apart as the outputs of any two neighbours (a dominating pair, Zhu, Dong and Wang 2022). Losses of independent
 // uses add, so their laws convolve.
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
 #include "privacy/accountants/accountant.hpp"
 
 namespace dpmpi {
@@ -23,6 +29,9 @@ class PldAccountant final : public Accountant {
   double least_epsilon(double delta) const override;
   double least_delta(double epsilon) const override;
   void recall(const Accountant& other) override;
+  bool is_costly() const override { return true; }
+  /// The first as epsilon(delta), the others on the grids on which that one ends.
+  std::vector<double> epsilons(const std::vector<double>& deltas) const override;
 
   /// How many points the grids of the two directions have; a direction that is less revealing may do with fewer.
   struct Grids {

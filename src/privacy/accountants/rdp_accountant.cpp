@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/errors.hpp"
-#include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/rdp.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/curves/target_charging.hpp"
 #include "privacy/events/mechanism_counts.hpp"

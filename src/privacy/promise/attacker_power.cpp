@@ -8,7 +8,6 @@
 #include <boost/math/special_functions/erf.hpp>
 
 #include "core/errors.hpp"
-#include "privacy/accountants/gdp.hpp"
 
 namespace dpmpi {
 
@@ -80,12 +79,7 @@ double smallest_power(const Accountant& accountant, double rate) {
 double attacker_power(const Accountant& accountant, double false_positive_rate) {
   verify(false_positive_rate >= 0 && false_positive_rate <= 1, "a false positive rate in [0, 1]");
   if (false_positive_rate == 1) return 1;
-  if (const auto* gdp = dynamic_cast<const GdpAccountant*>(&accountant))
-    return gaussian_power(gdp->mu(), false_positive_rate);
-  if (const auto* best = dynamic_cast<const BestAccountant*>(&accountant))
-    for (const auto& part : best->parts())
-      if (const auto* gdp = dynamic_cast<const GdpAccountant*>(part.get()))
-        return gaussian_power(gdp->mu(), false_positive_rate);
+  if (const auto mu = accountant.gaussian()) return gaussian_power(*mu, false_positive_rate);
   return smallest_power(accountant, false_positive_rate);
 }
 

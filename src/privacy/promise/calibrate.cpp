@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/promise/pld_search.hpp"
 #include "privacy/promise/search.hpp"

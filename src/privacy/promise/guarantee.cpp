@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "privacy/accountants/pld.hpp"
+#include "privacy/accountants/accountant.hpp"
 #include "privacy/promise/attacker_power.hpp"
 
 namespace dpmpi {
@@ -15,34 +15,17 @@ namespace {
 // Every bound once (some cost a convolution), and the smallest of them.
 template <class Upper, class Lower>
 double collect(Guarantee& g, const Accountant& composed, Upper upper, Lower lower) {
-  const auto take = [&](const Accountant& part) {
-    g.by.emplace_back(part.name(), upper(part));
-    g.least = std::max(g.least, lower(part));
-  };
-  if (const auto* best = dynamic_cast<const BestAccountant*>(&composed)) {
-    for (const auto& part : best->parts()) take(*part);
-    g.refusals = best->refusals();
-  } else {
-    take(composed);
+  for (const Accountant* part : composed.parts()) {
+    g.by.emplace_back(part->name(), upper(*part));
+    g.least = std::max(g.least, lower(*part));
   }
+  g.refusals = composed.refusals();
   double smallest = g.by.front().second;
   for (const auto& [name, bound] : g.by) smallest = std::min(smallest, bound);
   if (g.least > smallest)
     throw BugError(fmt::format("accountants contradict each other: a bound of {} lies below the proven minimum {}",
                                smallest, g.least));
   return smallest;
-}
-
-// Points of the curve. Convolutions are costly: all but the first are bounds of the grid on which that one ends.
-std::vector<Guarantee> points_of(const PldAccountant& accountant, const std::vector<double>& deltas) {
-  std::vector<Guarantee> points;
-  PldAccountant::Grids grids;
-  for (const double delta : deltas) {
-    const double epsilon = grids.points() > 0 ? accountant.epsilon_on(grids, delta) : accountant.epsilon(delta);
-    if (grids.points() == 0) grids = accountant.grids(delta);
-    points.push_back({.epsilon = epsilon, .delta = delta});
-  }
-  return points;
 }
 
 }  // namespace
@@ -121,11 +104,14 @@ std::vector<std::pair<double, double>> attacker_table(const std::vector<Event>& 
     if (std::isinf(epsilon)) continue;
     const auto accountant = make_accountant(name, adjacency);
     accountant->compose(events);
-    if (const auto* pld = dynamic_cast<const PldAccountant*>(accountant.get()))
-      for (const Guarantee& point : points_of(*pld, {1e-4, 1e-3, 1e-2, 1e-1}))
-        tighten([&](double rate) { return attacker_power(point, rate); });
-    else
+    if (!accountant->is_costly()) {
       tighten([&](double rate) { return attacker_power(*accountant, rate); });
+      continue;
+    }
+    const std::vector<double> deltas{1e-4, 1e-3, 1e-2, 1e-1}, epsilons = accountant->epsilons(deltas);
+    for (std::size_t i = 0; i < deltas.size(); ++i)
+      tighten(
+          [&](double rate) { return attacker_power(Guarantee{.epsilon = epsilons[i], .delta = deltas[i]}, rate); });
   }
   return table;
 }

@@ -12,6 +12,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/promise/calibrate.hpp"
 #include "problems/printed_noise.hpp"
 #include "problems/small_saddles.hpp"

@@ -1,4 +1,6 @@
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/best.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 
 #include <chrono>
 #include <cmath>

@@ -1,4 +1,6 @@
 #include "privacy/accountants/gdp.hpp"
+#include "privacy/accountants/best.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 
 #include <cmath>

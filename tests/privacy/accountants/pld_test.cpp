@@ -1,4 +1,6 @@
 #include "privacy/accountants/pld.hpp"
+#include "privacy/accountants/best.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/rdp.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/strategy.hpp"
 #include "privacy/last_iterate/case.hpp"

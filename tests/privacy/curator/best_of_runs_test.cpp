@@ -13,6 +13,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/rdp.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curator/part_world.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/curves/rdp_conversion.hpp"

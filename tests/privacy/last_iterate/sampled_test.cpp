@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/gdp.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_at_order.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/last_iterate/bounds.hpp"

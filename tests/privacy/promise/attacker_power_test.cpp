@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "privacy/accountants/best.hpp"
 #include "privacy/accountants/gdp.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/promise/guarantee.hpp"
 

@@ -16,6 +16,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/promise/guarantee.hpp"
 #include "support/phases.hpp"
 
