@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -119,6 +120,7 @@ std::string unknown_option(const std::string& key, const Command& command, const
 std::vector<std::string> fill(const Command& command, const Options& shared, const std::vector<po::option>& words,
                               const std::vector<Command>& all) {
   std::vector<std::string> problems, needed = command.needed;
+  std::set<std::string> given;
   std::size_t arguments = 0;
   bool unknown = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -133,9 +135,8 @@ std::vector<std::string> fill(const Command& command, const Options& shared, con
     if (option && option->flag && i + 1 < words.size() && words[i + 1].string_key.empty())
       if (const std::string& next = words[i + 1].value[0]; next == "true" || next == "false") value = next, ++i;
     if (option && option->parse(value)) {
-      const bool once = std::count(command.needed.begin(), command.needed.end(), key) > 0 && !option->repeated;
-      if (!value.empty() && std::erase(needed, key) == 0 && once)
-        problems.push_back(typed_name(key) + " is given twice");
+      if (!given.insert(key).second && !option->repeated) problems.push_back(typed_name(key) + " is given twice");
+      if (!value.empty()) std::erase(needed, key);
     } else if (option) {
       problems.push_back(fmt::format("{}{} is not allowed; it must be {}", argument ? "" : typed_name(key) + " ",
                                      value.empty() ? "(empty)" : value, option->allowed));

@@ -48,7 +48,7 @@ class IniParser {
     if (line.front() == '[' && line.back() == ']')
       section_ = std::string(trim(line.substr(1, line.size() - 2))) + ".";
     else if (equals == line.npos || trim(line.substr(0, equals)).empty())
-      problem(fmt::format("'{}' is neither [section], key = value nor # comment", shown(line)));
+      problem(fmt::format("{} is neither [section], key = value nor # comment", quoted(line)));
     else
       take_value(section_ + std::string(trim(line.substr(0, equals))), trim(raw.substr(raw.find('=') + 1)));
   }
@@ -59,6 +59,11 @@ class IniParser {
   }
 
  private:
+  // Before its first section nothing tells a config from a file of records, which no message may quote.
+  std::string quoted(std::string_view line) const {
+    return section_.empty() ? "a line before the first [section]" : fmt::format("'{}'", shown(line));
+  }
+
   void problem(const std::string& text) {
     if (problems_.size() == most_problems) return;
     problems_.push_back(fmt::format("{}:{}: {}", path_, number_, text));

@@ -123,7 +123,7 @@ TEST(CommandLine, ValuesAreTypedInManyWays) {
   for (const std::vector<const char*>& words :
        {std::vector<const char*>{"generate", "a.csv", "--eval-records", "7"},
         {"generate", "--eval_records=7", "--output", "a.csv"},
-        {"generate", "-o", "a.csv", "--eval-records", "3", "--eval-records=7"},  // the last counts
+        {"generate", "-o", "a.csv", "--eval-records=7"},
         {"generate", "--skewed", "false", "a.csv", "--eval-records=7"},
         {"generate", "-oa.csv", "--skewed=false", "--eval-output=", "--eval-records=7"}}) {
     const CommandLine line = parse(words);
@@ -150,6 +150,10 @@ TEST(CommandLine, AllProblemsAreReportedAtOnce) {
         "--config is an option of dpmpi train, plan, audit, not of account"})
     EXPECT_TRUE(contains(said, part)) << part << "\n" << said;
   EXPECT_EQ(refusal({"plan", "--config", "a", "--config", "b"}), "--config is given twice");
+  EXPECT_EQ(refusal({"evaluate", "run", "--data", "a", "--data", "b"}), "--data is given twice");
+  EXPECT_EQ(refusal({"generate", "a.csv", "--records", "5", "--records", "6"}), "--records is given twice");
+  EXPECT_EQ(refusal({"audit", "run", "--run", "other"}), "--run is given twice");
+  EXPECT_EQ(refusal({"--config", "a", "--set", ""}), "--set (empty) is not allowed; it must be text");
   EXPECT_EQ(refusal({"verify", "run", "--json=yes"}), "--json needs true or false");
   EXPECT_EQ(refusal({"plan", "--config", "a", "--ranks"}),
             "--ranks needs whole numbers in [1, 1048576], separated by commas");

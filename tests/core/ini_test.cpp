@@ -90,6 +90,12 @@ TEST(Ini, LinesThatAreNeither) {
   EXPECT_NE(refusal(std::string("a\0b", 3)).find("control character"), std::string::npos);
 }
 
+TEST(Ini, RecordsThatAreTakenForAConfigAreNotQuoted) {
+  const std::string message = refusal("-1,0.4261152,smith\n1,0.122312665,jones\n");
+  EXPECT_NE(message.find("x.ini:1: a line before the first [section] is neither"), std::string::npos) << message;
+  for (const char* field : {"0.4261152", "smith", "jones"}) EXPECT_EQ(message.find(field), std::string::npos);
+}
+
 TEST(Ini, MessagesAreForPeople) {
   EXPECT_LT(refusal(std::string(600000, '[')).size(), 300u);
   std::string many, keys;
