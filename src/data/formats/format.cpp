@@ -35,15 +35,18 @@ constexpr Entry formats[] = {
     {"native", [](auto& o) -> Made { return std::make_unique<Native>(o); }, NativeHeader::magic},
 };
 
-/// What tells texts apart that have no ending, the strongest sign first: a character, in the first line or
-/// anywhere.
+/// What tells texts apart that have no ending, the strongest sign first. A colon far behind may stand in the long
+/// header of a table.
 struct Sign {
   char character;
-  bool in_first_line;
+  enum Where { first_line, first_bytes, anywhere } where;
   std::string_view name;
 };
-constexpr Sign signs[] = {
-    {',', true, "csv"}, {':', false, "libsvm"}, {'\t', true, "tsv"}, {',', false, "csv"}, {'\t', false, "tsv"}};
+constexpr Sign signs[] = {{',', Sign::first_line, "csv"},
+                          {':', Sign::first_bytes, "libsvm"},
+                          {'\t', Sign::first_line, "tsv"},
+                          {',', Sign::anywhere, "csv"},
+                          {'\t', Sign::anywhere, "tsv"}};
 
 const Entry* with_magic(std::string_view head) {
   const auto* const found = std::ranges::find_if(
@@ -84,9 +87,10 @@ std::string_view detect_format(const DataOptions& options, const Head& head) {
   for (const Entry& format : formats)
     for (const std::string_view ending : format.endings)
       if (!ending.empty() && stem.ends_with(ending)) return format.name;
-  const std::string_view all = head.bytes, first = all.substr(0, all.find('\n'));
+  const std::string_view all = head.bytes;
+  const std::string_view looked_at[] = {all.substr(0, all.find('\n')), all.substr(0, std::size_t{1} << 16), all};
   for (const Sign& sign : signs)
-    if ((sign.in_first_line ? first : all).find(sign.character) != all.npos) return sign.name;
+    if (looked_at[sign.where].find(sign.character) != all.npos) return sign.name;
   refuse_file(head.path, fmt::format("its format is not recognised (it starts with {}): set data.format",
                                      show_field(all.substr(0, 40))));
 }

@@ -45,6 +45,7 @@ TEST(FormatTable, OfATextTheFirstLineTellsMoreThanTheOthers) {
   EXPECT_EQ(format_of("a", "1\t2\n3,4\n"), "tsv");
   EXPECT_EQ(format_of("a", "# note\n3,4\t5\n"), "csv");
   EXPECT_EQ(format_of("a", "# note\n3\t4\n"), "tsv");
+  EXPECT_EQ(format_of("a", std::string(1 << 16, 'x') + "\ty:z\n1\t2\n"), "tsv");
   EXPECT_MENTIONS(message_of([] { format_of("a", "1 2 3\n"); }), "its format is not recognised");
 }
 
