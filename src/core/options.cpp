@@ -179,8 +179,9 @@ Options& Options::add_each(std::string key, std::vector<std::string>& field, std
   declare(
       std::move(key), std::move(help), "text", [] { return std::string(); },
       [&field](const std::string& text) {
+        if (text.empty()) return false;
         field.push_back(text);
-        return !text.empty();
+        return true;
       });
   declarations_.back().repeated = true;
   return *this;

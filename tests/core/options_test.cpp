@@ -81,6 +81,7 @@ TEST(Options, ACommandLineHasWordsWithMeaningsNumbersThatMayBeMissingAndRepeated
   EXPECT_TRUE(texts.empty());
   EXPECT_TRUE(all[3].repeated && !all[0].repeated);
   EXPECT_TRUE(all[3].parse("a,b") && all[3].parse("c"));
+  EXPECT_FALSE(all[3].parse(""));
   EXPECT_EQ(texts, (std::vector<std::string>{"a,b", "c"}));
 }
 
