@@ -370,8 +370,8 @@ TEST_F(Cli, OfTwoRunsOnOneFolderOneIsRefused) {
 
 // The system's answer is a signal, which would end the process without a word.
 TEST_F(Cli, AFileSizeLimitIsAFullDisk) {
-  const Outcome outcome = test::run_command(fmt::format(
-      "sh -c 'ulimit -f 1; {} generate --output {}/limited.csv --records 5000 2>&1'", DPMPI_PROGRAM, folder()));
+  const Outcome outcome = test::run_command(
+      fmt::format("ulimit -f 1; {} generate --output {}/limited.csv --records 5000", DPMPI_PROGRAM, folder()));
   EXPECT_EQ(outcome.code, 3) << outcome.output;
   EXPECT_TRUE(contains(outcome.output, "limited.csv")) << outcome.output;
 }
