@@ -61,7 +61,7 @@ void Communicator::set_chunk_limit(std::size_t elements) { chunk_limit = std::ma
 
 // As unsigned numbers, whose sums are defined modulo 2^64: masks that cancel rely on that.
 void Communicator::sum_to_root(std::span<std::int64_t> values) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (size_ <= 1) return;
   in_chunks(values.size(), [&](std::size_t offset, int count) {
     std::int64_t* data = values.data() + offset;
@@ -103,7 +103,7 @@ void add_pieces(std::span<std::int64_t> total, MPI_Datatype type, MPI_Comm comm)
 // Two ranks have no one between them: the worker's sum goes straight to the root, as int32 where it fits (half the
 // bytes), and is added piece by piece; the library's reduction moves twice as much through memory.
 void Communicator::sum_to_root(LatticeAccumulator& sum) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (size_ != 2) return sum_to_root(sum.message());
   MPI_Comm comm = handle_->comm;
   if (is_root()) {
@@ -124,7 +124,7 @@ void Communicator::sum_to_root(LatticeAccumulator& sum) const {
 }
 
 void Communicator::sum(std::span<std::int64_t> values) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (size_ <= 1) return;
   in_chunks(values.size(), [&](std::size_t offset, int count) {
     check(MPI_Allreduce(MPI_IN_PLACE, values.data() + offset, count, MPI_UINT64_T, MPI_SUM, handle_->comm), "sum");
@@ -132,7 +132,7 @@ void Communicator::sum(std::span<std::int64_t> values) const {
 }
 
 void Communicator::broadcast_bytes(void* data, std::size_t bytes) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (size_ <= 1) return;
   in_chunks(bytes, [&](std::size_t offset, int count) {
     check(MPI_Bcast(static_cast<char*>(data) + offset, count, MPI_BYTE, 0, handle_->comm), "broadcast");
@@ -165,7 +165,7 @@ std::string Communicator::scatter(const std::vector<std::string>& parts) const {
 }
 
 void Communicator::send(std::string_view bytes, int to) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   const std::uint64_t length = bytes.size();
   check(MPI_Send(&length, 1, MPI_UINT64_T, to, 0, handle_->comm), "send");
   in_chunks(bytes.size(), [&](std::size_t offset, int count) {
@@ -174,7 +174,7 @@ void Communicator::send(std::string_view bytes, int to) const {
 }
 
 std::string Communicator::receive(int from) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   std::uint64_t length = 0;
   check(MPI_Recv(&length, 1, MPI_UINT64_T, from, 0, handle_->comm, MPI_STATUS_IGNORE), "receive");
   std::string bytes(length, '\0');
@@ -208,12 +208,12 @@ void Communicator::agree(std::string_view digest, std::string_view what) const {
 }
 
 void Communicator::barrier() const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (size_ > 1) check(MPI_Barrier(handle_->comm), "barrier");
 }
 
 Communicator Communicator::split(int colour) const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (!handle_) {
     Communicator same = alone();
     if (colour < 0) same.size_ = 0;
@@ -228,7 +228,7 @@ Communicator Communicator::split(int colour) const {
 }
 
 Communicator Communicator::node() const {
-  const InPhase waiting(Phase::waiting);
+  const InStage waiting(Stage::waiting);
   if (!handle_) return alone();
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split_type(handle_->comm, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part), "split by node");

@@ -10,10 +10,10 @@ Heartbeat* the_heartbeat = &own;
 
 }  // namespace
 
-const char* name(Phase phase) {
+const char* name(Stage stage) {
   constexpr std::array names{"start",  "reading data", "the run directory", "the ledger", "kernels",    "noise",
                              "update", "evaluation",   "the checkpoint",    "finish",     "an MPI call"};
-  const auto i = static_cast<std::size_t>(phase);
+  const auto i = static_cast<std::size_t>(stage);
   return i < names.size() ? names[i] : "?";
 }
 
@@ -21,7 +21,7 @@ Heartbeat& heartbeat() { return *the_heartbeat; }
 
 void place_heartbeat(Heartbeat* place) {
   Heartbeat& next = place ? *place : own;
-  next.phase = the_heartbeat->phase.load();
+  next.stage = the_heartbeat->stage.load();
   next.step = the_heartbeat->step.load();
   the_heartbeat = &next;
 }

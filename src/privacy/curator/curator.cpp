@@ -227,7 +227,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   s.sum.clear(s.query.at(batch.step_).lattice_at(scale));
   {
     const Stopwatch watch(timing_.kernels);
-    const InPhase phase(Phase::kernels);
+    const InStage stage(Stage::kernels);
     kernel.run(bound, s.sum, [&](const auto& visit) {
       for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
         s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);

@@ -64,7 +64,7 @@ std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t las
 // used.
 void Curator::reserve(std::uint64_t step) {
   const Stopwatch watch(timing_.ledger);
-  const InPhase phase(Phase::ledger);
+  const InStage stage(Stage::ledger);
   std::vector<LedgerEntry> lines;
   while (reserved_ <= step) {  // window by window, also for a method that skips steps: so does resume_at read them
     const std::uint64_t first = std::exchange(reserved_, window_end(reserved_));

@@ -20,7 +20,7 @@ namespace dpmpi {
 // lattice too.
 void Curator::add_noise(QueryState& s, std::uint64_t step, double clip_scale) {
   const Stopwatch watch(timing_.noise);
-  const InPhase phase(Phase::noise);
+  const InStage stage(Stage::noise);
   if (s.running) return s.running->add_leaf(s.sum, *noise_, step, clip_scale);
   if (!s.query.is_private()) return;
   const Query& query = s.query.at(step);

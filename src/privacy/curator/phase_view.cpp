@@ -64,7 +64,7 @@ std::span<const double> PhaseView::sum(std::uint64_t begin, std::uint64_t end, c
   const auto batching =
       MicroBatching::plan(std::min(rows_at_once_, sum.total.rows_at_once()), shard_.layout.largest(), share);
   {
-    const InPhase kernels(Phase::kernels);
+    const InStage kernels(Stage::kernels);
     kernel.run(bound, sum.total, [&](const auto& visit) {
       for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat()) {
         visited_ = i;
@@ -94,7 +94,7 @@ void PhaseView::sequential_pass(std::span<double> state, const Visit& visit) {
   const int last = comm_.size() - 1;
   if (comm_.rank() > 0) take_from(comm_.rank() - 1);
   {
-    const InPhase kernels(Phase::kernels);
+    const InStage kernels(Stage::kernels);
     for (std::size_t i = 0; i < shard_.blocks.size(); ++i) {
       visited_ = i;
       auto place = static_cast<std::uint32_t>(places_.first_place(i, part_));

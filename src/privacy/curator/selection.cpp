@@ -43,7 +43,7 @@ void Curator::uniforms_of_run(const QueryState& s, std::uint64_t t, std::uint64_
 void Curator::add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const Kernel& kernel) {
   s.sum.clear();
   {
-    const InPhase phase(Phase::kernels);
+    const InStage stage(Stage::kernels);
     kernel.run(s.query.bound, s.sum, [&](const auto& visit) {
       for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
         s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);

@@ -70,7 +70,7 @@ std::vector<LedgerEntry> TrainingLedger::lines_of(std::uint64_t number) const {
 }
 
 std::vector<std::uint64_t> TrainingLedger::pay(const std::vector<std::string>& settings) {
-  const InPhase phase(Phase::ledger);
+  const InStage stage(Stage::ledger);
   std::vector<std::uint64_t> numbers;
   std::uint64_t begun = begun_;
   std::vector<std::string> all = settings_;

@@ -68,7 +68,7 @@ void print_end(const Training& run, std::span<const float> model) {
 }  // namespace
 
 void finish(Training& run) {
-  const InPhase phase(Phase::finish);
+  const InStage stage(Stage::finish);
   fault_point("finish");
   run.compare_replicas();
   run.record_times();

@@ -59,7 +59,7 @@ void make_plan(Training& run) {
   const Communicator& comm = run.comm;
   const RunConfig& config = run.config;
   {
-    const InPhase phase(Phase::load);
+    const InStage stage(Stage::load);
     run.facts.data = inspect(comm, config.data, DataRole::training);
   }
   if (run.options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
@@ -117,7 +117,7 @@ void open_records(Training& run, Clock::time_point start) {
   const BlockLayout layout = BlockLayout::of(run.facts.data, resolve_blocks(run.config, run.facts));
   const Ownership ownership = owners_of(run, layout);
   if (run.prints()) print_settings(run.config, run.facts, run.plan, layout, run.comm.size());
-  const InPhase phase(Phase::load);
+  const InStage stage(Stage::load);
   run.records = load_checked(run, DataRole::training, layout, ownership);
   open_public_records(run);
   if (run.prints()) print_user("read the data in {}\n", duration_text(seconds_since(start)));
@@ -236,7 +236,7 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   fault_point("load");
   stamps.check();
 
-  const InPhase phase(Phase::directory);
+  const InStage stage(Stage::directory);
   open_door(*run);
   config.method->start(*run->objective, run->plan.queries, run->plan.steps);
   if (options.resume) go_on_from_checkpoint(*run);

@@ -28,7 +28,7 @@ ExitCode take_steps(Training& run) {
   Progress progress("training", total, "steps", run.next, !run.plan.hides_times());
   run.started = Training::Clock::now();
   StopRequests requests(run.config.run, run.root != nullptr);
-  const InPhase phase(Phase::update);
+  const InStage stage(Stage::update);
   while (run.next < total) {
     heartbeat().step = run.next;
     heartbeat().beat();

@@ -56,7 +56,7 @@ void Training::compare_replicas() const {
 }
 
 void Training::save_checkpoint() {
-  const InPhase phase(Phase::checkpoint);
+  const InStage stage(Stage::checkpoint);
   const auto start = Clock::now();
   fault_point("save");
   compare_replicas();
@@ -100,7 +100,7 @@ bool Training::evaluation_due(std::uint64_t every) const {
 }
 
 void Training::evaluate() {
-  const InPhase phase(Phase::evaluate);
+  const InStage stage(Stage::evaluate);
   const auto start = Clock::now();
   if (!config.data.eval.empty())
     latest = dpmpi::evaluate(comm, *objective, config.method->iterate(), public_records, next == plan.steps);

@@ -43,7 +43,7 @@ Verdict HangDetector::look() {
     seen.still = beats == seen.beats ? seen.still + 1 : 0;
     seen.dead = alive == seen.alive ? seen.dead + 1 : 0;
     seen.beats = beats, seen.alive = alive;
-    const bool waits = rank.phase.load() == static_cast<std::uint32_t>(Phase::waiting);
+    const bool waits = rank.stage.load() == static_cast<std::uint32_t>(Stage::waiting);
     const bool frozen = seen.dead >= frozen_after;
     shortest = std::min(shortest, seen.still);
     all_wait = all_wait && waits;
@@ -51,10 +51,10 @@ Verdict HangDetector::look() {
     if (seen.still >= seconds_ && (frozen || !waits) && !blame) blame = &rank, blame_frozen = frozen;
   }
   if (blame) {
-    const auto phase = static_cast<Phase>(blame->phase.load());
+    const auto stage = static_cast<Stage>(blame->stage.load());
     return {fmt::format("{} has made no progress for {} s in step {}: it {} in {}. The other ranks wait for it",
                         where(*blame), seconds_, blame->step.load(),
-                        blame_frozen ? "is stopped or frozen" : "hangs", name(phase)),
+                        blame_frozen ? "is stopped or frozen" : "hangs", name(stage)),
             blame_frozen ? speaker : blame->rank.load()};
   }
   if (all_wait && shortest >= seconds_ + grace)

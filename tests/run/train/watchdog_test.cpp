@@ -15,9 +15,9 @@ struct Ranks {
   std::array<Heartbeat, 3> board{};
   Ranks() {
     for (int i = 0; i < 3; ++i) board[static_cast<std::size_t>(i)].rank = 10 + i;
-    for (auto& rank : board) set(rank, Phase::waiting);
+    for (auto& rank : board) set(rank, Stage::waiting);
   }
-  static void set(Heartbeat& rank, Phase phase) { rank.phase = static_cast<std::uint32_t>(phase); }
+  static void set(Heartbeat& rank, Stage stage) { rank.stage = static_cast<std::uint32_t>(stage); }
   // Seconds until something is said, at most 100; `living` ranks' threads run, `going` ranks get on.
   int seconds_to(Verdict& verdict, std::vector<std::size_t> living, std::vector<std::size_t> going) {
     HangDetector detector(board, limit);
@@ -33,7 +33,7 @@ struct Ranks {
 
 TEST(HangDetector, BlamesTheRankThatDoesNotWait) {
   Ranks ranks;
-  Ranks::set(ranks.board[1], Phase::kernels);
+  Ranks::set(ranks.board[1], Stage::kernels);
   ranks.board[1].step = 17;
   Verdict verdict;
   EXPECT_NEAR(ranks.seconds_to(verdict, {0, 1, 2}, {}), limit, 1);
@@ -61,7 +61,7 @@ TEST(HangDetector, LeavesTheFirstWordToTheMachineOfTheRankThatHangs) {
 
 TEST(HangDetector, SaysNothingWhileRanksGetOn) {
   Ranks ranks;
-  Ranks::set(ranks.board[2], Phase::kernels);
+  Ranks::set(ranks.board[2], Stage::kernels);
   Verdict verdict;
   EXPECT_EQ(ranks.seconds_to(verdict, {0, 1, 2}, {0, 1, 2}), 0);
   EXPECT_EQ(ranks.seconds_to(verdict, {0, 1, 2}, {2}), 0)
