@@ -74,23 +74,23 @@ std::unique_ptr<Objective> logistic(std::uint64_t features) {
   throw ConfigError("no logistic objective");
 }
 
-std::unique_ptr<Method> zo_hidden(const Model& model) {
-  const Settings settings{{"method.accounting", {"composition", ""}},
-                          {"method.release", {"all", ""}},
-                          {"method.directions", {std::to_string(model.directions), ""}},
-                          {"method.steps", {std::to_string(most_steps), ""}},
-                          {"method.share", {fmt::format("{}", model.share), ""}},
-                          {"method.rate", {"1", ""}},
-                          {"method.ball", {"10", ""}}};
+std::unique_ptr<const MethodPlan> plan_of(const Model& model, const PublicFacts& facts) {
+  const Settings given{{"method.accounting", {"composition", ""}},
+                       {"method.release", {"all", ""}},
+                       {"method.directions", {std::to_string(model.directions), ""}},
+                       {"method.steps", {std::to_string(most_steps), ""}},
+                       {"method.share", {fmt::format("{}", model.share), ""}},
+                       {"method.rate", {"1", ""}},
+                       {"method.ball", {"10", ""}}};
   for (const auto& entry : methods()) {
     if (entry.name != "zo-hidden") continue;
-    auto method = entry.make();
+    const auto settings = entry.make();
     Options options("method");
-    method->declare(options);
+    settings->declare(options);
     std::vector<std::string> problems;
-    options.read(settings, problems);
+    options.read(given, problems);
     verify(problems.empty(), "bad benchmark options");
-    return method;
+    return settings->plan(facts);
   }
   throw ConfigError("no method zo-hidden");
 }
@@ -138,21 +138,21 @@ int bench(const Communicator& comm, const Model& model) {
                           .objective = objective.get(),
                           .adjacency = Adjacency::replace_one};
   const Shard shard = shard_of(comm, facts.data);
-  const auto method = zo_hidden(model);
-  const Query query = Query::declare(method->queries(facts, 1).at(0), 0, facts.adjacency, records);
+  const auto plan = plan_of(model, facts);
+  const Query query = Query::declare(plan->queries(1).at(0), 0, facts.adjacency, records);
   const std::string path = fmt::format("hidden_bench_{}.jsonl", getpid());
   std::optional<Ledger> ledger;
   if (comm.is_root()) ledger.emplace(Ledger::create(path, {facts.adjacency, records}));
   Curator curator(comm, shard, {query}, objective->micro_batch_rows(), SecretKey::from_seed(1));
   if (ledger) curator.record_in(*ledger);
-  method->start(*objective, {query}, most_steps);
+  const auto algorithm = plan->start(*objective, {query});
 
   std::uint64_t t = 0;
-  method->step(curator, t++);  // the first one shares keys and allocates
+  algorithm->step(curator, t++);  // the first one shares keys and allocates
   test::traffic = {};
-  method->step(curator, t++);
+  algorithm->step(curator, t++);
   const test::Traffic sent = test::traffic;
-  const double step = median_seconds(comm, most_steps - t, [&] { method->step(curator, t++); });
+  const double step = median_seconds(comm, most_steps - t, [&] { algorithm->step(curator, t++); });
   const auto memory = comm.gather(fmt::format("{} {}", peak_memory() - start_memory, sent.up));
   const double messages = first_order_messages(comm, model.features);
   if (!comm.is_root()) return 0;

@@ -96,7 +96,7 @@ inline double root_burden(const Objective& objective, std::uint64_t batch, std::
          (static_cast<double>(batch) / blocks * std::max(0.7e-6, objective.flops_per_record() / 1.3e11));
 }
 
-/// A run without its end: curator, ledger on disk and method. Collective; `comm` and `shard` must outlive it.
+/// A run without its end: curator, ledger on disk and algorithm. Collective; `comm` and `shard` must outlive it.
 class Subject {
  public:
   static constexpr std::uint64_t most_steps = 4000;
@@ -104,19 +104,21 @@ class Subject {
   Subject(const Communicator& comm, const Shard& shard, const Case& chosen, float bias, std::uint64_t batch)
       : objective_(make_objective(chosen, shard.facts.features, bias)) {
     static int subjects = 0;
+    std::unique_ptr<MethodSettings> settings;
     for (const auto& entry : methods())
-      if (entry.name == chosen.method) method_ = entry.make();
-    verify(method_ != nullptr, "no such method");
+      if (entry.name == chosen.method) settings = entry.make();
+    verify(settings != nullptr, "no such method");
     std::vector<std::string> problems;
     Options options("method");
-    method_->declare(options);
-    Settings settings = chosen.method_options;
-    settings["method.batch"] = {std::to_string(batch), ""};
-    options.read(settings, problems);
+    settings->declare(options);
+    Settings given = chosen.method_options;
+    given["method.batch"] = {std::to_string(batch), ""};
+    options.read(given, problems);
     verify(problems.empty(), "bad benchmark options");
     const PublicFacts facts{shard.facts, objective_.get(), Adjacency::add_remove};
+    plan_ = settings->plan(facts);
     std::vector<Query> queries;
-    for (const QuerySpec& spec : method_->queries(facts, 1.0))
+    for (const QuerySpec& spec : plan_->queries(1.0))
       queries.push_back(
           Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, shard.facts.records));
     curator_.emplace(comm, shard, queries, objective_->micro_batch_rows(), SecretKey::from_seed(1),
@@ -126,27 +128,27 @@ class Subject {
       ledger_.emplace(Ledger::create(path_, {facts.adjacency, shard.facts.records}));
       curator_->record_in(*ledger_);
     }
-    steps_ = method_->steps(facts);
-    method_->start(*objective_, queries, steps_);
+    algorithm_ = plan_->start(*objective_, queries);
   }
   Subject(const Subject&) = delete;
   ~Subject() {
     if (!path_.empty()) std::filesystem::remove(path_);
   }
 
-  void step() { method_->step(*curator_, t_++); }
-  std::uint64_t steps() const { return steps_; }
+  void step() { algorithm_->step(*curator_, t_++); }
+  std::uint64_t steps() const { return plan_->steps; }
   std::uint64_t steps_done() const { return t_; }
   const Curator::Timing& timing() const { return curator_->timing(); }
   const Objective& objective() const { return *objective_; }
 
  private:
   std::unique_ptr<Objective> objective_;
-  std::unique_ptr<Method> method_;
+  std::unique_ptr<const MethodPlan> plan_;
+  std::unique_ptr<Algorithm> algorithm_;
   std::string path_;
   std::optional<Ledger> ledger_;
   std::optional<Curator> curator_;
-  std::uint64_t steps_ = 0, t_ = 0;
+  std::uint64_t t_ = 0;
 };
 
 }  // namespace dpmpi::bench

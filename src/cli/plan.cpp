@@ -78,7 +78,7 @@ void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine,
   }
 }
 
-void print_memory(const Method::Footprint& footprint) {
+void print_memory(const Footprint& footprint) {
   if (footprint.ranks + footprint.root <= 0) return;
   fmt::print("\nbeside the records {:.3g} GB over all ranks and {:.3g} GB at the root at most: {}\n",
              footprint.ranks * 1e-9, footprint.root * 1e-9, footprint.what);
@@ -106,7 +106,7 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
 
   const Plan plan = make_plan(config, facts);
   const StepCost cost = step_cost(plan, *objective);
-  const Method::Footprint footprint = config.method->footprint(facts);
+  const Footprint& footprint = plan.method->footprint;
   if (typed.json) {
     Json out = Json::parse(plan_json(plan, config, facts));
     out["predicted"] = predicted(plan, cost, machine, typed.ranks);
@@ -114,12 +114,11 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
       out["memory"] = {{"ranks_bytes", footprint.ranks}, {"root_bytes", footprint.root}};
     fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
-    print_settings(config, facts, plan, BlockLayout::of(facts.data, resolve_blocks(config, facts)), comm.size(),
-                   stdout);
+    print_settings(config, facts, plan, comm.size(), stdout);
     print_promise(plan);
     print_cost(plan, cost, machine, typed.ranks);
     print_memory(footprint);
-    if (const auto text = config.method->notes(facts, plan.queries); !text.empty()) fmt::print("\n{}", text);
+    if (const auto text = plan.method->notes(plan.queries); !text.empty()) fmt::print("\n{}", text);
   }
   return printed();
 }

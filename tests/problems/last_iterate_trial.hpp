@@ -43,7 +43,7 @@ inline Shard nobody() {
 
 /// The iterate in double.
 inline Vector state(const Trial& t) {
-  const auto bytes = t.method->replicated();
+  const auto bytes = t.algorithm->replicated();
   Vector w(bytes.size() / sizeof(double));
   std::memcpy(w.data(), bytes.data(), bytes.size());
   return w;

@@ -19,7 +19,7 @@ namespace dpmpi::test {
 
 /// The point in double that all ranks share after a phase.
 inline std::vector<double> released(const Trial& t) {
-  const auto bytes = t.method->replicated();
+  const auto bytes = t.algorithm->replicated();
   std::vector<double> x(bytes.size() / sizeof(double));
   std::memcpy(x.data(), bytes.data(), bytes.size());
   return x;
@@ -75,7 +75,7 @@ inline void begin_at(Trial& t, std::uint64_t step, std::uint64_t key) {
 /// The whole run once more with other noise, and with no other line in the ledger: for laws of what is released.
 inline void repeat(Trial& t, std::uint64_t key) {
   begin_at(t, 0, key);
-  t.method->start(*t.objective, t.queries, t.steps);
+  t.algorithm = t.plan->start(*t.objective, t.queries);
   t.run();
 }
 
@@ -89,7 +89,7 @@ inline void expect_that_a_killed_phase_runs_again(const std::function<Trial()>& 
     Trial whole = start();
     whole.run(1);
     Archive state;
-    whole.method->archive(state);
+    whole.algorithm->archive(state);
     saved = state.bytes();
     whole.run();
     end = released(whole), events = whole.ledger->events();

@@ -18,21 +18,21 @@
 
 namespace dpmpi::test {
 
-inline std::unique_ptr<Method> make_method(const std::string& name,
-                                           const std::map<std::string, std::string>& options) {
-  std::unique_ptr<Method> method;
+inline std::unique_ptr<MethodSettings> make_settings(const std::string& name,
+                                                     const std::map<std::string, std::string>& options) {
+  std::unique_ptr<MethodSettings> settings;
   for (const auto& entry : methods())
-    if (entry.name == name) method = entry.make();
+    if (entry.name == name) settings = entry.make();
   Options declared("method");
-  method->declare(declared);
-  Settings settings;
-  for (const auto& [key, value] : options) settings["method." + key] = {value, "test"};
+  settings->declare(declared);
+  Settings given;
+  for (const auto& [key, value] : options) given["method." + key] = {value, "test"};
   std::vector<std::string> problems;
-  declared.read(settings, problems);
-  check_unknown(settings, {&declared}, problems);
-  method->validate(problems);
+  declared.read(given, problems);
+  check_unknown(given, {&declared}, problems);
+  settings->validate(problems);
   EXPECT_TRUE(problems.empty()) << problems.front();
-  return method;
+  return settings;
 }
 
 /// `options` with some of them changed or added.
@@ -42,11 +42,11 @@ inline std::map<std::string, std::string> with(std::map<std::string, std::string
   return options;
 }
 
-/// What a plan makes of a method's releases.
-inline std::vector<Query> queries_of(const Method& method, const PublicFacts& facts, double noise_multiplier,
+/// A plan's releases, declared.
+inline std::vector<Query> queries_of(const MethodPlan& plan, const PublicFacts& facts, double noise_multiplier,
                                      const BlockLayout& layout = {}) {
   std::vector<Query> all;
-  for (auto spec : method.queries(facts, noise_multiplier)) {
+  for (auto spec : plan.queries(noise_multiplier)) {
     if (layout.records > 0) spec.sampling = stratified(spec.sampling, layout);
     all.push_back(
         Query::declare(spec, static_cast<std::uint32_t>(all.size()), facts.adjacency, facts.data.records));
@@ -68,8 +68,10 @@ struct Trial {
   Communicator comm = Communicator::alone();
   Shard shard;
   std::unique_ptr<Objective> objective;
-  std::unique_ptr<Method> method;
   PublicFacts facts;
+  std::unique_ptr<MethodSettings> settings;
+  std::unique_ptr<const MethodPlan> plan;
+  std::unique_ptr<Algorithm> algorithm;
   std::vector<Query> queries;
   std::uint64_t steps = 0, next = 0;
   std::string name;
@@ -78,53 +80,56 @@ struct Trial {
   std::optional<Ledger> ledger;
   std::unique_ptr<Curator> curator;
 
-  Trial(std::string method_name, std::map<std::string, std::string> settings, double noise_multiplier,
+  Trial(std::string method_name, std::map<std::string, std::string> given, double noise_multiplier,
         std::unique_ptr<Objective> f, Shard records, Adjacency adjacency = Adjacency::replace_one,
         std::uint64_t key = 1)
       : shard(std::move(records)),
         objective(std::move(f)),
         name(std::move(method_name)),
-        options(std::move(settings)),
+        options(std::move(given)),
         multiplier(noise_multiplier) {
     facts = {shard.facts, objective.get(), adjacency, multiplier > 0 ? 1 / multiplier : 1};
-    plan();
+    begin();
     const std::string path = ::testing::TempDir() + "trial_" + name + ".jsonl";
     std::filesystem::remove(path);
     ledger.emplace(Ledger::create(path, {adjacency, shard.facts.records}));
     curator =
         std::make_unique<Curator>(comm, shard, queries, objective->micro_batch_rows(), SecretKey::from_seed(key));
     curator->record_in(*ledger);
-    method->start(*objective, queries, steps);
   }
-  /// A method that has not started yet, and its queries.
-  void plan() {
-    method = make_method(name, options);
-    queries = queries_of(*method, facts, multiplier, shard.layout);
-    steps = method->steps(facts);
+  /// A new plan, and its run at the start point.
+  void begin() {
+    settings = make_settings(name, options);
+    plan = settings->plan(facts);
+    queries = queries_of(*plan, facts, multiplier, shard.layout);
+    steps = plan->steps;
+    algorithm = plan->start(*objective, queries);
   }
-  /// Goes on where another trial of the same settings stands, with a method that knows of it what its archive says.
+  /// Goes on where another trial of the same settings stands, and knows of it what its archive says.
   void resume(Trial& stopped) {
     run(stopped.next);  // so that the ledger covers the steps
     Archive saved;
-    stopped.method->archive(saved);
+    stopped.algorithm->archive(saved);
     start_from(saved.bytes());
     if (next > 0) curator->resume_at(next);
   }
   void start_from(const std::string& saved) {
-    plan();
-    method->start(*objective, queries, steps);
+    begin();
     Archive restored(saved);
-    method->archive(restored);
+    algorithm->archive(restored);
     restored.finish();
   }
   void run(std::uint64_t count) {
-    for (; count > 0; --count) method->step(*curator, next++);
+    for (; count > 0; --count) algorithm->step(*curator, next++);
   }
   void run() { run(steps - next); }
   SaddleObjective* saddle() const { return dynamic_cast<SaddleObjective*>(objective.get()); }
-  std::vector<float> iterate() const { return {method->iterate().begin(), method->iterate().end()}; }
+  std::vector<float> iterate() const {
+    const auto x = algorithm->iterate();
+    return {x.begin(), x.end()};
+  }
   double derived(const std::string& symbol) const {
-    for (const auto& [key, value] : method->report_quantities(facts, queries))
+    for (const auto& [key, value] : plan->report_quantities(queries))
       if (key == symbol) return std::get<double>(value);
     ADD_FAILURE() << "nothing derived is called " << symbol;
     return 0;

@@ -8,8 +8,8 @@
 
 namespace dpmpi {
 
-void BoxDescent::start(Rule rule, double rate, Box box, const Eigen::VectorXd& theta) {
-  rule_ = rule, rate_ = rate, box_ = std::move(box), theta_ = theta;
+BoxDescent::BoxDescent(Rule rule, double rate, Box box, const Eigen::VectorXd& theta)
+    : rule_(rule), rate_(rate), box_(std::move(box)), theta_(theta) {
   squares_.setZero(rule == Rule::adagrad ? theta.size() : 0);
   if (!box_.contains(theta_)) throw ConfigError("the start point is outside method.box_lo .. box_hi");
   publish();

@@ -17,7 +17,7 @@ class BoxDescent {
  public:
   enum class Rule { gd, adagrad };
   /// Throws ConfigError if `theta` is outside the box.
-  void start(Rule rule, double rate, Box box, const Eigen::VectorXd& theta);
+  BoxDescent(Rule rule, double rate, Box box, const Eigen::VectorXd& theta);
   void update(std::span<const double> gradient);
 
   const Eigen::VectorXd& point() const { return theta_; }
@@ -29,8 +29,8 @@ class BoxDescent {
  private:
   void publish();
 
-  Rule rule_ = Rule::gd;
-  double rate_ = 0;
+  Rule rule_;
+  double rate_;
   Box box_;
   Eigen::VectorXd theta_, squares_;
   std::vector<float> published_;

@@ -1,10 +1,11 @@
 #include "method/black_box/box_search.hpp"
 
-#include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "objective/minimax/saddle.hpp"
 
 namespace dpmpi {
@@ -29,36 +30,49 @@ void BoxSearch::place(std::span<const double> shares, std::span<float> point) co
   for (std::size_t k = 0; k < point.size(); ++k) point[k] = static_cast<float>(low + (high - low) * shares[k]);
 }
 
-QuerySpec BoxSearch::query(const PublicFacts& facts, std::size_t points, std::uint64_t steps,
-                           double noise_multiplier) const {
+BoxSearchPlan::BoxSearchPlan(const BoxSearch& box, const PublicFacts& facts, std::size_t points,
+                             std::uint64_t count) {
   if (dynamic_cast<const SaddleObjective*>(facts.objective))
     throw ConfigError(
         "this objective is a min-max problem, whose value is no mean of losses of single records; use dp-sgda or private-diff");
-  return {.name = "losses",
-          .dim = points,
-          .sampling = FullBatch{},
-          .bound = ClippedLosses::bound(points, clip),
-          .slack = ClippedLosses::slack(),
-          .noise_multiplier = noise_multiplier,
-          .steps = steps,
-          .kind = ExactSum{},
-          .effort = static_cast<double>(points) / 3};
+  steps = count;
+  losses_ = {.name = "losses",
+             .dim = points,
+             .sampling = FullBatch{},
+             .bound = ClippedLosses::bound(points, box.clip),
+             .slack = ClippedLosses::slack(),
+             .steps = steps,
+             .kind = ExactSum{},
+             .effort = static_cast<double>(points) / 3};
 }
 
-double BoxSearch::mean_loss(const Objective& objective, double noisy_sum, std::uint64_t records,
-                            std::span<const float> point) const {
-  return clip / 2 + noisy_sum / static_cast<double>(records) + objective.regularizer(point);
+// A step has 1 / sqrt(steps) of the sensitivity of all as one vector.
+std::vector<QuerySpec> BoxSearchPlan::queries(double noise_multiplier) const {
+  QuerySpec losses = losses_;
+  losses.noise_multiplier = noise_multiplier * std::sqrt(real(steps));
+  return {losses};
 }
 
-void BestPoint::offer(double score, std::span<const float> point) {
-  if (!(score < score_)) return;
-  score_ = score;
-  std::ranges::copy(point, point_.begin());
+double total_mu(const Query& losses) {
+  const double z = losses.noise_multiplier / std::sqrt(real(losses.steps));
+  return z > 0 ? 1 / z : 0;
 }
 
-void BestPoint::archive(Archive& archive) {
-  archive.field("score", score_);
-  archive.field("point", point_);
+double mean_noise(const Query& losses) { return losses.noise_std / real(losses.records); }
+
+NoisyLosses::NoisyLosses(const BoxSearch& box, Objective& objective, const Query& losses)
+    : objective_(objective),
+      query_(losses),
+      losses_(objective, losses.dim, box.clip),
+      clip_(box.clip),
+      means_(losses.dim) {}
+
+std::span<const double> NoisyLosses::measure(Curator& curator, std::uint64_t t) {
+  const Batch batch = curator.draw(query_, t);
+  const auto noisy = curator.release_exact(curator.sum(query_, batch, losses_.sum()));
+  for (std::size_t j = 0; j < means_.size(); ++j)
+    means_[j] = clip_ / 2 + noisy[j] / real(query_.records) + objective_.regularizer(point(j));
+  return means_;
 }
 
 }  // namespace dpmpi

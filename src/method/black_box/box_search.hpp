@@ -1,9 +1,8 @@
 #pragma once
-// What searches in a public box have in common: its options, points, and the query of noisy mean losses.
+// What searches in a public box have in common: its settings, points, plan, and the noisy mean losses.
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,27 +23,41 @@ struct BoxSearch {
   static void draw(std::uint64_t seed, std::uint64_t number, std::span<double> shares);
   /// The point at these shares of the box's sides: uniform in the box for uniform shares in (0, 1).
   void place(std::span<const double> shares, std::span<float> point) const;
-
-  /// Sums of clipped losses at `points` points over all records, one vector a step. Throws ConfigError for
-  /// objectives whose losses are not those of single records.
-  QuerySpec query(const PublicFacts& facts, std::size_t points, std::uint64_t steps, double noise_multiplier) const;
-  /// The noisy mean loss of a noisy sum, with the public regulariser. Records that are not finite count as C/2.
-  double mean_loss(const Objective& objective, double noisy_sum, std::uint64_t records,
-                   std::span<const float> point) const;
 };
 
-/// The best point so far, by the noisy means.
-class BestPoint {
+/// Plan of a search that asks for nothing but mean losses: sums of clipped losses at a few points over all records,
+/// one vector a step. The noise multiplier of queries() is that of all steps as one vector, 1 / mu.
+class BoxSearchPlan : public MethodPlan {
  public:
-  void start(std::size_t dim) { point_.assign(dim, 0.0F); }
-  void offer(double score, std::span<const float> point);
-  std::span<const float> point() const { return point_; }
-  double score() const { return score_; }
-  void archive(Archive& archive);
+  std::vector<QuerySpec> queries(double noise_multiplier) const override;
+
+ protected:
+  /// Throws ConfigError for objectives whose losses are not those of single records.
+  BoxSearchPlan(const BoxSearch& box, const PublicFacts& facts, std::size_t points, std::uint64_t count);
+
+  QuerySpec losses_;  ///< without noise
+};
+/// mu of all steps together; 0: without noise.
+double total_mu(const Query& losses);
+/// Deviation of the noise on a mean loss.
+double mean_noise(const Query& losses);
+
+/// The noisy mean losses of such a plan at points that a search chooses.
+class NoisyLosses {
+ public:
+  NoisyLosses(const BoxSearch& box, Objective& objective, const Query& losses);
+
+  /// Where point j of a step is written.
+  std::span<float> point(std::size_t j) { return losses_.point(j); }
+  /// Step t at these points, the public regulariser included. Records that are not finite count as C/2. Collective.
+  std::span<const double> measure(Curator& curator, std::uint64_t t);
 
  private:
-  double score_ = std::numeric_limits<double>::infinity();
-  AlignedVector<float> point_;
+  Objective& objective_;
+  Query query_;
+  ClippedLosses losses_;
+  double clip_;
+  std::vector<double> means_;
 };
 
 }  // namespace dpmpi

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/errors.hpp"
 
 namespace dpmpi {
@@ -12,16 +10,6 @@ namespace dpmpi {
 using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
-
-Covariance::Kind Covariance::parse(std::string_view name) {
-  if (name == "rbf") return Kind::rbf;
-  if (name == "matern52") return Kind::matern52;
-  if (name == "poly2") return Kind::poly2;
-  throw ConfigError(
-      fmt::format("method.kernel = {}, allowed: rbf, matern52, poly2 (kernels of processes with "
-                  "differentiable gradients)",
-                  name));
-}
 
 Covariance::Covariance(Kind kind, VectorXd lengths, double scale)
     : kind_(kind), lengths_(std::move(lengths)), scale_(scale) {

@@ -1,10 +1,6 @@
 #pragma once
 // Covariance functions of Gaussian processes over R^d and their derivatives, in double. No records: all is public.
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "core/eigen.hpp"
 
 namespace dpmpi {
@@ -17,8 +13,6 @@ namespace dpmpi {
 class Covariance {
  public:
   enum class Kind { rbf, matern52, poly2 };
-  /// Throws ConfigError for any other name.
-  static Kind parse(std::string_view name);
 
   /// One length-scale for each coordinate, > 0; `scale` s > 0 (poly2: 1).
   Covariance(Kind kind, Eigen::VectorXd lengths, double scale);

@@ -13,15 +13,12 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-void GiboDesign::start(const GiboOptions& options, std::size_t dim) {
-  dim_ = dim, window_ = options.window();
-  tolerance_ = options.batch == "adaptive" ? options.trace_tol : 0;
-  selection_ = std::make_unique<PointSelection>(options.selection(dim));
-  posterior_ = std::make_unique<GradientPosterior>(options.covariance(dim), options.noise_variance(),
-                                                   options.center == "per_sample");
-  points_.clear(), batches_.clear(), map_.clear();
-  forgotten_ = 0, warned_ = false;
-}
+GiboDesign::GiboDesign(const GiboSetup& setup)
+    : dim_(static_cast<std::size_t>(setup.covariance.dim())),
+      window_(setup.window),
+      tolerance_(setup.selection.adaptive ? setup.selection.tolerance : 0),
+      selection_(setup.selection),
+      posterior_(setup.covariance, setup.noise_variance, setup.centre) {}
 
 void GiboDesign::extend(Curator& curator, const VectorXd& theta, std::uint64_t t) {
   curator.broadcast_from_root(fresh_, [&](std::vector<double>& found) { find_points(theta, t, found); });
@@ -31,13 +28,13 @@ void GiboDesign::extend(Curator& curator, const VectorXd& theta, std::uint64_t t
 }
 
 void GiboDesign::find_points(const VectorXd& theta, std::uint64_t t, std::vector<double>& found) {
-  posterior_->restore(
+  posterior_.restore(
       Eigen::Map<const MatrixXd>(points_.data(), static_cast<Index>(dim_), static_cast<Index>(count())), batches_);
-  posterior_->move_to(theta);
-  const MatrixXd more = selection_->choose(*posterior_, t);
-  if (tolerance_ > 0 && !warned_ && posterior_->trace_with(more) > tolerance_) {
+  posterior_.move_to(theta);
+  const MatrixXd more = selection_.choose(posterior_, t);
+  if (tolerance_ > 0 && !warned_ && posterior_.trace_with(more) > tolerance_) {
     warn("step {}: {} points leave a trace of {:.3g}, above method.trace_tol = {} (method.b_max, or the box)", t,
-         more.cols(), posterior_->trace_with(more), tolerance_);
+         more.cols(), posterior_.trace_with(more), tolerance_);
     warned_ = true;
   }
   found.assign(more.data(), more.data() + more.size());
@@ -55,8 +52,8 @@ std::span<const double> GiboDesign::share_map(Curator& curator) {
 
 void GiboDesign::find_map(std::vector<double>& found) {
   const auto d = static_cast<Index>(dim_);
-  posterior_->append(Eigen::Map<const MatrixXd>(fresh_.data(), d, static_cast<Index>(fresh_.size()) / d));
-  MatrixXd map = posterior_->weights();
+  posterior_.append(Eigen::Map<const MatrixXd>(fresh_.data(), d, static_cast<Index>(fresh_.size()) / d));
+  MatrixXd map = posterior_.weights();
   if (map.cols() < map.rows()) {
     const Eigen::HouseholderQR<MatrixXd> qr(map);
     reflections_ = qr.matrixQR(), coefficients_ = qr.hCoeffs();

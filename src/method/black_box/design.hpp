@@ -10,21 +10,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/eigen.hpp"
 #include "core/files/archive.hpp"
-#include "method/black_box/options.hpp"
+#include "method/black_box/gibo_settings.hpp"
 #include "privacy/curator/curator.hpp"
 
 namespace dpmpi {
 
 class GiboDesign {
  public:
-  /// Forgets all points.
-  void start(const GiboOptions& options, std::size_t dim);
+  /// Without points.
+  explicit GiboDesign(const GiboSetup& setup);
 
   /// The points of step t around theta become the newest. Collective.
   void extend(Curator& curator, const Eigen::VectorXd& theta, std::uint64_t t);
@@ -39,7 +38,7 @@ class GiboDesign {
     return map_;
   }  ///< transposed, N rows of min(N, d) numbers; after share_map
   std::uint64_t forgotten() const { return forgotten_; }         ///< points of earlier steps that are gone
-  double trace() const { return posterior_->trace(); }           ///< of the posterior covariance. Root, after weigh
+  double trace() const { return posterior_.trace(); }            ///< of the posterior covariance. Root, after weigh
   bool reduced() const { return map_.size() < points_.size(); }  ///< the map is R
 
   /// The released sum of mapped losses as a sum of gradients, in place. Collective if reduced().
@@ -53,12 +52,12 @@ class GiboDesign {
   void find_points(const Eigen::VectorXd& theta, std::uint64_t t, std::vector<double>& found);
   void find_map(std::vector<double>& found);
 
-  std::size_t dim_ = 1;
-  std::uint64_t window_ = 0;
-  double tolerance_ = 0;  // adaptive batches; 0: none
-  std::unique_ptr<PointSelection> selection_;
-  std::unique_ptr<GradientPosterior> posterior_;  // root
-  Eigen::MatrixXd reflections_;                   // root: Householder vectors of Q, if reduced
+  std::size_t dim_;
+  std::uint64_t window_;
+  double tolerance_;  // adaptive batches; 0: none
+  PointSelection selection_;
+  GradientPosterior posterior_;  // root
+  Eigen::MatrixXd reflections_;  // root: Householder vectors of Q, if reduced
   Eigen::VectorXd coefficients_;
   std::vector<double> points_, fresh_, map_;
   std::vector<std::uint64_t> batches_;  // how points came: the bits of the Cholesky factor follow from it

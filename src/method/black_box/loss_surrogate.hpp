@@ -21,7 +21,6 @@ struct SurrogatePrior {
 
 class LossSurrogate {
  public:
-  LossSurrogate() = default;
   /// points: point after point, dim numbers each.
   LossSurrogate(const SurrogatePrior& prior, std::size_t dim, std::vector<double> points);
 

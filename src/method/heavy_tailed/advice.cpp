@@ -1,6 +1,7 @@
 #include "method/heavy_tailed/advice.hpp"
 
 #include <cmath>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -36,6 +37,20 @@ std::string pass_advice(const PublicFacts& facts, double mu) {
   if (facts.data.records < many_records)
     text += "below 10^6 records clipped-gd has the smaller error, if the data can be read several times\n";
   return text;
+}
+
+std::string phase_lines(const Derived& quantities) {
+  std::string text, phase;
+  for (const auto& [symbol, value] : quantities) {
+    const std::size_t at = symbol.rfind('_');
+    if (at == std::string::npos || !std::holds_alternative<double>(value)) continue;
+    if (const std::string number = symbol.substr(at + 1); number != phase)
+      text += fmt::format("{}phase {}: ", text.empty() ? "" : "\n", phase = number);
+    else
+      text += ", ";
+    text += fmt::format("{} = {:.6g}", symbol.substr(0, at), std::get<double>(value));
+  }
+  return text + "\n";
 }
 
 }  // namespace dpmpi

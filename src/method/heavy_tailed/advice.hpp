@@ -1,5 +1,5 @@
 #pragma once
-// What plans say about tasks with heavy tails, from public numbers: lines for Method::remarks.
+// What plans say about tasks with heavy tails and about phases, from public numbers: lines for MethodPlan::notes.
 
 #include <string>
 
@@ -16,5 +16,8 @@ std::string descent_advice(const PublicFacts& facts, double mu);
 /// For methods that see every record once, or part of the records at a time: the same, and where descent on all
 /// records is the better choice.
 std::string pass_advice(const PublicFacts& facts, double mu);
+
+/// "phase 1: m = 100, C = 2" and so on, from quantities like {"m_1", 100}: what plans say about phases.
+std::string phase_lines(const Derived& quantities);
 
 }  // namespace dpmpi

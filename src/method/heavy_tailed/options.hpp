@@ -11,20 +11,16 @@
 namespace dpmpi {
 
 /// Public guesses: wrong ones cost accuracy, never privacy.
-class HeavyTailOptions {
- public:
+struct HeavyTailOptions {
+  HeavyTail tail = {};
+  double radius = 1;
+
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
 
-  const HeavyTail& tail() const { return tail_; }
-  double radius() const { return radius_; }
   /// All records, with the run's budget. The diameter is `radius`: in the bounds of phased methods it stands for
   /// the distance of the start from the minimiser.
   HeavyTailProblem problem(const PublicFacts& facts) const;
-
- private:
-  HeavyTail tail_ = {};
-  double radius_ = 1;
 };
 
 /// As rho-GDP. Throws ConfigError for a run without noise, which has none.
@@ -39,7 +35,7 @@ void check_no_regulariser(const PublicFacts& facts, const char* method, Problems
 /// Batches that leave the first phase, which has half of the records, fewer than two steps.
 void check_batch(const PublicFacts& facts, std::int64_t batch, Problems& problems);
 
-/// "phase 1: m = 100, C = 2" and so on, from quantities like {"m_1", 100}: what plans say about phases.
-std::string phase_lines(const Derived& quantities);
+/// The objective's start point of a public seed.
+AlignedVector<float> start_point(const Objective& objective, std::uint64_t seed);
 
 }  // namespace dpmpi

@@ -6,66 +6,64 @@
 
 namespace dpmpi {
 
-void ProximalDescent::declare(Options& options) {
-  options
-      .add("rate", rate_,
-           "largest step size, e.g. 1 over the curvature of the mean loss (0: 4 / (lambda (t + 1)) alone)",
-           Range::non_negative())
-      .add("lambda", lambda_, "weight of the regulariser (lambda / 2) |x - x_0|^2, taken as an exact proximal step",
-           Range::non_negative())
-      .add("radius", radius_,
-           "radius of the ball around the start point that iterates are projected onto (0: none)",
-           Range::non_negative())
-      .add(
-          "average", average_,
-          "what is published: the mean of all iterates with weights t + 4, the mean of the second half, or the last",
-          {"weighted", "suffix", "none"});
+namespace {
+using Average = ProximalSettings::Average;
 }
 
-void ProximalDescent::validate(std::vector<std::string>& problems) const {
-  if (rate_ == 0 && lambda_ == 0)
+void ProximalSettings::declare(Options& options) {
+  options
+      .add("rate", rate,
+           "largest step size, e.g. 1 over the curvature of the mean loss (0: 4 / (lambda (t + 1)) alone)",
+           Range::non_negative())
+      .add("lambda", lambda, "weight of the regulariser (lambda / 2) |x - x_0|^2, taken as an exact proximal step",
+           Range::non_negative())
+      .add("radius", radius, "radius of the ball around the start point that iterates are projected onto (0: none)",
+           Range::non_negative())
+      .add_words(
+          "average", average,
+          "what is published: the mean of all iterates with weights t + 4, the mean of the second half, or the last",
+          {{"weighted", Average::weighted}, {"suffix", Average::suffix}, {"none", Average::none}});
+}
+
+void ProximalSettings::validate(std::vector<std::string>& problems) const {
+  if (rate == 0 && lambda == 0)
     problems.emplace_back("method.rate = 0 leaves no step size without method.lambda > 0: set one of them");
 }
 
-void ProximalDescent::set(double lambda, double radius, double rate) {
-  lambda_ = lambda;
-  radius_ = radius;
-  rate_ = rate;
-  average_ = "weighted";
-}
+ProximalDescent::ProximalDescent(const ProximalSettings& settings, std::span<const float> center,
+                                 std::uint64_t steps)
+    : settings_(settings),
+      steps_(steps),
+      center_(center.begin(), center.end()),
+      x_(center_),
+      published_(center_),
+      z_(center.size()),
+      mean_(averages(Average::none) ? 0 : center.size()) {}
 
-void ProximalDescent::start(std::span<const float> center, std::uint64_t steps, const Ball& domain) {
-  start(center, steps);
+ProximalDescent::ProximalDescent(const ProximalSettings& settings, std::span<const float> center,
+                                 std::uint64_t steps, const Ball& domain)
+    : ProximalDescent(settings, center, steps) {
   domain_radius_ = domain.radius;
   domain_center_.resize(center.size());
   for (std::size_t j = 0; j < center.size(); ++j)
     domain_center_[j] = (domain.centre.empty() ? 0 : domain.centre[j]) - double{center[j]};
 }
 
-void ProximalDescent::start(std::span<const float> center, std::uint64_t steps) {
-  steps_ = steps;
-  total_weight_ = 0;
-  center_.assign(center.begin(), center.end());
-  x_ = published_ = center_;
-  z_.assign(center.size(), 0.0);
-  mean_.assign(average_ == "none" ? 0 : center.size(), 0.0);
-  domain_center_.clear();
-}
-
 double ProximalDescent::step_size(std::uint64_t t) const {
   constexpr double none = std::numeric_limits<double>::infinity();
-  return std::min(rate_ > 0 ? rate_ : none, lambda_ > 0 ? 4 / (lambda_ * (static_cast<double>(t) + 1)) : none);
+  return std::min(settings_.rate > 0 ? settings_.rate : none,
+                  settings_.lambda > 0 ? 4 / (settings_.lambda * (static_cast<double>(t) + 1)) : none);
 }
 
 void ProximalDescent::update(std::span<const float> gradient, double scale, std::uint64_t t) {
-  if (average_ == "weighted") average(static_cast<double>(t) + 4);
-  const double eta = step_size(t), shrink = 1 / (1 + eta * lambda_);
+  if (averages(Average::weighted)) average(static_cast<double>(t) + 4);
+  const double eta = step_size(t), shrink = 1 / (1 + eta * settings_.lambda);
   for (std::size_t j = 0; j < z_.size(); ++j) z_[j] = (z_[j] - eta * (scale * gradient[j])) * shrink;
   project_displacement();
   for (std::size_t j = 0; j < z_.size(); ++j) x_[j] = static_cast<float>(center_[j] + z_[j]);
   const bool in_second_half = t >= steps_ / 2;
-  if (average_ == "suffix" && in_second_half) average(1);
-  publish(average_ == "weighted" || (average_ == "suffix" && in_second_half) ? mean_ : z_);
+  if (averages(Average::suffix) && in_second_half) average(1);
+  publish(averages(Average::weighted) || (averages(Average::suffix) && in_second_half) ? mean_ : z_);
 }
 
 void ProximalDescent::update(const Objective& objective, std::span<const float> gradient, double scale,
@@ -79,10 +77,10 @@ void ProximalDescent::update(const Objective& objective, std::span<const float> 
 }
 
 void ProximalDescent::project_displacement() {
-  const Ball around_center{{}, radius_};
+  const Ball around_center{{}, settings_.radius};
   if (!domain_center_.empty())
     project(around_center, {domain_center_, domain_radius_}, z_);
-  else if (radius_ > 0)
+  else if (settings_.radius > 0)
     project(around_center, z_);
 }
 

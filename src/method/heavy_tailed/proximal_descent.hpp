@@ -15,18 +15,23 @@
 
 namespace dpmpi {
 
+struct ProximalSettings {
+  enum class Average { weighted, suffix, none };
+  double lambda = 0, rate = 1, radius = 0;
+  Average average = Average::suffix;
+
+  void declare(Options& options);
+  void validate(std::vector<std::string>& problems) const;
+};
+
 /// Works on z = x - x_0 in double, with + - * / and sqrt only: the same bits on every rank.
 class ProximalDescent {
  public:
-  void declare(Options& options);
-  void validate(std::vector<std::string>& problems) const;
-  /// The same by numbers, for methods that plan them; with the weighted mean.
-  void set(double lambda, double radius, double rate);
-
   /// Begins at x_0, the centre of the ball and of the regulariser. `steps` >= 1: of the whole run.
-  void start(std::span<const float> center, std::uint64_t steps);
+  ProximalDescent(const ProximalSettings& settings, std::span<const float> center, std::uint64_t steps);
   /// The same within `domain` as well, a ball that holds x_0.
-  void start(std::span<const float> center, std::uint64_t steps, const Ball& domain);
+  ProximalDescent(const ProximalSettings& settings, std::span<const float> center, std::uint64_t steps,
+                  const Ball& domain);
   /// z <- Pi((z - eta_t scale gradient) / (1 + eta_t lambda)) for t = 0, 1, ...
   void update(std::span<const float> gradient, double scale, std::uint64_t t);
   /// The same with the gradient of the objective's public regulariser added, which is neither clipped nor noised.
@@ -43,12 +48,12 @@ class ProximalDescent {
 
  private:
   void project_displacement();
+  bool averages(ProximalSettings::Average kind) const { return settings_.average == kind; }
   void average(double weight);
   void publish(std::span<const double> z);
 
-  double lambda_ = 0, rate_ = 1, radius_ = 0;
-  std::string average_ = "suffix";
-  std::uint64_t steps_ = 1;
+  ProximalSettings settings_;
+  std::uint64_t steps_;
   double total_weight_ = 0;
   AlignedVector<float> center_, x_, published_, regularised_;
   std::vector<double> z_, mean_;

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "method/ball.hpp"
+#include "method/heavy_tailed/advice.hpp"
 #include "method/heavy_tailed/guarded_pass.hpp"
 #include "method/heavy_tailed/options.hpp"
 #include "method/released_point.hpp"
@@ -23,80 +24,97 @@
 namespace dpmpi {
 namespace {
 
-class HtSmooth final : public Method {
- public:
+struct HtSmoothSettings final : MethodSettings {
+  HeavyTailOptions moments;
+  SmoothChoices choices;
+  double feature_bound = 0;
+  std::int64_t phases = 0, batch = 1, seed = 1;
+  SmoothMode mode = SmoothMode::either;
+
   void declare(Options& options) override {
-    moments_.declare(options);
+    moments.declare(options);
     options
-        .add(
-            "mode", mode_,
+        .add_words(
+            "mode", mode,
             "plain: clipped steps alone; guarded: records are tested and a phase with too many clipped ones halts; "
             "auto: plain if its noise may be small, else guarded",
-            {"auto", "plain", "guarded"})
-        .add("rate", choices_.eta, "eta, the step size of a record in phase 1 (0: by the moments)",
+            {{"auto", SmoothMode::either}, {"plain", SmoothMode::plain}, {"guarded", SmoothMode::guarded}})
+        .add("rate", choices.eta, "eta, the step size of a record in phase 1 (0: by the moments)",
              Range::non_negative())
-        .add("clip", choices_.clip, "C of phase 1, a public constant (0: by the moments)", Range::non_negative())
-        .add("hits", choices_.hits, "clipped records after which a phase halts (0: by the moments)",
+        .add("clip", choices.clip, "C of phase 1, a public constant (0: by the moments)", Range::non_negative())
+        .add("hits", choices.hits, "clipped records after which a phase halts (0: by the moments)",
              Range::closed(0, 0x1p30))
-        .add("phases", phases_, "number of phases at most (0: log2 n - 4)", Range::closed(0, 64))
-        .add("batch", batch_, "records of a step; 1: one after the other, from rank to rank",
+        .add("phases", phases, "number of phases at most (0: log2 n - 4)", Range::closed(0, 64))
+        .add("batch", batch, "records of a step; 1: one after the other, from rank to rank",
              Range::closed(1, 0x1p30))
-        .add("feature_bound", feature_bound_, "softmax: norm that records are shrunk to, a public constant",
+        .add("feature_bound", feature_bound, "softmax: norm that records are shrunk to, a public constant",
              Range::non_negative())
-        .add("seed", seed_, "public seed of the shuffle that cuts the records into phases", Range::at_least(0));
+        .add("seed", seed, "public seed of the shuffle that cuts the records into phases", Range::at_least(0));
   }
   void validate(std::vector<std::string>& problems) const override {
-    moments_.validate(problems);
-    if (choices_.hits > 0 && choices_.hits < 1)
-      problems.push_back(fmt::format("method.hits = {}: it must be 0 or at least 1", choices_.hits));
+    moments.validate(problems);
+    if (choices.hits > 0 && choices.hits < 1)
+      problems.push_back(fmt::format("method.hits = {}: it must be 0 or at least 1", choices.hits));
+  }
+  std::string describe_releases() const override { return "the model and the noised average of every phase"; }
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
+};
+
+class HtSmoothPlan final : public MethodPlan {
+ public:
+  HtSmoothPlan(const HtSmoothSettings& settings, const PublicFacts& facts) : settings_(settings), facts_(facts) {
+    check();
+    const double radius = settings.moments.radius;
+    HeavyTailProblem problem = settings.moments.problem(facts);
+    change_ = problem.change;
+    problem.diameter *= 2;  // a ball's
+    const OnePassRule rule{.phases = whole(settings.phases), .batch = whole(settings.batch), .reach = radius};
+    guard_ = GuardRule::for_target(facts.epsilon > 0 ? facts.epsilon : gdp_epsilon(facts.rho, facts.delta),
+                                   facts.delta, change_);
+    const auto gradients = gradients_of(*facts.objective);
+    beta_ = gradients->smoothness();
+    schedule_ = plan_smooth(problem, rule, smooth_steps(*gradients, radius), settings.choices, settings.mode,
+                            budget(), guard_);
+    steps = schedule_.phases.size();
   }
 
-  std::uint64_t steps(const PublicFacts& facts) const override { return plan(facts).phases.size(); }
-
   // Under replace_one declare() doubles the bound of a part.
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    plan_ = plan(facts);
-    facts_ = gradient_facts(facts);
-    const bool sequential = batch_ == 1;
+  std::vector<QuerySpec> queries(double noise_multiplier) const override {
+    const bool sequential = settings_.batch == 1;
     Disjoint rule{.parts = {},
-                  .seed = static_cast<std::uint64_t>(seed_),
+                  .seed = whole(settings_.seed),
                   .places = sequential ? Disjoint::Places::by_block : Disjoint::Places::by_slot};
     double batches = 0;
-    for (const SmoothPhase& phase : plan_.phases) {
-      rule.parts.push_back({phase.records, 1, phase.sensitivity / moments_.problem(facts).change});
-      batches += real(phase.steps) / real(plan_.phases.size());
+    for (const SmoothPhase& phase : schedule_.phases) {
+      rule.parts.push_back({phase.records, 1, phase.sensitivity / change_});
+      batches += real(phase.steps) / real(steps);
     }
-    Phases phases{moments_.radius(), sequential ? 0 : batches, sequential ? 1.0 : 0};
-    const GuardRule guard = guard_rule(facts);
-    if (plan_.guarded) phases.own_noise = {guard.output_share, guard.total_variation()};
-    return {
-        {.name = "phase",
-         .dim = facts.objective->dim(),
-         .sampling = rule,
-         .noise_multiplier = plan_.guarded ? noise_multiplier / std::sqrt(guard.output_share) : noise_multiplier,
-         .steps = plan_.phases.size(),
-         .kind = phases}};
+    Phases phases{settings_.moments.radius, sequential ? 0 : batches, sequential ? 1.0 : 0};
+    if (schedule_.guarded) phases.own_noise = {guard_.output_share, guard_.total_variation()};
+    return {{.name = "phase",
+             .dim = facts_.objective->dim(),
+             .sampling = rule,
+             .noise_multiplier =
+                 schedule_.guarded ? noise_multiplier / std::sqrt(guard_.output_share) : noise_multiplier,
+             .steps = steps,
+             .kind = phases}};
   }
 
   // Of phase i: n records in T batches, h the step of a batch, C: clip, c: hits that halt it, K: at most, N: tests
   // that are paid for, eps: of each, R: scale of their noise, sens and sigma: of the average. slack: how much room
   // the proof's condition has, at least 1.
-  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    const SmoothPlan p = plan(facts);
-    Derived all{{"mode", p.guarded ? "guarded" : "plain"},
-                {"beta", gradients(facts)->smoothness()},
-                {"rho", p.rho},
-                {"eta", p.eta},
-                {"bound", p.bound},
-                {"slack", p.slack()}};
-    if (p.guarded) all.emplace_back("t", guard_rule(facts).failure);
-    for (std::size_t i = 0; i < p.phases.size(); ++i) {
-      const SmoothPhase& phase = p.phases[i];
+  Derived report_quantities(const std::vector<Query>& queries) const override {
+    Derived all{{"mode", mode()},           {"beta", beta_},
+                {"rho", schedule_.rho},     {"eta", schedule_.eta},
+                {"bound", schedule_.bound}, {"slack", schedule_.slack()}};
+    if (schedule_.guarded) all.emplace_back("t", guard_.failure);
+    for (std::size_t i = 0; i < schedule_.phases.size(); ++i) {
+      const SmoothPhase& phase = schedule_.phases[i];
       const auto add = [&](const char* symbol, double value) {
         all.emplace_back(fmt::format("{}_{}", symbol, i + 1), value);
       };
       add("n", real(phase.records)), add("T", real(phase.steps)), add("h", phase.step), add("C", phase.clip);
-      if (p.guarded) {
+      if (schedule_.guarded) {
         add("c", phase.hits), add("K", real(phase.guard.most_hits)), add("N", real(phase.guard.tests));
         add("eps", phase.guard.test_epsilon), add("R", phase.test_scale);
       }
@@ -105,49 +123,17 @@ class HtSmooth final : public Method {
     }
     return all;
   }
-  std::string notes(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    const SmoothPlan p = plan(facts);
+  std::string notes(const std::vector<Query>& queries) const override {
     return fmt::format(
         "{} steps for losses of smoothness {:.6g}, step size {:.6g}; the proof needs a slack of 1 and has {:.4g}\n{}",
-        p.guarded ? "guarded" : "plain", gradients(facts)->smoothness(), p.eta, p.slack(),
-        phase_lines(report_quantities(facts, queries)));
-  }
-  std::string released() const override { return "the model and the noised average of every phase"; }
-
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    query_ = queries.at(0);
-    verify(plan_.phases.size() == steps, "the phases are those of the plan");
-    if (plan_.guarded)
-      verify(std::get<Zcdp>(query_.events(0, steps).at(0).mechanism).rho >= plan_.rho,
-             "the event covers what a phase spends");
-    gradients_ = record_gradients(objective, facts_, feature_bound_);
-    point_.start(std::vector<float>(query_.dim));
-    pass_.emplace(*gradients_, moments_.radius());
+        mode(), beta_, schedule_.eta, schedule_.slack(), phase_lines(report_quantities(queries)));
   }
 
-  void step(Curator& curator, std::uint64_t i) override {
-    auto average = curator.run_phase(query_, i, [&](PhaseView& phase, std::span<double> result) {
-      pass_->run(phase, plan_.phases[i], point_.x, result);
-    });
-    const auto noisy = curator.release_exact(std::move(average));
-    std::ranges::copy(noisy, point_.x.begin());
-    project({{}, moments_.radius()}, point_.x);
-    point_.publish();
-  }
-
-  std::span<const float> iterate() const override { return point_.published(); }
-  std::span<const std::byte> replicated() const override { return point_.replicated(); }
-  void archive(Archive& archive) override { point_.archive(archive); }
+  std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
-  static ObjectiveFacts gradient_facts(const PublicFacts& facts) {
-    return {facts.data.features, facts.data.storage, facts.bias};
-  }
-  std::unique_ptr<RecordGradients> gradients(const PublicFacts& facts) const {
-    return record_gradients(*facts.objective, gradient_facts(facts), feature_bound_);
-  }
-  void check(const PublicFacts& facts) const {
-    const Objective& f = *facts.objective;
+  void check() const {
+    const Objective& f = *facts_.objective;
     Problems problems;
     if (!has_record_gradients(f))
       problems.push_back(fmt::format(
@@ -155,58 +141,83 @@ class HtSmooth final : public Method {
           "must be mean or softmax; {}",
           f.scalar_loss() != nullptr ? "for losses of one linear score take ht-glm"
                                      : "clipped-gd and ht-localize need no smoothness"));
-    if (f.linear_softmax() && feature_bound_ == 0)
+    if (f.linear_softmax() && settings_.feature_bound == 0)
       problems.emplace_back(
           "method.feature_bound = 0: softmax is smooth only for records of bounded norm, it must be above 0, a "
           "public bound on the norm; clipped-gd and ht-localize need none");
-    check_no_regulariser(facts, "ht-smooth", problems);
-    check_batch(facts, batch_, problems);
+    check_no_regulariser(facts_, "ht-smooth", problems);
+    check_batch(facts_, settings_.batch, problems);
     refuse(problems);
   }
 
-  static GuardRule guard_rule(const PublicFacts& facts) {
-    return GuardRule::for_target(facts.epsilon > 0 ? facts.epsilon : gdp_epsilon(facts.rho, facts.delta),
-                                 facts.delta, facts.adjacency == Adjacency::replace_one ? 2 : 1);
+  std::string mode() const { return schedule_.guarded ? "guarded" : "plain"; }
+  std::unique_ptr<RecordGradients> gradients_of(const Objective& objective) const {
+    const ObjectiveFacts facts{facts_.data.features, facts_.data.storage, facts_.bias};
+    return record_gradients(objective, facts, settings_.feature_bound);
   }
   // Of a phase: a little below the event, whose multiplier calibration rounds.
-  static double budget(const PublicFacts& facts, const GuardRule& rule) {
-    const double rho = facts.epsilon > 0 ? guarded_rho(facts.epsilon, facts.delta, rule.total_variation() / 3)
-                                         : facts.rho * facts.rho / 2;
+  double budget() const {
+    const double rho = facts_.epsilon > 0 ? guarded_rho(facts_.epsilon, facts_.delta, guard_.total_variation() / 3)
+                                          : facts_.rho * facts_.rho / 2;
     return rho * (1 - 1e-5);
   }
 
-  SmoothPlan plan(const PublicFacts& facts) const {
-    check(facts);
-    HeavyTailProblem problem = moments_.problem(facts);
-    problem.diameter *= 2;  // a ball's
-    const OnePassRule rule{.phases = static_cast<std::uint64_t>(phases_),
-                           .batch = static_cast<std::uint64_t>(batch_),
-                           .reach = moments_.radius()};
-    const SmoothMode mode = mode_ == "plain"     ? SmoothMode::plain
-                            : mode_ == "guarded" ? SmoothMode::guarded
-                                                 : SmoothMode::either;
-    const GuardRule guard = guard_rule(facts);
-    return plan_smooth(problem, rule, smooth_steps(*gradients(facts), moments_.radius()), choices_, mode,
-                       budget(facts, guard), guard);
+  HtSmoothSettings settings_;
+  PublicFacts facts_;
+  double change_ = 0, beta_ = 0;
+  GuardRule guard_;
+  SmoothPlan schedule_;
+};
+
+class HtSmooth final : public Algorithm {
+ public:
+  HtSmooth(double radius, const std::vector<SmoothPhase>& phases, std::unique_ptr<RecordGradients> gradients,
+           const Query& query)
+      : ball_{{}, radius},
+        phases_(phases),
+        query_(query),
+        gradients_(std::move(gradients)),
+        pass_(*gradients_, radius) {
+    point_.start(std::vector<float>(query.dim));
   }
 
-  HeavyTailOptions moments_;
-  SmoothChoices choices_;
-  double feature_bound_ = 0;
-  std::int64_t phases_ = 0, batch_ = 1, seed_ = 1;
-  std::string mode_ = "auto";
+  void step(Curator& curator, std::uint64_t i) override {
+    auto average = curator.run_phase(query_, i, [&](PhaseView& phase, std::span<double> result) {
+      pass_.run(phase, phases_.at(i), point_.x, result);
+    });
+    const auto noisy = curator.release_exact(std::move(average));
+    std::ranges::copy(noisy, point_.x.begin());
+    project(ball_, point_.x);
+    point_.publish();
+  }
 
-  mutable SmoothPlan plan_;  ///< what queries() declared last: a function of public facts alone
-  mutable ObjectiveFacts facts_;
+  std::span<const float> iterate() override { return point_.published(); }
+  std::span<const std::byte> replicated() override { return point_.replicated(); }
+  void archive(Archive& archive) override { point_.archive(archive); }
+
+ private:
+  Ball ball_;
+  std::vector<SmoothPhase> phases_;
   Query query_;
   std::unique_ptr<RecordGradients> gradients_;
+  GuardedPass pass_;
   ReleasedPoint point_;
-  std::optional<GuardedPass> pass_;
 };
+
+std::unique_ptr<const MethodPlan> HtSmoothSettings::plan(const PublicFacts& facts) const {
+  return std::make_unique<HtSmoothPlan>(*this, facts);
+}
+std::unique_ptr<Algorithm> HtSmoothPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  if (schedule_.guarded)
+    verify(std::get<Zcdp>(queries.at(0).events(0, steps).at(0).mechanism).rho >= schedule_.rho,
+           "the event covers what a phase spends");
+  return std::make_unique<HtSmooth>(settings_.moments.radius, schedule_.phases, gradients_of(objective),
+                                    queries.at(0));
+}
 
 const MethodRegistration ht_smooth{
     {"ht-smooth", "one pass of clipped and guarded steps in phases, for smooth losses on heavy tails",
-     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 6 and 7, corrected", make_method<HtSmooth>}};
+     "Asi, Liu and Tian 2024 (arXiv:2406.02789), Algorithms 6 and 7, corrected", make_method<HtSmoothSettings>}};
 
 }  // namespace
 }  // namespace dpmpi

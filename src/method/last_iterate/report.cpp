@@ -11,13 +11,14 @@
 #include "privacy/last_iterate/bounds.hpp"
 
 namespace dpmpi {
-double HiddenSetup::dither(const Query& query) const {
+
+double LastIterateSetup::dither(const Query& query) const {
   const double s2 = h() / real(batch) * query.noise_std / along() * across(steps - 1);
   if (!event || !(s2 > 0)) return 0;
   return dither_share(h() / real(batch) * query.lattice.quantum() * length, s2);
 }
 
-Derived HiddenSetup::report_quantities(const Query& query) const {
+Derived LastIterateSetup::report_quantities(const Query& query) const {
   const double z = query.noise_multiplier / along(), b = real(batch);
   const double s = h() * query.sensitivity / b, energy = z * s * std::sqrt(K);  // eta sigma
   Derived all{{"n", real(records)},
@@ -54,7 +55,7 @@ Derived HiddenSetup::report_quantities(const Query& query) const {
   return all;
 }
 
-std::vector<std::string> HiddenSetup::assumptions() const {
+std::vector<std::string> LastIterateSetup::assumptions() const {
   if (!event) return {};
   std::vector<std::string> all{
       fmt::format(

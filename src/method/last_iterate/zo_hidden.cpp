@@ -33,49 +33,52 @@
 namespace dpmpi {
 namespace {
 
-class ZoHidden final : public Method {
+class LastIteratePlan final : public MethodPlan {
  public:
-  void declare(Options& options) override { options_.declare(options); }
-  void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
-
-  std::uint64_t steps(const PublicFacts&) const override { return options_.T(); }
-
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    setup_ = set_up(options_, facts);
-    return {setup_.query(facts, noise_multiplier)};
+  LastIteratePlan(const LastIterateSettings& settings, const PublicFacts& facts)
+      : settings_(settings), facts_(facts), setup_(set_up(settings, facts)) {
+    steps = settings.T();
+    assumptions = setup_.assumptions();
   }
 
-  std::vector<std::string> assumptions(const PublicFacts&) const override { return setup_.assumptions(); }
-  void check_assumptions(Objective& objective, const PublicFacts& facts) const override {
-    if (!setup_.event) return;
-    check_smoothness(objective, {facts.data.features, facts.data.storage, facts.bias}, *setup_.smoothness,
-                     options_.feature_bound, options_.label_bound, setup_.R + setup_.xi);
+  std::vector<QuerySpec> queries(double noise_multiplier) const override {
+    return {setup_.query(noise_multiplier)};
   }
-  std::string released() const override {
-    if (!options_.hidden() || options_.release == "all") return "the model and every iterate";
-    const char* also = ", beside public settings and all directions";
-    if (options_.release == "final") return std::string("the model alone") + also;
-    return "the model and the iterate after every " + std::to_string(options_.release_every) + " steps" + also;
-  }
-  bool releases(std::uint64_t t) const override { return options_.releases(t); }
-  Derived report_quantities(const PublicFacts&, const std::vector<Query>& queries) const override {
+  bool releases(std::uint64_t t) const override { return settings_.releases(t); }
+  Derived report_quantities(const std::vector<Query>& queries) const override {
     return setup_.report_quantities(queries.at(0));
   }
+  void check_assumptions(Objective& objective) const override {
+    if (!setup_.event) return;
+    check_smoothness(objective, {facts_.data.features, facts_.data.storage, facts_.bias}, *setup_.smoothness,
+                     settings_.feature_bound, settings_.label_bound, setup_.R + setup_.xi);
+  }
 
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
-    objective_ = &objective;
-    differences_ = queries.at(0);
+  std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
+
+ private:
+  LastIterateSettings settings_;
+  PublicFacts facts_;
+  LastIterateSetup setup_;
+};
+
+class ZoHidden final : public Algorithm {
+ public:
+  ZoHidden(const LastIterateSettings& settings, const LastIterateSetup& setup, Objective& objective,
+           const Query& differences)
+      : settings_(settings),
+        setup_(setup),
+        objective_(objective),
+        differences_(differences),
+        dither_(setup.dither(differences)),
+        along_(differences.dim),
+        velocity_(settings.momentum > 0 ? objective.dim() : 0),
+        mean_(settings.average > 0 ? objective.dim() : 0) {
     w_.resize(objective.dim());
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(options_.seed), "start point"), w_.floats());
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(settings.seed), "start point"), w_.floats());
     std::vector<double>& w = w_.doubles();
-    for (std::size_t j = 0; j < options_.start.size(); ++j) w[j] = std::strtod(options_.start[j].c_str(), nullptr);
-    project(setup_.R);
-    velocity_.assign(options_.momentum > 0 ? w.size() : 0, 0.0);
-    mean_.assign(options_.average > 0 ? w.size() : 0, 0.0);
-    along_.assign(differences_.dim, 0.0);
-    dither_ = setup_.dither(differences_);
-    shown_ = Shown::copy;
-    copy_.clear();
+    for (std::size_t j = 0; j < settings.start.size(); ++j) w[j] = std::strtod(settings.start[j].c_str(), nullptr);
+    project(setup.R);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
@@ -88,8 +91,8 @@ class ZoHidden final : public Method {
     const auto noisy = curator.release_exact(curator.sum(differences_, batch, probes_->kernel(w)));
 
     // w <- Pi_R[(1 - omega) w - (eta/K) U (ybar + noise) + s2 (I - U U^T) z]: the noise before the projection.
-    std::vector<double>& to = options_.momentum > 0 ? velocity_ : w;
-    for (double& v : velocity_) v *= options_.momentum;
+    std::vector<double>& to = settings_.momentum > 0 ? velocity_ : w;
+    for (double& v : velocity_) v *= settings_.momentum;
     shrink();
     if (setup_.across(t) > 0) add_noise_across(curator, t, to);
     const double scale = -setup_.h() / real(setup_.batch);
@@ -98,17 +101,17 @@ class ZoHidden final : public Method {
     for (std::size_t j = 0; j < velocity_.size(); ++j) w[j] += velocity_[j];
     project(setup_.R);
     average(t);
-    if (options_.releases(t + 1)) release(t + 1);
+    if (settings_.releases(t + 1)) release(t + 1);
   }
 
-  std::span<const float> iterate() const override {
+  std::span<const float> iterate() override {
     verify(shown_ != Shown::nothing, "what is not released is not shown");
     if (shown_ == Shown::in_place) return w_.floats();
     const std::vector<double>& exact = mean_.empty() ? w_.doubles() : mean_;
     if (copy_.empty()) copy_.assign(exact.begin(), exact.end());
     return copy_;
   }
-  std::span<const std::byte> replicated() const override { return std::as_bytes(std::span(w_.doubles())); }
+  std::span<const std::byte> replicated() override { return std::as_bytes(std::span(w_.doubles())); }
 
   void archive(Archive& archive) override {
     archive.field("hidden.w", w_.doubles());
@@ -122,18 +125,25 @@ class ZoHidden final : public Method {
   /// (1 - omega) w on the regularised coordinates, which biases are not.
   void shrink() {
     if (setup_.omega == 0) return;
-    for (const auto& group : objective_->groups()) {
+    for (const auto& group : objective_.groups()) {
       if (!group.regularised()) continue;
       for (double& x : std::span(w_.doubles()).subspan(group.offset, group.size())) x *= 1 - setup_.omega;
     }
   }
 
+  DifferenceRule rule() const {
+    return {.radius = setup_.xi,
+            .joint = settings_.joint,
+            .feature_bound = settings_.feature_bound,
+            .label_bound = settings_.label_bound};
+  }
+
   // Only now, when the data is fixed: a crafted dataset could fit directions that were known before.
   void draw_directions(Curator& curator) {
     const std::uint64_t key =
-        options_.direction_seed >= 0 ? static_cast<std::uint64_t>(options_.direction_seed) : curator.public_key();
-    frames_ = std::make_unique<Frames>(options_.direction_law(), objective_->dim(), differences_.dim, key);
-    probes_ = std::make_unique<ProjectedDifferences>(*objective_, *frames_, setup_.rule(options_));
+        settings_.direction_seed >= 0 ? static_cast<std::uint64_t>(settings_.direction_seed) : curator.public_key();
+    frames_ = std::make_unique<Frames>(settings_.law, objective_.dim(), differences_.dim, key);
+    probes_ = std::make_unique<ProjectedDifferences>(objective_, *frames_, rule());
   }
 
   /// s2 at step t, from the noise that the query has.
@@ -177,7 +187,7 @@ class ZoHidden final : public Method {
 
   void average(std::uint64_t t) {
     if (mean_.empty()) return;
-    const double keep = t == 0 ? 0 : options_.average;
+    const double keep = t == 0 ? 0 : settings_.average;
     const std::vector<double>& w = w_.doubles();
     for (std::size_t j = 0; j < w.size(); ++j) mean_[j] = keep * mean_[j] + (1 - keep) * w[j];
   }
@@ -185,9 +195,9 @@ class ZoHidden final : public Method {
   // What is released is float32; and the run goes on from the very numbers that were released, because the bound
   // for the steps after a release begins at a point that both runs have in common. Within the ball after rounding.
   void release(std::uint64_t steps) {
-    const bool last = steps == options_.T() && mean_.empty();
-    shown_ = options_.hidden() || last ? Shown::in_place : Shown::copy;
-    if (!options_.hidden()) return;
+    const bool last = steps == settings_.T() && mean_.empty();
+    shown_ = settings_.hidden || last ? Shown::in_place : Shown::copy;
+    if (!settings_.hidden) return;
     project(setup_.R * (1 - 0x1p-22));
     for (double& x : w_.doubles()) x = static_cast<float>(x);
   }
@@ -196,22 +206,32 @@ class ZoHidden final : public Method {
   /// nothing that is needed; or in a copy that is made when somebody asks.
   enum class Shown : std::uint8_t { nothing, in_place, copy };
 
-  HiddenOptions options_;
-  mutable HiddenSetup setup_;  // of the last call of queries()
-  Objective* objective_ = nullptr;
+  LastIterateSettings settings_;
+  LastIterateSetup setup_;
+  Objective& objective_;
   Query differences_;
-  double dither_ = 0;  // kappa
+  double dither_;  // kappa
   std::unique_ptr<Frames> frames_;
   std::unique_ptr<ProjectedDifferences> probes_;
-  mutable FoldingVector w_;
+  FoldingVector w_;
   std::vector<double> along_, velocity_, mean_;
-  Shown shown_ = Shown::nothing;
-  mutable std::vector<float> copy_;
+  Shown shown_ = Shown::copy;
+  std::vector<float> copy_;
 };
+
+std::unique_ptr<Algorithm> LastIteratePlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  return std::make_unique<ZoHidden>(settings_, setup_, objective, queries.at(0));
+}
 
 const MethodRegistration zo_hidden{
     {"zo-hidden", "descent on K clipped differences a step; iterates may stay hidden",
-     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/theory/last_iterate.md", make_method<ZoHidden>}};
+     "Chien, Chen and Li 2025 (arXiv:2506.00158), corrected: docs/theory/last_iterate.md",
+     make_method<LastIterateSettings>}};
 
 }  // namespace
+
+std::unique_ptr<const MethodPlan> LastIterateSettings::plan(const PublicFacts& facts) const {
+  return std::make_unique<LastIteratePlan>(*this, facts);
+}
+
 }  // namespace dpmpi

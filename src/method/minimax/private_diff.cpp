@@ -14,50 +14,90 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
-#include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
 #include "method/minimax/private_diff_theory.hpp"
+#include "method/minimax/released_prior.hpp"
 #include "method/minimax/saddle_iterate.hpp"
 
 namespace dpmpi {
 namespace {
 
-class PrivateDiff final : public Method {
- public:
-  void declare(Options& options) override { options_.declare(options); }
-  void validate(std::vector<std::string>& problems) const override { options_.validate(problems); }
-  std::uint64_t steps(const PublicFacts& facts) const override { return options_.rounds(facts.data); }
+/// The releases of a run; which of them there are follows from settings and objective.
+struct PrivateDiffQueries {
+  std::optional<Query> prior, restart, difference;
+  Query dual;
+};
 
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    auto all = options_.families(facts, noise_multiplier);
-    if (options_.private_prior()) all.insert(all.begin(), options_.prior_query(facts, noise_multiplier));
+class PrivateDiffPlan final : public MethodPlan {
+ public:
+  PrivateDiffPlan(const PrivateDiffSettings& settings, const PublicFacts& facts)
+      : settings_(settings),
+        f_(saddle(facts.objective, "private-diff")),
+        records_(facts.data.records),
+        radius_(settings.radius(f_)) {
+    settings.common.check(f_);
+    dual_bound_ = settings.common.dual_bound(f_);
+    rule_ = settings.common.rule(facts.data);
+    steps = settings.common.rounds(facts.data);
+    if (f_.primal_is_private()) {
+      restarts_ = (steps - 1) / whole(settings.restart) + 1;
+      differences_ = steps - restarts_;
+    }
+    total_share_ = settings.dual_share;
+    if (restarts_ > 0) total_share_ += settings.restart_share + (differences_ > 0 ? settings.difference_share : 0);
+  }
+
+  // z_f = noise_multiplier * sqrt(count_f / share_f), shares of 1: the multiplier is that of the whole run, were it
+  // not sampled.
+  std::vector<QuerySpec> queries(double noise_multiplier) const override {
+    std::vector<QuerySpec> all;
+    if (settings_.common.private_prior) all.push_back(prior_query(settings_.common, steps, noise_multiplier));
+    const auto add = [&](const char* name, double share, double bound, std::size_t dim, NumericSlack slack,
+                         std::uint64_t releases, Schedule schedule, double effort) {
+      all.push_back({.name = name,
+                     .dim = dim,
+                     .sampling = rule_,
+                     .bound = {bound},
+                     .slack = slack,
+                     .noise_multiplier = noise_multiplier * std::sqrt(real(releases) * total_share_ / share),
+                     .steps = releases,
+                     .schedule = schedule,
+                     .effort = effort});
+    };
+    const std::uint64_t T = whole(settings_.restart), T_2 = whole(settings_.dual_steps);
+    const double clip = settings_.common.clip;
+    if (restarts_ > 0)
+      add("restart", settings_.restart_share, clip, f_.primal_dim(), f_.primal_gradient_slack(), restarts_,
+          {T, 0, 1}, 1);
+    if (differences_ > 0)
+      add("difference", settings_.difference_share, 2 * clip, f_.primal_dim(), f_.primal_difference_slack(),
+          differences_, {T, 1, T}, 2);
+    // Only the loss's outputs are needed in most cases: a forward pass, a third of a gradient's work.
+    add("dual", settings_.dual_share, dual_bound_, f_.dual_dim(), f_.dual_gradient_slack(), steps * T_2,
+        {1, 0, 1, T_2}, f_.dual_dim() == 1 ? 1.0 / 3 : 1);
     return all;
   }
 
-  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
-    const SaddleObjective& f = saddle(facts.objective, "private-diff");
-    const auto n = real(facts.data.records), R = real(steps(facts)), T = static_cast<double>(options_.restart);
-    const double batch = expected_batch(options_.rule(facts.data), facts.data.records);
-    Derived all{{"B", batch},
-                {"q", batch / n},
-                {"R", R},
-                {"T_2", static_cast<double>(options_.dual_steps)},
-                {"C_0", options_.dual_bound(f)},
-                {"epochs", R * batch / n}};
+  Derived report_quantities(const std::vector<Query>& queries) const override {
+    const double n = real(records_), R = real(steps), T = real(whole(settings_.restart));
+    const double batch = expected_batch(rule_, records_);
+    Derived all{
+        {"B", batch},         {"q", batch / n},         {"R", R}, {"T_2", real(whole(settings_.dual_steps))},
+        {"C_0", dual_bound_}, {"epochs", R * batch / n}};
     for (const Query& query : queries) {
       all.emplace_back("N_" + query.name, real(query.steps));
       all.emplace_back("z_" + query.name, query.noise_multiplier);
     }
-    if (!f.primal_is_private()) return all;
-    const DifferenceRadius radius = options_.radius(f);
+    if (restarts_ == 0) return all;
     all.insert(all.end(), {{"T", T},
-                           {"C_1", options_.clip},
-                           {"C_2", radius.slope},
-                           {"C_2y", radius.dual_slope},
-                           {"C_3", radius.least}});
+                           {"C_1", settings_.common.clip},
+                           {"C_2", radius_.slope},
+                           {"C_2y", radius_.dual_slope},
+                           {"C_3", radius_.least}});
     // Where differences are clipped at a tenth of a gradient's clip: the estimator's noise over that of dp-sgda.
     all.emplace_back("V(T, 0.1)", difference_noise_energy(T, 0.1));
     all.emplace_back("V*(T, 0.1)", best_difference_noise_energy(T, 0.1));
@@ -65,38 +105,49 @@ class PrivateDiff final : public Method {
     return all;
   }
 
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    f_ = &dynamic_cast<SaddleObjective&>(objective);
-    radius_ = options_.radius(*f_);
-    for (const Query& query : queries) {
-      if (query.name == "restart") restart_ = query;
-      if (query.name == "difference") difference_ = query;
-      if (query.name == "dual") dual_ = query;
-    }
-    per_record_ = 1 / expected_batch(dual_.sampling, dual_.records);
-    prior_.start(options_, queries.front());
-    iterate_.start(*f_, options_, steps);
-    v_.assign(f_->primal_dim(), 0.0);
-    direction_.assign(f_->primal_dim(), 0.0);
-    gy_.assign(f_->dual_dim(), 0.0);
-  }
+  std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
+
+ private:
+  PrivateDiffSettings settings_;
+  const SaddleObjective& f_;
+  std::uint64_t records_;
+  DifferenceRadius radius_;
+  double dual_bound_ = 0, total_share_ = 0;
+  SamplingRule rule_;
+  std::uint64_t restarts_ = 0, differences_ = 0;  ///< releases of the primal; none if it sees no record
+};
+
+class PrivateDiff final : public Algorithm {
+ public:
+  PrivateDiff(const PrivateDiffSettings& settings, const DifferenceRadius& radius, std::uint64_t rounds,
+              SaddleObjective& f, const PrivateDiffQueries& queries)
+      : T_(whole(settings.restart)),
+        T_2_(whole(settings.dual_steps)),
+        f_(f),
+        radius_(radius),
+        queries_(queries),
+        per_record_(1 / expected_batch(queries.dual.sampling, queries.dual.records)),
+        prior_(settings.common, queries.prior),
+        iterate_(f, settings.common, rounds),
+        v_(f.primal_dim()),
+        direction_(f.primal_dim()),
+        gy_(f.dual_dim()) {}
 
   void step(Curator& curator, std::uint64_t r) override {
-    prior_.release(curator, *f_, r);
-    const auto T_2 = static_cast<std::uint64_t>(options_.dual_steps);
-    for (std::uint64_t i = 0; i < T_2; ++i) dual_step(curator, r, i);  // y_r -> y_{r+1}, released
+    prior_.release(curator, f_, r);
+    for (std::uint64_t i = 0; i < T_2_; ++i) dual_step(curator, r, i);  // y_r -> y_{r+1}, released
 
-    if (f_->primal_is_private()) estimate_gradient(curator, r);  // at (x_r, y_{r+1})
+    if (queries_.restart) estimate_gradient(curator, r);  // at (x_r, y_{r+1})
     std::copy(v_.begin(), v_.end(), direction_.begin());
     iterate_.add_public_primal(r, direction_);
     iterate_.descend(direction_, r);
     iterate_.end_round(r);
   }
 
-  std::span<const float> iterate() const override { return iterate_.published(); }
+  std::span<const float> iterate() override { return iterate_.published(); }
 
   void archive(Archive& archive) override {
-    prior_.archive(archive, *f_);
+    prior_.archive(archive, f_);
     iterate_.archive(archive);
     archive.field("v", v_);
     archive.field("before", before_);
@@ -105,27 +156,30 @@ class PrivateDiff final : public Method {
  private:
   // y <- Pi_Y(y + eta_y (sum / N + public part)), on a batch of its own.
   void dual_step(Curator& curator, std::uint64_t r, std::uint64_t i) {
-    const std::uint64_t s = r * static_cast<std::uint64_t>(options_.dual_steps) + i;
-    const Batch batch = curator.draw(dual_, s);
-    const auto noisy = curator.release(curator.sum(dual_, batch, clipped_dual_gradients(*f_, iterate_.point())));
+    const std::uint64_t s = r * T_2_ + i;
+    const Batch batch = curator.draw(queries_.dual, s);
+    const auto noisy =
+        curator.release(curator.sum(queries_.dual, batch, clipped_dual_gradients(f_, iterate_.point())));
     for (std::size_t j = 0; j < gy_.size(); ++j) gy_[j] = per_record_ * noisy[j];
     iterate_.add_public_dual(s, gy_);
-    iterate_.ascend(gy_, options_.dual_rate_at(*f_, r, i));
+    iterate_.ascend(gy_, iterate_.dual_rate_at(r, i));
   }
 
   // v <- gradient at a restart, v <- v + difference else; both from one fresh batch and released points alone.
   void estimate_gradient(Curator& curator, std::uint64_t r) {
     const auto now = iterate_.point();
-    const bool fresh = r % static_cast<std::uint64_t>(options_.restart) == 0;
+    const bool fresh = r % T_ == 0;
     if (fresh) {
       std::fill(v_.begin(), v_.end(), 0.0);
-      const Batch batch = curator.draw(restart_, restart_.releases_before(r));
-      add(curator.release(curator.sum(restart_, batch, clipped_primal_gradients(*f_, now))));
+      const Query& restart = *queries_.restart;
+      const Batch batch = curator.draw(restart, restart.releases_before(r));
+      add(curator.release(curator.sum(restart, batch, clipped_primal_gradients(f_, now))));
     } else {
-      const Batch batch = curator.draw(difference_, difference_.releases_before(r));
-      const double scale = radius_.between(now, before_, f_->primal_dim()) / radius_.most;
-      const Kernel kernel = clipped_primal_differences(*f_, now, before_);
-      add(curator.release(curator.sum(difference_, batch, kernel, scale)));
+      const Query& difference = *queries_.difference;
+      const Batch batch = curator.draw(difference, difference.releases_before(r));
+      const double scale = radius_.between(now, before_, f_.primal_dim()) / radius_.most;
+      const Kernel kernel = clipped_primal_differences(f_, now, before_);
+      add(curator.release(curator.sum(difference, batch, kernel, scale)));
     }
     before_.assign(now.begin(), now.end());
   }
@@ -134,20 +188,35 @@ class PrivateDiff final : public Method {
     for (std::size_t j = 0; j < v_.size(); ++j) v_[j] += per_record_ * noisy_sum[j];
   }
 
-  PrivateDiffOptions options_;
-  SaddleObjective* f_ = nullptr;
+  std::uint64_t T_, T_2_;
+  SaddleObjective& f_;
   DifferenceRadius radius_;
-  Query restart_, difference_, dual_;
-  double per_record_ = 1;  ///< 1 / N, a public constant
+  PrivateDiffQueries queries_;
+  double per_record_;  ///< 1 / N, a public constant
   ReleasedPrior prior_;
   SaddleIterate iterate_;
   std::vector<double> v_, direction_, gy_;
   AlignedVector<float> before_;  ///< (x, y) of the last primal query
 };
 
+std::unique_ptr<Algorithm> PrivateDiffPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  auto next = queries.begin();  // in the order of queries()
+  PrivateDiffQueries own;
+  if (settings_.common.private_prior) own.prior = *next++;
+  if (restarts_ > 0) own.restart = *next++;
+  if (differences_ > 0) own.difference = *next++;
+  own.dual = *next;
+  return std::make_unique<PrivateDiff>(settings_, radius_, steps, dynamic_cast<SaddleObjective&>(objective), own);
+}
+
 const MethodRegistration private_diff{
     {"private-diff", "min-max: noisy gradients at restarts, noisy gradient differences between",
-     "Zhang et al. 2025, PrivateDiff Minimax, corrected", make_method<PrivateDiff>}};
+     "Zhang et al. 2025, PrivateDiff Minimax, corrected", make_method<PrivateDiffSettings>}};
 
 }  // namespace
+
+std::unique_ptr<const MethodPlan> PrivateDiffSettings::plan(const PublicFacts& facts) const {
+  return std::make_unique<PrivateDiffPlan>(*this, facts);
+}
+
 }  // namespace dpmpi

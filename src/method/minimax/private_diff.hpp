@@ -1,12 +1,13 @@
 #pragma once
-// The settings of private-diff and what follows from them: three families of queries, their shares of the budget
-// and the clip of differences.
+// The settings of private-diff, and the clip of differences that follows from them.
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "method/minimax/options.hpp"
+#include "method/minimax/settings.hpp"
 
 namespace dpmpi {
 
@@ -22,29 +23,18 @@ struct DifferenceRadius {
   double between(std::span<const float> w, std::span<const float> v, std::size_t primal_dim) const;
 };
 
-class PrivateDiffOptions : public SaddleOptions {
- public:
+struct PrivateDiffSettings final : MethodSettings {
+  SaddleSettings common;
   std::int64_t restart = 8;     ///< T
   std::int64_t dual_steps = 1;  ///< T_2
   double restart_share = 0.6, difference_share = 0.3, dual_share = 0.1;
   double slope = -1, dual_slope = -1, least = -1;  ///< C_2, C_2y, C_3; -1: by default
 
-  void declare(Options& options);
-  void validate(std::vector<std::string>& problems) const;
+  void declare(Options& options) override;
+  void validate(std::vector<std::string>& problems) const override;
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
+
   DifferenceRadius radius(const SaddleObjective& f) const;
-
-  /// Releases of the three families in R rounds.
-  struct Counts {
-    std::uint64_t restart, difference, dual;
-  };
-  Counts counts(std::uint64_t rounds) const;
-  /// The queries restart, difference and dual, those of them that there are, with
-  /// z_f = noise_multiplier * sqrt(count_f / share_f): the multiplier is that of the whole run, were it not
-  /// sampled.
-  std::vector<QuerySpec> families(const PublicFacts& facts, double noise_multiplier) const;
-
- private:
-  double multiplier(std::string_view family, const Counts& counts, bool primal) const;
 };
 
 }  // namespace dpmpi

@@ -8,19 +8,19 @@
 
 #include "core/aligned.hpp"
 #include "core/files/archive.hpp"
-#include "method/minimax/options.hpp"
+#include "method/minimax/settings.hpp"
 #include "objective/minimax/saddle.hpp"
 
 namespace dpmpi {
 
 class SaddleIterate {
  public:
-  /// `options` and `objective` must outlive it.
-  void start(SaddleObjective& objective, SaddleOptions& options, std::uint64_t rounds);
+  /// At the start point. `objective` must outlive it.
+  SaddleIterate(SaddleObjective& objective, const SaddleSettings& settings, std::uint64_t rounds);
 
   std::span<const float> point() const { return w_; }  ///< (x, y)
-  std::span<const float> x() const { return point().first(objective_->primal_dim()); }
-  std::span<const float> y() const { return point().subspan(objective_->primal_dim()); }
+  std::span<const float> x() const { return point().first(objective_.primal_dim()); }
+  std::span<const float> y() const { return point().subspan(objective_.primal_dim()); }
 
   /// gradient += the public part of the primal gradient, the regulariser with it. primal_dim() coordinates.
   void add_public_primal(std::uint64_t r, std::span<double> gradient);
@@ -28,6 +28,8 @@ class SaddleIterate {
   void add_public_dual(std::uint64_t s, std::span<double> gradient) const;
   /// x <- x - eta_x(r) * direction(gradient).
   void descend(std::span<const double> gradient, std::uint64_t r);
+  /// eta_y of dual step i of round r.
+  double dual_rate_at(std::uint64_t r, std::uint64_t i) const;
   /// y <- Pi_Y(y + rate * gradient).
   void ascend(std::span<const double> gradient, double rate);
 
@@ -38,9 +40,11 @@ class SaddleIterate {
   void archive(Archive& archive);
 
  private:
-  SaddleObjective* objective_ = nullptr;
-  SaddleOptions* options_ = nullptr;
-  std::uint64_t rounds_ = 0, chosen_round_ = 0;
+  SaddleObjective& objective_;
+  double dual_rate_;
+  SaddleSettings::DualSchedule dual_schedule_;
+  std::uint64_t rounds_, chosen_round_;
+  Optimizer descent_;
   AlignedVector<float> w_, published_, chosen_, scratch_;
 };
 

@@ -18,11 +18,11 @@ double most(const PublicFacts& facts) { return static_cast<double>(facts.data.re
 
 void ClipRule::declare(Options& options) {
   options
-      .add(
+      .add_words(
           "clip_rule", rule_,
           "the bound C on the norm of one record's gradient: such that about clip_records sqrt(d / rho) records "
           "are clipped, or half of them, both by a private choice before the first step; or the constant method.clip",
-          {"count", "median", "fixed"})
+          {{"count", Rule::count}, {"median", Rule::median}, {"fixed", Rule::fixed}})
       .add("clip", clip_, "the constant of clip_rule = fixed, which must not come from the data",
            Range::non_negative())
       .add(
@@ -40,7 +40,7 @@ void ClipRule::validate(std::vector<std::string>& problems) const {
   if (is_private() && clip_ > 0)
     problems.push_back(fmt::format(
         "method.clip = {} is the constant of method.clip_rule = fixed, and {} chooses privately: it must be 0",
-        clip_, rule_));
+        clip_, name()));
 }
 
 double ClipRule::Training::mu() const { return share * std::sqrt(steps) / noise_multiplier; }
@@ -50,7 +50,7 @@ void ClipRule::check(const Objective& objective, std::vector<std::string>& probl
     problems.push_back(fmt::format(
         "method.clip_rule = {} goes by the norms of gradients, which this objective.name does not know: "
         "it must be fixed, with a public method.clip above 0",
-        rule_));
+        name()));
 }
 
 QuerySpec ClipRule::query(const Training& training) const {
@@ -91,14 +91,9 @@ std::string ClipRule::notes(const PublicFacts& facts, const Training& training) 
   return text;
 }
 
-void ClipRule::start(double target) {
-  target_ = target;
-  chosen_ = largest();
-}
-
-void ClipRule::choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w) {
-  if (!is_private()) return;
-  const ClipGrid clips = grid();
+void ChosenClip::choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w) {
+  if (!rule_.is_private()) return;
+  const ClipGrid clips = rule_.grid();
   const Batch everyone = curator.draw(query, 0);
   const auto counts = curator.release_exact(curator.sum(query, everyone, clips.counts(objective, w)));
   std::vector<double> chosen;
@@ -111,7 +106,7 @@ void ClipRule::choose(Curator& curator, const Query& query, Objective& objective
     if (values[0] == clips.highest())
       warn("the clip is the largest of the grid: method.clip_lowest may be too small");
   });
-  chosen_ = chosen[0];
+  clip_ = chosen[0];
 }
 
 }  // namespace dpmpi

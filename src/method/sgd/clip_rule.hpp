@@ -13,14 +13,15 @@
 
 namespace dpmpi {
 
+/// What a config says of the clip.
 class ClipRule {
  public:
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
 
   /// The clip is chosen by a release of its own. There is no way to a clip from un-noised data.
-  bool is_private() const { return rule_ != "fixed"; }
-  bool is_median() const { return rule_ == "median"; }
+  bool is_private() const { return rule_ != Rule::fixed; }
+  bool is_median() const { return rule_ == Rule::median; }
   /// The clip, or the largest one that can be chosen: the bound of the gradient query.
   double largest() const { return is_private() ? grid().highest() : clip_; }
   /// The smallest one over it.
@@ -47,20 +48,32 @@ class ClipRule {
   /// What plans say about the choice.
   std::string notes(const PublicFacts& facts, const Training& training) const;
 
-  void start(double target);
-  /// Step 0: chooses the clip by the norms at w. Collective. Without a private rule nothing happens.
-  void choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w);
-  /// The clip over largest(), for Curator::sum.
-  double scale() const { return chosen_ / largest(); }
-  double clip() const { return chosen_; }
-  void archive(Archive& archive) { archive.field("clip", chosen_); }
-
- private:
+  /// The clips that a private choice is made from.
   ClipGrid grid() const { return ClipGrid(lowest_); }
 
-  std::string rule_ = "count";
+ private:
+  enum class Rule { count, median, fixed };
+  const char* name() const { return is_median() ? "median" : is_private() ? "count" : "fixed"; }
+
+  Rule rule_ = Rule::count;
   double clip_ = 0, lowest_ = 0.01, records_ = 32, share_ = 0.05;
-  double chosen_ = 0, target_ = 0;
+};
+
+/// The clip of a run: the largest one until it is chosen.
+class ChosenClip {
+ public:
+  /// `target`: how many records are to be clipped at the first step.
+  ChosenClip(const ClipRule& rule, double target) : rule_(rule), target_(target), clip_(rule.largest()) {}
+
+  /// Step 0: chooses the clip by the norms at w. Collective. Without a private rule nothing happens.
+  void choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w);
+  /// The clip over the rule's largest(), for Curator::sum.
+  double scale() const { return clip_ / rule_.largest(); }
+  void archive(Archive& archive) { archive.field("clip", clip_); }
+
+ private:
+  ClipRule rule_;
+  double target_, clip_;
 };
 
 }  // namespace dpmpi

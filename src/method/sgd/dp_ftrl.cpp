@@ -21,83 +21,111 @@
 namespace dpmpi {
 namespace {
 
-class DpFtrl : public Method {
- public:
+struct DpFtrlSettings final : MethodSettings {
+  std::int64_t batch = 256, passes = 1, restarts = 1, band = 64, seed = 1;
+  double clip = 1;
+  Clipping clipping = Clipping::flat;
+  Strategy strategy = Strategy::full_honaker;
+  OptimizerSettings optimizer;
+
   void declare(Options& options) override {
-    options.add("batch", batch_, "records of a step", Range::closed(1, 0x1p31))
-        .add("passes", passes_, "passes over the data; each starts a new tree", Range::closed(1, 0x1p31))
-        .add("restarts", restarts_, "trees of a pass: each starts from the point where the last one ended",
+    options.add("batch", batch, "records of a step", Range::closed(1, 0x1p31))
+        .add("passes", passes, "passes over the data; each starts a new tree", Range::closed(1, 0x1p31))
+        .add("restarts", restarts, "trees of a pass: each starts from the point where the last one ended",
              Range::closed(1, 0x1p31))
-        .add("clip", clip_, "bound C on the norm of one record's gradient", Range::positive())
-        .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
-             {"flat", "per_layer"})
-        .add("strategy", strategy_, "correlation of the noise of prefix sums",
-             {"fenwick", "full_honaker", "sqrt_toeplitz", "banded"})
-        .add("band", band_, "diagonals of strategy = banded", Range::at_least(1))
-        .add("seed", seed_, "public seed of start point and shuffle", Range::at_least(0));
-    optimizer_.declare(options);
+        .add("clip", clip, "bound C on the norm of one record's gradient", Range::positive())
+        .add_words("clipping", clipping, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
+                   {{"flat", Clipping::flat}, {"per_layer", Clipping::per_layer}})
+        .add_words("strategy", strategy, "correlation of the noise of prefix sums",
+                   {{"fenwick", Strategy::fenwick},
+                    {"full_honaker", Strategy::full_honaker},
+                    {"sqrt_toeplitz", Strategy::sqrt_toeplitz},
+                    {"banded", Strategy::banded}})
+        .add("band", band, "diagonals of strategy = banded", Range::at_least(1))
+        .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0));
+    optimizer.declare(options);
   }
+  void validate(std::vector<std::string>& problems) const override { optimizer.validate(problems); }
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
+};
 
-  void validate(std::vector<std::string>& problems) const override { optimizer_.validate(problems); }
-
-  std::uint64_t steps(const PublicFacts& facts) const override {
-    return leaves(facts) * whole(restarts_) * whole(passes_);
+class DpFtrlPlan final : public MethodPlan {
+ public:
+  DpFtrlPlan(const DpFtrlSettings& settings, const PublicFacts& facts) : settings_(settings), facts_(facts) {
+    leaves_ = facts.data.records / (whole(settings.batch) * whole(settings.restarts));
+    if (leaves_ == 0)
+      throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than the data ({} records)",
+                                    settings.batch * settings.restarts, facts.data.records));
+    require_gradients(*facts.objective, "dp-ftrl");
+    steps = leaves_ * whole(settings.restarts) * whole(settings.passes);
   }
 
   // A record is part of one leaf of a pass.
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    require_gradients(*facts.objective, "dp-ftrl");
-    const std::uint64_t leaf = leaves(facts);
+  std::vector<QuerySpec> queries(double noise_multiplier) const override {
+    const std::uint64_t batch = whole(settings_.batch), restarts = whole(settings_.restarts);
+    const std::uint64_t band =
+        settings_.strategy == Strategy::banded ? std::min(whole(settings_.band), leaves_) : 0;
     return {{.name = "gradient",
-             .dim = facts.objective->dim(),
-             .sampling = Shuffled{whole(seed_), whole(batch_), whole(batch_), leaf, whole(restarts_)},
-             .bound = {clip_, clipping_ == "flat" ? Clipping::flat : Clipping::per_layer},
-             .slack = facts.objective->gradient_slack(),
+             .dim = facts_.objective->dim(),
+             .sampling = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts},
+             .bound = {settings_.clip, settings_.clipping},
+             .slack = facts_.objective->gradient_slack(),
              .noise_multiplier = noise_multiplier,
-             .steps = steps(facts),
-             .kind = RunningSum{.strategy = strategy(), .band = band(leaf)}}};
+             .steps = steps,
+             .kind = RunningSum{.strategy = settings_.strategy, .band = band}}};
   }
 
   // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum.
-  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
-    const double passes = static_cast<double>(passes_), z = gradient.noise_multiplier;
+    const double passes = static_cast<double>(settings_.passes), z = gradient.noise_multiplier;
     const Tree tree = gradient.as<RunningSum>()->tree(gradient);
-    return {{"B", static_cast<double>(batch_)},
-            {"leaves", static_cast<double>(leaves(facts))},
-            {"restarts", static_cast<double>(restarts_)},
+    return {{"B", static_cast<double>(settings_.batch)},
+            {"leaves", static_cast<double>(leaves_)},
+            {"restarts", static_cast<double>(settings_.restarts)},
             {"passes", passes},
-            {"C", clip_},
+            {"C", settings_.clip},
             {"z", z},
             {"sigma", gradient.noise_std},
             {"mean_prefix_variance", z > 0 ? mean_prefix_noise_variance(tree) : 0},
             {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0}};
   }
 
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    objective_ = &objective;
-    gradient_ = queries.at(0);
-    x_.assign(objective.dim(), 0.0f);
-    mean_.assign(objective.dim(), 0.0f);
-    prefix_.assign(objective.dim(), 0.0f);
-    objective.initialise(PublicStream(whole(seed_), "start point"), x_);
-    optimizer_.start(objective.dim(), steps);
+  std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
+
+ private:
+  DpFtrlSettings settings_;
+  PublicFacts facts_;
+  std::uint64_t leaves_ = 0;  ///< steps of a tree
+};
+
+class DpFtrl final : public Algorithm {
+ public:
+  DpFtrl(const DpFtrlSettings& settings, Objective& objective, const Query& gradient)
+      : objective_(objective),
+        gradient_(gradient),
+        batch_(static_cast<double>(settings.batch)),
+        optimizer_(settings.optimizer, objective.dim(), gradient.steps),
+        x_(objective.dim()),
+        mean_(objective.dim()),
+        prefix_(objective.dim()) {
+    objective.initialise(PublicStream(whole(settings.seed), "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
     const Batch batch = curator.draw(gradient_, t);
-    auto total = curator.sum(gradient_, batch, clipped_gradients(*objective_, x_));
+    auto total = curator.sum(gradient_, batch, clipped_gradients(objective_, x_));
     const auto prefix = curator.release(std::move(total));
 
     if (t % RunningSum::leaves(gradient_) == 0) std::fill(prefix_.begin(), prefix_.end(), 0.0f);
-    const auto per_record = static_cast<float>(1 / static_cast<double>(batch_));
+    const auto per_record = static_cast<float>(1 / batch_);
     for (std::size_t j = 0; j < x_.size(); ++j) mean_[j] = per_record * (prefix[j] - prefix_[j]);
     std::copy(prefix.begin(), prefix.end(), prefix_.begin());
-    if (objective_->l2 > 0) objective_->add_regularizer_gradient(x_, mean_);
+    if (objective_.l2 > 0) objective_.add_regularizer_gradient(x_, mean_);
     optimizer_.update(x_, mean_, 1, t);
   }
 
-  std::span<const float> iterate() const override { return optimizer_.published(x_); }
+  std::span<const float> iterate() override { return optimizer_.published(x_); }
 
   void archive(Archive& archive) override {
     archive.field("x", x_);
@@ -106,33 +134,23 @@ class DpFtrl : public Method {
   }
 
  private:
-  std::uint64_t leaves(const PublicFacts& facts) const {
-    const std::uint64_t count = facts.data.records / (whole(batch_) * whole(restarts_));
-    if (count == 0)
-      throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than the data ({} records)",
-                                    batch_ * restarts_, facts.data.records));
-    return count;
-  }
-  Strategy strategy() const {
-    for (const auto s : {Strategy::full_honaker, Strategy::sqrt_toeplitz, Strategy::banded})
-      if (strategy_ == name(s)) return s;
-    return Strategy::fenwick;
-  }
-  std::uint64_t band(std::uint64_t leaves) const {
-    return strategy_ == "banded" ? std::min(whole(band_), leaves) : 0;
-  }
-
-  std::int64_t batch_ = 256, passes_ = 1, restarts_ = 1, band_ = 64, seed_ = 1;
-  double clip_ = 1;
-  std::string clipping_ = "flat", strategy_ = "full_honaker";
-  Optimizer optimizer_;
-  Objective* objective_ = nullptr;
+  Objective& objective_;
   Query gradient_;
+  double batch_;
+  Optimizer optimizer_;
   AlignedVector<float> x_, mean_, prefix_;
 };
 
+std::unique_ptr<const MethodPlan> DpFtrlSettings::plan(const PublicFacts& facts) const {
+  return std::make_unique<DpFtrlPlan>(*this, facts);
+}
+std::unique_ptr<Algorithm> DpFtrlPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  return std::make_unique<DpFtrl>(settings_, objective, queries.at(0));
+}
+
 const MethodRegistration dp_ftrl{{"dp-ftrl", "gradient descent with tree noise on prefix sums, no secret sampling",
-                                  "Kairouz et al. 2021 (arXiv:2103.00039), Algorithm 1", make_method<DpFtrl>}};
+                                  "Kairouz et al. 2021 (arXiv:2103.00039), Algorithm 1",
+                                  make_method<DpFtrlSettings>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -11,79 +11,98 @@
 namespace dpmpi {
 namespace {
 
-class DpSgd final : public Method {
- public:
+struct DpSgdSettings final : MethodSettings {
+  std::int64_t batch = 256, steps = 0, seed = 1;
+  double epochs = 10, clip = 1;
+  std::string sampling = "poisson";
+  Clipping clipping = Clipping::flat;
+  OptimizerSettings optimizer;
+
   void declare(Options& options) override {
-    options.add("batch", batch_, "expected batch size (the public normaliser of the mean)", Range::at_least(1))
-        .add("epochs", epochs_, "passes over the data (expected); or give method.steps", Range::positive())
-        .add("steps", steps_, "number of steps (0: from method.epochs)", Range::closed(0, most_steps))
-        .add("sampling", sampling_, "which records take part in a step", {"poisson", "wor", "full", "cyclic"})
-        .add("clip", clip_, "bound C on the norm of one record's gradient", Range::positive())
-        .add("clipping", clipping_, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
-             {"flat", "per_layer"})
-        .add("seed", seed_, "public seed of the start point", Range::at_least(0));
-    optimizer_.declare(options);
+    options.add("batch", batch, "expected batch size (the public normaliser of the mean)", Range::at_least(1))
+        .add("epochs", epochs, "passes over the data (expected); or give method.steps", Range::positive())
+        .add("steps", steps, "number of steps (0: from method.epochs)", Range::closed(0, most_steps))
+        .add("sampling", sampling, "which records take part in a step", {"poisson", "wor", "full", "cyclic"})
+        .add("clip", clip, "bound C on the norm of one record's gradient", Range::positive())
+        .add_words("clipping", clipping, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
+                   {{"flat", Clipping::flat}, {"per_layer", Clipping::per_layer}})
+        .add("seed", seed, "public seed of the start point", Range::at_least(0));
+    optimizer.declare(options);
   }
+  void validate(std::vector<std::string>& problems) const override { optimizer.validate(problems); }
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
+};
 
-  void validate(std::vector<std::string>& problems) const override { optimizer_.validate(problems); }
-
-  std::uint64_t steps(const PublicFacts& facts) const override {
-    if (steps_ > 0) return static_cast<std::uint64_t>(steps_);
-    const double batch = expected_batch(rule(facts.data), facts.data.records);
-    return steps_of_epochs(epochs_, facts.data.records, batch);
-  }
-
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
+class DpSgdPlan final : public MethodPlan {
+ public:
+  DpSgdPlan(const DpSgdSettings& settings, const PublicFacts& facts) : settings_(settings), facts_(facts) {
     require_gradients(*facts.objective, "dp-sgd");
+    const std::uint64_t n = facts.data.records;
+    rule_ = sampling_rule(settings.sampling, settings.batch, n);
+    steps = settings.steps > 0 ? static_cast<std::uint64_t>(settings.steps)
+                               : steps_of_epochs(settings.epochs, n, expected_batch(rule_, n));
+  }
+
+  std::vector<QuerySpec> queries(double noise_multiplier) const override {
     return {{.name = "gradient",
-             .dim = facts.objective->dim(),
-             .sampling = rule(facts.data),
-             .bound = {clip_, clipping_ == "flat" ? Clipping::flat : Clipping::per_layer},
-             .slack = facts.objective->gradient_slack(),
+             .dim = facts_.objective->dim(),
+             .sampling = rule_,
+             .bound = {settings_.clip, settings_.clipping},
+             .slack = facts_.objective->gradient_slack(),
              .noise_multiplier = noise_multiplier,
-             .steps = steps(facts)}};
+             .steps = steps}};
   }
 
   // B: expected batch, q: sampling rate, C: clip, z: noise multiplier, sigma: noise std of the sum.
-  Derived report_quantities(const PublicFacts& facts, const std::vector<Query>& queries) const override {
+  Derived report_quantities(const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
-    const auto n = static_cast<double>(facts.data.records);
+    const auto n = static_cast<double>(facts_.data.records);
     const double batch = expected_batch(gradient.sampling, gradient.records);
     return {{"B", batch},
             {"q", batch / n},
-            {"C", clip_},
+            {"C", settings_.clip},
             {"z", gradient.noise_multiplier},
             {"sigma", gradient.noise_std},
             {"epochs", static_cast<double>(gradient.steps) * batch / n},
             {"steps", static_cast<double>(gradient.steps)}};
   }
 
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    objective_ = &objective;
-    gradient_ = queries.at(0);
-    expected_batch_ = expected_batch(gradient_.sampling, gradient_.records);
-    x_.assign(objective.dim(), 0.0f);
-    mean_.assign(objective.dim(), 0.0f);
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(seed_), "start point"), x_);
-    optimizer_.start(objective.dim(), steps);
+  std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
+
+ private:
+  DpSgdSettings settings_;
+  PublicFacts facts_;
+  SamplingRule rule_;
+};
+
+class DpSgd final : public Algorithm {
+ public:
+  DpSgd(const DpSgdSettings& settings, Objective& objective, const Query& gradient)
+      : objective_(objective),
+        gradient_(gradient),
+        expected_batch_(expected_batch(gradient.sampling, gradient.records)),
+        optimizer_(settings.optimizer, objective.dim(), gradient.steps),
+        x_(objective.dim()),
+        mean_(objective.dim()) {
+    objective.initialise(PublicStream(static_cast<std::uint64_t>(settings.seed), "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
     const Batch batch = curator.draw(gradient_, t);
-    auto total = curator.sum(gradient_, batch, clipped_gradients(*objective_, x_));
+    auto total = curator.sum(gradient_, batch, clipped_gradients(objective_, x_));
     const auto noisy = curator.release(std::move(total));
 
     const auto per_record = static_cast<float>(1 / expected_batch_);
-    if (objective_->l2 > 0) {  // the public part of the objective joins after the release
+    if (objective_.l2 > 0) {  // the public part of the objective joins after the release
       for (std::size_t j = 0; j < x_.size(); ++j) mean_[j] = per_record * noisy[j];
-      objective_->add_regularizer_gradient(x_, mean_);
+      objective_.add_regularizer_gradient(x_, mean_);
       optimizer_.update(x_, mean_, 1, t);
     } else {
       optimizer_.update(x_, noisy, per_record, t);
     }
   }
 
-  std::span<const float> iterate() const override { return optimizer_.published(x_); }
+  std::span<const float> iterate() override { return optimizer_.published(x_); }
 
   void archive(Archive& archive) override {
     archive.field("x", x_);
@@ -91,21 +110,22 @@ class DpSgd final : public Method {
   }
 
  private:
-  SamplingRule rule(const DatasetFacts& data) const { return sampling_rule(sampling_, batch_, data.records); }
-
-  std::int64_t batch_ = 256, steps_ = 0, seed_ = 1;
-  double epochs_ = 10, clip_ = 1;
-  std::string sampling_ = "poisson", clipping_ = "flat";
-  Optimizer optimizer_;
-
-  Objective* objective_ = nullptr;
+  Objective& objective_;
   Query gradient_;
-  double expected_batch_ = 1;
+  double expected_batch_;
+  Optimizer optimizer_;
   AlignedVector<float> x_, mean_;
 };
 
+std::unique_ptr<const MethodPlan> DpSgdSettings::plan(const PublicFacts& facts) const {
+  return std::make_unique<DpSgdPlan>(*this, facts);
+}
+std::unique_ptr<Algorithm> DpSgdPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  return std::make_unique<DpSgd>(settings_, objective, queries.at(0));
+}
+
 const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",
-                                 "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make_method<DpSgd>}};
+                                 "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make_method<DpSgdSettings>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -13,26 +13,31 @@
 
 namespace dpmpi {
 
-class Optimizer {
- public:
+struct OptimizerSettings {
+  enum class Kind { sgd, adam } kind = Kind::sgd;
+  enum class Schedule { constant, linear, cosine } schedule = Schedule::constant;
+  double rate = 0.5, final_rate = 0, momentum = 0, beta1 = 0.9, beta2 = 0.999, stability = 1e-8;
+  double average = 0;
+
   void declare(Options& options);
   void validate(std::vector<std::string>& problems) const;
+};
 
-  void start(std::size_t dim, std::uint64_t steps);
+class Optimizer {
+ public:
+  Optimizer(const OptimizerSettings& settings, std::size_t dim, std::uint64_t steps);
   /// x <- x - rate(t) * direction(scale * gradient).
   void update(std::span<float> x, std::span<const float> gradient, float scale, std::uint64_t t);
   /// The iterate to publish: x, or its running average.
   std::span<const float> published(std::span<const float> x) const {
-    return average_ > 0 ? std::span<const float>(mean_) : x;
+    return settings_.average > 0 ? std::span<const float>(mean_) : x;
   }
   double rate_at(std::uint64_t t) const;
   void archive(Archive& archive);
 
  private:
-  std::string kind_ = "sgd", schedule_ = "constant";
-  double rate_ = 0.5, final_rate_ = 0, momentum_ = 0, beta1_ = 0.9, beta2_ = 0.999, stability_ = 1e-8;
-  double average_ = 0;
-  std::uint64_t steps_ = 1;
+  OptimizerSettings settings_;
+  double steps_;
   double power1_ = 1, power2_ = 1;  // beta^t
   AlignedVector<float> first_, second_, mean_;
 };

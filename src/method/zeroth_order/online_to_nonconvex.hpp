@@ -36,7 +36,6 @@ class OnlineToNonconvex {
     Output output = Output::uniform;
   };
 
-  OnlineToNonconvex() = default;
   OnlineToNonconvex(const Settings& settings, std::span<const float> start);
 
   /// Moves on to the next w. Throws BugError if it is further than 2 D from the last one of the epoch.

@@ -20,7 +20,7 @@ AuditReport audit(const Communicator& world, const std::string& path, const std:
                   bool quiet, ConfigOf whose) {
   AuditSetup setup(world, path, overrides, whose);
   setup.announces = world.is_root() && !quiet;
-  if (setup.announces) print_settings(setup.config, setup.facts, setup.plan, setup.layout, world.size());
+  if (setup.announces) print_settings(setup.config, setup.facts, setup.plan, world.size());
   const std::string& chosen = setup.config.audit.game;
   const auto plays = [&](const char* game) { return chosen == "all" || chosen == game; };
   const double error = (1 - setup.config.audit.confidence) / (chosen == "all" ? 4 : 1);

@@ -60,7 +60,7 @@ std::vector<double> evidence_of(const AuditSetup& setup, const Canaries& canarie
       rows[i] = {&canaries.suspects, i + static_cast<std::uint32_t>(count)};
   }
   Attacker attacker(canaries.at_worst ? *setup.worst_objective() : *setup.objective, canaries.suspects, places,
-                    setup.layout);
+                    setup.plan.layout);
   setup.run(setup.dataset(0, rows, false), key, attacker, canaries.at_worst);
   std::vector<double> evidence(count);
   for (std::size_t i = 0; setup.groups.own.is_root() && i < count; ++i)

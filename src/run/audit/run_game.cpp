@@ -22,8 +22,8 @@ std::uint64_t run_key(std::uint64_t seed, std::uint64_t run) { return PublicStre
 }  // namespace
 
 std::vector<float> start_point(const RunParts& mechanism) {
-  const auto method = started(mechanism);
-  const auto x = method->iterate();
+  const auto algorithm = started(mechanism);
+  const auto x = algorithm->iterate();
   return {x.begin(), x.end()};
 }
 
@@ -32,8 +32,8 @@ void run_game(const Communicator& comm, const RunParts& mechanism, const Shard& 
   if (comm.is_root()) attacker.begin(start);
   std::optional<SecretKey> secret;
   if (comm.is_root()) secret = SecretKey::from_seed(key);
-  const auto method = run_in_memory(comm, mechanism, shard, secret, &attacker);
-  if (comm.is_root()) attacker.end(method->iterate());
+  const auto algorithm = run_in_memory(comm, mechanism, shard, secret, &attacker);
+  if (comm.is_root()) attacker.end(algorithm->iterate());
 }
 
 namespace {

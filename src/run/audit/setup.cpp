@@ -42,12 +42,7 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
 
 AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
                        ConfigOf whose)
-    : world(all),
-      config(path, overrides, whose),
-      groups(all, config.audit.ranks),
-      path_(path),
-      overrides_(overrides),
-      whose_(whose) {
+    : world(all), config(path, overrides, whose), groups(all, config.audit.ranks) {
   if (!config.is_private())
     throw ConfigError("dpmpi audit: privacy.noise = none promises nothing, so there is nothing to test");
   if (config.trainer())
@@ -61,19 +56,9 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
   facts = public_facts(config, facts.data, *objective);
   plan = plan_on_all_ranks(world, config, facts);
   shape = RecordShape::of(facts.data, config.data);
-  layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
   if (!groups.idle()) objective->open(groups.own, config.data);
-  mechanism = {[this] {
-                 RunConfig fresh(path_, overrides_, whose_);
-                 return std::move(fresh.method);
-               },
-               objective.get(),
-               facts,
-               plan.promise.noise_multiplier,
-               plan.queries,
-               plan.steps,
-               config.privacy.trust == "root"};
-  place = worst_place(plan.queries, layout);
+  mechanism = {plan.method, objective.get(), plan.queries, plan.adjacency, config.privacy.trust == "root"};
+  place = worst_place(plan.queries, plan.layout);
   if (!groups.idle()) start_ = start_point(mechanism);
   read_public_records();
   try_worst_case();
@@ -91,12 +76,12 @@ void AuditSetup::try_worst_case() {
   const Communicator alone = Communicator::alone();
   const Records canary = worst_case_canaries(shape, 1, false);
   const RowSource row{&canary, 0};
-  Attacker attacker(*worst_, canary, {place}, layout);
+  Attacker attacker(*worst_, canary, {place}, plan.layout);
   try {
-    run_game(
-        alone, run_at_worst_,
-        shard_of(alone, shape, facts.data, layout, [&](std::uint64_t i) { return i == place ? row : RowSource{}; }),
-        common_key(), start_point(run_at_worst_), attacker);
+    run_game(alone, run_at_worst_,
+             shard_of(alone, shape, facts.data, plan.layout,
+                      [&](std::uint64_t i) { return i == place ? row : RowSource{}; }),
+             common_key(), start_point(run_at_worst_), attacker);
   } catch (const WorstCase::NoSuchFunction&) {
     worst_.reset();
   } catch (const ConfigError&) {  // the method asks more of an objective
@@ -125,8 +110,8 @@ std::uint64_t AuditSetup::common_key() const { return PublicStream(seed(), "choi
 Shard AuditSetup::dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const {
   if (groups.idle()) return {};
   if (!among_public && std::ranges::all_of(plan.queries, by_position))
-    return compact_shard(groups.own, shape, facts.data, layout, at, rows);
-  return shard_of(groups.own, shape, facts.data, layout, [&](std::uint64_t i) -> RowSource {
+    return compact_shard(groups.own, shape, facts.data, plan.layout, at, rows);
+  return shard_of(groups.own, shape, facts.data, plan.layout, [&](std::uint64_t i) -> RowSource {
     if (i >= at && i - at < rows.size()) return rows[i - at];
     return among_public ? public_rows[i % public_rows.size()] : RowSource{};
   });

@@ -29,7 +29,6 @@ class AuditSetup {
   std::unique_ptr<Objective> objective;
   Plan plan;
   RecordShape shape;
-  BlockLayout layout;
   RunParts mechanism;
   std::vector<RowSource> public_rows;  ///< of data.eval, on every rank
   std::uint64_t place = 0;             ///< of the differing record
@@ -53,9 +52,6 @@ class AuditSetup {
  private:
   void read_public_records();
   void try_worst_case();
-  std::string path_;
-  std::vector<std::string> overrides_;
-  ConfigOf whose_;
   Shard public_;
   std::vector<float> start_;
   std::unique_ptr<WorstCase> worst_;

@@ -78,7 +78,7 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
   return fmt::format(
       "Everything released by this run, {}, {} It says nothing about data.eval, which is treated as public, nor "
       "about how the settings were chosen.{}",
-      config.method->released(), bounded(config, fmt::format("among {}", n), epsilon, delta), whom);
+      config.method->describe_releases(), bounded(config, fmt::format("among {}", n), epsilon, delta), whom);
 }
 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
@@ -153,7 +153,7 @@ OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, con
   out["noise"] = trainer.privacy.noise;
   out["numerical_slack"] = trainings.largest_slack();
   out["trust"] = trainer.privacy.trust;
-  auto assumptions = trainer.method->assumptions(centre);
+  auto assumptions = trainings.method->assumptions;
   for (auto& about_loss : centre.objective->assumptions()) assumptions.push_back(std::move(about_loss));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
   out["method"] = trainer.method_name;
@@ -194,11 +194,11 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["noise"] = config.privacy.noise;
   out["numerical_slack"] = plan.largest_slack();
   out["trust"] = config.privacy.trust;
-  out["released"] = config.method->released();
+  out["released"] = config.method->describe_releases();
   for (const auto& event : provenance.events)
     if (const auto* run = std::get_if<HiddenState>(&event.mechanism))
       out["hidden_state"] = json_explanation(*run, plan);
-  auto assumptions = config.method->assumptions(facts);
+  auto assumptions = plan.method->assumptions;
   for (auto& about_loss : facts.objective->assumptions()) assumptions.push_back(std::move(about_loss));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
   if (provenance.training) {

@@ -377,14 +377,13 @@ class Verification {
   // Epsilon of the steps done, of every line, by the accountant of the promise.
   void epsilon_of_steps(const std::vector<std::string>& lines) {
     const Plan& plan = derived_->plan;
-    const Method& method = *derived_->config->method;
     const auto spent = make_accountant(config_->privacy.accountant, plan.adjacency);
     std::uint64_t done = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
       place_ = fmt::format("metrics.jsonl:{}", i + 1);
       const json line = parsed(lines[i], place_), number = line.value("step", json());
       const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
-      if (step <= done || step > plan.steps || !method.releases(step))
+      if (step <= done || step > plan.steps || !plan.method->releases(step))
         throw Failure{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
       json expected{{"step", step}, {"epsilon", "infinity"}};
       if (config_->is_private()) {

@@ -35,7 +35,7 @@ class RunConfig {
   std::string objective_name = "logistic", method_name = "dp-sgd";
   double l2 = 0;
   std::unique_ptr<ObjectiveEntry::Builder> objective;
-  std::unique_ptr<Method> method;
+  std::unique_ptr<MethodSettings> method;
 
   /// The objective's builder if that trains models by a config of its own, else null.
   TrainingBuilder* training() const;

@@ -20,15 +20,26 @@
 namespace dpmpi {
 namespace {
 
-std::vector<Query> declare_queries(const RunConfig& config, const PublicFacts& facts, double noise_multiplier) {
+// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves every block, in a step of every
+// query, one expected row and the effort of 64 (N1).
+std::uint32_t blocks_of(const RunConfig& config, const MethodPlan& method, std::uint64_t records) {
+  if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
+  std::uint32_t blocks = 16;
+  for (const auto& query : method.queries(1.0)) {
+    const double batch = expected_batch(query.sampling, records);
+    while (blocks > 1 && (batch / blocks < 1 || batch / blocks * query.effort < 64)) blocks /= 2;
+  }
+  return blocks;
+}
+
+std::vector<Query> declare_queries(const RunConfig& config, const Outline& outline, double noise_multiplier) {
   std::vector<Query> queries;
-  const BlockLayout layout = BlockLayout::of(facts.data, resolve_blocks(config, facts));
-  for (auto spec : config.method->queries(facts, noise_multiplier)) {
+  for (auto spec : outline.method->queries(noise_multiplier)) {
     spec.noise = config.privacy.law();
-    spec.sampling = stratified(spec.sampling, layout);
+    spec.sampling = stratified(spec.sampling, outline.layout);
     verify((spec.noise_multiplier > 0) == config.is_private(), "releases have noise unless privacy.noise = none");
-    queries.push_back(
-        Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, facts.data.records));
+    queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), outline.adjacency,
+                                     outline.layout.records));
   }
   return queries;
 }
@@ -166,7 +177,13 @@ void Promise::archive(Archive& archive) {
   guarantee.refusals = {refusals.begin(), refusals.end()};
 }
 
-Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs) {
+Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs) {
+  std::shared_ptr<const MethodPlan> method = config.method->plan(facts);
+  const std::uint32_t blocks = blocks_of(config, *method, facts.data.records);
+  return {method, BlockLayout::of(facts.data, blocks), method->steps, facts.adjacency, runs};
+}
+
+Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Outline& outline) {
   Promise promise;
   const double delta = resolve_delta(config, facts);
   if (!config.is_private()) {
@@ -176,22 +193,21 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uin
     return promise;
   }
   Calibration noise{config.privacy.noise_multiplier};
-  const std::uint64_t steps = config.method->steps(facts);
   // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
-  const auto unit_queries = declare_queries(config, facts, 1.0);
+  const auto unit_queries = declare_queries(config, outline, 1.0);
   const auto events_for = [&](double multiplier) {
     auto queries = unit_queries;
-    const auto specs = config.method->queries(facts, multiplier);
+    const auto specs = outline.method->queries(multiplier);
     for (std::size_t i = 0; i < queries.size(); ++i) queries[i].noise_multiplier = specs[i].noise_multiplier;
-    return times(events_of(queries, 0, steps), runs);
+    return times(events_of(queries, 0, outline.steps), outline.runs);
   };
   if (noise.value == 0)
     noise =
         calibrate_noise(events_for, {config.privacy.epsilon, delta, facts.adjacency}, config.privacy.accountant);
   promise.noise_multiplier = noise.value;
-  const auto queries = declare_queries(config, facts, promise.noise_multiplier);
-  refuse_short_noise(queries, runs, delta, 0);  // accounting for nearly no noise takes long
-  const auto events = times(events_of(queries, 0, steps), runs);
+  const auto queries = declare_queries(config, outline, promise.noise_multiplier);
+  refuse_short_noise(queries, outline.runs, delta, 0);  // accounting for nearly no noise takes long
+  const auto events = times(events_of(queries, 0, outline.steps), outline.runs);
   promise.guarantee =
       epsilon_guarantee(events, facts.adjacency, delta, config.privacy.accountant, noise.answered.get());
   if (config.privacy.noise_multiplier == 0)
@@ -200,15 +216,10 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uin
   return promise;
 }
 
-Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise, std::uint64_t runs) {
-  Plan plan;
-  plan.adjacency = facts.adjacency;
-  plan.runs = runs;
-  plan.steps = config.method->steps(facts);
-  plan.promise = std::move(promise);
-  plan.queries = declare_queries(config, facts, plan.promise.noise_multiplier);
+Plan make_plan(const RunConfig& config, const Outline& outline, Promise promise) {
+  Plan plan{outline, declare_queries(config, outline, promise.noise_multiplier), std::move(promise)};
   if (!config.is_private()) return plan;
-  refuse_short_noise(plan.queries, runs, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
+  refuse_short_noise(plan.queries, plan.runs, plan.delta(), gdp_mu(plan.epsilon(), plan.delta()));
   if (config.privacy.epsilon > 0 && plan.epsilon() > config.privacy.epsilon)
     throw PrivacyError(fmt::format("the calibrated plan has epsilon {} above privacy.epsilon = {}", plan.epsilon(),
                                    config.privacy.epsilon));
@@ -216,9 +227,10 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promis
 }
 
 Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
-  Plan plan = make_plan(config, facts, make_promise(config, facts));
+  const Outline outline = make_outline(config, facts);
+  Plan plan = make_plan(config, outline, make_promise(config, facts, outline));
   if (const auto* const trains = trains_models(facts))
-    plan.training = trains->plan(config, facts, trains->promise(config, facts, plan));
+    plan.training = trains->plan(config, plan, trains->promise(config, plan));
   return plan;
 }
 
@@ -255,17 +267,6 @@ std::unique_ptr<Objective> make_objective(const RunConfig& config, const Dataset
   throw ConfigError(
       fmt::format("objective.{} does not fit in memory: make its layers, classes or data.features smaller",
                   config.objective_name));
-}
-
-std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts) {
-  if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
-  const auto queries = config.method->queries(facts, 1.0);
-  std::uint32_t blocks = 16;
-  for (const auto& query : queries) {
-    const double batch = expected_batch(query.sampling, facts.data.records);
-    while (blocks > 1 && (batch / blocks < 1 || batch / blocks * query.effort < 64)) blocks /= 2;
-  }
-  return blocks;
 }
 
 }  // namespace dpmpi

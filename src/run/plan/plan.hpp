@@ -22,14 +22,20 @@ struct Promise {
   void archive(Archive& archive);
 };
 
-struct TrainingPlan;
-
-struct Plan {
+/// What a run does, whatever its noise.
+struct Outline {
+  std::shared_ptr<const MethodPlan> method;
+  BlockLayout layout;  ///< of the records
   std::uint64_t steps = 0;
-  std::vector<Query> queries;
-  Promise promise;
   Adjacency adjacency = Adjacency::add_remove;
   std::uint64_t runs = 1;  ///< the promise is for so many of them on the same records, together
+};
+
+struct TrainingPlan;
+
+struct Plan : Outline {
+  std::vector<Query> queries;
+  Promise promise;
   std::shared_ptr<const TrainingPlan> training = {};  ///< of models that the objective trains on private records
   double epsilon() const { return promise.guarantee.epsilon; }
   double delta() const { return promise.guarantee.delta; }
@@ -42,14 +48,15 @@ struct Plan {
   double largest_slack() const;  ///< the largest relative numerical slack of the queries' sensitivities
 };
 
+/// The outline of so many runs. The objective of the facts must outlive it. Local, deterministic, touches no
+/// record. Throws ConfigError or PrivacyError, as what follows does.
+Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs = 1);
 /// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts
-/// for the whole run; of several `runs` for all of them together. Local, deterministic, touches no record. Throws
-/// ConfigError or PrivacyError.
-Promise make_promise(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs = 1);
-/// The plan that keeps a promise of make_promise, but for plan.training. Local, cheap. Throws ConfigError or
-/// PrivacyError.
-Plan make_plan(const RunConfig& config, const PublicFacts& facts, Promise promise, std::uint64_t runs = 1);
-/// Both, with plan.training.
+/// for the whole run; of several runs for all of them together. Local, deterministic.
+Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Outline& outline);
+/// The plan that keeps a promise of make_promise, but for plan.training. Local, cheap.
+Plan make_plan(const RunConfig& config, const Outline& outline, Promise promise);
+/// All of them for one run, with plan.training.
 Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 
 /// The plan of a run on several ranks. Collective. Accounting can be costly (convolutions), so the root makes the
@@ -65,9 +72,5 @@ PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, cons
 
 /// The objective of the config for this data. Throws ConfigError if its parameters would not fit in memory.
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data);
-
-/// data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves every block, in a step of every
-/// query, one expected row and the effort of 64 (N1).
-std::uint32_t resolve_blocks(const RunConfig& config, const PublicFacts& facts);
 
 }  // namespace dpmpi

@@ -36,9 +36,9 @@ OrderedJson json_attacker(const Promise& promise) {
   return rates;
 }
 
-OrderedJson json_method(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
+OrderedJson json_method(const Plan& plan, const RunConfig& config) {
   OrderedJson method{{"name", config.method_name}};
-  for (const auto& [symbol, value] : config.method->report_quantities(facts, plan.queries))
+  for (const auto& [symbol, value] : plan.method->report_quantities(plan.queries))
     std::visit([&, &key = symbol](const auto& v) { method[key] = v; }, value);
   return method;
 }
@@ -70,7 +70,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
   out["flops_per_step"] = cost.flops;
   if (cost.own_values > 0) out["normals_per_rank_and_step"] = cost.own_values;
-  out["method"] = json_method(plan, config, facts);
+  out["method"] = json_method(plan, config);
   out["objective"] = config.objective_name;
   out["config_digest"] = config.digest();
   return out;

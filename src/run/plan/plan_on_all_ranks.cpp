@@ -21,7 +21,7 @@ void refuse_phases_on_untrusted_ranks(const Plan& plan, int ranks) {
 }
 
 // Ranks of one machine share its memory. `each`: every rank runs the method by itself, on all of its records.
-void refuse_what_does_not_fit(const Communicator& comm, const Method::Footprint& footprint, bool each) {
+void refuse_what_does_not_fit(const Communicator& comm, const Footprint& footprint, bool each) {
   if (footprint.ranks + footprint.root <= 0) return;
   const Communicator node = comm.node();
   std::int64_t roots[] = {comm.is_root() ? 1 : 0};
@@ -81,14 +81,16 @@ void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
 }  // namespace
 
 Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
-  Plan plan = make_plan(config, facts, made_by_root<Promise>(comm, [&] { return make_promise(config, facts); }));
+  const Outline outline = make_outline(config, facts);
+  Plan plan =
+      make_plan(config, outline, made_by_root<Promise>(comm, [&] { return make_promise(config, facts, outline); }));
   if (const auto* const trains = trains_models(facts)) {
     refuse_untrusted_trainers(*config.trainer(), comm.size());
     plan.training = trains->plan(
-        config, facts, made_by_root<TrainingPromise>(comm, [&] { return trains->promise(config, facts, plan); }));
-    refuse_what_does_not_fit(comm, trains->centre_config().method->footprint(trains->centre()), true);
+        config, plan, made_by_root<TrainingPromise>(comm, [&] { return trains->promise(config, plan); }));
+    refuse_what_does_not_fit(comm, plan.training->plan.method->footprint, true);
   }
-  refuse_what_does_not_fit(comm, config.method->footprint(facts), false);
+  refuse_what_does_not_fit(comm, plan.method->footprint, false);
   if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
   return plan;
 }

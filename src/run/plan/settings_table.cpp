@@ -31,8 +31,8 @@ const char* storage_text(Storage storage) {
 
 }  // namespace
 
-void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
-                    int ranks, std::FILE* out) {
+void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, int ranks,
+                    std::FILE* out) {
   const auto row = [out](const std::string& name, const std::string& value) { print_row(out, name, value); };
   print_rule(out);
   row("config", config.path());
@@ -40,7 +40,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
       config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
   row("records",
       fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
-                  storage_text(facts.data.storage), layout.blocks, ranks, ranks == 1 ? "" : "s"));
+                  storage_text(facts.data.storage), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
   row("method",

@@ -6,7 +6,7 @@
 namespace dpmpi {
 
 /// The table that opens a run: what will be done, with which numbers. Root only.
-void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, const BlockLayout& layout,
-                    int ranks, std::FILE* out = stderr);
+void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, int ranks,
+                    std::FILE* out = stderr);
 
 }  // namespace dpmpi

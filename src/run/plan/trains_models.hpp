@@ -34,12 +34,12 @@ class TrainsModels {
   virtual const RunConfig& centre_config() const = 0;  ///< the trainer's, with settings in the middle of the box
   virtual const PublicFacts& centre() const = 0;       ///< public facts of a training with these
 
-  /// `plan`: the one of `config`, whose objective this is. Local, deterministic. Throws ConfigError if the method
-  /// does not say how many models it asks for.
-  virtual TrainingPromise promise(const RunConfig& config, const PublicFacts& facts, const Plan& plan) const = 0;
+  /// `plan`: the one of `config`, whose objective this is, but for plan.training. Local, deterministic. Throws
+  /// ConfigError if the method does not say how many models it asks for.
+  virtual TrainingPromise promise(const RunConfig& config, const Plan& plan) const = 0;
   /// Throws ConfigError, naming the option, if trainings elsewhere in the box cost something else than in its
   /// middle.
-  virtual std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const PublicFacts& facts,
+  virtual std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const Plan& plan,
                                                    const TrainingPromise& promise) const = 0;
 
   /// Before points are prepared: the plan of the trainings and the run's key (read on the root), from which every

@@ -13,8 +13,8 @@
 namespace dpmpi {
 namespace {
 
-std::uint64_t most_trainings(const RunConfig& config, const PublicFacts& facts) {
-  const auto most = config.method->most_points(facts);
+std::uint64_t most_trainings(const RunConfig& config, const Plan& plan) {
+  const auto most = plan.method->most_points;
   if (!most)
     throw ConfigError(
         fmt::format("method.name = {} does not say beforehand how many models it will ask for, or keeps that "
@@ -50,12 +50,12 @@ void check_box(const PrivateTuning& tuning, const TrainingPlan& plan) {
 
 }  // namespace
 
-TrainingPromise PrivateTuning::promise(const RunConfig& config, const PublicFacts& facts, const Plan& plan) const {
+TrainingPromise PrivateTuning::promise(const RunConfig& config, const Plan& plan) const {
   TrainingPromise promise;
-  const std::uint64_t most = most_trainings(config, facts);
-  promise.trainings = make_promise(centre_config(), centre_, most);
+  const Outline outline = make_outline(centre_config(), centre_, most_trainings(config, plan));
+  promise.trainings = make_promise(centre_config(), centre_, outline);
   std::vector<Event> events = plan.events();
-  for (const Event& event : make_plan(centre_config(), centre_, promise.trainings, most).events())
+  for (const Event& event : make_plan(centre_config(), outline, promise.trainings).events())
     events.push_back(event);
   const double delta = std::min(plan.delta(), promise.trainings.guarantee.delta);
   const bool is_private = config.is_private();
@@ -65,19 +65,20 @@ TrainingPromise PrivateTuning::promise(const RunConfig& config, const PublicFact
   return promise;
 }
 
-std::shared_ptr<const TrainingPlan> PrivateTuning::plan(const RunConfig& config, const PublicFacts& facts,
+std::shared_ptr<const TrainingPlan> PrivateTuning::plan(const RunConfig& config, const Plan& plan,
                                                         const TrainingPromise& promise) const {
-  auto plan = std::make_shared<TrainingPlan>();
-  plan->plan = make_plan(centre_config(), centre_, promise.trainings, most_trainings(config, facts));
-  plan->dim = objective_->dim();
-  plan->both = promise.both;
-  if (plan->plan.hides_times())
+  auto training = std::make_shared<TrainingPlan>();
+  const Outline outline = make_outline(centre_config(), centre_, most_trainings(config, plan));
+  training->plan = make_plan(centre_config(), outline, promise.trainings);
+  training->dim = objective_->dim();
+  training->both = promise.both;
+  if (training->plan.hides_times())
     throw ConfigError(
         fmt::format("objective.trainer: how long a run of {} takes follows what is secret in it, and "
                     "the times of a search would tell: use another method",
                     search_->base().method_name));
-  check_box(*this, *plan);
-  return plan;
+  check_box(*this, *training);
+  return training;
 }
 
 PlannedTraining plan_training(const SearchedConfig& search, const std::vector<std::string>& settings,
@@ -86,7 +87,8 @@ PlannedTraining plan_training(const SearchedConfig& search, const std::vector<st
   training.config = search.with(settings);
   training.objective = make_objective(*training.config, data);
   training.facts = public_facts(*training.config, data, *training.objective);
-  training.plan = make_plan(*training.config, training.facts, plan.plan.promise, plan.plan.runs);
+  training.plan = make_plan(*training.config, make_outline(*training.config, training.facts, plan.plan.runs),
+                            plan.plan.promise);
   if (!same_events(training.plan.events(), plan.plan.events()))
     throw ConfigError(
         fmt::format("objective.search: a training with {} spends another part of the budget than one in the middle "

@@ -154,7 +154,7 @@ void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
     const ShowFields show(shows_values(trainer.data, DataRole::training));
     check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
     const Communicator alone = Communicator::alone();
-    const BlockLayout layout = BlockLayout::of(centre_.data, resolve_blocks(search_->centre(), centre_));
+    const BlockLayout layout = make_outline(search_->centre(), centre_).layout;
     shard_ = load(alone, trainer.data, DataRole::training, layout, Ownership::even(layout.blocks, 1), label_kind(),
                   classes());
     objective_->check_records(shard_);
@@ -223,17 +223,16 @@ void PrivateTuning::train(const Order& order, std::span<float> model) const {
   if (order.number == no_point) return std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN()), void();
   // A loss that is no number would make every record contribute nothing for as long as the point is remembered.
   if (order.number == as_it_starts) return objective_->initialise(PublicStream(1, "start point"), model);
-  PlannedTraining training = plan_training(*search_, order.settings, centre_.data, *plan_);
-  training.config->method->check_assumptions(*training.objective, training.facts);
-  const RunParts parts{.method = [&] { return std::move(training.config->method); },
+  const PlannedTraining training = plan_training(*search_, order.settings, centre_.data, *plan_);
+  training.plan.method->check_assumptions(*training.objective);
+  const RunParts parts{.plan = training.plan.method,
                        .objective = training.objective.get(),
-                       .facts = training.facts,
-                       .noise_multiplier = training.plan.promise.noise_multiplier,
                        .queries = training.plan.queries,
-                       .steps = training.plan.steps,
+                       .adjacency = training.plan.adjacency,
                        .mask_sums = false};
-  const auto method = run_in_memory(Communicator::alone(), parts, shard_, key_->derive("training", order.number));
-  const auto iterate = method->iterate();
+  const auto algorithm =
+      run_in_memory(Communicator::alone(), parts, shard_, key_->derive("training", order.number));
+  const auto iterate = algorithm->iterate();
   verify(iterate.size() == model.size(), "a model of the planned size");
   std::ranges::copy(iterate, model.begin());
 }

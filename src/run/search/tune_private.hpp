@@ -48,8 +48,8 @@ class PrivateTuning final : public TunedObjective, public TrainsModels {
   const SearchedConfig& search() const { return *search_; }
   const RunConfig& centre_config() const override { return search_->centre(); }
   const PublicFacts& centre() const override { return centre_; }
-  TrainingPromise promise(const RunConfig& config, const PublicFacts& facts, const Plan& plan) const override;
-  std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const PublicFacts& facts,
+  TrainingPromise promise(const RunConfig& config, const Plan& plan) const override;
+  std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const Plan& plan,
                                            const TrainingPromise& promise) const override;
   std::vector<std::string> settings(std::span<const float> iterate) const override;
   std::string advice(std::span<const float> iterate) const override;

@@ -79,7 +79,7 @@ void finish(Training& run) {
   check_ledgers(run);
   root.metrics.sync();
   root.timing.sync();
-  const auto model = run.config.method->iterate();
+  const auto model = run.algorithm->iterate();
   const std::string certificate = certificate_of(run, model);
   write_model(run, model, certificate);
   // The certificate last: where it stands the run is finished, and a kill from here on leaves only tidying up.

@@ -114,9 +114,9 @@ void open_public_records(Training& run) {
 
 // 2. The records.
 void open_records(Training& run, Clock::time_point start) {
-  const BlockLayout layout = BlockLayout::of(run.facts.data, resolve_blocks(run.config, run.facts));
+  const BlockLayout& layout = run.plan.layout;
   const Ownership ownership = owners_of(run, layout);
-  if (run.prints()) print_settings(run.config, run.facts, run.plan, layout, run.comm.size());
+  if (run.prints()) print_settings(run.config, run.facts, run.plan, run.comm.size());
   const InStage stage(Stage::load);
   run.records = load_checked(run, DataRole::training, layout, ownership);
   open_public_records(run);
@@ -199,7 +199,7 @@ void go_on_from_checkpoint(Training& run) {
   run.comm.broadcast(run.next);
   BroadcastSource state(run.comm, root ? &*root->resumed_from : nullptr);
   Archive archive(state);
-  run.config.method->archive(archive);
+  run.algorithm->archive(archive);
   archive.finish();
   if (root) root->resumed_from->finish();
   run.curator->resume_at(run.next);
@@ -231,14 +231,14 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   make_plan(*run);
   if (run->root) check_public_files(*run);
   run->objective->open(comm, config.data);
-  config.method->check_assumptions(*run->objective, run->facts);
+  run->plan.method->check_assumptions(*run->objective);
   open_records(*run, start);
   fault_point("load");
   stamps.check();
 
   const InStage stage(Stage::directory);
   open_door(*run);
-  config.method->start(*run->objective, run->plan.queries, run->plan.steps);
+  run->algorithm = run->plan.method->start(*run->objective, run->plan.queries);
   if (options.resume) go_on_from_checkpoint(*run);
   if (run->root) open_logs(*run, start);
   if (!options.resume || config.run.moved) run->save_checkpoint();

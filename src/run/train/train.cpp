@@ -34,7 +34,7 @@ ExitCode take_steps(Training& run) {
     heartbeat().beat();
     fault_point("step");
     if (requests.seen()) run.curator->request_stop();
-    run.config.method->step(*run.curator, run.next);
+    run.algorithm->step(*run.curator, run.next);
     ++run.next;
 
     const bool stop = run.curator->stop_agreed() && run.next < total;

@@ -51,7 +51,7 @@ Training::Training(const Communicator& ranks, const RunConfig& settings, const T
       root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {}
 
 void Training::compare_replicas() const {
-  const auto state = config.method->replicated();
+  const auto state = algorithm->replicated();
   comm.agree(sha256({reinterpret_cast<const char*>(state.data()), state.size()}), "the iterate");
 }
 
@@ -81,7 +81,7 @@ void Training::save_checkpoint() {
   }
   write_checkpoint(root->place.path, root->key->key, facts_of_run, [&](Archive& state) {
     curator->archive(state);
-    config.method->archive(state);
+    algorithm->archive(state);
   });
   debug_time("checkpoint", start);
 }
@@ -96,20 +96,20 @@ void Training::debug_time(std::string_view what, Clock::time_point start) const 
 
 bool Training::evaluation_due(std::uint64_t every) const {
   if (next == plan.steps) return true;
-  return config.method->releases(next) && (next % every == 0 || !config.method->releases(next - 1));
+  return plan.method->releases(next) && (next % every == 0 || !plan.method->releases(next - 1));
 }
 
 void Training::evaluate() {
   const InStage stage(Stage::evaluate);
   const auto start = Clock::now();
   if (!config.data.eval.empty())
-    latest = dpmpi::evaluate(comm, *objective, config.method->iterate(), public_records, next == plan.steps);
+    latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records, next == plan.steps);
   debug_time("evaluation", start);
   if (!root) return;
   write_metrics();
   if (!latest.roc.empty()) write_file(root->file("roc.json"), nlohmann::json(latest.roc).dump() + "\n");
   if (objective->makes_pictures())
-    if (const auto picture = objective->picture(config.method->iterate()))
+    if (const auto picture = objective->picture(algorithm->iterate()))
       write_file(root->file("samples.png"), png(*picture));
   if (plan.hides_times()) return;
   root->timing.append(
@@ -131,8 +131,8 @@ void Training::write_metrics() {
     if (latest.auc) line["eval.auc"] = *latest.auc;
     for (const Measure& measure : latest.measures) line["eval." + measure.name] = measure.value;
   }
-  for (const Measure& measure : config.method->measures()) line["method." + measure.name] = measure.value;
-  if (trains_models) line["tuned"] = trains_models->settings(config.method->iterate());
+  for (const Measure& measure : algorithm->measures()) line["method." + measure.name] = measure.value;
+  if (trains_models) line["tuned"] = trains_models->settings(algorithm->iterate());
   root->metrics.append(line.dump());
 }
 

@@ -96,6 +96,7 @@ struct Training {
   std::unique_ptr<Curator> curator;
   std::string training_commitment;  ///< to the records of trains_models
 
+  std::unique_ptr<Algorithm> algorithm;
   std::uint64_t next = 0;  ///< steps done
   Evaluation latest;
   Clock::time_point started = Clock::now();  ///< of the first step

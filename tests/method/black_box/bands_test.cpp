@@ -132,7 +132,7 @@ Ends ends(const std::function<Problem(std::uint64_t)>& make, Settings settings, 
       const double s = t.queries[0].noise_std / static_cast<double>(p.n);
       t.run(1);
       Archive written;
-      t.method->archive(written);
+      t.algorithm->archive(written);
       Archive read(written.bytes());
       Vector now, squares, points;
       read.field("gibo.theta", now);
@@ -220,7 +220,7 @@ TEST(GiboBands, SlowNoiseFloor) {
   double square = 0;
   for (int step = 0; step < T; ++step) {
     t.run(1);
-    Vector now(t.method->iterate().begin(), t.method->iterate().end());
+    Vector now(t.algorithm->iterate().begin(), t.algorithm->iterate().end());
     if (step >= settled) square += std::pow(distance(now, p.goal), 2) / (T - settled);
   }
   const double expected = eta * s * s * static_cast<double>(p.d) / (2 - eta);

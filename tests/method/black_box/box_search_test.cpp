@@ -151,8 +151,8 @@ TEST(RandomSearch, LedgerEqualsPlan) {
   trial.run();
   EXPECT_EQ(trial.ledger->events(), trial.queries[0].events(0, 6));
   EXPECT_NEAR(spent_mu(trial), 0.5, 1e-12);
-  EXPECT_THROW(trial.method->step(*trial.curator, 5), PrivacyError) << "a release is made once";
-  EXPECT_THROW(trial.method->step(*trial.curator, 6), PrivacyError) << "T12: and none beyond the plan";
+  EXPECT_THROW(trial.algorithm->step(*trial.curator, 5), PrivacyError) << "a release is made once";
+  EXPECT_THROW(trial.algorithm->step(*trial.curator, 6), PrivacyError) << "T12: and none beyond the plan";
 }
 
 // Without noise the best of the points; with little noise nearly; the public regulariser counts.
@@ -330,7 +330,7 @@ TEST(RandomStopping, LedgerHasOneEvent) {
   Trial trial("random-stopping", {{"shape", "0.5"}, {"gamma", "0.1"}}, 4, losses(2, bowl), numbered_shard(100));
   trial.run();
   EXPECT_EQ(trial.ledger->events(), (std::vector<Event>{{RepeatAndSelect{{.shape = 0.5, .gamma = 0.1}, 4}, 1}}));
-  EXPECT_THROW(trial.method->step(*trial.curator, 0), PrivacyError);
+  EXPECT_THROW(trial.algorithm->step(*trial.curator, 0), PrivacyError);
 }
 
 // Options of the law that is not used are no part of the event.

@@ -15,7 +15,7 @@
 
 #include "core/errors.hpp"
 #include "method/black_box/box_descent.hpp"
-#include "method/black_box/options.hpp"
+#include "method/black_box/gibo_settings.hpp"
 #include "objective/eigen.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/promise/guarantee.hpp"
@@ -64,7 +64,7 @@ struct State {
 };
 State state(const Trial& t) {
   Archive written;
-  t.method->archive(written);
+  t.algorithm->archive(written);
   Archive read(written.bytes());
   State s;
   read.field("gibo.theta", s.theta);
@@ -115,9 +115,8 @@ TEST(Gibo, TwoStepsByHandWhateverTheShards) {
       NumberedLoss objective(2, loss);
       LossTable table(objective, {});
       GradientPosterior posterior({Covariance::Kind::rbf, Eigen::Vector2d(0.8, 1.25), 1.5}, 0.04);
-      BoxDescent descent;
-      descent.start(r.adagrad ? BoxDescent::Rule::adagrad : BoxDescent::Rule::gd, r.adagrad ? 0.3 : 0.4, {},
-                    Eigen::Vector2d(0.3, -0.2));
+      BoxDescent descent(r.adagrad ? BoxDescent::Rule::adagrad : BoxDescent::Rule::gd, r.adagrad ? 0.3 : 0.4, {},
+                         Eigen::Vector2d(0.3, -0.2));
       for (int t = 0; t < 2; ++t) {
         posterior.append(t == 0 ? X.leftCols(3) : X.rightCols(2));
         posterior.move_to(descent.point());
@@ -170,7 +169,7 @@ TEST(Gibo, StepFollowsTheFormula) {
     const Settings settings = with(usual, more);
     Trial t = trial(settings, 0.7, d, quadratic);
     SecretStream noise(SecretKey::from_seed(1).derive("noise"));
-    GiboOptions options;
+    GiboSettings options;
     Options declared("method");
     options.declare(declared);
     dpmpi::Settings parsed;
@@ -178,16 +177,17 @@ TEST(Gibo, StepFollowsTheFormula) {
     std::vector<std::string> problems;
     declared.read(parsed, problems);
     ASSERT_TRUE(problems.empty()) << problems.front();
+    const GiboSetup setup = options.setup(d);
     const Query& query = t.queries[0];
     VectorXd theta = VectorXd::Constant(d, 0.25), squares = VectorXd::Zero(d);
     const bool box = settings.contains("box_lo");
     MatrixXd D(d, 0);
     int clipped = 0;
     for (std::uint64_t step = 0; step < 6; ++step) {
-      GradientPosterior posterior(options.covariance(d), options.noise_variance(), options.center != "none");
+      GradientPosterior posterior(setup.covariance, setup.noise_variance, setup.centre);
       if (D.cols() > 0) posterior.append(D);
       posterior.move_to(theta);
-      const MatrixXd more_points = PointSelection(options.selection(d)).choose(posterior, step);
+      const MatrixXd more_points = PointSelection(setup.selection).choose(posterior, step);
       posterior.append(more_points);
       posterior.move_to(theta);
       D = MatrixXd(posterior.points());
@@ -208,7 +208,7 @@ TEST(Gibo, StepFollowsTheFormula) {
       t.run(1);
       const State now = state(t);
       for (std::size_t j = 0; j < d; ++j) EXPECT_NEAR(now.theta[j], theta(static_cast<Index>(j)), 1e-7) << step;
-      const std::uint64_t window = options.window();
+      const std::uint64_t window = setup.window;
       if (static_cast<std::uint64_t>(D.cols()) > window) D = MatrixXd(D.rightCols(static_cast<Index>(window)));
       EXPECT_EQ(now.points.size(), static_cast<std::size_t>(D.size()));
       theta = Eigen::Map<const VectorXd>(now.theta.data(), d);  // so that errors do not add up
@@ -320,7 +320,7 @@ TEST(Gibo, PublicStateFollowsFromThePathAlone) {
     for (int step = 0; step < 6; ++step) {
       t.run(1);
       Archive archive;
-      t.method->archive(archive);
+      t.algorithm->archive(archive);
       all.push_back(archive.bytes());
     }
     return all;
@@ -356,7 +356,7 @@ TEST(Gibo, ResumesToTheSameBits) {
       Trial stopped = trial(with(usual, more), 1, 3, quadratic);
       stopped.run(stop);
       Archive saved;
-      stopped.method->archive(saved);
+      stopped.algorithm->archive(saved);
       EXPECT_EQ(saved.bytes().find("losses"), std::string::npos);
       Trial rest = trial(with(usual, more), 1, 3, quadratic);
       rest.resume(stopped);
@@ -432,10 +432,10 @@ TEST(Gibo, SlowObserversLearnWhatIsPromisedAtAnyLevel) {
 
 // ---- Settings.
 
-// A23.
+// A23; among them kernels without enough derivatives.
 TEST(Gibo, RefusesSettingsThatDoNotFit) {
   const auto problems_of = [](const Settings& settings) {
-    GiboOptions options;
+    GiboSettings options;
     Options declared("method");
     options.declare(declared);
     dpmpi::Settings parsed;
@@ -447,6 +447,9 @@ TEST(Gibo, RefusesSettingsThatDoNotFit) {
   };
   EXPECT_EQ(problems_of(usual), 0u);
   for (const Settings& bad : {Settings{{"kernel", "matern32"}},
+                              {{"kernel", "matern12"}},
+                              {{"kernel", ""}},
+                              {{"kernel", "RBF"}},
                               {{"clip", "0"}},
                               {{"clip", "-1"}},
                               {{"steps", "0"}},

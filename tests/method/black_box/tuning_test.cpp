@@ -83,7 +83,7 @@ struct Tuned {
   /// Of the estimates from the points that the first step left, with the coins that all records share.
   double clipped(Objective& objective, const Trial& t, const Eigen::VectorXd& theta) {
     Archive written;
-    t.method->archive(written);
+    t.algorithm->archive(written);
     Archive read(written.bytes());
     std::vector<double> skipped, points;
     read.field("gibo.theta", skipped), read.field("gibo.squares", skipped), read.field("gibo.points", points);
@@ -111,15 +111,17 @@ struct Tuned {
     Trial t("gibo", settings_, multiplier_, std::move(objective_), std::move(records), Adjacency::replace_one,
             seed_);
     Ended ended;
-    ended.first_loss = loss(objective, t.method->iterate());
+    ended.first_loss = loss(objective, t.algorithm->iterate());
     const Eigen::VectorXd start =
-        Eigen::Map<const Eigen::VectorXf>(t.method->iterate().data(), static_cast<Eigen::Index>(d)).cast<double>();
+        Eigen::Map<const Eigen::VectorXf>(t.algorithm->iterate().data(), static_cast<Eigen::Index>(d))
+            .cast<double>();
     for (std::uint64_t step = 0; step < t.steps; ++step) {
       t.run(1);
-      ended.batches.push_back(static_cast<std::uint64_t>(t.method->measures().at(0).value) - ended.evaluations());
+      ended.batches.push_back(static_cast<std::uint64_t>(t.algorithm->measures().at(0).value) -
+                              ended.evaluations());
       if (step == 0) ended.clipped = clipped(objective, t, start);
     }
-    ended.last_loss = loss(objective, t.method->iterate());
+    ended.last_loss = loss(objective, t.algorithm->iterate());
     return ended;
   }
 

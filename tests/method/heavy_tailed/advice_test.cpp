@@ -34,9 +34,9 @@ TEST(HeavyTailAdvice, EveryMethodGivesIt) {
     for (const std::uint64_t n : {20'000u, 2'000'000u}) {
       std::map<std::string, std::string> options;
       if (std::string(name) == "ht-known-lipschitz") options["certificate"] = "0.1";
-      const auto method = test::make_method(name, options);
       const PublicFacts facts{{n, 4, Storage::dense_f32}, f.get(), Adjacency::replace_one, 0.5};
-      const std::string text = method->notes(facts, test::queries_of(*method, facts, 2));
+      const auto plan = test::make_settings(name, options)->plan(facts);
+      const std::string text = plan->notes(test::queries_of(*plan, facts, 2));
       EXPECT_TRUE(says(text, "n mu / sqrt(d) = ")) << name;
       const bool passes = std::string(name) != "clipped-gd";
       EXPECT_EQ(says(text, "clipped-gd has the smaller error"), passes && n < 1'000'000) << name;

@@ -86,12 +86,12 @@ TEST(ClippedGd, NoiseOfTheMeanIsThatOfTheTheorem) {
   for (const Case& c :
        {Case{10000, 10.905077, 1000000, 0.5, 2.1810155}, {2000, 4.2044821, 2000, 0.1, 0.42044821}}) {
     const double mu = std::sqrt(2 * c.rho);
-    const auto method = test::make_method(
+    const auto settings = test::make_settings(
         "clipped-gd",
         {{"steps", std::to_string(std::lround(c.T))}, {"clip_rule", "fixed"}, {"clip", std::to_string(c.C)}});
     const auto objective = linear(50);
     PublicFacts facts{{static_cast<std::uint64_t>(c.m), 50}, objective.get(), Adjacency::replace_one};
-    const QuerySpec spec = method->queries(facts, std::sqrt(c.T) / mu).at(0);
+    const QuerySpec spec = settings->plan(facts)->queries(std::sqrt(c.T) / mu).at(0);
     const Query query = Query::declare(spec, 0, facts.adjacency, facts.data.records);
     EXPECT_NEAR(query.noise_std / (1 + query.eta) / c.m / c.sigma, 1, 2e-7);
     GdpAccountant account(facts.adjacency);
@@ -138,13 +138,10 @@ TEST(ClippedGd, ClipsAtTheQuantileThatItsRuleNames) {
 // Advice names an option only where it has an effect: clip_records has none on half of the records.
 TEST(ClippedGd, AdvisesMoreClippedRecordsOnlyWhereTheRuleTakesThem) {
   const auto advice = [](const Options& options, std::uint64_t n) {
-    const auto method = test::make_method("clipped-gd", options);
     const auto objective = linear(5);
     const PublicFacts facts{{n, 5}, objective.get(), Adjacency::replace_one};
-    std::vector<Query> queries;
-    for (const auto& spec : method->queries(facts, 20))
-      queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, n));
-    return method->notes(facts, queries);
+    const auto plan = test::make_settings("clipped-gd", options)->plan(facts);
+    return plan->notes(test::queries_of(*plan, facts, 20));
   };
   const std::string weak = "less than three deviations", raise = "raise method.clip_records";
   const std::string count = advice({}, 1'000'000);
@@ -176,15 +173,14 @@ TEST(ClippedGd, CountsOfClippedRecordsFollowTheTable) {
                         {1000000, 1000, 7864},
                         {10000000, 1000, 8653}}) {
     const double mu = gdp_mu(1, std::pow(static_cast<double>(c.n), -1.5));
-    const auto method = test::make_method("clipped-gd", {{"steps", "20"}});
+    const auto settings = test::make_settings("clipped-gd", {{"steps", "20"}});
     const auto objective = linear(c.d);
     for (const Adjacency adjacency : {Adjacency::replace_one, Adjacency::add_remove}) {
       const PublicFacts facts{{c.n, c.d}, objective.get(), adjacency};
-      std::vector<Query> queries;
-      for (const auto& spec : method->queries(facts, std::sqrt(20 / 0.95) / mu))
-        queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), adjacency, c.n));
+      const auto plan = settings->plan(facts);
+      const std::vector<Query> queries = test::queries_of(*plan, facts, std::sqrt(20 / 0.95) / mu);
       const double whole = adjacency == Adjacency::replace_one ? c.count : c.count < 5000 ? c.count / 2 : 0;
-      for (const auto& [symbol, value] : method->report_quantities(facts, queries)) {
+      for (const auto& [symbol, value] : plan->report_quantities(queries)) {
         if (symbol == "target" && whole > 0) {
           EXPECT_NEAR(std::get<double>(value), whole, 1.5) << c.n << " " << c.d;
         }
@@ -204,16 +200,16 @@ TEST(ClippedGd, CountsOfClippedRecordsFollowTheTable) {
 
 // T17: a clip is a public constant or a private release: there is no third way to say it.
 TEST(ClippedGd, TakesNoClipFromTheDataButPrivately) {
-  const auto problems = [](const Settings& settings) {
-    std::unique_ptr<Method> method;
+  const auto problems = [](const Settings& given) {
+    std::unique_ptr<MethodSettings> settings;
     for (const auto& entry : methods())
-      if (entry.name == "clipped-gd") method = entry.make();
+      if (entry.name == "clipped-gd") settings = entry.make();
     dpmpi::Options options("method");
-    method->declare(options);
+    settings->declare(options);
     std::vector<std::string> found;
-    options.read(settings, found);
-    check_unknown(settings, {&options}, found);
-    method->validate(found);
+    options.read(given, found);
+    check_unknown(given, {&options}, found);
+    settings->validate(found);
     return found.size();
   };
   EXPECT_EQ(problems({}), 0u);
@@ -241,7 +237,7 @@ TEST(ClippedGd, ResumesWithTheChosenClip) {
   second.resume(first);
   second.run();
   EXPECT_EQ(second.iterate(), whole.iterate());
-  EXPECT_THROW(second.method->step(*second.curator, 0), PrivacyError) << "the choice cannot be made again";
+  EXPECT_THROW(second.algorithm->step(*second.curator, 0), PrivacyError) << "the choice cannot be made again";
 }
 
 // Everything that the run releases is in the ledger, and nothing else: the choice and T gradients.

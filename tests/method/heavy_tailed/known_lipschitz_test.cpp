@@ -11,7 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/fault.hpp"
-#include "method/heavy_tailed/output.hpp"
+#include "method/heavy_tailed/known_lipschitz_schedule.hpp"
 #include "problems/phase_trial.hpp"
 #include "problems/vector_objective.hpp"
 
@@ -179,7 +179,7 @@ TEST(HtKnownLipschitz, LedgerAndNoiseAreThoseOfThePlan) {
     used += plan.phases[i].records;
   }
   EXPECT_EQ(used, 300u) << "the last phase takes all that are left";
-  EXPECT_THROW(trial.method->step(*trial.curator, 0), PrivacyError);
+  EXPECT_THROW(trial.algorithm->step(*trial.curator, 0), PrivacyError);
 }
 
 // What is released is the minimiser plus Gaussian noise of the planned deviation: records without features leave
@@ -206,12 +206,13 @@ TEST(HtKnownLipschitz, NoiseHasTheDistributionOfThePlan) {
 // A13, T9: a strongly convex risk raises C to m times the reach.
 TEST(HtKnownLipschitz, StrongConvexityRaisesTheClip) {
   const auto objective = loss("logistic", 2, 1);
-  const auto method = test::make_method(
+  const auto settings = test::make_settings(
       "ht-known-lipschitz",
       {{"clip", "2"}, {"radius", "10"}, {"g1", "6"}, {"g2", "6"}, {"gk", "6"}, {"strong_convexity", "1"}});
   const PublicFacts facts{{100000, 2}, objective.get(), Adjacency::replace_one, 0.5};
-  const Query query = Query::declare(method->queries(facts, 2).at(0), 0, facts.adjacency, facts.data.records);
-  for (const auto& [symbol, value] : method->report_quantities(facts, {query}))
+  const auto plan = settings->plan(facts);
+  const Query query = Query::declare(plan->queries(2).at(0), 0, facts.adjacency, facts.data.records);
+  for (const auto& [symbol, value] : plan->report_quantities({query}))
     if (symbol == "C_1") {
       EXPECT_EQ(std::get<double>(value), 10);
     }
@@ -226,15 +227,15 @@ TEST(HtKnownLipschitz, RefusesWhatItCannotBound) {
     if (!known) continue;
     const auto objective = loss(name, 2);
     const PublicFacts facts{{100, 2}, objective.get(), Adjacency::replace_one, 1};
-    EXPECT_THROW(test::make_method("ht-known-lipschitz", {})->queries(facts, 1), ConfigError) << name;
+    EXPECT_THROW(test::make_settings("ht-known-lipschitz", {})->plan(facts), ConfigError) << name;
   }
   const auto softmax = test::make_objective("softmax", {2, Storage::dense_f32, 0}, {{"objective.classes", "3"}});
   EXPECT_THROW(
-      test::make_method("ht-known-lipschitz", {})->queries({{100, 2}, softmax.get(), Adjacency::replace_one, 1}, 1),
+      test::make_settings("ht-known-lipschitz", {})->plan({{100, 2}, softmax.get(), Adjacency::replace_one, 1}),
       ConfigError);
   const auto objective = loss("absolute", 2);
   const PublicFacts facts{{100, 2}, objective.get(), Adjacency::replace_one, 1};
-  EXPECT_THROW(test::make_method("ht-known-lipschitz", {{"certificate", "1e-14"}})->queries(facts, 1), ConfigError);
+  EXPECT_THROW(test::make_settings("ht-known-lipschitz", {{"certificate", "1e-14"}})->plan(facts), ConfigError);
 }
 
 // T3: what outlives a phase is its noised point. Resumed after each phase, the run ends with the same bits.
@@ -250,7 +251,7 @@ TEST(HtKnownLipschitz, KeepsNothingOfAPhaseButItsRelease) {
     Trial first = start();
     first.run(stop);
     Archive saved;
-    first.method->archive(saved);
+    first.algorithm->archive(saved);
     const auto x = released(first);
     for (std::size_t j = 0; j < 2; ++j) EXPECT_EQ(first.iterate()[j], static_cast<float>(x[j]));
     EXPECT_LT(saved.bytes().size(), 200u) << "two points of two numbers and their names";
@@ -280,7 +281,7 @@ TEST(HtKnownLipschitz, APhaseThatIsKilledRunsAgain) {
   Trial trial = start();
   trial.run(1);
   Archive before, amid;
-  trial.method->archive(before);
+  trial.algorithm->archive(before);
   sums = 4;
   set_fault_hook([](const char* where, const char*) {
     if (std::string_view(where) == "phase" && --sums == 0) throw std::runtime_error("killed");
@@ -288,7 +289,7 @@ TEST(HtKnownLipschitz, APhaseThatIsKilledRunsAgain) {
   });
   EXPECT_THROW(trial.run(1), std::runtime_error);
   set_fault_hook(nullptr);
-  trial.method->archive(amid);
+  trial.algorithm->archive(amid);
   EXPECT_EQ(before.bytes(), amid.bytes());
   test::begin_at(trial, 1, 1);
   trial.run();

@@ -135,12 +135,13 @@ TEST(HtLocalize, FoldsAndPhasesCostNothing) {
                                    {{"steps", "0"}},
                                    {{"strong_convexity", "0.5"}, {"radius", "10"}},
                                    {{"lambda_scale", "0.3"}, {"clip", "2"}}}) {
-      const auto method = test::make_method("ht-localize", options);
+      const auto settings = test::make_settings("ht-localize", options);
       for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one}) {
         const PublicFacts facts{{n, dim}, objective.get(), adjacency, mu};
-        const Query query = Query::declare(method->queries(facts, 1 / mu).at(0), 0, adjacency, n);
+        const auto plan = settings->plan(facts);
+        const Query query = Query::declare(plan->queries(1 / mu).at(0), 0, adjacency, n);
         EXPECT_EQ(query.events(0, query.steps), (std::vector<Event>{{Gaussian{1 / mu}, 1}}));
-        EXPECT_EQ(method->steps(facts), query.steps);
+        EXPECT_EQ(plan->steps, query.steps);
         std::uint64_t used = 0;
         for (const auto& part : std::get<Disjoint>(query.sampling).parts) used += part.size;
         EXPECT_LE(used, n);
@@ -159,7 +160,7 @@ TEST(HtLocalize, LedgerEqualsPlan) {
               shard_of(around(0, 0, 100)));
   trial.run();
   EXPECT_EQ(trial.ledger->events(), trial.queries[0].events(0, trial.steps));
-  EXPECT_THROW(trial.method->step(*trial.curator, 0), PrivacyError);
+  EXPECT_THROW(trial.algorithm->step(*trial.curator, 0), PrivacyError);
 }
 
 // Exact sensitivity: runs on neighbours under the same noise agree to the last bit until the fold of the record

@@ -18,7 +18,7 @@ namespace {
 
 using Choices = std::map<std::string, std::string>;
 
-std::unique_ptr<Method> make(const std::string& name) {
+std::unique_ptr<MethodSettings> make(const std::string& name) {
   for (const auto& entry : methods())
     if (entry.name == name) return entry.make();
   return nullptr;
@@ -105,15 +105,15 @@ struct Case {
 std::string refusal(const std::string& name, const Choices& settings, const Case& c) {
   const auto objective = test::make_objective(c.objective, {c.features, Storage::dense_f32, 1}, c.of_objective);
   objective->l2 = c.l2;
-  const auto method = test::make_method(name, settings);
+  const auto chosen = test::make_settings(name, settings);
   PublicFacts facts{{c.records, c.features, Storage::dense_f32}, objective.get(), c.adjacency, 1 / c.multiplier};
   facts.epsilon = c.epsilon;
   facts.noise_multiplier = c.epsilon > 0 ? 0 : c.multiplier;
   try {
-    method->steps(facts);
-    const auto queries = test::queries_of(*method, facts, c.multiplier);
-    method->report_quantities(facts, queries);
-    method->notes(facts, queries);
+    const auto plan = chosen->plan(facts);
+    const auto queries = test::queries_of(*plan, facts, c.multiplier);
+    plan->report_quantities(queries);
+    plan->notes(queries);
   } catch (const ConfigError& e) {
     return e.what();
   } catch (const PrivacyError& e) {

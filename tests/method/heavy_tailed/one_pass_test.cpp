@@ -329,7 +329,7 @@ TEST(HtGlm, PointsWithinAPhaseLeaveNoTrace) {
   // The replica is right: the released point is its mean, up to noise.
   EXPECT_LT(distance(released(t), mean), 8 * std::sqrt(1.0 * features) * t.queries[0].at(0).noise_std);
   Archive archive;
-  t.method->archive(archive);
+  t.algorithm->archive(archive);
   const auto search = [&](std::string_view bytes) {
     for (std::size_t at = 0; at + 8 <= bytes.size(); ++at) {
       std::uint64_t word = 0;
@@ -338,9 +338,9 @@ TEST(HtGlm, PointsWithinAPhaseLeaveNoTrace) {
     }
   };
   search(archive.bytes());
-  search({reinterpret_cast<const char*>(t.method->replicated().data()), t.method->replicated().size()});
+  search({reinterpret_cast<const char*>(t.algorithm->replicated().data()), t.algorithm->replicated().size()});
   const auto out = released(t);
-  for (std::size_t j = 0; j < features; ++j) EXPECT_EQ(t.method->iterate()[j], static_cast<float>(out[j]));
+  for (std::size_t j = 0; j < features; ++j) EXPECT_EQ(t.algorithm->iterate()[j], static_cast<float>(out[j]));
 }
 
 // T13: a run that is killed in a phase begins it again, with the same noise on the same values.
@@ -384,9 +384,8 @@ TEST(HtGlm, RefusesWhatItsProofDoesNotCover) {
 TEST(HtGlm, PhasesAreDisjointForAnyNumberOfRecords) {
   for (const std::uint64_t count : {16u, 100u, 1000u, (1u << 17) + 5}) {
     const auto objective = make_objective("logistic", {features, Storage::dense_f32, 0});
-    const auto method = test::make_method("ht-glm", {{"batch", "1"}});
     PublicFacts facts{{count, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one, 0.5};
-    const auto queries = method->queries(facts, 2);
+    const auto queries = test::make_settings("ht-glm", {{"batch", "1"}})->plan(facts)->queries(2);
     const auto& rule = std::get<Disjoint>(queries[0].sampling);
     std::uint64_t used = 0;
     for (std::size_t p = 0; p < rule.parts.size(); ++p) {

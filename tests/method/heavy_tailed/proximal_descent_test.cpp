@@ -14,17 +14,16 @@ namespace {
 
 ProximalDescent make(const std::map<std::string, std::string>& settings, const std::vector<float>& center,
                      std::uint64_t steps) {
-  ProximalDescent descent;
+  ProximalSettings chosen;
   Options options("method");
-  descent.declare(options);
+  chosen.declare(options);
   Settings values;
   for (const auto& [key, value] : settings) values["method." + key] = {value, "test"};
   std::vector<std::string> problems;
   options.read(values, problems);
-  descent.validate(problems);
+  chosen.validate(problems);
   EXPECT_TRUE(problems.empty());
-  descent.start(center, steps);
-  return descent;
+  return {chosen, center, steps};
 }
 
 // A17: the step is the minimum of <g, x> + (lambda/2) |x - x_0|^2 + |x - x_t|^2 / (2 eta) over the ball: no point
@@ -108,12 +107,12 @@ TEST(ProximalDescent, StepSizesAreThoseOfTheTheoremOrTheRate) {
   EXPECT_DOUBLE_EQ(make({{"rate", "1"}, {"lambda", "0.5"}}, {0}, 9).step_size(3), 1);
   EXPECT_DOUBLE_EQ(make({{"rate", "1"}, {"lambda", "0.5"}}, {0}, 9).step_size(15), 0.5);
   EXPECT_DOUBLE_EQ(make({{"rate", "3"}}, {0}, 9).step_size(1000), 3);
-  ProximalDescent descent;
+  ProximalSettings settings;
   Options options("method");
-  descent.declare(options);
+  settings.declare(options);
   std::vector<std::string> problems;
   options.read({{"method.rate", {"0", "test"}}}, problems);
-  descent.validate(problems);
+  settings.validate(problems);
   EXPECT_EQ(problems.size(), 1u);
 }
 

@@ -289,7 +289,7 @@ TEST(HtSmooth, NothingTellsWhenAPhaseHalts) {
       ::testing::internal::CaptureStderr();
       t.run(1);
       Archive archive;
-      t.method->archive(archive);
+      t.algorithm->archive(archive);
       std::string seen = ::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr();
       for (const Event& event : t.ledger->events()) seen += to_json(event);
       return std::pair(released(t), seen + archive.bytes());
@@ -390,7 +390,7 @@ bool names(const std::string& text, const std::string& part) { return text.find(
 // condition holds, then a refusal that says what to take.
 TEST(HtSmooth, ChoosesTheRouteWhoseProofHolds) {
   const auto mode_of = [](const Trial& t) {
-    for (const auto& [key, value] : t.method->report_quantities(t.facts, t.queries))
+    for (const auto& [key, value] : t.plan->report_quantities(t.queries))
       if (key == "mode") return std::get<std::string>(value);
     return std::string();
   };

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "method/last_iterate/options.hpp"
+#include "method/last_iterate/settings.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 #include "privacy/promise/guarantee.hpp"
 #include "problems/last_iterate_trial.hpp"
@@ -45,11 +45,11 @@ TEST(ZoHiddenSetup, RefusesWhatTheBoundDoesNotCover) {
   };
   const auto objective = logistic();
   for (const auto& [code, changes] : cases) {
-    const auto method = test::make_method("zo-hidden", with(hidden, changes));
+    const auto settings = test::make_settings("zo-hidden", with(hidden, changes));
     PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     facts.delta = 1e-5, facts.noise_multiplier = 50;
     try {
-      method->queries(facts, 1);
+      settings->plan(facts);
       ADD_FAILURE() << code << " was not refused";
     } catch (const PrivacyError& e) {
       const std::string text = e.what();
@@ -64,27 +64,27 @@ TEST(ZoHiddenSetup, RefusesWhatTheBoundDoesNotCover) {
 
 TEST(ZoHiddenSetup, RefusesWhatItsTrustOrAdjacencyDoesNotAllow) {
   const auto objective = logistic();
-  const auto method = test::make_method("zo-hidden", hidden);
+  const auto settings = test::make_settings("zo-hidden", hidden);
   PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
   facts.noise_multiplier = 50;
-  EXPECT_NO_THROW(method->queries(facts, 1));
+  EXPECT_NO_THROW(settings->plan(facts));
   facts.ranks_trusted = false;
-  EXPECT_THROW(method->queries(facts, 1), PrivacyError);
+  EXPECT_THROW(settings->plan(facts), PrivacyError);
   facts.ranks_trusted = true;
   facts.adjacency = Adjacency::add_remove;
-  EXPECT_THROW(method->queries(facts, 1), PrivacyError);
+  EXPECT_THROW(settings->plan(facts), PrivacyError);
 }
 
 TEST(ZoHiddenSetup, RefusesLossesThatNobodyCertified) {
   for (const char* name : {"mlp", "ramp"}) {
-    std::vector<std::pair<std::string, std::string>> settings;
-    if (std::string(name) == "mlp") settings = {{"objective.hidden", "5"}, {"objective.classes", "2"}};
-    const auto objective = test::make_objective(name, {shape.features, shape.storage, shape.bias}, settings);
-    const auto method = test::make_method("zo-hidden", with(hidden, {{"rate", "1"}}));
+    std::vector<std::pair<std::string, std::string>> own;
+    if (std::string(name) == "mlp") own = {{"objective.hidden", "5"}, {"objective.classes", "2"}};
+    const auto objective = test::make_objective(name, {shape.features, shape.storage, shape.bias}, own);
+    const auto settings = test::make_settings("zo-hidden", with(hidden, {{"rate", "1"}}));
     PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     facts.noise_multiplier = 50;
     try {
-      method->queries(facts, 1);
+      settings->plan(facts);
       ADD_FAILURE() << name;
     } catch (const PrivacyError& e) {
       EXPECT_NE(std::string(e.what()).find("HS-01"), std::string::npos) << e.what();
@@ -97,17 +97,17 @@ TEST(ZoHiddenSetup, ChecksDeclaredConstants) {
   for (const auto& [smoothness, lipschitz, holds] :
        {std::tuple{"0.25", "1", true}, {"0.02", "1", false}, {"0.25", "0.05", false}}) {
     const auto objective = logistic();
-    const auto method = test::make_method(
+    const auto settings = test::make_settings(
         "zo-hidden",
         with(hidden, {{"smoothness", smoothness}, {"lipschitz", lipschitz}, {"i_have_proved_it", "true"}}));
     PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
     facts.noise_multiplier = 50;
-    method->queries(facts, 50);
-    EXPECT_EQ(method->assumptions(facts).at(0).find("user asserted") != std::string::npos, true);
+    const auto plan = settings->plan(facts);
+    EXPECT_EQ(plan->assumptions.at(0).find("user asserted") != std::string::npos, true);
     if (holds)
-      EXPECT_NO_THROW(method->check_assumptions(*objective, facts)) << smoothness;
+      EXPECT_NO_THROW(plan->check_assumptions(*objective)) << smoothness;
     else
-      EXPECT_THROW(method->check_assumptions(*objective, facts), PrivacyError) << smoothness << " " << lipschitz;
+      EXPECT_THROW(plan->check_assumptions(*objective), PrivacyError) << smoothness << " " << lipschitz;
   }
 }
 
@@ -134,8 +134,8 @@ TEST(ZoHiddenSetup, BoundsLabelsOfDeclaredLosses) {
   facts.noise_multiplier = 50;
   const Settings declared =
       with(hidden, {{"smoothness", "1"}, {"lipschitz", "2"}, {"i_have_proved_it", "true"}, {"rate", "1"}});
-  EXPECT_THROW(test::make_method("zo-hidden", declared)->queries(facts, 1), PrivacyError);
-  EXPECT_NO_THROW(test::make_method("zo-hidden", with(declared, {{"label_bound", "1"}}))->queries(facts, 1));
+  EXPECT_THROW(test::make_settings("zo-hidden", declared)->plan(facts), PrivacyError);
+  EXPECT_NO_THROW(test::make_settings("zo-hidden", with(declared, {{"label_bound", "1"}}))->plan(facts));
 }
 
 // Losses that are read at float32 points have an error L R / (2^24 xi) beside that of the curvature.
@@ -146,11 +146,9 @@ TEST(ZoHiddenSetup, ChoosesTheRadiusOfDeclaredLosses) {
   facts.noise_multiplier = 50;
   const Settings declared =
       with(hidden, {{"feature_bound", "0"}, {"smoothness", "2"}, {"lipschitz", "3"}, {"i_have_proved_it", "true"}});
-  const auto radius = [&](const Settings& settings) {
-    const auto method = test::make_method("zo-hidden", settings);
-    const std::vector<Query> queries{
-        Query::declare(method->queries(facts, 50).at(0), 0, facts.adjacency, facts.data.records)};
-    for (const auto& [key, value] : method->report_quantities(facts, queries))
+  const auto radius = [&](const Settings& given) {
+    const auto plan = test::make_settings("zo-hidden", given)->plan(facts);
+    for (const auto& [key, value] : plan->report_quantities(test::queries_of(*plan, facts, 50)))
       if (key == "xi") return std::get<double>(value);
     return 0.0;
   };
@@ -181,12 +179,11 @@ TEST(ZoHiddenSetup, RefusesIsotropicNoiseBelowTheLattice) {
   EXPECT_LT(t.derived("kappa"), 1e-6);
   EXPECT_GT(t.derived("kappa"), 0);
   const auto objective = logistic();
-  const auto method = test::make_method("zo-hidden", with(hidden, {{"share", "0.9999999999999999"}}));
+  const auto settings = test::make_settings("zo-hidden", with(hidden, {{"share", "0.9999999999999999"}}));
   PublicFacts facts{{300, 12, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
   facts.noise_multiplier = 50;
-  const std::vector<Query> queries{
-      Query::declare(method->queries(facts, 50).at(0), 0, facts.adjacency, facts.data.records)};
-  EXPECT_THROW(method->report_quantities(facts, queries), PrivacyError);
+  const auto plan = settings->plan(facts);
+  EXPECT_THROW(plan->report_quantities(test::queries_of(*plan, facts, 50)), PrivacyError);
 }
 
 TEST(ZoHiddenSetup, KeepsLengthsInRange) {
@@ -194,12 +191,12 @@ TEST(ZoHiddenSetup, KeepsLengthsInRange) {
                                          {"ball", "1e200", false},
                                          {"ball", "1e-30", true},
                                          {"rate", "1e200", false}}) {
-    HiddenOptions options;
+    LastIterateSettings settings;
     Options declared("method");
-    options.declare(declared);
+    settings.declare(declared);
     std::vector<std::string> problems;
     declared.read({{std::string("method.") + key, {value, "test"}}}, problems);
-    options.validate(problems);
+    settings.validate(problems);
     EXPECT_EQ(problems.empty(), good) << key << " = " << value;
   }
 }
@@ -221,10 +218,10 @@ TEST(ZoHiddenSetup, OnePartOfMostRecordsIsNoFreshSample) {
 // By the plan, before any record is read.
 TEST(ZoHiddenSetup, RefusesStartPointsThatAreTooLong) {
   auto f = logistic();
-  const auto method =
-      test::make_method("zo-hidden", with(composed, {{"start", "1,2,3,4,5,6,7,8,9,10,11,12,13,14"}}));
+  const auto settings =
+      test::make_settings("zo-hidden", with(composed, {{"start", "1,2,3,4,5,6,7,8,9,10,11,12,13,14"}}));
   const PublicFacts facts{{shape.count, shape.features, shape.storage}, f.get(), Adjacency::replace_one};
-  EXPECT_THROW(method->queries(facts, 1), ConfigError) << "14 numbers for 13 parameters";
+  EXPECT_THROW(settings->plan(facts), ConfigError) << "14 numbers for 13 parameters";
 }
 
 }  // namespace

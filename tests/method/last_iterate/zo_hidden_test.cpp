@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "method/last_iterate/options.hpp"
+#include "method/last_iterate/settings.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 #include "privacy/promise/guarantee.hpp"
 #include "problems/last_iterate_trial.hpp"
@@ -166,7 +166,7 @@ TEST(ZoHidden, NoiseIsFreshForWhoKnowsTheDirections) {
     std::vector<Vector> moved;
     Vector before = state(t);
     for (std::uint64_t step = 0; step < 3000; ++step) {
-      t.method->step(curator, step);
+      t.algorithm->step(curator, step);
       Vector now = state(t);
       moved.push_back(minus(now, before));
       before = std::move(now);
@@ -296,7 +296,7 @@ TEST(ZoHidden, ReleasesWhatItSays) {
     const auto t = trial(with(hidden, changes), 50);
     std::vector<std::uint64_t> steps;
     for (std::uint64_t s = 1; s <= 400; ++s)
-      if (t.method->releases(s)) steps.push_back(s);
+      if (t.plan->releases(s)) steps.push_back(s);
     const std::vector<std::uint64_t>& stated = t.queries[0].as<LastIterateRun>()->run.releases;
     EXPECT_EQ(stated.empty() ? std::vector<std::uint64_t>{400} : stated, steps);
     return steps;
@@ -361,15 +361,15 @@ TEST(ZoHidden, GoesOnAnywhere) {
     auto first = trial(settings, 20);
     first.run(17);
     Archive saved;
-    first.method->archive(saved);
+    first.algorithm->archive(saved);
     first.run(3);
     Archive read(saved.bytes());
-    first.method->archive(read);
+    first.algorithm->archive(read);
     read.finish();
     Curator again(first.comm, first.shard, first.queries, 64, SecretKey::from_seed(1));
     again.record_in(*first.ledger);
     again.resume_at(17);
-    for (std::uint64_t t = 17; t < first.steps; ++t) first.method->step(again, t);
+    for (std::uint64_t t = 17; t < first.steps; ++t) first.algorithm->step(again, t);
     EXPECT_EQ(state(first), w);
     EXPECT_EQ(first.iterate(), released);
   }
@@ -379,7 +379,7 @@ TEST(ZoHidden, GoesOnAnywhere) {
 TEST(ZoHidden, Learns) {
   const auto loss = [](Trial& t) {
     t.run();
-    t.objective->prepare(t.method->iterate());
+    t.objective->prepare(t.algorithm->iterate());
     double sum = 0;
     for (const auto& block : t.shard.blocks) {
       std::vector<std::uint32_t> all(block.records.count);

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
-#include "method/minimax/options.hpp"
 #include "problems/small_saddles.hpp"
 #include "problems/trial.hpp"
 #include "support/data_files.hpp"

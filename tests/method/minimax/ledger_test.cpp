@@ -42,19 +42,19 @@ test::ToySaddle& toy() {
   return f;
 }
 
-// The plan of a method for a multiplier, without its data.
+// The plan of a method, without its data.
 struct Planned {
-  std::unique_ptr<Method> method;
   PublicFacts facts;
+  std::unique_ptr<const MethodPlan> plan;
 
-  Planned(const std::string& name, const Problem& p, const Given& options)
-      : method(test::make_method(name, with(p.size, options))) {
+  Planned(const std::string& name, const Problem& p, const Given& options) {
     facts.data.records = p.n, facts.data.features = 1;
     facts.objective = &toy();
     facts.adjacency = p.adjacency;
     facts.delta = p.delta();
+    plan = test::make_settings(name, with(p.size, options))->plan(facts);
   }
-  std::vector<Query> queries(double multiplier) const { return test::queries_of(*method, facts, multiplier); }
+  std::vector<Query> queries(double multiplier) const { return test::queries_of(*plan, facts, multiplier); }
   /// Of the queries whose names are not in `without`.
   std::vector<Event> events(double multiplier, const std::string& without = "") const {
     std::vector<Event> all;

@@ -290,7 +290,7 @@ TEST(PrivateDiffPrivacy, BlocksShareTheirRestartsNoise) {
     }
     trial.curator = std::make_unique<Curator>(trial.comm, trial.shard, queries, 128, SecretKey::from_seed(9));
     trial.curator->record_in(*trial.ledger);
-    trial.method->start(*trial.objective, queries, trial.steps);
+    trial.algorithm = trial.plan->start(*trial.objective, queries);
     double square = 0;
     for (int block = 0; block < blocks; ++block) {
       trial.run(T);

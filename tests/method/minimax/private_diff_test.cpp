@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "method/minimax/saddle_iterate.hpp"
 #include "problems/small_saddles.hpp"
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
@@ -289,20 +290,19 @@ TEST(PrivateDiff, PublicPartsAreNotClipped) {
 
 TEST(PrivateDiff, DualSchedules) {
   const auto rates = [](const Given& more) {
-    PrivateDiffOptions options;
+    SaddleSettings settings;
     Options declared("method");
-    options.declare(declared);
-    Settings settings;
-    for (const auto& [key, value] : more) settings["method." + key] = {value, "test"};
+    settings.declare(declared);
+    Settings given;
+    for (const auto& [key, value] : more) given["method." + key] = {value, "test"};
     std::vector<std::string> problems;
-    declared.read(settings, problems);
-    options.validate(problems);
+    declared.read(given, problems);
+    settings.validate(problems);
     EXPECT_TRUE(problems.empty());
-    options.descent.start(1, 10);
     ToySaddle f(1, 1, [](double, auto, auto, auto, auto) {});
     f.curvature = 0.25;
-    return std::vector<double>{options.dual_rate_at(f, 0, 0), options.dual_rate_at(f, 0, 2),
-                               options.dual_rate_at(f, 5, 0)};
+    const SaddleIterate iterate(f, settings, 10);
+    return std::vector<double>{iterate.dual_rate_at(0, 0), iterate.dual_rate_at(0, 2), iterate.dual_rate_at(5, 0)};
   };
   EXPECT_EQ(rates({}), (std::vector<double>{0.3 / 0.25, 0.3 / 0.25, 0.3 / 0.25}));
   EXPECT_EQ(rates({{"dual_schedule", "closed_form"}}), (std::vector<double>{4, 4, 4}));
@@ -334,13 +334,13 @@ TEST(PrivateDiff, GoesOnFromItsState) {
       auto first = trial();
       first->run(stop);
       Archive out;
-      first->method->archive(out);
+      first->algorithm->archive(out);
       first.reset();
       auto second = trial();
       Archive in(out.bytes());
-      second->method->archive(in);
+      second->algorithm->archive(in);
       in.finish();
-      second->curator->resume_at(0);  // nothing was written under this ledger; the method goes on at `stop`
+      second->curator->resume_at(0);  // nothing was written under this ledger; the run goes on at `stop`
       second->next = stop;
       second->run();
       EXPECT_EQ(second->iterate(), end) << name << " stopped at " << stop;

@@ -43,9 +43,9 @@ TEST(DpSgd, StepFollowsTheFormula) {
         for (std::size_t j = 0; j < 7; ++j) sum[j] += scale * slope * (j < 6 ? block.records.row_f32(i)[j] : 1.0);
       }
     for (std::size_t j = 0; j < 7; ++j) x[j] -= 2 * (sum[j] / 300 + (j < 6 ? 0.01 * x[j] : 0));
-    sgd.method->step(*sgd.curator, t);
+    sgd.algorithm->step(*sgd.curator, t);
     for (std::size_t j = 0; j < 7; ++j)
-      EXPECT_NEAR(sgd.method->iterate()[j], x[j], 2e-4) << "step " << t << " coordinate " << j;
+      EXPECT_NEAR(sgd.algorithm->iterate()[j], x[j], 2e-4) << "step " << t << " coordinate " << j;
   }
 }
 
@@ -57,12 +57,12 @@ TEST(DpSgd, NoiseIsScaledByTheExpectedBatch) {
     for (std::size_t i = 0; i < block.records.count; ++i) test::remove_record(block.records, i);
   double square = 0;
   std::vector<float> before;
-  before.assign(silent.method->iterate().begin(), silent.method->iterate().end());
+  before.assign(silent.algorithm->iterate().begin(), silent.algorithm->iterate().end());
   for (std::uint64_t t = 0; t < steps; ++t) {
-    silent.method->step(*silent.curator, t);
+    silent.algorithm->step(*silent.curator, t);
     for (std::size_t j = 0; j < 7; ++j)
-      square += std::pow((silent.method->iterate()[j] - before[j]) / (3e-6 / 60), 2);
-    before.assign(silent.method->iterate().begin(), silent.method->iterate().end());
+      square += std::pow((silent.algorithm->iterate()[j] - before[j]) / (3e-6 / 60), 2);
+    before.assign(silent.algorithm->iterate().begin(), silent.algorithm->iterate().end());
   }
   EXPECT_NEAR(square / (7 * steps), 1, 5 * std::sqrt(2.0 / (7 * steps)));
 }

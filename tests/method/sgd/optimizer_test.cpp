@@ -10,15 +10,14 @@ namespace dpmpi {
 namespace {
 
 Optimizer make(const Settings& settings, std::size_t dim, std::uint64_t steps) {
-  Optimizer optimizer;
+  OptimizerSettings optimizer;
   Options options("method");
   optimizer.declare(options);
   std::vector<std::string> problems;
   options.read(settings, problems);
   optimizer.validate(problems);
   EXPECT_TRUE(problems.empty());
-  optimizer.start(dim, steps);
-  return optimizer;
+  return {optimizer, dim, steps};
 }
 
 Setting value(const char* text) { return {text, "test"}; }
@@ -91,7 +90,7 @@ TEST(Optimizer, StateGoesThroughTheArchive) {
 }
 
 TEST(Optimizer, ContradictionsAreNamed) {
-  Optimizer optimizer;
+  OptimizerSettings optimizer;
   Options options("method");
   optimizer.declare(options);
   std::vector<std::string> problems;

@@ -78,9 +78,9 @@ struct State {
   std::uint64_t t = 0, k = 0, gradients = 0;
   double squares = 0, stationarity = 0, least = 0;
   std::vector<double> x, delta, w;
-  explicit State(Method& method) {
+  explicit State(Algorithm& algorithm) {
     Archive written;
-    method.archive(written);
+    algorithm.archive(written);
     Archive read(written.bytes());
     read.field("o2nc.t", t), read.field("o2nc.k", k), read.field("o2nc.gradients", gradients);
     read.field("o2nc.squares", squares), read.field("o2nc.stationarity", stationarity);
@@ -123,7 +123,7 @@ Result run(const test::PhaseJudge& judge, const System& system, Options options,
   for (std::uint64_t s = 0; s < trial.steps; ++s) {
     trial.run(1);
     if (s % every == every / 2) {
-      const std::vector<double> w = State(*trial.method).w;
+      const std::vector<double> w = State(*trial.algorithm).w;
       points.insert(points.end(), w.begin(), w.end());
     }
     if ((s + 1) % T == 0) {

@@ -76,15 +76,15 @@ TEST(ZoO2nc, SpendsWhatTheMultiplierSays) {
       Options options{{"inner", "16"}, {"batch", "4"}, {"strategy", strategy}, {"band", "5"}};
       options.insert(more.begin(), more.end());
       const auto f = zero(8);
-      const auto method = test::make_method("zo-o2nc", options);
       const PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
-      const Query q = Query::declare(method->queries(facts, 0.5).at(0), 0, facts.adjacency, 5000);
+      const auto plan = test::make_settings("zo-o2nc", options)->plan(facts);
+      const Query q = test::queries_of(*plan, facts, 0.5).at(0);
       double squares = 0;
       for (const auto& event : q.events(0, q.steps))
         squares += static_cast<double>(event.count) * std::pow(tree_mu(std::get<Tree>(event.mechanism)), 2);
       EXPECT_NEAR(std::sqrt(squares), 2, 1e-9) << strategy;
       EXPECT_EQ(q.events(0, q.steps).at(0).count, more.contains("passes") ? 3u : 1u) << "one tree a pass";
-      for (const auto& [key, value] : method->report_quantities(facts, {q}))
+      for (const auto& [key, value] : plan->report_quantities({q}))
         if (key == "rho") {
           EXPECT_NEAR(std::get<double>(value), 2, 1e-9);
         }
@@ -94,10 +94,10 @@ TEST(ZoO2nc, SpendsWhatTheMultiplierSays) {
 // The default B1 makes leaf 1 cost nothing extra, and nodes of the run are the table's: sigma s_d sqrt(h) / rho.
 TEST(ZoO2nc, DefaultsAreThoseOfTheTable) {
   const auto f = zero(32);
-  const auto method = test::make_method(
-      "zo-o2nc", {{"inner", "1024"}, {"batch", "16"}, {"radius", "0.5"}, {"gradient_clip", "5.656854249492381"}});
   const PublicFacts facts{{1'000'000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
-  const Query q = Query::declare(method->queries(facts, 1).at(0), 0, facts.adjacency, 1'000'000);
+  const auto given = test::make_settings(
+      "zo-o2nc", {{"inner", "1024"}, {"batch", "16"}, {"radius", "0.5"}, {"gradient_clip", "5.656854249492381"}});
+  const Query q = test::queries_of(*given->plan(facts), facts, 1).at(0);
   const auto& order = std::get<Shuffled>(q.sampling);
   EXPECT_EQ(order.first, 8592u);
   EXPECT_EQ(order.batch, 16u);
@@ -105,12 +105,13 @@ TEST(ZoO2nc, DefaultsAreThoseOfTheTable) {
   EXPECT_NEAR(q.noise_std / (1 + q.eta), 0.0043673203, 1e-10);
   EXPECT_LT(q.eta, 1e-3);
   // method.auto finds the same with this batch, and the bound of the table.
-  const auto planned = test::make_method(
+  const auto automatic = test::make_settings(
       "zo-o2nc", {{"auto", "true"}, {"batch", "16"}, {"radius", "0.5"}, {"gradient_clip", "5.656854249492381"}});
-  const Query p = Query::declare(planned->queries(facts, 1).at(0), 0, facts.adjacency, 1'000'000);
+  const auto best = automatic->plan(facts);
+  const Query p = test::queries_of(*best, facts, 1).at(0);
   EXPECT_EQ(std::get<Shuffled>(p.sampling).leaves, 1024u);
   EXPECT_EQ(std::get<Shuffled>(p.sampling).runs, 40u);
-  for (const auto& [key, value] : planned->report_quantities(facts, {p}))
+  for (const auto& [key, value] : best->report_quantities({p}))
     if (key == "bound") {
       EXPECT_NEAR(std::get<double>(value), 0.34295811, 1e-3 * 0.34) << "up to the slack in sigma";
     }
@@ -122,13 +123,13 @@ TEST(ZoO2nc, ThePapersNoiseIsTooSmallForShortEpochs) {
   const PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
   const auto spent = [&](const std::string& T, const std::string& B1) {
     // C_1 = d L and C_d = 2 d L / T.
-    const auto method = test::make_method("zo-o2nc", {{"inner", T},
-                                                      {"batch", "1"},
-                                                      {"first_batch", B1},
-                                                      {"directions", "iid"},
-                                                      {"kappa", "10"},
-                                                      {"gradient_clip", "10"}});
-    const Query q = Query::declare(method->queries(facts, 1).at(0), 0, facts.adjacency, 5000);
+    const auto settings = test::make_settings("zo-o2nc", {{"inner", T},
+                                                          {"batch", "1"},
+                                                          {"first_batch", B1},
+                                                          {"directions", "iid"},
+                                                          {"kappa", "10"},
+                                                          {"gradient_clip", "10"}});
+    const Query q = test::queries_of(*settings->plan(facts), facts, 1).at(0);
     Tree tree = q.as<RunningSum>()->tree(q);
     tree.noise_multiplier = std::sqrt(2 * std::log(std::stod(T)));  // as printed, for rho = 1
     return std::pow(tree_mu(tree), 2);
@@ -145,9 +146,9 @@ TEST(ZoO2nc, ThePapersNoiseIsTooSmallForShortEpochs) {
 TEST(ZoNaive, NoiseIsThatOfItsSensitivity) {
   for (const auto& [adjacency, sigma] : {std::pair{Adjacency::replace_one, 8.0}, {Adjacency::add_remove, 4.0}}) {
     const auto f = zero(32);
-    const auto method = test::make_method("zo-naive", {{"inner", "10"}, {"batch", "8"}});
+    const auto settings = test::make_settings("zo-naive", {{"inner", "10"}, {"batch", "8"}});
     const PublicFacts facts{{1000, 1, Storage::dense_f32}, f.get(), adjacency};
-    const Query q = Query::declare(method->queries(facts, 1).at(0), 0, adjacency, 1000);
+    const Query q = test::queries_of(*settings->plan(facts), facts, 1).at(0);
     EXPECT_EQ(q.steps, 120u);
     EXPECT_NEAR(q.noise_std / (1 + q.eta), sigma, 1e-12);
     EXPECT_EQ(q.events(0, q.steps), (std::vector<Event>{{q.as<RunningSum>()->tree(q), 1}}))
@@ -202,9 +203,9 @@ TEST(ZoO2nc, RefusesBeforeAnyRecordIsRead) {
   const auto refusal = [](const char* name, const Options& options) -> std::string {
     const auto f = zero(16);
     const PublicFacts facts{{5000, 1, Storage::dense_f32}, f.get(), Adjacency::replace_one};
-    const auto method = test::make_method(name, options);
+    const auto settings = test::make_settings(name, options);
     try {
-      method->queries(facts, 1);
+      settings->plan(facts);
     } catch (const ConfigError& e) {
       return e.what();
     }
@@ -234,16 +235,16 @@ TEST(ZoO2nc, RefusesBeforeAnyRecordIsRead) {
 
 TEST(ZoO2nc, RefusesOptionsThatContradict) {
   const auto problems = [](const Options& options) {
-    std::unique_ptr<Method> method;
+    std::unique_ptr<MethodSettings> settings;
     for (const auto& entry : methods())
-      if (entry.name == "zo-o2nc") method = entry.make();
+      if (entry.name == "zo-o2nc") settings = entry.make();
     dpmpi::Options declared("method");
-    method->declare(declared);
-    Settings settings;
-    for (const auto& [key, value] : options) settings["method." + key] = {value, "test"};
+    settings->declare(declared);
+    Settings given;
+    for (const auto& [key, value] : options) given["method." + key] = {value, "test"};
     std::vector<std::string> found;
-    declared.read(settings, found);
-    method->validate(found);
+    declared.read(given, found);
+    settings->validate(found);
     return found.size();
   };
   EXPECT_EQ(problems({{"auto", "true"}, {"batch", "8"}}), 0u);

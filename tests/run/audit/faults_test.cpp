@@ -34,57 +34,78 @@ Proof proof(const Turn& turn, double delta, std::uint64_t runs = 2000) {
   return prove(all.first, all.second, delta, 0.02);
 }
 
-/// dp-sgd without optimisers, which goes on at once if a batch is empty.
-class SkipsEmptyBatches final : public Method {
- public:
+struct PlainSgdSettings final : MethodSettings {
+  std::int64_t batch = 1, steps = 1;
+  double rate = 1;
   void declare(Options& options) override {
-    options.add("batch", batch_, "", Range::at_least(1))
-        .add("steps", steps_, "", Range::at_least(1))
-        .add("rate", rate_, "", Range::positive());
+    options.add("batch", batch, "", Range::at_least(1))
+        .add("steps", steps, "", Range::at_least(1))
+        .add("rate", rate, "", Range::positive());
   }
-  void validate(std::vector<std::string>&) const override {}
-  std::uint64_t steps(const PublicFacts&) const override { return static_cast<std::uint64_t>(steps_); }
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
+};
+
+class PlainSgdPlan final : public MethodPlan {
+ public:
+  PlainSgdPlan(const PlainSgdSettings& settings, const PublicFacts& facts) : settings_(settings), facts_(facts) {
+    steps = static_cast<std::uint64_t>(settings.steps);
+  }
+  std::vector<QuerySpec> queries(double noise_multiplier) const override {
     return {{.name = "gradient",
-             .dim = facts.objective->dim(),
-             .sampling = Poisson{static_cast<double>(batch_) / static_cast<double>(facts.data.records)},
+             .dim = facts_.objective->dim(),
+             .sampling = Poisson{static_cast<double>(settings_.batch) / static_cast<double>(facts_.data.records)},
              .bound = {1},
-             .slack = facts.objective->gradient_slack(),
+             .slack = facts_.objective->gradient_slack(),
              .noise_multiplier = noise_multiplier,
-             .steps = steps(facts)}};
+             .steps = steps}};
   }
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t) override {
-    objective_ = &objective, gradient_ = queries.at(0);
-    x_.assign(objective.dim(), 0.0F);
-  }
+  std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
+
+ private:
+  PlainSgdSettings settings_;
+  PublicFacts facts_;
+};
+
+/// dp-sgd without optimisers, which goes on at once if a batch is empty.
+class SkipsEmptyBatches final : public Algorithm {
+ public:
+  SkipsEmptyBatches(const PlainSgdSettings& settings, Objective& objective, const Query& gradient)
+      : objective_(objective),
+        gradient_(gradient),
+        batch_(static_cast<float>(settings.batch)),
+        rate_(static_cast<float>(settings.rate)),
+        x_(objective.dim()) {}
   void step(Curator& curator, std::uint64_t t) override {
     int readings = 0, seen = 0;  // by the curator, not by the attacker who reads later
     Kernel kernel;
     kernel.begin = [&](std::size_t) { ++readings; };
-    kernel.add = [&, gradients = clipped_gradients(*objective_, x_)](const Rows& rows, const L2Bound& bound,
-                                                                     LatticeAccumulator& sum) {
+    kernel.add = [&, gradients = clipped_gradients(objective_, x_)](const Rows& rows, const L2Bound& bound,
+                                                                    LatticeAccumulator& sum) {
       for (const std::uint32_t i : rows.index) seen += readings == 1 && !std::isnan(rows.records.label[i]);
       gradients(rows, bound, sum);
     };
     auto total = curator.sum(gradient_, curator.draw(gradient_, t), kernel);
     if (seen == 0) return;
     const auto noisy = curator.release(std::move(total));
-    for (std::size_t j = 0; j < x_.size(); ++j)
-      x_[j] -= static_cast<float>(rate_) * noisy[j] / static_cast<float>(batch_);
+    for (std::size_t j = 0; j < x_.size(); ++j) x_[j] -= rate_ * noisy[j] / batch_;
   }
-  std::span<const float> iterate() const override { return x_; }
+  std::span<const float> iterate() override { return x_; }
   void archive(Archive& archive) override { archive.field("x", x_); }
 
  private:
-  std::int64_t batch_ = 1, steps_ = 1;
-  double rate_ = 1;
-  Objective* objective_ = nullptr;
+  Objective& objective_;
   Query gradient_;
+  float batch_, rate_;
   AlignedVector<float> x_;
 };
-const MethodRegistration skips_empty_batches{{"skips-empty-batches", "", "", []() -> std::unique_ptr<Method> {
-                                                return std::make_unique<SkipsEmptyBatches>();
-                                              }}};
+
+std::unique_ptr<const MethodPlan> PlainSgdSettings::plan(const PublicFacts& facts) const {
+  return std::make_unique<PlainSgdPlan>(*this, facts);
+}
+std::unique_ptr<Algorithm> PlainSgdPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  return std::make_unique<SkipsEmptyBatches>(settings_, objective, queries.at(0));
+}
+const MethodRegistration skips_empty_batches{{"skips-empty-batches", "", "", make_method<PlainSgdSettings>}};
 
 constexpr const char* zeroth_order = R"(
 [method]
@@ -240,12 +261,8 @@ TEST_F(AuditFaults, RawDualInThePrimalQuery) {
     const Shard shards[] = {dataset(0), dataset(1)};
     const Records suspects = test::numbers({0, 1}).blocks[0].records;
     Attacker attacker(*trial.objective, suspects, {99, 99}, trial.shard.layout);
-    const RunParts run{[&] { return test::make_method(name, options); },
-                       trial.objective.get(),
-                       trial.facts,
-                       multiplier,
-                       trial.queries,
-                       trial.steps};
+    const RunParts run{trial.settings->plan(trial.facts), trial.objective.get(), trial.queries,
+                       trial.facts.adjacency};
     const std::vector<float> start = start_point(run);
     std::vector<Event> events;
     for (const Query& query : trial.queries)

@@ -8,6 +8,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 
 #include "core/errors.hpp"
 #include "data/synthetic/generate.hpp"
+#include "problems/changed_method.hpp"
 #include "run/directory/files.hpp"
 #include "run/plan/time_estimate.hpp"
 #include "run/train/train.hpp"
@@ -200,39 +202,26 @@ TEST_F(Planning, MeasuredRates) {
 }
 
 // Makes only the first releases of those that its plan has.
-class Forgetful final : public Method {
+class Forgetful final : public Algorithm {
  public:
-  void declare(Options& options) override { inner_->declare(options); }
-  void validate(std::vector<std::string>& problems) const override { inner_->validate(problems); }
-  std::uint64_t steps(const PublicFacts& facts) const override { return inner_->steps(facts); }
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double noise_multiplier) const override {
-    return inner_->queries(facts, noise_multiplier);
-  }
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    inner_->start(objective, queries, steps);
-  }
+  explicit Forgetful(std::unique_ptr<Algorithm> inner) : inner_(std::move(inner)) {}
   void step(Curator& curator, std::uint64_t t) override {
     if (t < 5) inner_->step(curator, t);
   }
-  std::span<const float> iterate() const override { return inner_->iterate(); }
+  std::span<const float> iterate() override { return inner_->iterate(); }
   void archive(Archive& archive) override { inner_->archive(archive); }
 
  private:
-  static std::unique_ptr<Method> dp_sgd() {
-    for (const auto& entry : methods())
-      if (entry.name == "dp-sgd") return entry.make();
-    return nullptr;
-  }
-  std::unique_ptr<Method> inner_ = dp_sgd();
+  std::unique_ptr<Algorithm> inner_;
 };
-const MethodRegistration forgetful{
-    {"forgetful", "for tests", "none", [] { return std::unique_ptr<Method>(std::make_unique<Forgetful>()); }}};
 
 TEST_F(Planning, ALedgerThatDoesNotCoverThePlanEndsWithoutAModel) {
   const std::string run = folder() + "/forgetful";
-  const std::vector<std::string> settings{"method.name=forgetful", "method.steps=150", "report.progress=none",
+  const std::vector<std::string> settings{"method.name=dp-sgd", "method.steps=150", "report.progress=none",
                                           "run.dir=" + run};
-  const RunConfig config(folder() + "/run.ini", settings);
+  RunConfig config(folder() + "/run.ini", settings);
+  config.method = std::make_unique<test::ChangedSettings>(
+      std::move(config.method), [](auto inner) { return std::make_unique<Forgetful>(std::move(inner)); });
   try {
     train(Communicator::alone(), config, {.quiet = true});
     FAIL();

@@ -217,9 +217,9 @@ TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
     Curator curator(alone_, shard, plan.queries, objective->micro_batch_rows(),
                     key_.derive("trainings").derive("training", p));
     curator.record_in(search.scratch);
-    config.method->start(*objective, plan.queries, plan.steps);
-    for (std::uint64_t t = 0; t < plan.steps; ++t) config.method->step(curator, t);
-    objective->prepare(config.method->iterate());
+    const auto algorithm = plan.method->start(*objective, plan.queries);
+    for (std::uint64_t t = 0; t < plan.steps; ++t) algorithm->step(curator, t);
+    objective->prepare(algorithm->iterate());
     const Records& all = search.records.blocks.front().records;
     std::vector<std::uint32_t> index(all.count);
     std::iota(index.begin(), index.end(), 0U);

@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "data/synthetic/generate.hpp"
+#include "problems/changed_method.hpp"
 #include "run/train/train.hpp"
 #include "support/mpi_harness.hpp"
 
@@ -21,37 +22,27 @@ namespace fs = std::filesystem;
 
 std::string folder() { return ::testing::TempDir() + "dpmpi_replicas"; }
 
-/// A method of which one rank's state is off by one bit, from some step on.
-class Drifting final : public Method {
+/// One rank's state is off by one bit, from some step on.
+class Drifting final : public Algorithm {
  public:
-  Drifting(std::unique_ptr<Method> method, bool here) : method_(std::move(method)), here_(here) {}
+  Drifting(std::unique_ptr<Algorithm> algorithm, bool here, std::uint64_t& done)
+      : algorithm_(std::move(algorithm)), here_(here), done_(done) {}
 
-  void declare(Options& options) override { method_->declare(options); }
-  void validate(std::vector<std::string>& problems) const override { method_->validate(problems); }
-  std::uint64_t steps(const PublicFacts& facts) const override { return method_->steps(facts); }
-  std::vector<QuerySpec> queries(const PublicFacts& facts, double z) const override {
-    return method_->queries(facts, z);
-  }
-  void start(Objective& objective, const std::vector<Query>& queries, std::uint64_t steps) override {
-    method_->start(objective, queries, steps);
-  }
   void step(Curator& curator, std::uint64_t t) override {
-    method_->step(curator, t);
-    done = t + 1;
-    const auto bytes = method_->replicated();
+    algorithm_->step(curator, t);
+    done_ = t + 1;
+    const auto bytes = algorithm_->replicated();
     state_.assign(bytes.begin(), bytes.end());
     if (here_ && t >= 100) state_[0] ^= std::byte{1};
   }
-  std::span<const float> iterate() const override { return method_->iterate(); }
-  std::span<const std::byte> replicated() const override { return state_.empty() ? method_->replicated() : state_; }
-  bool releases(std::uint64_t t) const override { return method_->releases(t); }
-  void archive(Archive& archive) override { method_->archive(archive); }
-
-  std::uint64_t done = 0;
+  std::span<const float> iterate() override { return algorithm_->iterate(); }
+  std::span<const std::byte> replicated() override { return state_.empty() ? algorithm_->replicated() : state_; }
+  void archive(Archive& archive) override { algorithm_->archive(archive); }
 
  private:
-  std::unique_ptr<Method> method_;
+  std::unique_ptr<Algorithm> algorithm_;
   bool here_;
+  std::uint64_t& done_;
   std::vector<std::byte> state_;
 };
 
@@ -70,12 +61,13 @@ void expect_end(const Communicator& comm, const std::string& method, const std::
   }
   comm.barrier();
   RunConfig config(folder() + "/run.ini", {});
-  auto drifting = std::make_unique<Drifting>(std::move(config.method), comm.rank() == 2);
-  Drifting& drifts = *drifting;
-  config.method = std::move(drifting);
+  std::uint64_t done = 0;
+  config.method = std::make_unique<test::ChangedSettings>(std::move(config.method), [&](auto algorithm) {
+    return std::make_unique<Drifting>(std::move(algorithm), comm.rank() == 2, done);
+  });
   EXPECT_THROW(train(comm, config, {.quiet = true}), CommError);
-  EXPECT_GE(drifts.done, 101u);
-  EXPECT_LE(drifts.done, 101u + 50);
+  EXPECT_GE(done, 101u);
+  EXPECT_LE(done, 101u + 50);
 }
 
 TEST(Replicas, OfHiddenIteratesThatDriftApartEndTheRun) {

@@ -73,20 +73,21 @@ TEST(Traffic, AZerothOrderStepSendsItsScalars) {
       const Shard shard =
           test::random_shard({Storage::dense_f32, 40, features, 0, LabelKind::sign}, 4, comm.rank(), comm.size());
       const auto objective = test::make_objective("logistic", {features, Storage::dense_f32, 0});
-      const auto method = test::make_method("zo-hidden", {{"directions", "8"},
-                                                          {"steps", "6"},
-                                                          {"window", "4"},
-                                                          {"share", "0.5"},
-                                                          {"ball", "0.1"},
-                                                          {"feature_bound", "1"}});
+      const auto settings = test::make_settings("zo-hidden", {{"directions", "8"},
+                                                              {"steps", "6"},
+                                                              {"window", "4"},
+                                                              {"share", "0.5"},
+                                                              {"ball", "0.1"},
+                                                              {"feature_bound", "1"}});
       const PublicFacts facts{{40, features, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
-      const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, 40)};
+      const auto plan = settings->plan(facts);
+      const std::vector queries{Query::declare(plan->queries(5).at(0), 0, Adjacency::replace_one, 40)};
       Recorded recorded(comm, shard, queries);
       Curator& curator = recorded.curator;
-      method->start(*objective, queries, 6);
+      const auto algorithm = plan->start(*objective, queries);
       for (std::uint64_t t = 0; t < 6; ++t) {
         test::traffic = {};
-        method->step(curator, t);
+        algorithm->step(curator, t);
         if (comm.size() > 2) {
           EXPECT_EQ(test::traffic.up, 8 * K + 8);
         } else if (!comm.is_root()) {
@@ -106,15 +107,16 @@ TEST(Traffic, AGiboStepSendsItsDesign) {
     const Shard shard =
         test::random_shard({Storage::dense_f32, n, d, 0, LabelKind::real}, 4, comm.rank(), comm.size());
     const auto objective = test::make_objective("mean", {d, Storage::dense_f32, 0});
-    const auto method = test::make_method("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
+    const auto settings = test::make_settings("gibo", {{"steps", "6"}, {"batch", "fixed"}, {"b", "3"}});
     const PublicFacts facts{{n, d, Storage::dense_f32}, objective.get(), Adjacency::replace_one};
-    const std::vector queries{Query::declare(method->queries(facts, 5).at(0), 0, Adjacency::replace_one, n)};
+    const auto plan = settings->plan(facts);
+    const std::vector queries{Query::declare(plan->queries(5).at(0), 0, Adjacency::replace_one, n)};
     Recorded recorded(comm, shard, queries);
     Curator& curator = recorded.curator;
-    method->start(*objective, queries, 6);
+    const auto algorithm = plan->start(*objective, queries);
     for (std::uint64_t t = 0; t < 6; ++t) {
       test::traffic = {};
-      method->step(curator, t);
+      algorithm->step(curator, t);
       const std::uint64_t N = b * (t + 1), words = 3;  // lengths of points and map, and the flag to stop
       const std::uint64_t turned = N < d ? d + 1 : 0;  // then the map is N x N, and the gradient is turned back
       EXPECT_EQ(test::traffic.down, 8 * (b * d + N * std::min(N, d) + d + words + turned));
@@ -135,20 +137,21 @@ void expect_round(const Communicator& comm, const std::string& name, const Objec
   const Shard shard = test::random_shard({data.storage, 24, data.features, data.bias, LabelKind::sign}, 3,
                                          comm.rank(), comm.size());
   const auto objective = test::make_objective(name, data, options);
-  const auto method = test::make_method("private-diff", {{"batch", "8"},
-                                                         {"steps", "4"},
-                                                         {"restart", "2"},
-                                                         {"dual_steps", "2"},
-                                                         {"dual_clip", "1"},
-                                                         {"dual_rate", "0.1"}});
+  const auto settings = test::make_settings("private-diff", {{"batch", "8"},
+                                                             {"steps", "4"},
+                                                             {"restart", "2"},
+                                                             {"dual_steps", "2"},
+                                                             {"dual_clip", "1"},
+                                                             {"dual_rate", "0.1"}});
   const PublicFacts facts{shard.facts, objective.get(), Adjacency::add_remove};
-  const auto queries = test::queries_of(*method, facts, 1);
+  const auto plan = settings->plan(facts);
+  const auto queries = test::queries_of(*plan, facts, 1);
   Recorded recorded(comm, shard, queries);
   Curator& curator = recorded.curator;
-  method->start(*objective, queries, 4);
+  const auto algorithm = plan->start(*objective, queries);
   for (std::uint64_t r = 0; r < 4; ++r) {
     test::traffic = {};
-    method->step(curator, r);
+    algorithm->step(curator, r);
     constexpr std::uint64_t releases = 3, flag = 8;
     EXPECT_EQ(test::traffic.up, primal + 2 * dual + releases * flag) << name << ", round " << r;
     EXPECT_EQ(test::traffic.down, (primal + 2 * dual) / 2 + releases * flag / 2) << name << ", round " << r;

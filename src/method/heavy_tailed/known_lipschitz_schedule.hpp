@@ -1,13 +1,13 @@
 #pragma once
-// Known Lipschitz constants: records whose constant exceeds C are replaced (or, for linear models, their losses
-// clipped), and phased regularised risk minimisation with noise on its results solves the rest. Asi, Liu and Tian:
-// Algorithm 4 and Theorem 2, with C raised where the replacement has a gradient of its own; the solver, which they
-// leave open, and its constants are ours.
+// The settings of ht-known-lipschitz, the phases of all rounds that follow from them, and what of a phase's
+// gradients can be certified.
 
 #include <cstdint>
 #include <vector>
 
-#include "method/heavy_tailed/bounds.hpp"
+#include "method/heavy_tailed/options.hpp"
+#include "method/method.hpp"
+#include "objective/linear/steps.hpp"
 
 namespace dpmpi {
 
@@ -43,5 +43,33 @@ struct OutputShape {
 /// composition. Needs 1 <= phases <= log2(n).
 OutputPlan plan_output(const HeavyTailProblem& problem, double clip, std::uint64_t phases,
                        const OutputShape& shape = {});
+
+struct HtKnownLipschitzSettings final : MethodSettings {
+  HeavyTailOptions moments;
+  std::int64_t phases = 2, seed = 1;
+  double clip = 0, smoothing = 0.02, strong_convexity = 0;
+  OutputShape shape{.last_takes_all = true};
+
+  void declare(Options& options) override;
+  void validate(std::vector<std::string>& problems) const override { moments.validate(problems); }
+  std::string describe_releases() const override { return "the model and the noised point of every phase"; }
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
+};
+
+/// A phase of any round.
+struct ClampedPhase : OutputPhase {
+  double clip = 1;       ///< C
+  double smoothing = 0;  ///< h
+  /// |x - x_(i-1)| of a certified point, at most, in a ball of `radius`.
+  double reach(double radius, double l2) const;
+  /// The error of a computed gradient of F at a point of norm `size`, at most.
+  double rounding(const ClampedSteps& steps, double l2, double size) const;
+};
+struct ClampedSchedule {
+  std::vector<ClampedPhase> phases;
+  double bound = 0;
+};
+/// Throws ConfigError, also where rounding forbids a phase's certificate.
+ClampedSchedule plan_clamped(const HtKnownLipschitzSettings& settings, const PublicFacts& facts);
 
 }  // namespace dpmpi

@@ -12,10 +12,11 @@
 
 namespace dpmpi {
 
-struct ZoOptions {
+struct ZoSettings {
   std::int64_t inner = 256, outer = 0, passes = 1, seed = 1;
   double radius = 0.1, step_radius = 0, lipschitz = 1, gap = 1, rate = 0;
-  std::string step = "adaptive", output = "uniform";
+  bool fixed_step = false;
+  OnlineToNonconvex::Output output = OnlineToNonconvex::Output::uniform;
   std::vector<std::string> start;
 
   void declare(Options& options);

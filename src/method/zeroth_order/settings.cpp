@@ -1,4 +1,4 @@
-#include "method/zeroth_order/options.hpp"
+#include "method/zeroth_order/settings.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -28,19 +28,22 @@ void check_start(const std::vector<std::string>& start, const Objective& objecti
         fmt::format("method.start has {} numbers, the objective {} parameters", start.size(), objective.dim()));
 }
 
-void ZoOptions::declare(Options& options) {
+void ZoSettings::declare(Options& options) {
   options.add("inner", inner, "steps T of an epoch", Range::closed(1, 0x1p31))
       .add("outer", outer, "epochs K of a pass over the data (0: as many as the data gives)", Range::at_least(0))
       .add("passes", passes, "passes over the data; each costs the whole budget of one", Range::closed(1, 0x1p31))
       .add("radius", radius, "smoothing radius delta", Range::closed(1e-20, 1e20))
       .add("step_radius", step_radius, "largest step D of the learner (0: delta / T)", Range::closed(0, 1e20))
-      .add("step", step, "learner's step size: D / (root of the sum of squared releases), or constant",
-           {"adaptive", "fixed"})
+      .add_words("step", fixed_step, "learner's step size: D / (root of the sum of squared releases), or constant",
+                 {{"adaptive", false}, {"fixed", true}})
       .add("rate", rate, "step size eta of step = fixed (0: D / (G sqrt(T)), G from the bound)",
            Range::closed(0, 1e20))
-      .add("output", output,
-           "which epoch's mean is the model: of a public uniform draw, of the smallest mean release, or the last",
-           {"uniform", "stationarity", "last"})
+      .add_words(
+          "output", output,
+          "which epoch's mean is the model: of a public uniform draw, of the smallest mean release, or the last",
+          {{"uniform", OnlineToNonconvex::Output::uniform},
+           {"stationarity", OnlineToNonconvex::Output::stationarity},
+           {"last", OnlineToNonconvex::Output::last}})
       .add("lipschitz", lipschitz,
            "L: losses change by L |x - y| at most (a public guess is enough: estimates are clipped)",
            Range::closed(1e-20, 1e20))
@@ -51,12 +54,12 @@ void ZoOptions::declare(Options& options) {
            Range::at_least(0));
 }
 
-void ZoOptions::validate(std::vector<std::string>& problems) const {
+void ZoSettings::validate(std::vector<std::string>& problems) const {
   validate_start(start, problems);
-  if (step == "adaptive" && rate > 0) problems.emplace_back("method.rate belongs to step = fixed");
+  if (!fixed_step && rate > 0) problems.emplace_back("method.rate belongs to step = fixed");
 }
 
-void ZoOptions::check(const Objective& objective, std::uint64_t T, std::uint64_t K) const {
+void ZoSettings::check(const Objective& objective, std::uint64_t T, std::uint64_t K) const {
   if (dynamic_cast<const SaddleObjective*>(&objective))
     throw ConfigError(
         "this objective is a min-max problem, which this method does not solve; use dp-sgda or private-diff");
@@ -69,7 +72,7 @@ void ZoOptions::check(const Objective& objective, std::uint64_t T, std::uint64_t
         T, passes, K, steps));
 }
 
-AlignedVector<float> ZoOptions::start_point(const Objective& objective) const {
+AlignedVector<float> ZoSettings::start_point(const Objective& objective) const {
   AlignedVector<float> x(objective.dim(), 0.0f);
   objective.initialise(PublicStream(static_cast<std::uint64_t>(seed), "start point"), x);
   verify(start.size() <= x.size(), "check() has counted the numbers of method.start");
@@ -77,17 +80,15 @@ AlignedVector<float> ZoOptions::start_point(const Objective& objective) const {
   return x;
 }
 
-OnlineToNonconvex::Settings ZoOptions::loop(std::uint64_t T, std::uint64_t K, double G) const {
+OnlineToNonconvex::Settings ZoSettings::loop(std::uint64_t T, std::uint64_t K, double G) const {
   const double D = step_radius_for(T);
   const double eta = rate > 0 ? rate : D / (G * std::sqrt(static_cast<double>(T)));
   return {.inner = T,
           .outer = K,
           .step_radius = D,
-          .rate = step == "fixed" ? eta : 0,
+          .rate = fixed_step ? eta : 0,
           .seed = static_cast<std::uint64_t>(seed),
-          .output = output == "uniform"        ? OnlineToNonconvex::Output::uniform
-                    : output == "stationarity" ? OnlineToNonconvex::Output::stationarity
-                                               : OnlineToNonconvex::Output::last};
+          .output = output};
 }
 
 void add_regularizer(const Objective& objective, std::span<const double> x, std::span<double> g) {

@@ -2,6 +2,7 @@
 // The settings of zo-hidden.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,27 +13,31 @@
 
 namespace dpmpi {
 
-struct HiddenOptions {
+struct LastIterateSettings final : MethodSettings {
   static constexpr double automatic = -1;  ///< of `share`, which may be 0
+  enum class Release { last, ledger, all } release = Release::last;
 
   std::int64_t steps = 1000, directions = 16, batch = 256, window = 0, release_every = 0, seed = 1;
   std::int64_t direction_seed = -1;
   double clip = 0, clip_failure = 0, radius = 0, rate = 0, ball = 0, share = automatic, momentum = 0, average = 0;
   double feature_bound = 0, label_bound = 0, smooth = 0, curvature = 0, lipschitz = 0;
+  bool hidden = true;  ///< accounting of runs whose iterates stay hidden; else by composition
+  bool joint = true;   ///< one clip for a record's K differences; else one for each
   bool proved = false;
-  std::string law = "stiefel", clipping = "joint", sampling = "full", release = "final", accounting = "hidden";
+  DirectionLaw law = DirectionLaw::stiefel;
+  std::string sampling = "full";
   std::vector<std::string> start;
 
-  void declare(Options& options);
-  void validate(std::vector<std::string>& problems) const;
+  void declare(Options& options) override;
+  void validate(std::vector<std::string>& problems) const override;
+  std::string describe_releases() const override;
+  std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
 
-  DirectionLaw direction_law() const;
-  bool hidden() const { return accounting == "hidden"; }
   /// Whether constants of the loss are declared.
   bool declares() const { return smooth > 0 || lipschitz > 0 || curvature != 0; }
-  bool joint() const { return clipping == "joint"; }
   std::uint64_t T() const { return static_cast<std::uint64_t>(steps); }
   std::uint64_t K() const { return static_cast<std::uint64_t>(directions); }
+  std::string law_name() const;
   /// Which records a step takes. Throws ConfigError if the batch is larger than the data.
   SamplingRule rule(std::uint64_t records) const;
   /// Whether the iterate after t steps is released.

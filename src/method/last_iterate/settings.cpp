@@ -1,20 +1,50 @@
-#include "method/last_iterate/options.hpp"
+#include "method/last_iterate/settings.hpp"
+
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
 #include "method/schedule.hpp"
-#include "method/zeroth_order/options.hpp"
+#include "method/zeroth_order/settings.hpp"
 
 namespace dpmpi {
+namespace {
 
-void HiddenOptions::declare(Options& options) {
+template <class Meaning>
+using Words = std::vector<std::pair<std::string, Meaning>>;
+
+Words<DirectionLaw> laws() {
+  return {{"stiefel", DirectionLaw::stiefel},
+          {"sphere_iid", DirectionLaw::sphere_iid},
+          {"sphere_sqrtd", DirectionLaw::sphere_sqrtd},
+          {"gauss", DirectionLaw::gauss}};
+}
+
+Words<LastIterateSettings::Release> release_words() {
+  using enum LastIterateSettings::Release;
+  return {{"final", last}, {"ledger", ledger}, {"all", all}};
+}
+
+template <class Meaning>
+std::string word_for(Meaning meaning, const Words<Meaning>& words) {
+  for (const auto& [word, its] : words)
+    if (its == meaning) return word;
+  return {};
+}
+
+}  // namespace
+
+std::string LastIterateSettings::law_name() const { return word_for(law, laws()); }
+
+void LastIterateSettings::declare(Options& options) {
   options.add("steps", steps, "steps T of the run", Range::closed(1, 0x1p31))
       .add("directions", directions, "directions K of a step: so many numbers go to the root and back",
            Range::closed(1, 4096))
-      .add("law", law,
-           "law of the directions: Haar frames, independent unit vectors, vectors of length sqrt(d), or normals",
-           {"stiefel", "sphere_iid", "sphere_sqrtd", "gauss"})
+      .add_words(
+          "law", law,
+          "law of the directions: Haar frames, independent unit vectors, vectors of length sqrt(d), or normals",
+          laws())
       .add("sampling", sampling,
            "which records take part in a step; shuffle_once and reshuffle are public partitions (poisson: "
            "accounting = composition only)",
@@ -28,8 +58,8 @@ void HiddenOptions::declare(Options& options) {
       .add("average", average,
            "release an exponential average of the iterates with this decay (accounting = composition only)",
            {0, 1, false, true})
-      .add("clipping", clipping, "bound the norm of a record's K differences, or each of them",
-           {"joint", "coordinate"})
+      .add_words("clipping", joint, "bound the norm of a record's K differences, or each of them",
+                 {{"joint", true}, {"coordinate", false}})
       .add("clip", clip,
            "bound C on the norm, or Delta on each difference (0: the largest that a certified loss can give)",
            Range::non_negative())
@@ -37,12 +67,13 @@ void HiddenOptions::declare(Options& options) {
           "clip_failure", clip_failure,
           "probability that a clip may act in the whole run, taken from delta: a smaller automatic clip (0: never)",
           {0, 1, false, true})
-      .add("accounting", accounting,
-           "hidden: only released iterates are seen, and the loss is certified smooth; composition: holds for any "
-           "loss, and if all iterates are seen",
-           {"hidden", "composition"})
-      .add("release", release, "which iterates are released: the last, every release_every-th, or all",
-           {"final", "ledger", "all"})
+      .add_words(
+          "accounting", hidden,
+          "hidden: only released iterates are seen, and the loss is certified smooth; composition: holds for any "
+          "loss, and if all iterates are seen",
+          {{"hidden", true}, {"composition", false}})
+      .add_words("release", release, "which iterates are released: the last, every release_every-th, or all",
+                 release_words())
       .add("release_every", release_every, "steps between releases of release = ledger", Range::at_least(0))
       .add("share", share,
            "share f of the noise's energy along the directions, in the window (-1: the best; composition: 1)",
@@ -70,45 +101,45 @@ void HiddenOptions::declare(Options& options) {
       .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0));
 }
 
-void HiddenOptions::validate(std::vector<std::string>& problems) const {
+void LastIterateSettings::validate(std::vector<std::string>& problems) const {
   if (share != automatic && share < 0)
     problems.push_back(fmt::format("method.share = {}: it must be -1 or in [0, 1]", share));
   // Squares of lengths stay far from overflow and underflow, and the ball is resolved by float32.
   if (ball > 0 && (ball < 1e-30 || ball > 1e30))
     problems.push_back(fmt::format("method.ball = {}: it must be 0 or in [1e-30, 1e30]", ball));
   if (rate > 1e30) problems.push_back(fmt::format("method.rate = {}: it must be at most 1e30", rate));
-  if ((release == "ledger") != (release_every > 0))
+  if ((release == Release::ledger) != (release_every > 0))
     problems.push_back(
         fmt::format("method.release = {} with method.release_every = {}: ledger, and no other, needs "
                     "a number of steps between releases",
-                    release, release_every));
+                    word_for(release, release_words()), release_every));
   if (window > steps)
     problems.push_back(
         fmt::format("method.window = {}: it must be at most method.steps = {}, the whole run", window, steps));
   const bool across = share != automatic && share < 1;
-  if (across && law != "stiefel" && directions > 1)
+  if (across && law != DirectionLaw::stiefel && directions > 1)
     problems.push_back(
         fmt::format("method.share = {} is noise across the directions, which method.law = {} has for one direction "
                     "only: it must be stiefel, or method.directions 1",
-                    share, law));
-  if (across && law == "gauss")
+                    share, law_name()));
+  if (across && law == DirectionLaw::gauss)
     problems.push_back(fmt::format(
         "method.share = {} is noise across the directions, which must have a fixed length: method.law = gauss has none",
         share));
-  if (clip > 0 && clip_failure > 0 && !hidden())
+  if (clip > 0 && clip_failure > 0 && !hidden)
     problems.push_back(
         fmt::format("method.clip_failure = {} belongs to method.accounting = hidden: it must be 0", clip_failure));
   validate_start(start, problems);
 }
 
-DirectionLaw HiddenOptions::direction_law() const {
-  if (law == "sphere_iid") return DirectionLaw::sphere_iid;
-  if (law == "sphere_sqrtd") return DirectionLaw::sphere_sqrtd;
-  if (law == "gauss") return DirectionLaw::gauss;
-  return DirectionLaw::stiefel;
+std::string LastIterateSettings::describe_releases() const {
+  if (!hidden || release == Release::all) return "the model and every iterate";
+  const char* also = ", beside public settings and all directions";
+  if (release == Release::last) return std::string("the model alone") + also;
+  return "the model and the iterate after every " + std::to_string(release_every) + " steps" + also;
 }
 
-SamplingRule HiddenOptions::rule(std::uint64_t records) const {
+SamplingRule LastIterateSettings::rule(std::uint64_t records) const {
   const bool partition = sampling == "shuffle_once" || sampling == "reshuffle";
   const auto b = static_cast<std::uint64_t>(batch);
   // One part, which is the full batch, or a batch that is refused.
@@ -122,14 +153,16 @@ SamplingRule HiddenOptions::rule(std::uint64_t records) const {
                   .reshuffle = sampling == "reshuffle"};
 }
 
-bool HiddenOptions::releases(std::uint64_t t) const {
-  if (t == T() || release == "all") return true;
-  return release == "ledger" && t % static_cast<std::uint64_t>(release_every) == 0;
+bool LastIterateSettings::releases(std::uint64_t t) const {
+  if (t == T() || release == Release::all) return true;
+  return release == Release::ledger && t % static_cast<std::uint64_t>(release_every) == 0;
 }
 
-std::vector<std::uint64_t> HiddenOptions::released_steps() const {
+std::vector<std::uint64_t> LastIterateSettings::released_steps() const {
   std::vector<std::uint64_t> all;
-  const auto every = release == "final" ? T() : release == "all" ? 1 : static_cast<std::uint64_t>(release_every);
+  const auto every = release == Release::last  ? T()
+                     : release == Release::all ? 1
+                                               : static_cast<std::uint64_t>(release_every);
   for (std::uint64_t t = every; t < T(); t += every) all.push_back(t);
   all.push_back(T());
   return all;
