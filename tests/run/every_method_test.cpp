@@ -1,0 +1,192 @@
+// What holds for every registered method, so also for a new one: noise alone follows the noise multiplier, as
+// calibration takes for granted; one plan starts as many runs as one likes; and a run goes on from its archive.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "data/load/load.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/plan/plan.hpp"
+#include "run/short_runs.hpp"
+
+namespace dpmpi::test {
+namespace {
+
+/// A method with the settings of a short run, planned for the records of a small file.
+struct Planned {
+  Planned(const std::string& folder, const std::string& method)
+      : config(folder + "/base.ini", settings_of(method)),
+        data(inspect(comm, config.data, DataRole::training)),
+        objective(make_objective(config, data)),
+        facts(public_facts(config, data, *objective)),
+        outline(make_outline(config, facts)),
+        plan(make_plan(config, outline, promise())),
+        shard(load(comm, config.data, DataRole::training, plan.layout, Ownership::even(plan.layout.blocks, 1),
+                   objective->label_kind(), objective->classes())) {
+    objective->open(comm, config.data);
+  }
+
+  static Settings settings_of(const std::string& method) {
+    const std::string objective = min_max(method) ? "auc" : method == "ht-smooth" ? "mean" : "logistic";
+    Settings all = options_of(method, objective);
+    all.emplace_back("method.name=" + method);
+    all.emplace_back("objective.name=" + objective);
+    if (objective == "auc") all.emplace_back("objective.prior=0.3");
+    return all;
+  }
+
+  /// Nothing here is accounted for.
+  static Promise promise() {
+    Promise made;
+    made.noise_multiplier = 1, made.guarantee.epsilon = 1, made.guarantee.delta = 1e-5;
+    return made;
+  }
+
+  const Communicator comm = Communicator::alone();
+  RunConfig config;
+  DatasetFacts data;
+  std::unique_ptr<Objective> objective;
+  PublicFacts facts;
+  Outline outline;
+  Plan plan;
+  Shard shard;
+};
+
+std::string bytes_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// One run of a plan, step by step.
+struct RunOfPlan {
+  RunOfPlan(Planned& planned, std::uint64_t key)
+      : ledger(Ledger::in_memory({planned.plan.adjacency, planned.data.records, true})),
+        curator(planned.comm, planned.shard, planned.plan.queries, planned.objective->micro_batch_rows(),
+                SecretKey::from_seed(key)),
+        algorithm(planned.plan.method->start(*planned.objective, planned.plan.queries)) {
+    curator.record_in(ledger);
+  }
+  void step() { algorithm->step(curator, next++); }
+  void run_to(std::uint64_t end) {
+    while (next < end) step();
+  }
+  /// All that a checkpoint keeps, all that ranks compare, and the model.
+  std::string state() {
+    Archive kept;
+    algorithm->archive(kept);
+    return kept.bytes() + bytes_of(algorithm->replicated()) + bytes_of(std::as_bytes(algorithm->iterate()));
+  }
+
+  Ledger ledger;
+  Curator curator;
+  std::unique_ptr<Algorithm> algorithm;
+  std::uint64_t next = 0;
+};
+
+class EveryMethod : public ::testing::TestWithParam<std::string> {
+ protected:
+  static void SetUpTestSuite() {
+    std::filesystem::create_directories(folder());
+    GenerateOptions made;
+    made.kind = "heavy-tailed", made.records = 611, made.features = 12;
+    made.output = folder() + "/records.csv";
+    generate(made);
+    std::ofstream(folder() + "/base.ini")
+        << "[data]\ntrain = records.csv\nheader = yes\nfeatures = 12\nblocks = 5\n"
+           "[privacy]\nnoise_multiplier = 1\ndelta = 1e-5\nseed = 42\n";
+  }
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_every_method"; }
+
+  Planned planned{folder(), GetParam()};
+};
+
+// Otherwise a search for the noise would account for releases that the run does not make.
+TEST_P(EveryMethod, NoiseAloneFollowsTheNoiseMultiplier) {
+  const auto declared = [&](double multiplier) {
+    std::vector<Query> all;
+    for (auto spec : planned.plan.method->queries(multiplier)) {
+      spec.sampling = stratified(spec.sampling, planned.plan.layout);
+      all.push_back(Query::declare(spec, static_cast<std::uint32_t>(all.size()), planned.plan.adjacency,
+                                   planned.data.records));
+    }
+    return all;
+  };
+  const std::vector<Query> one = declared(1), more = declared(2.5);
+  ASSERT_EQ(one.size(), more.size());
+  bool follows = false;
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    Query tried = one[i];
+    tried.noise_multiplier = more[i].noise_multiplier;
+    const std::uint64_t end = tried.releases_before(planned.plan.steps);
+    EXPECT_EQ(end, more[i].releases_before(planned.plan.steps)) << tried.name;
+    EXPECT_TRUE(same_events(tried.events(0, end), more[i].events(0, end))) << tried.name;
+    EXPECT_EQ(tried.name, more[i].name);
+    EXPECT_EQ(tried.dim, more[i].dim) << tried.name;
+    EXPECT_EQ(tried.bound.clip, more[i].bound.clip) << tried.name;
+    EXPECT_EQ(tried.change, more[i].change) << tried.name;
+    // The lattice follows the noise, and its rounding is a part of the slack.
+    EXPECT_DOUBLE_EQ(tried.sensitivity / (1 + tried.eta), more[i].sensitivity / (1 + more[i].eta)) << tried.name;
+    EXPECT_EQ(tried.worker_noise, more[i].worker_noise) << tried.name;
+    follows = follows || one[i].noise_multiplier != more[i].noise_multiplier;
+  }
+  EXPECT_TRUE(follows);
+}
+
+// Audits and searches start thousands of them, and a run must not know of another.
+TEST_P(EveryMethod, RunsOfOnePlanDoNotMeet) {
+  RunOfPlan first(planned, 1), other(planned, 2);
+  while (first.next < planned.plan.steps) {
+    first.step();
+    other.step();
+  }
+  RunOfPlan alone(planned, 1);
+  alone.run_to(planned.plan.steps);
+  EXPECT_TRUE(first.state() == alone.state());
+  EXPECT_TRUE(first.state() != other.state()) << "another key has other noise";
+}
+
+TEST_P(EveryMethod, GoesOnFromItsArchiveAfterAnyStep) {
+  const std::uint64_t end = planned.plan.steps;
+  RunOfPlan whole(planned, 1);
+  whole.run_to(end);
+  const std::string expected = whole.state();  // once: to show an iterate may round it
+  for (std::uint64_t stop = 0; stop < end; ++stop) {
+    RunOfPlan stopped(planned, 1), resumed(planned, 1);
+    stopped.run_to(stop);
+    Archive saved;
+    stopped.curator.archive(saved);
+    stopped.algorithm->archive(saved);
+
+    resumed.run_to(stop);  // so that its ledger covers these steps
+    resumed.algorithm = planned.plan.method->start(*planned.objective, planned.plan.queries);
+    Archive restored(saved.bytes());
+    resumed.curator.archive(restored);
+    resumed.algorithm->archive(restored);
+    restored.finish();
+    if (stop > 0) resumed.curator.resume_at(stop);
+    resumed.run_to(end);
+    EXPECT_TRUE(resumed.state() == expected) << "after step " << stop;
+  }
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const auto& method : methods())
+    if (method.name != "printed-private-diff" && method.name != "skips-empty-batches")  // of tests of audits
+      all.push_back(method.name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, EveryMethod, ::testing::ValuesIn(names()), [](const auto& name) {
+  std::string word = name.param;
+  std::ranges::replace(word, '-', '_');
+  return word;
+});
+
+}  // namespace
+}  // namespace dpmpi::test
