@@ -1,8 +1,6 @@
 // dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1).
 
-#include <fmt/format.h>
-
-#include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/schedule.hpp"
 #include "method/sgd/optimizer.hpp"
@@ -39,8 +37,8 @@ class DpSgdPlan final : public MethodPlan {
     require_gradients(*facts.objective, "dp-sgd");
     const std::uint64_t n = facts.data.records;
     rule_ = sampling_rule(settings.sampling, settings.batch, n);
-    steps = settings.steps > 0 ? static_cast<std::uint64_t>(settings.steps)
-                               : steps_of_epochs(settings.epochs, n, expected_batch(rule_, n));
+    steps =
+        settings.steps > 0 ? whole(settings.steps) : steps_of_epochs(settings.epochs, n, expected_batch(rule_, n));
   }
 
   std::vector<QuerySpec> queries(double noise_multiplier) const override {
@@ -84,7 +82,7 @@ class DpSgd final : public Algorithm {
         optimizer_(settings.optimizer, objective.dim(), gradient.steps),
         x_(objective.dim()),
         mean_(objective.dim()) {
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(settings.seed), "start point"), x_);
+    objective.initialise(PublicStream(whole(settings.seed), "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
