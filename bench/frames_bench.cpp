@@ -174,8 +174,6 @@ class Sum final : public Objective {
   }
   void losses(const Rows&, std::span<double> out) override { std::fill(out.begin(), out.end(), sum_); }
   void scores(const Rows&, std::span<float>) override {}
-  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
-  NumericSlack gradient_slack() const override { return {}; }
 
  private:
   std::size_t dim_;

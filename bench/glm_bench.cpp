@@ -137,7 +137,7 @@ void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count
     objective.prepare(w);
     for (std::size_t i = 0; i < index.size(); i += objective.micro_batch_rows()) {
       const Rows rows{r, std::span(index).subspan(i, std::min(objective.micro_batch_rows(), index.size() - i))};
-      if (kind == Pass::gradients) objective.add_clipped_gradients(rows, {.clip = 1}, sum);
+      if (kind == Pass::gradients) objective.gradients()->add_clipped_gradients(rows, {.clip = 1}, sum);
       if (kind == Pass::losses) objective.losses(rows, std::span(out).first(rows.size()));
     }
     benchmark::DoNotOptimize(sum.totals().data());

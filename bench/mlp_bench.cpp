@@ -106,7 +106,7 @@ void clipped_gradients(benchmark::State& state, Storage storage) {
   std::size_t first = 0;
   for (auto _ : state) {
     std::iota(index.begin(), index.end(), static_cast<std::uint32_t>(first));
-    objective->add_clipped_gradients({records, index}, {.clip = 1}, sum);
+    objective->gradients()->add_clipped_gradients({records, index}, {.clip = 1}, sum);
     first = (first + rows) % records.count;
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

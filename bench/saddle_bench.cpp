@@ -67,7 +67,7 @@ void beside_gradient(benchmark::State& state, Add add) {
     std::iota(index.begin(), index.end(), first);
     first = (first + rows) % records_in_memory;
     const Rows batch{records, index};
-    gradient += seconds([&] { plain->add_clipped_gradients(batch, {.clip = 1}, sum); });
+    gradient += seconds([&] { plain->gradients()->add_clipped_gradients(batch, {.clip = 1}, sum); });
     const double own = seconds([&] { add(*saddle, batch, saddle_sum); });
     kernel += own;
     state.SetIterationTime(own);

@@ -67,9 +67,10 @@ Kernel one_hot_counts(Find find) {
 
 /// sum_i clip(grad f_i(w)). `w` must stay unchanged while the kernel runs. Local.
 inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) {
+  GradientKernel& gradients = offered(objective.gradients());
   objective.prepare(w);
-  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_gradients(rows, bound, sum);
+  return [&gradients](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    gradients.add_clipped_gradients(rows, bound, sum);
   };
 }
 

@@ -11,41 +11,21 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "comm/communicator.hpp"
-#include "core/files/image.hpp"
-#include "core/numbers/lattice.hpp"
 #include "core/numbers/random.hpp"
 #include "core/options.hpp"
 #include "data/records/blocks.hpp"
 #include "data/records/options.hpp"
-#include "objective/math/directions.hpp"
+#include "objective/capabilities.hpp"
 
 namespace dpmpi {
 
-class ScalarLoss;
-
-enum class Clipping { flat, per_layer };
-
-/// The norm bound that a kernel enforces on every record. per_layer: each of L layers gets clip / sqrt(L).
-struct L2Bound {
-  double clip = 1;
-  Clipping clipping = Clipping::flat;
-};
-
-/// What a kernel's arithmetic adds to the sensitivity, relative to the clip (N4).
-struct NumericSlack {
-  double clip = 0;  ///< eta_clip: how far one contribution may exceed the bound
-  std::size_t summed_rows =
-      1;  ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
-  /// Of the error of a float32 sum of m rows, over that of m vectors within the clip, m (m + 2) 2^-24 clip.
-  double magnification = 1;
-};
+class LibraryBuilder;
 
 /// Public facts that size an objective.
 struct ObjectiveFacts {
@@ -63,12 +43,7 @@ struct ParameterGroup {
   bool regularised() const { return name != "bias" && !name.ends_with(".bias"); }
 };
 
-/// What a record set says of a point, beyond losses and scores.
-struct Measure {
-  std::string name;
-  double value = 0;
-};
-
+/// The losses of a model's records and what it predicts. All that only some objectives can do is a capability.
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -82,7 +57,7 @@ class Objective {
   virtual double flops_per_record() const = 0;
   /// Rows per micro-batch at most (a multiple of 16).
   virtual std::size_t micro_batch_rows() const { return 128; }
-  virtual bool has_gradients() const { return true; }
+  virtual LossForm form() const { return AnyForm(); }
 
   /// Reads the public data that the losses need beside the records. Collective, once, before any other call; `comm`
   /// must outlive the objective. Errors as for load().
@@ -96,22 +71,11 @@ class Objective {
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
 
-  /// Sets the point that the kernels below evaluate at; the span must stay valid and unchanged until the next call.
+  /// Sets the point that losses, scores and kernels are evaluated at; the span must stay valid and unchanged until
+  /// the next call.
   virtual void prepare(std::span<const float> w) = 0;
-  /// The same as prepare() for a point that is told in parts, in ascending order without gaps, `part` being
-  /// coordinates first, first + 1, ...; only losses() and scores() may follow the last one. So a point that is made
-  /// on the fly need not be stored by who makes it; this version, for objectives that need all of it, stores it.
-  virtual void prepare_part(std::size_t first, std::span<const float> part);
-
   /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
   virtual void losses(const Rows& rows, std::span<double> out) = 0;
-  /// Sets the points (public numbers, count x dim(), row-major) of losses_at(). What prepare() and the like have
-  /// set is lost. Collective: all ranks give the same points, and an objective that trains a model at each of them
-  /// shares that work among the ranks of open(); the losses have the same bits on any number of ranks. This
-  /// version, for objectives that have no better one, keeps them rounded to float32.
-  virtual void prepare_points(std::span<const double> points);
-  /// out[i] = loss of row i at point number p of prepare_points(). Non-finite stays as it is. Local.
-  virtual void losses_at(std::size_t p, const Rows& rows, std::span<double> out);
   /// What the mean of losses() over a public evaluation set is called in metrics: eval.<this>.
   virtual std::string_view loss_name() const { return "loss"; }
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
@@ -121,40 +85,27 @@ class Objective {
   virtual bool scores_are_logits() const { return false; }
   /// A record whose score at w is above this counts as positive (sign labels, for the accuracy).
   virtual float decision_threshold() const { return 0; }
-  /// Measures of a public evaluation set at w that are no means over records. The same bits on all ranks, on any
-  /// number of them. Collective.
-  virtual std::vector<Measure> measures(const Communicator& /*comm*/, const Shard& /*shard*/) { return {}; }
-  /// What the model at w makes, for a run's samples.png, where it makes pictures; from public numbers and w alone.
-  /// w need not be prepared, and what prepare() has set may be lost.
-  virtual std::optional<GreyImage> picture(std::span<const float> /*w*/) { return {}; }
-  /// Whether it ever does; otherwise nobody need have w at hand.
-  virtual bool makes_pictures() const { return false; }
-  /// Adds clip(grad loss_i(w)) of each row.
-  virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
 
-  /// Whether there is gradient_norms().
-  virtual bool has_gradient_norms() const { return false; }
-  /// out[i] = norm of row i's gradient before clipping: where the loss bounds it for all points (a scalar loss of
-  /// bounded slope), that bound, else at w. Not a finite number for a row that contributes nothing.
-  virtual void gradient_norms(const Rows& rows, std::span<double> out);
+  // ---- capabilities: null where the objective has none ----
 
-  /// Sets the points x and y of probe(); as in prepare(), the spans must stay valid. y empty: one point. What
-  /// prepare() has set is lost.
-  virtual void prepare_probes(std::span<const double> x, std::span<const double> y);
-  /// The pairs of losses of one record (row.size() == 1) whose differences make zeroth-order estimators, for the
-  /// directions u_j = tile.row(j): up[j] = f(x + radius u_j), and down[j] = f(y + radius u_j), or
-  /// f(x - radius u_j) with one point. Non-finite stays as it is. Points, sums and losses are double, for the
-  /// difference of two losses is a tiny part of them where x is near y. This version, for objectives that have no
-  /// better one, rounds each point to float32 and asks for losses().
-  virtual void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
-                     std::span<double> down);
-  /// phi, if the loss is phi(<w, (features, bias)>, label); else nothing.
-  virtual const ScalarLoss* scalar_loss() const { return nullptr; }
-  /// Whether the loss is the cross-entropy of logits W (features) + b bias, with parameters W (classes() x
-  /// features, row-major), then b (if the records have a bias column).
-  virtual bool linear_softmax() const { return false; }
+  GradientKernel* gradients() { return capabilities().gradients; }
+  const GradientKernel* gradients() const { return mine().gradients; }
+  GradientNorms* norms() { return capabilities().norms; }
+  const GradientNorms* norms() const { return mine().norms; }
+  /// The objective itself, if it is a min-max problem.
+  SaddleObjective* saddle() { return capabilities().saddle; }
+  const SaddleObjective* saddle() const { return mine().saddle; }
+  PointInParts* parts() { return capabilities().parts; }
+  LossesAtPoints* points() { return capabilities().points; }
+  LossPairs* pairs() { return capabilities().pairs; }
+  SetMeasures* set_measures() { return capabilities().measures; }
+  Pictures* pictures() { return capabilities().pictures; }
 
-  virtual NumericSlack gradient_slack() const = 0;
+  /// phi, if that is the form of the loss; else null.
+  const ScalarLoss* scalar_loss() const;
+  bool linear_softmax() const { return std::holds_alternative<SoftmaxForm>(form()); }
+  /// Whether the loss is a function of products of the parameters with the record.
+  bool is_linear() const { return scalar_loss() != nullptr || linear_softmax(); }
 
   /// The public part: (l2 / 2) |w|^2 over all parameters but biases. Never probed, clipped or noised.
   double l2 = 0;
@@ -162,10 +113,13 @@ class Objective {
   void add_regularizer_gradient(std::span<const float> w, std::span<float> gradient) const;
   double regularizer(std::span<const float> w) const;
 
+ protected:
+  /// `this` in every place for which the class inherits the capability.
+  virtual Capabilities capabilities() { return {}; }
+
  private:
-  std::span<const double> probe_x_, probe_y_;
-  std::vector<float> probe_point_, parts_, points_;
-  std::size_t prepared_ = 0;  // which of points_; their number: none
+  // To know what there is changes nothing, so a constant objective may be asked for it.
+  Capabilities mine() const { return const_cast<Objective*>(this)->capabilities(); }
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:
@@ -182,6 +136,8 @@ struct ObjectiveEntry {
     virtual std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const = 0;
     virtual LabelKind label_kind() const = 0;
     virtual std::size_t classes() const { return 0; }
+    /// The builder itself, if the objective is code in a file; else null.
+    virtual LibraryBuilder* code() { return nullptr; }
   };
   std::unique_ptr<Builder> (*builder)();
 };

@@ -49,7 +49,7 @@ inline void check_norm_bounds(const PropertyCase& c) {
   using Point = std::span<const float>;
   const auto check_gradients = [&](Point w, double clip, Clipping clipping, bool norms_bind) {
     check_norm_bound(c.objective, clipped_gradients(c.objective, w), c.records, clip, clipping,
-                     c.objective.gradient_slack().clip, norms_bind);
+                     c.objective.gradients()->gradient_slack().clip, norms_bind);
   };
   const auto check_differences = [&](Point w, Point v, double clip, Clipping clipping, bool norms_bind) {
     if (!c.differences) return;

@@ -32,13 +32,15 @@ inline void check_regularizer_stays_out(const PropertyCase& c) {
 
 /// A point that is told in parts is the same point.
 inline void check_parts(const PropertyCase& c) {
+  PointInParts* const parts = c.objective.parts();
+  if (!parts) return;
   c.objective.prepare(c.w);
   const std::vector<double> whole = losses_of(c.objective, c.records, all_rows(c.records));
   const std::vector<float> other = moved(c.w, 1);
   c.objective.prepare(other);
   const std::span<const float> w(c.w);
   for (std::size_t first = 0, size = 1; first < w.size(); first += size, size = 2 * size + 1)
-    c.objective.prepare_part(first, w.subspan(first, std::min(size, w.size() - first)));
+    parts->prepare_part(first, w.subspan(first, std::min(size, w.size() - first)));
   EXPECT_TRUE(same_bits(losses_of(c.objective, c.records, all_rows(c.records)), whole));
 }
 
@@ -56,7 +58,7 @@ inline void check_no_allocation(const PropertyCase& c) {
       c.objective.prepare(c.w);
       c.objective.losses(rows, losses);
       c.objective.scores(rows, scores);
-      c.objective.add_clipped_gradients(rows, {bound.clip, clipping}, sum);
+      c.objective.gradients()->add_clipped_gradients(rows, {bound.clip, clipping}, sum);
       if (c.differences) c.differences->at(c.w, v)(rows, {bound.clip, clipping}, sum);
     }
   };
@@ -69,7 +71,7 @@ inline void check_no_allocation(const PropertyCase& c) {
 /// Norms of gradients are those that clipping would meet, or a bound on them for every point where the loss has
 /// one; not finite for what contributes nothing.
 inline void check_gradient_norms(const PropertyCase& c) {
-  if (!c.objective.has_gradient_norms()) return;
+  if (!c.objective.norms()) return;
   const ScalarLoss* loss = c.objective.scalar_loss();
   const double bound = loss ? loss->slope_bound() : std::numeric_limits<double>::infinity();
   Records records = c.records;
@@ -78,7 +80,7 @@ inline void check_gradient_norms(const PropertyCase& c) {
   std::iota(all.begin(), all.end(), 0U);
   std::vector<double> norms(all.size());
   c.objective.prepare(c.w);
-  c.objective.gradient_norms({records, all}, norms);
+  c.objective.norms()->gradient_norms({records, all}, norms);
   EXPECT_FALSE(std::isfinite(norms[1])) << "an empty slot";
   for (const std::uint32_t i : {0U, 2U, all.back()}) {
     const double norm = norm_of(gradient_of(c.objective, records, i));

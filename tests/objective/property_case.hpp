@@ -79,7 +79,7 @@ inline std::vector<std::int64_t> contribution(const Objective& objective, const 
 /// Gradients at the point that is prepared.
 inline Kernel gradients(Objective& objective) {
   return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_gradients(rows, bound, sum);
+    objective.gradients()->add_clipped_gradients(rows, bound, sum);
   };
 }
 

@@ -94,7 +94,8 @@ inline void check_row_invariance(const PropertyCase& c) {
     for (std::size_t i = 0; i < subset.size(); ++i) expect_record_bits(alone[subset[i]], some, i, "a subset");
   }
 
-  check_kernel_rows(c, clipped_gradients(c.objective, c.w), c.objective.gradient_slack(), shuffled, bits);
+  check_kernel_rows(c, clipped_gradients(c.objective, c.w), c.objective.gradients()->gradient_slack(), shuffled,
+                    bits);
   const std::vector<float> v = moved(c.w, 0.1);
   if (c.differences) check_kernel_rows(c, c.differences->at(c.w, v), c.differences->slack, shuffled, bits);
 }

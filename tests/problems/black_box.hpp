@@ -11,7 +11,7 @@
 
 namespace dpmpi::test {
 
-class BlackBox : public Objective {
+class BlackBox : public Objective, public LossPairs {
  public:
   using Loss = std::function<double(std::size_t record, std::span<const double> w)>;
   BlackBox(std::size_t dim, Loss loss) : loss_(std::move(loss)), dim_(dim), point_(dim) {}
@@ -21,15 +21,12 @@ class BlackBox : public Objective {
   std::size_t outputs() const override { return 0; }
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 0; }
-  bool has_gradients() const override { return false; }
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_.assign(w.begin(), w.end()); }
   void losses(const Rows& rows, std::span<double> out) override {
     for (std::size_t r = 0; r < rows.size(); ++r) out[r] = loss_(rows.index[r], w_);
   }
   void scores(const Rows&, std::span<float>) override {}
-  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {}
-  NumericSlack gradient_slack() const override { return {}; }
 
   void prepare_probes(std::span<const double> x, std::span<const double> y) override { x_ = x, y_ = y; }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
@@ -39,6 +36,9 @@ class BlackBox : public Objective {
       down[j] = y_.empty() ? at(row, x_, -radius, tile.row(j)) : at(row, y_, radius, tile.row(j));
     }
   }
+
+ protected:
+  Capabilities capabilities() override { return {.pairs = this}; }
 
  private:
   double at(const Rows& row, std::span<const double> from, double step, const double* u) {

@@ -184,8 +184,7 @@ inline std::unique_ptr<const MethodPlan> PrintedPrivateDiffSettings::plan(const 
 }
 inline std::unique_ptr<Algorithm> PrintedPrivateDiffPlan::start(Objective& objective,
                                                                 const std::vector<Query>& queries) const {
-  return std::make_unique<PrintedPrivateDiff>(settings_, steps, noise(), dynamic_cast<SaddleObjective&>(objective),
-                                              queries);
+  return std::make_unique<PrintedPrivateDiff>(settings_, steps, noise(), *objective.saddle(), queries);
 }
 
 inline const MethodRegistration printed_private_diff{

@@ -123,7 +123,7 @@ struct Trial {
     for (; count > 0; --count) algorithm->step(*curator, next++);
   }
   void run() { run(steps - next); }
-  SaddleObjective* saddle() const { return dynamic_cast<SaddleObjective*>(objective.get()); }
+  SaddleObjective* saddle() const { return objective->saddle(); }
   std::vector<float> iterate() const {
     const auto x = algorithm->iterate();
     return {x.begin(), x.end()};

@@ -14,7 +14,7 @@
 
 namespace dpmpi::test {
 
-class VectorObjective final : public Objective {
+class VectorObjective final : public Objective, public GradientKernel, public GradientNorms {
  public:
   /// Writes the gradient of a record's loss at w.
   using Gradient = std::function<void(std::span<const float> record, std::span<const float> w, std::span<double>)>;
@@ -38,11 +38,13 @@ class VectorObjective final : public Objective {
       if (std::isfinite(norm)) sum.add(0, std::span<const double>(g_));
     }
   }
-  bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override {
     for (std::size_t i = 0; i < rows.size(); ++i) out[i] = gradient(rows.records, rows.index[i]);
   }
   NumericSlack gradient_slack() const override { return {.clip = 0x1p-45, .summed_rows = 1}; }
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .norms = this}; }
 
  private:
   double gradient(const Records& records, std::uint32_t i) {

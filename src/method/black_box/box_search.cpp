@@ -6,7 +6,6 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
-#include "objective/minimax/saddle.hpp"
 
 namespace dpmpi {
 
@@ -32,7 +31,7 @@ void BoxSearch::place(std::span<const double> shares, std::span<float> point) co
 
 BoxSearchPlan::BoxSearchPlan(const BoxSearch& box, const PublicFacts& facts, std::size_t points,
                              std::uint64_t count) {
-  if (dynamic_cast<const SaddleObjective*>(facts.objective))
+  if (facts.objective->saddle())
     throw ConfigError(
         "this objective is a min-max problem, whose value is no mean of losses of single records; use dp-sgda or private-diff");
   steps = count;

@@ -57,7 +57,7 @@ class ClippedGdPlan final : public MethodPlan {
                                 .dim = facts_.objective->dim(),
                                 .sampling = rule_,
                                 .bound = {clip.largest()},
-                                .slack = facts_.objective->gradient_slack(),
+                                .slack = offered(facts_.objective->gradients()).gradient_slack(),
                                 .noise_multiplier = noise_multiplier,
                                 .steps = steps,
                                 .kind = Sum{clip.smallest_scale()}}};
@@ -96,7 +96,7 @@ class ClippedGdPlan final : public MethodPlan {
   void check() const {
     Problems problems;
     check_gradients(*facts_.objective, "clipped-gd", problems);
-    if (facts_.objective->has_gradients()) settings_.clip.check(*facts_.objective, problems);
+    if (facts_.objective->gradients()) settings_.clip.check(*facts_.objective, problems);
     if (settings_.sampling == "poisson" && whole(settings_.batch) > facts_.data.records)
       problems.push_back(fmt::format("method.batch = {} must be at most {}, the records of data.train",
                                      settings_.batch, facts_.data.records));

@@ -37,7 +37,7 @@ class HtLocalizePlan final : public MethodPlan {
              .dim = facts_.objective->dim(),
              .sampling = folds_,
              .bound = {folds_.parts[0].clip},
-             .slack = facts_.objective->gradient_slack(),
+             .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps}};
   }

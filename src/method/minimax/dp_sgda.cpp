@@ -163,8 +163,7 @@ std::unique_ptr<const MethodPlan> DpSgdaSettings::plan(const PublicFacts& facts)
 std::unique_ptr<Algorithm> DpSgdaPlan::start(Objective& objective, const std::vector<Query>& queries) const {
   std::optional<Query> prior;
   if (settings_.common.private_prior) prior = queries.front();
-  return std::make_unique<DpSgda>(settings_, clips_, dynamic_cast<SaddleObjective&>(objective), queries.back(),
-                                  prior);
+  return std::make_unique<DpSgda>(settings_, clips_, offered(objective.saddle()), queries.back(), prior);
 }
 
 const MethodRegistration dp_sgda{{"dp-sgda", "min-max: descent ascent on clipped, noised gradients of both sides",

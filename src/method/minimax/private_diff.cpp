@@ -206,7 +206,7 @@ std::unique_ptr<Algorithm> PrivateDiffPlan::start(Objective& objective, const st
   if (restarts_ > 0) own.restart = *next++;
   if (differences_ > 0) own.difference = *next++;
   own.dual = *next;
-  return std::make_unique<PrivateDiff>(settings_, radius_, steps, dynamic_cast<SaddleObjective&>(objective), own);
+  return std::make_unique<PrivateDiff>(settings_, radius_, steps, offered(objective.saddle()), own);
 }
 
 const MethodRegistration private_diff{

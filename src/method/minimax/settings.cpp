@@ -8,7 +8,7 @@
 namespace dpmpi {
 
 const SaddleObjective& saddle(const Objective* objective, const char* method) {
-  const auto* f = dynamic_cast<const SaddleObjective*>(objective);
+  const SaddleObjective* const f = objective->saddle();
   if (!f) throw ConfigError(fmt::format("{} solves min-max problems, and this objective is none", method));
   return *f;
 }

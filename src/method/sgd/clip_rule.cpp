@@ -46,7 +46,7 @@ void ClipRule::validate(std::vector<std::string>& problems) const {
 double ClipRule::Training::mu() const { return share * std::sqrt(steps) / noise_multiplier; }
 
 void ClipRule::check(const Objective& objective, std::vector<std::string>& problems) const {
-  if (is_private() && !objective.has_gradient_norms())
+  if (is_private() && !objective.norms())
     problems.push_back(fmt::format(
         "method.clip_rule = {} goes by the norms of gradients, which this objective.name does not know: "
         "it must be fixed, with a public method.clip above 0",

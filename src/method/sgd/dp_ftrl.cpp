@@ -69,7 +69,7 @@ class DpFtrlPlan final : public MethodPlan {
              .dim = facts_.objective->dim(),
              .sampling = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts},
              .bound = {settings_.clip, settings_.clipping},
-             .slack = facts_.objective->gradient_slack(),
+             .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps,
              .kind = RunningSum{.strategy = settings_.strategy, .band = band}}};

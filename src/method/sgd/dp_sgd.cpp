@@ -46,7 +46,7 @@ class DpSgdPlan final : public MethodPlan {
              .dim = facts_.objective->dim(),
              .sampling = rule_,
              .bound = {settings_.clip, settings_.clipping},
-             .slack = facts_.objective->gradient_slack(),
+             .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps}};
   }

@@ -9,7 +9,6 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
-#include "objective/minimax/saddle.hpp"
 
 namespace dpmpi {
 
@@ -60,7 +59,7 @@ void ZoSettings::validate(std::vector<std::string>& problems) const {
 }
 
 void ZoSettings::check(const Objective& objective, std::uint64_t T, std::uint64_t K) const {
-  if (dynamic_cast<const SaddleObjective*>(&objective))
+  if (objective.saddle())
     throw ConfigError(
         "this objective is a min-max problem, which this method does not solve; use dp-sgda or private-diff");
   check_start(start, objective);

@@ -16,7 +16,7 @@
 namespace dpmpi {
 
 /// Parameters: one weight a feature, then the coefficient of the bias column if facts.bias != 0.
-class Glm final : public Objective {
+class Glm final : public Objective, public GradientKernel, public GradientNorms, public LossPairs {
  public:
   Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss);
 
@@ -37,16 +37,18 @@ class Glm final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
-  bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
 
   void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
   bool scores_are_logits() const override { return loss_->is_logistic(); }
-  const ScalarLoss* scalar_loss() const override { return loss_.get(); }
+  LossForm form() const override { return ScalarForm{loss_.get()}; }
 
   NumericSlack gradient_slack() const override;
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
 
  private:
   using TileOf = double[tile_rows];

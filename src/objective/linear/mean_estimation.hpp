@@ -10,7 +10,7 @@
 namespace dpmpi {
 
 /// Parameters: the mean, one number a feature, then one for the bias column if facts.bias != 0.
-class Mean final : public Objective {
+class Mean final : public Objective, public GradientKernel, public GradientNorms, public LossPairs {
  public:
   explicit Mean(const ObjectiveFacts& facts);
 
@@ -20,6 +20,7 @@ class Mean final : public Objective {
   std::size_t outputs() const override { return 1; }
   std::vector<ParameterGroup> groups() const override;
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
+  LossForm form() const override { return DistanceForm(); }
 
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
@@ -29,7 +30,6 @@ class Mean final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
-  bool has_gradient_norms() const override { return true; }
   /// At w: nothing bounds them for all points.
   void gradient_norms(const Rows& rows, std::span<double> out) override;
 
@@ -38,6 +38,9 @@ class Mean final : public Objective {
              std::span<double> down) override;
 
   NumericSlack gradient_slack() const override;
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
 
  private:
   /// record_ = record i. False if it does not count.

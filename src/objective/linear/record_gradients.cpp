@@ -5,7 +5,6 @@
 
 #include "core/errors.hpp"
 #include "objective/copy_rows.hpp"
-#include "objective/linear/mean_estimation.hpp"
 #include "objective/math/loss_functions.hpp"
 #include "objective/takes_part.hpp"
 
@@ -104,12 +103,12 @@ class OfSoftmax final : public RecordGradients {
 }  // namespace
 
 bool has_record_gradients(const Objective& objective) {
-  return dynamic_cast<const Mean*>(&objective) != nullptr || objective.linear_softmax();
+  return std::holds_alternative<DistanceForm>(objective.form()) || objective.linear_softmax();
 }
 
 std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, const ObjectiveFacts& facts,
                                                   double feature_bound) {
-  if (dynamic_cast<const Mean*>(&objective) != nullptr) return std::make_unique<OfMean>(objective.dim());
+  if (std::holds_alternative<DistanceForm>(objective.form())) return std::make_unique<OfMean>(objective.dim());
   if (!has_record_gradients(objective))
     throw ConfigError(
         "the smoothness of this objective is not a property of its code for every record that could exist: use "

@@ -12,7 +12,7 @@
 namespace dpmpi {
 
 /// Parameters: weight (classes x features, row-major), then one bias coefficient a class if facts.bias != 0.
-class SparseSoftmax final : public Objective {
+class SparseSoftmax final : public Objective, public GradientKernel, public GradientNorms, public LossPairs {
  public:
   /// facts.storage is sparse; classes >= 2.
   SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes);
@@ -23,7 +23,7 @@ class SparseSoftmax final : public Objective {
   std::size_t classes() const override { return classes_; }
   std::size_t outputs() const override { return classes_; }
   bool scores_are_logits() const override { return true; }
-  bool linear_softmax() const override { return true; }
+  LossForm form() const override { return SoftmaxForm(); }
   std::vector<ParameterGroup> groups() const override;
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
 
@@ -35,7 +35,6 @@ class SparseSoftmax final : public Objective {
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
-  bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
 
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
@@ -43,6 +42,9 @@ class SparseSoftmax final : public Objective {
              std::span<double> down) override;
 
   NumericSlack gradient_slack() const override;
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
 
  private:
   struct Row;

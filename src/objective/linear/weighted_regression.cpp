@@ -18,7 +18,7 @@
 namespace dpmpi {
 namespace {
 
-class Mallows final : public Objective {
+class Mallows final : public Objective, public GradientKernel, public LossesAtPoints {
  public:
   Mallows(const ObjectiveFacts& facts, double delta, double leverage)
       : features_(facts.features),
@@ -60,6 +60,9 @@ class Mallows final : public Objective {
   }
 
   NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .points = this}; }
 
  private:
   /// record_, label_ and weight_ of record i. False if it does not count.

@@ -86,11 +86,9 @@ class SaddleObjective : public Objective {
   virtual NumericSlack saddle_gradient_slack() const = 0;
   virtual NumericSlack primal_difference_slack() const = 0;
 
-  // ---- what methods for minimisation ask for: descent in x and y alike is no method for a saddle ----
-
-  bool has_gradients() const final { return false; }
-  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) final;
-  NumericSlack gradient_slack() const final;
+ protected:
+  // No gradients of both blocks as one: descent in x and y alike is no method for a saddle.
+  Capabilities capabilities() override { return {.saddle = this}; }
 };
 
 /// Kernels as values, as in kernel.hpp: w and v must stay unchanged while the kernel runs. Local.

@@ -28,7 +28,7 @@ class CriticScore final : public OutputLoss {
   }
 };
 
-class Wgan final : public SaddleObjective {
+class Wgan final : public SaddleObjective, public Pictures {
  public:
   explicit Wgan(WganSettings settings)
       : settings_(std::move(settings)),
@@ -51,8 +51,7 @@ class Wgan final : public SaddleObjective {
   std::string_view loss_name() const override { return "wasserstein"; }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
-  std::optional<GreyImage> picture(std::span<const float> w) override;
-  bool makes_pictures() const override { return true; }
+  GreyImage picture(std::span<const float> w) override;
 
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
@@ -68,6 +67,9 @@ class Wgan final : public SaddleObjective {
   NumericSlack primal_gradient_slack() const override { no_record(); }
   NumericSlack saddle_gradient_slack() const override { no_record(); }
   NumericSlack primal_difference_slack() const override { no_record(); }
+
+ protected:
+  Capabilities capabilities() override { return {.saddle = this, .pictures = this}; }
 
  private:
   /// Of a step, no two of which share one.
@@ -134,7 +136,7 @@ void Wgan::scores(const Rows& rows, std::span<float> out) {
   });
 }
 
-std::optional<GreyImage> Wgan::picture(std::span<const float> w) {
+GreyImage Wgan::picture(std::span<const float> w) {
   std::vector<float> images(shown_.count * settings_.critic.units.front());
   fakes_.load(w);
   fakes_.generate(shown_, images);

@@ -14,7 +14,11 @@ namespace {
 
 constexpr std::size_t micro_rows = MlpPass::rows_at_once;
 
-class Mlp final : public Objective {
+class Mlp final : public Objective,
+                  public GradientKernel,
+                  public GradientNorms,
+                  public PointInParts,
+                  public LossPairs {
  public:
   explicit Mlp(MlpShape shape)
       : shape_(std::move(shape)),
@@ -28,7 +32,9 @@ class Mlp final : public Objective {
   std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
   std::size_t outputs() const override { return shape_.units.back(); }
   bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
-  bool linear_softmax() const override { return shape_.layers() == 1 && shape_.head == Head::softmax; }
+  LossForm form() const override {
+    return shape_.layers() == 1 && shape_.head == Head::softmax ? LossForm(SoftmaxForm()) : AnyForm();
+  }
   std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
   double flops_per_record() const override { return network_flops(shape_); }
   std::size_t micro_batch_rows() const override { return micro_rows; }
@@ -41,12 +47,14 @@ class Mlp final : public Objective {
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  bool has_gradient_norms() const override { return true; }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
   NumericSlack gradient_slack() const override { return gradient_.slack(); }
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .norms = this, .parts = this, .pairs = this}; }
 
  private:
   MlpShape shape_;

@@ -12,6 +12,7 @@ namespace dpmpi {
 /// is asked for; and then only a file that has the SHA-256 in objective.library_digest.
 class LibraryBuilder : public ObjectiveEntry::Builder {
  public:
+  LibraryBuilder* code() final { return this; }
   virtual const std::string& library() const = 0;  ///< as the config has it; empty if it has none
   /// Takes the file's SHA-256 into objective.library_digest. Throws ConfigError if it cannot be read or is not
   /// named by a path, PrivacyError if another digest stands there.

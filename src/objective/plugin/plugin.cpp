@@ -88,19 +88,11 @@ class Plugin final : public Objective {
   std::size_t outputs() const override { return 0; }
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
-  bool has_gradients() const override { return false; }
 
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_ = w; }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows&, std::span<float>) override {}
-  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override {
-    throw ConfigError(
-        fmt::format("the plugin {} offers losses only, no gradients: use a zeroth-order method (one that "
-                    "needs no gradients in `dpmpi list methods`)",
-                    library_->path()));
-  }
-  NumericSlack gradient_slack() const override { return {}; }
 
  private:
   std::shared_ptr<const PluginLibrary> library_;

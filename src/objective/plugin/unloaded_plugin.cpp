@@ -14,14 +14,11 @@ class UnloadedPlugin final : public Objective {
   std::size_t outputs() const override { return 0; }
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
-  bool has_gradients() const override { return false; }
-  NumericSlack gradient_slack() const override { return {}; }
 
   void initialise(const PublicStream&, std::span<float>) const override { refuse(); }
   void prepare(std::span<const float>) override { refuse(); }
   void losses(const Rows&, std::span<double>) override { refuse(); }
   void scores(const Rows&, std::span<float>) override { refuse(); }
-  void add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override { refuse(); }
 
  private:
   [[noreturn]] static void refuse() { throw BugError("a plugin that was not loaded was asked for losses"); }

@@ -21,9 +21,4 @@ void warn_of_failed_models(const Communicator& comm, std::size_t failed, std::si
          count);
 }
 
-void TunedObjective::add_clipped_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) {
-  throw ConfigError(
-      "objectives that tune hyper-parameters offer losses only, no gradients: use a method that needs none");
-}
-
 }  // namespace dpmpi

@@ -22,13 +22,9 @@ class TunedObjective : public Objective {
  public:
   std::size_t dim() const override { return hyper_parameters().dim(); }
   std::vector<ParameterGroup> groups() const override { return hyper_parameters().groups(); }
-  bool has_gradients() const override { return false; }
 
   /// The middle of the box, or a uniform point of it.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
-
-  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  NumericSlack gradient_slack() const override { return {}; }
 
  protected:
   virtual const HyperParameters& hyper_parameters() const = 0;

@@ -22,7 +22,7 @@ struct TuningOptions {
   std::unique_ptr<ScalarLoss> make_loss() const;
 };
 
-class Tuning final : public TunedObjective {
+class Tuning final : public TunedObjective, public LossesAtPoints {
  public:
   Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model);
 
@@ -45,6 +45,7 @@ class Tuning final : public TunedObjective {
   std::size_t trained() const { return trained_; }  ///< models, by this rank, so far
 
  protected:
+  Capabilities capabilities() override { return {.points = this}; }
   const HyperParameters& hyper_parameters() const override { return model_->hyper_parameters(); }
 
  private:

@@ -18,6 +18,8 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
         frames_(frames),
         radius_(rule.radius),
         l2_(rule.l2),
+        parts_(objective.parts()),
+        point_(parts_ ? 0 : objective.dim()),
         part_(std::min<std::size_t>(objective.dim(), 4096)),
         along_(frames.count()) {}
 
@@ -37,7 +39,8 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
 
  private:
   /// To w + xi u_k or w - xi u_k, with the step in float32, as the points are: both points of a pair move by the
-  /// same one. Part by part: the whole point would take half as much memory as w.
+  /// same one. Part by part where the objective
+  /// takes it so: the whole point would take half as much memory as w.
   void move_to_point() {
     double along = 0;
     for (std::size_t first = 0; first < w_.size(); first += frames_.tile_rows()) {
@@ -46,10 +49,16 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
       for (std::size_t done = 0; done < rows; done += part_.size()) {
         const std::span<float> part(part_.data(), std::min(part_.size(), rows - done));
         u = form_part(first + done, u, part, along);
-        objective_.prepare_part(first + done, part);
+        take_part(first + done, part);
       }
     }
     along_[direction_] = along;
+    if (!parts_) objective_.prepare(point_);
+  }
+
+  void take_part(std::size_t first, std::span<const float> part) {
+    if (parts_) return parts_->prepare_part(first, part);
+    std::ranges::copy(part, point_.begin() + static_cast<std::ptrdiff_t>(first));
   }
 
   /// The coordinates from `first` on; along += their part of <w, u_k>. `u`: theirs in the tile; returns the next.
@@ -82,6 +91,8 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
   Frames& frames_;
   double radius_, l2_;
   std::span<const double> w_;
+  PointInParts* parts_;
+  std::vector<float> point_;  // of objectives that take it whole
   std::vector<float> part_;
   std::vector<double> along_;  // <w, u_k>
   std::vector<double> losses_, differences_;

@@ -31,7 +31,7 @@ Kernel LossTable::kernel(std::span<const double> points, std::uint64_t first_num
   kernel.readings = columns - count_ + 1;
   kernel.remembers = true;
   first_ = count_;
-  objective_.prepare_points(points.subspan(count_ * dim));
+  point_losses_.prepare(points.subspan(count_ * dim));
   kernel.begin = [this, columns, map = std::move(map)](std::size_t) {
     position_ = 0;
     if (count_ < columns)
@@ -108,7 +108,7 @@ double LossTable::coin(const Rows& rows, std::size_t r) const {
 void LossTable::evaluate(const Rows& rows) {
   Tile& tile = next(rows);
   losses_.resize(std::max(losses_.size(), rows.size()));
-  objective_.losses_at(column_ - first_, rows, std::span(losses_).first(rows.size()));
+  point_losses_.losses(column_ - first_, rows, std::span(losses_).first(rows.size()));
   for (std::size_t r = 0; r < rows.size(); ++r)
     tile.values[r * stride_ + column_] = losses_[r] - rule_.offset + coin(rows, r);
 }

@@ -16,6 +16,7 @@
 #include "objective/kernel.hpp"
 #include "objective/network/products.hpp"
 #include "objective/objective.hpp"
+#include "objective/values/point_losses.hpp"
 
 namespace dpmpi {
 
@@ -35,7 +36,8 @@ struct LossRule {
 class LossTable {
  public:
   /// `objective` must outlive this.
-  LossTable(Objective& objective, const LossRule& rule) : objective_(objective), rule_(rule) {}
+  LossTable(Objective& objective, const LossRule& rule)
+      : objective_(objective), point_losses_(objective), rule_(rule) {}
 
   /// The kernel that evaluates the records at the points that are new and adds clip(M y_i).
   /// `points`: all N points of the list, one after the other, dim() numbers each, of which the last ones are new
@@ -45,7 +47,7 @@ class LossTable {
   /// and it must stay as they are while the kernel runs. The batch must be all records, always in the same order.
   /// A record with a loss that is not finite contributes zero as long as the point is in the list. The norm of a
   /// contribution is at most clip (1 + slack().clip), whatever the losses. Collective, for models may be trained at
-  /// the new points (Objective::prepare_points).
+  /// the new points (LossesAtPoints::prepare_points).
   using Map = std::function<std::span<const double>()>;
   Kernel kernel(std::span<const double> points, std::uint64_t first_number, Map map);
 
@@ -71,6 +73,7 @@ class LossTable {
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum);
 
   Objective& objective_;
+  PointLosses point_losses_;
   LossRule rule_;
   std::size_t count_ = 0, stride_ = 0;  // points evaluated; doubles between rows
   std::vector<Tile> tiles_;             // in the order in which micro-batches come

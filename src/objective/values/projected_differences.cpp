@@ -52,9 +52,7 @@ ProjectedDifferences::ProjectedDifferences(Objective& objective, Frames& frames,
 
 ProjectedDifferences::~ProjectedDifferences() = default;
 
-bool ProjectedDifferences::linear(const Objective& objective) {
-  return objective.scalar_loss() != nullptr || objective.linear_softmax();
-}
+bool ProjectedDifferences::linear(const Objective& objective) { return objective.is_linear(); }
 bool ProjectedDifferences::linear() const { return probe_->linear(); }
 
 // Only `this` is captured, so that a step allocates nothing.

@@ -91,7 +91,7 @@ void check_smoothness(Objective& objective, const ObjectiveFacts& facts, const S
                       double feature_bound, double label_bound, double radius, double l2) {
   const std::size_t d = objective.dim();
   Frames frames(DirectionLaw::stiefel, d, 1, seed);
-  const bool linear = objective.scalar_loss() != nullptr || objective.linear_softmax();
+  const bool linear = objective.is_linear();
   const double xi = radius * (linear ? 1e-3 : 0.05), step = xi, inside = radius - xi - step;
   ProjectedDifferences probe(objective, frames,
                              {.radius = xi, .feature_bound = feature_bound, .label_bound = label_bound, .l2 = l2});

@@ -44,6 +44,7 @@ double distance(std::span<const double> x, std::span<const double> y) {
 
 ZerothOrder::ZerothOrder(Objective& objective, const Probes& probes)
     : objective_(objective),
+      losses_(objective),
       probes_(checked(probes, objective.dim())),
       phi_(fast_loss(objective, probes_)),
       // The fast estimator needs one vector: p, drawn as the first direction.
@@ -71,7 +72,7 @@ Kernel ZerothOrder::kernel(Kind kind, std::span<const double> x, std::span<const
                            double weight) {
   verify(step < (std::uint64_t{1} << 32), "steps are counted in 32 bits");
   verify(weight > 0 && weight <= 1, "the weight of a record is 1 / (size of the batch)");
-  linear_ ? linear_->prepare(x, y) : objective_.prepare_probes(x, y);
+  linear_ ? linear_->prepare(x, y) : losses_.prepare(x, y);
   kind_ = kind;
   step_ = static_cast<std::uint32_t>(step);
   weight_ = weight;
@@ -116,8 +117,7 @@ bool ZerothOrder::estimate_generic(const Rows& row, std::uint32_t slot) {
   std::fill(direction_sum_.begin(), direction_sum_.end(), 0.0);
   for (std::size_t first = 0; first < m;) {
     const DirectionTile tile = directions_.tile(step_, slot, first);
-    objective_.probe(row, probes_.radius, tile, std::span(up_).first(tile.count),
-                     std::span(down_).first(tile.count));
+    losses_.probe(row, probes_.radius, tile, std::span(up_).first(tile.count), std::span(down_).first(tile.count));
     if (!slopes(tile.count)) return false;
     for (std::size_t j = 0; j < tile.count; ++j) {
       add_scaled(up_[j], tile.row(j), estimate_.data(), tile.stride);

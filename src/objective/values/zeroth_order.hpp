@@ -22,6 +22,7 @@
 #include "objective/linear/probe.hpp"
 #include "objective/math/directions.hpp"
 #include "objective/objective.hpp"
+#include "objective/values/paired_losses.hpp"
 
 namespace dpmpi {
 
@@ -73,6 +74,7 @@ class ZerothOrder {
   bool slopes(std::size_t count);
 
   Objective& objective_;
+  PairedLosses losses_;
   Probes probes_;
   const ScalarLoss* phi_;
   Directions directions_;

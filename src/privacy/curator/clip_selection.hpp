@@ -31,7 +31,8 @@ class ClipGrid {
 
   /// One release of all records, in step 0.
   QuerySpec query(double noise_multiplier) const;
-  /// Counts the norms of the gradients at w (Objective::gradient_norms). `objective`, `w` and the grid must stay.
+  /// Counts the norms of the gradients at w (GradientNorms::gradient_norms). `objective`, `w` and the grid must
+  /// stay.
   Kernel counts(Objective& objective, std::span<const float> w) const;
 
  private:

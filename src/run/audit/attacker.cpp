@@ -65,7 +65,7 @@ void Attacker::begin(std::span<const float> start) {
   running_.clear();
   last_direction_.clear(), effect_.clear(), weighed_.clear();
   noted_ = 0, saw_coordinates_ = seen_ = unseen_ = false;
-  if (!objective_.has_gradients() || start.size() != objective_.dim()) return;
+  if (!objective_.gradients() || start.size() != objective_.dim()) return;
   constexpr L2Bound unit{1};
   const LatticeAccumulator like(start.size(), Lattice{20}, 1.01);
   const Kernel kernel = clipped_gradients(objective_, start);

@@ -8,11 +8,8 @@
 
 namespace dpmpi {
 
-class WorstCase final : public Objective {
+class WorstCase final : public Objective, public GradientKernel {
  public:
-  /// Thrown when a method asks for more than sums of clipped gradients.
-  struct NoSuchFunction {};
-
   /// `real` must outlive it.
   explicit WorstCase(const Objective& real) : real_(real) { l2 = real.l2; }
 
@@ -23,17 +20,18 @@ class WorstCase final : public Objective {
   std::vector<ParameterGroup> groups() const override { return real_.groups(); }
   double flops_per_record() const override { return real_.flops_per_record(); }
   std::size_t micro_batch_rows() const override { return real_.micro_batch_rows(); }
-  NumericSlack gradient_slack() const override { return real_.gradient_slack(); }
+  NumericSlack gradient_slack() const override { return offered(real_.gradients()).gradient_slack(); }
   void initialise(const PublicStream& stream, std::span<float> w) const override { real_.initialise(stream, w); }
 
   void prepare(std::span<const float>) override {}
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
-  void losses(const Rows&, std::span<double>) override { throw NoSuchFunction(); }
-  void gradient_norms(const Rows&, std::span<double>) override { throw NoSuchFunction(); }
-  void prepare_part(std::size_t, std::span<const float>) override { throw NoSuchFunction(); }
-  void prepare_points(std::span<const double>) override { throw NoSuchFunction(); }
-  void scores(const Rows&, std::span<float>) override { throw NoSuchFunction(); }
+  // A method that asks for losses is not tried on it.
+  void losses(const Rows&, std::span<double>) override { throw NotOffered(); }
+  void scores(const Rows&, std::span<float>) override { throw NotOffered(); }
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this}; }
 
  private:
   const Objective& real_;

@@ -9,7 +9,6 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 #include "data/load/load.hpp"
-#include "objective/minimax/saddle.hpp"
 #include "run/train/input_checks.hpp"
 
 namespace dpmpi {
@@ -67,9 +66,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
 // By one run of its own on every rank, all alike: the kernels of a group run where its records are.
 void AuditSetup::try_worst_case() {
   const auto hides = [](const Query& q) { return q.hides_times() || q.as<LastIterateRun>(); };
-  if (!objective->has_gradients() || dynamic_cast<SaddleObjective*>(objective.get()) ||
-      std::ranges::any_of(plan.queries, hides))
-    return;
+  if (!objective->gradients() || std::ranges::any_of(plan.queries, hides)) return;
   worst_ = std::make_unique<WorstCase>(*objective);
   run_at_worst_ = mechanism;
   run_at_worst_.objective = worst_.get();
@@ -82,7 +79,7 @@ void AuditSetup::try_worst_case() {
              shard_of(alone, shape, facts.data, plan.layout,
                       [&](std::uint64_t i) { return i == place ? row : RowSource{}; }),
              common_key(), start_point(run_at_worst_), attacker);
-  } catch (const WorstCase::NoSuchFunction&) {
+  } catch (const NotOffered&) {
     worst_.reset();
   } catch (const ConfigError&) {  // the method asks more of an objective
     worst_.reset();

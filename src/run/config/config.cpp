@@ -140,7 +140,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   look_at_library(settings);
 }
 
-LibraryBuilder* RunConfig::library() const { return dynamic_cast<LibraryBuilder*>(objective.get()); }
+LibraryBuilder* RunConfig::library() const { return objective ? objective->code() : nullptr; }
 
 void RunConfig::look_at_library(const Settings& settings) {
   LibraryBuilder* const code = library();

@@ -144,7 +144,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   add_on_root(comm, totals);
 
   Evaluation result;
-  result.measures = objective.measures(comm, shard);
+  if (SetMeasures* const of = objective.set_measures()) result.measures = of->measures(comm, shard);
   if (ranks) {
     const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
     if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);

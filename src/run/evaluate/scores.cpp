@@ -11,7 +11,6 @@
 #include "data/formats/arrays.hpp"
 #include "data/formats/write.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
-#include "objective/minimax/saddle.hpp"
 #include "run/directory/files.hpp"
 #include "run/evaluate/evaluate.hpp"
 
@@ -98,7 +97,7 @@ void for_each_score(
 
 bool predicts_labels(const Objective& objective) {
   if (!is_quantity(objective.label_kind())) return true;
-  return objective.outputs() == 1 && dynamic_cast<const SaddleObjective*>(&objective) == nullptr;
+  return objective.outputs() == 1 && !objective.saddle();
 }
 
 std::size_t predicted_class(const Objective& objective, std::span<const float> scores) {

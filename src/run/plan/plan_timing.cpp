@@ -77,7 +77,7 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
   std::iota(index.begin(), index.end(), 0u);
   AlignedVector<float> w(objective.dim());
   objective.initialise(PublicStream(1, "measure"), w);
-  auto* saddle = dynamic_cast<SaddleObjective*>(&objective);
+  SaddleObjective* const saddle = objective.saddle();
   const bool dual_only = saddle && !saddle->primal_is_private();
   const std::size_t dim = dual_only ? saddle->dual_dim() : objective.dim();
   LatticeAccumulator sum(dim, Lattice::choose(dim, 2, 1, facts.data.records), 2);
@@ -91,7 +91,7 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
     else if (saddle)
       saddle->add_clipped_saddle_gradients(some, {}, 1, sum);
     else
-      objective.add_clipped_gradients(some, L2Bound{}, sum);
+      offered(objective.gradients()).add_clipped_gradients(some, L2Bound{}, sum);
   });
   return seconds / static_cast<double>(at_once);
 }
@@ -131,7 +131,7 @@ double mean(const Communicator& comm, double seconds) {
 Machine measure_machine(const Communicator& comm, const PublicFacts& facts, Objective& objective, float bias) {
   Machine machine;
   std::string kept;
-  if (objective.has_gradients() || dynamic_cast<SaddleObjective*>(&objective)) {
+  if (objective.gradients() || objective.saddle()) {
     machine.record_seconds = mean(comm, record_seconds(facts, objective, bias));
     machine.flops = objective.flops_per_record() / machine.record_seconds;
   } else {

@@ -36,7 +36,7 @@ class TunePrivate final : public TrainingBuilder {
   std::shared_ptr<const SearchedConfig> search_;
 };
 
-class PrivateTuning final : public TunedObjective, public TrainsModels {
+class PrivateTuning final : public TunedObjective, public LossesAtPoints, public TrainsModels {
  public:
   /// Looks at the trainer's data, which every rank must be able to read. Local. Errors as for inspect(), and
   /// DataError where it has not `facts.features` features.
@@ -77,6 +77,7 @@ class PrivateTuning final : public TunedObjective, public TrainsModels {
   void scores(const Rows& rows, std::span<float> out) override;
 
  protected:
+  Capabilities capabilities() override { return {.points = this}; }
   const HyperParameters& hyper_parameters() const override { return search_->hyper_parameters(); }
 
  private:

@@ -108,9 +108,8 @@ void Training::evaluate() {
   if (!root) return;
   write_metrics();
   if (!latest.roc.empty()) write_file(root->file("roc.json"), nlohmann::json(latest.roc).dump() + "\n");
-  if (objective->makes_pictures())
-    if (const auto picture = objective->picture(algorithm->iterate()))
-      write_file(root->file("samples.png"), png(*picture));
+  if (Pictures* const pictures = objective->pictures())
+    write_file(root->file("samples.png"), png(pictures->picture(algorithm->iterate())));
   if (plan.hides_times()) return;
   root->timing.append(
       fmt::format(R"({{"step":{},{}}})", next, times_text(seconds_since(started), curator->timing())));

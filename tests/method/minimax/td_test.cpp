@@ -32,7 +32,7 @@ Shard logged_moves() {
 
 double projected_error(const test::Trial& trial) {
   trial.objective->prepare(trial.algorithm->iterate());
-  return trial.objective->measures(trial.comm, trial.shard).at(0).value;
+  return trial.objective->set_measures()->measures(trial.comm, trial.shard).at(0).value;
 }
 
 struct Outcome {

@@ -172,7 +172,7 @@ TEST(Glm, LabelsChooseTheLosses) {
     const auto objective = make(loss.name, {3, Storage::dense_f32, 1});
     EXPECT_EQ(objective->label_kind(), entry(loss.name).builder()->label_kind()) << loss.name;
     EXPECT_EQ(objective->outputs(), 1U);
-    EXPECT_EQ(objective->gradient_slack().summed_rows, 1U);
+    EXPECT_EQ(objective->gradients()->gradient_slack().summed_rows, 1U);
   }
 }
 
@@ -231,7 +231,7 @@ TEST(Glm, BoundHoldsForExtremeRecords) {
       const std::vector<float> w(7, size);
       for (double clip : {1e-6, 1.0, 1e3})
         check_norm_bound(*objective, clipped_gradients(*objective, w), records, clip, Clipping::flat,
-                         objective->gradient_slack().clip, false);
+                         objective->gradients()->gradient_slack().clip, false);
     }
   }
 }

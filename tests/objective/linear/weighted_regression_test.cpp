@@ -71,11 +71,11 @@ TEST(Mallows, PointsAreInDouble) {
   const Reference exact = reference(records);
   std::vector<double> points(10, 0.1);
   for (std::size_t j = 0; j < 5; ++j) points[5 + j] += 1e-10 * static_cast<double>(j + 1);
-  objective->prepare_points(points);
+  objective->points()->prepare_points(points);
   const auto index = all_rows(records);
   for (std::size_t p : {0U, 1U}) {
     std::vector<double> out(records.count);
-    objective->losses_at(p, {records, index}, out);
+    objective->points()->losses_at(p, {records, index}, out);
     for (std::size_t i = 0; i < records.count; ++i)
       EXPECT_NEAR(out[i], exact.loss(i, std::span(points).subspan(5 * p, 5)), 1e-14);
   }

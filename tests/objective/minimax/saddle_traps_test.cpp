@@ -214,8 +214,8 @@ TEST(AucOptions, PriorIsRequired) {
   EXPECT_EQ(linear->dim(), 785U + 3);
   const auto mlp = test::make_objective("auc", facts, {{"objective.prior", "0.1"}, {"objective.scorer", "mlp"}});
   EXPECT_EQ(mlp->dim(), 233985U + 3);
-  EXPECT_EQ(dynamic_cast<SaddleObjective&>(*mlp).primal_dim(), 233987U);
-  EXPECT_FALSE(mlp->has_gradients());
+  EXPECT_EQ(mlp->saddle()->primal_dim(), 233987U);
+  EXPECT_FALSE(mlp->gradients());
   EXPECT_EQ(mlp->groups().back().name, "alpha.bias");
   AucSettings crossed = network;
   crossed.alpha_min = 2;

@@ -103,11 +103,11 @@ void expect_slopes(const std::function<double(std::span<const double>)>& value, 
 TEST(Wgan, ParameterCounts) {
   const ObjectiveFacts mnist{784, Storage::dense_f32, 1};
   const auto objective = test::make_objective("wgan", mnist);
-  const auto& f = dynamic_cast<SaddleObjective&>(*objective);
+  const auto& f = *objective->saddle();
   EXPECT_EQ(f.primal_dim(), 1506448U);
   EXPECT_EQ(f.dual_dim(), 533505U);
   EXPECT_FALSE(f.primal_is_private());
-  EXPECT_FALSE(f.has_gradients());
+  EXPECT_FALSE(f.gradients());
   const auto groups = f.groups();
   EXPECT_EQ(groups.front().name, "generator.layer1.weight");
   EXPECT_EQ(groups.back().name, "critic.layer3.bias");
@@ -221,15 +221,14 @@ TEST(Wgan, ShowsWhatTheGeneratorMakes) {
   const auto f = make_wgan(small_settings());
   const WganReference reference(small_settings());
   const Point w = point_of(*f);
-  const auto picture = f->picture(w);
-  ASSERT_TRUE(picture.has_value());
-  EXPECT_EQ(picture->width, 8 * 6 - 1U);
-  EXPECT_EQ(picture->height, 8 * 4 - 1U);
+  const GreyImage picture = f->pictures()->picture(w);
+  EXPECT_EQ(picture.width, 8 * 6 - 1U);
+  EXPECT_EQ(picture.height, 8 * 4 - 1U);
   std::vector<float> u(latent);
   PublicStream(1, "wgan sheet").normals(9 * (latent + 1), u);  // the tenth, second of the second row
   const auto image = reference.image({u.begin(), u.end()}, widened(w));
   for (std::size_t j = 0; j < features; ++j)
-    EXPECT_NEAR(picture->pixels[(4 + j / 5) * picture->width + 6 + j % 5], (image[j] + 1) * 127.5, 0.51);
+    EXPECT_NEAR(picture.pixels[(4 + j / 5) * picture.width + 6 + j % 5], (image[j] + 1) * 127.5, 0.51);
 }
 
 // ---- traps ----

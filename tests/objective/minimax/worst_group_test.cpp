@@ -277,8 +277,8 @@ TEST(WorstGroup, OptionsAndShape) {
   Point w(f->dim());
   f->initialise(PublicStream(1, "start"), w);
   EXPECT_EQ(w.back(), 0.5F);
-  EXPECT_FALSE(f->has_gradients());
-  EXPECT_EQ(*dynamic_cast<SaddleObjective&>(*f).dual_curvature(), 1);
+  EXPECT_FALSE(f->gradients());
+  EXPECT_EQ(*f->saddle()->dual_curvature(), 1);
 }
 
 }  // namespace

@@ -400,7 +400,7 @@ TEST(MlpOptions, SizeTheNetwork) {
   EXPECT_EQ(builder_of("softmax", {{"objective.classes", {"3", ""}}}, problems)->make(facts)->dim(), 785U * 3);
   const auto sparse = builder_of("softmax", {}, problems)->make({784, Storage::sparse_f32, 1});
   EXPECT_EQ(sparse->dim(), 785U * 10);
-  EXPECT_EQ(sparse->gradient_slack().summed_rows, 1U);  // the kernel for sparse rows
+  EXPECT_EQ(sparse->gradients()->gradient_slack().summed_rows, 1U);  // the kernel for sparse rows
   const Settings sign = {{"objective.hidden", {"", ""}}, {"objective.head", {"logistic", ""}}};
   const auto builder = builder_of("mlp", sign, problems);
   EXPECT_EQ(builder->label_kind(), LabelKind::sign);

@@ -10,8 +10,11 @@
 
 #include "core/errors.hpp"
 #include "core/files/file_reader.hpp"
+#include "objective/kernel.hpp"
+#include "objective/minimax/saddle.hpp"
 #include "objective/objective_property.hpp"
 #include "objective/plugin/library.hpp"
+#include "objective/values/paired_losses.hpp"
 
 namespace dpmpi::test {
 namespace {
@@ -64,9 +67,10 @@ TEST(PinballProbes, AreLossesAtPointsRoundedToFloat) {
   const DirectionTile tile = directions.tile(0, 0, 0);
   std::vector<double> up(5), down(5);
   for (const bool pair : {false, true}) {
-    objective->prepare_probes(x, pair ? std::span<const double>(y) : std::span<const double>());
+    PairedLosses losses(*objective);
+    losses.prepare(x, pair ? std::span<const double>(y) : std::span<const double>());
     for (std::uint32_t i = 0; i < 4; ++i) {
-      objective->probe({records, {&i, 1}}, 0.5, tile, up, down);
+      losses.probe({records, {&i, 1}}, 0.5, tile, up, down);
       const auto loss = [&](std::span<const double> from, double step, std::size_t j) {
         std::vector<double> w(7);
         for (std::size_t k = 0; k < 7; ++k) w[k] = static_cast<float>(from[k] + step * tile.row(j)[k]);
@@ -89,7 +93,7 @@ TEST_P(Pinball, LossesAreThoseOfTheFormula) {
   const auto objective = pinball("quantile=0.9", {6, GetParam(), 1});
   ASSERT_EQ(objective->dim(), 7U);
   EXPECT_EQ(objective->label_kind(), LabelKind::real);
-  EXPECT_FALSE(objective->has_gradients());
+  EXPECT_FALSE(objective->gradients());
 
   const std::vector<float> w = {0.1F, -0.2F, 0.3F, 0.5F, -0.7F, 0.2F, 0.4F};
   const auto index = all_rows(records);
@@ -108,15 +112,14 @@ TEST_P(Pinball, LossesAreThoseOfTheFormula) {
 INSTANTIATE_TEST_SUITE_P(Storages, Pinball,
                          testing::Values(Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32));
 
-TEST(Plugin, RefusesGradientsAndSaysWhatWorks) {
+TEST(Plugin, HasNoGradientsAndTheRefusalSaysWhatWorks) {
   const auto objective = pinball("", {6, Storage::dense_f32, 1});
-  const Records records = random_records({.count = 3, .features = 6, .labels = LabelKind::real});
-  const auto index = all_rows(records);
-  LatticeAccumulator sum(objective->dim(), {20}, 1);
-  EXPECT_NE(config_error([&] {
-              objective->add_clipped_gradients({records, index}, {}, sum);
-            }).find("zeroth-order"),
-            std::string::npos);
+  EXPECT_EQ(objective->gradients(), nullptr);
+  EXPECT_THROW(clipped_gradients(*objective, {}), NotOffered);
+  std::vector<std::string> problems;
+  check_gradients(*objective, "dp-sgd", problems);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_NE(problems[0].find("zo-hidden"), std::string::npos) << problems[0];
 }
 
 TEST(Plugin, LoadingErrorsNameThePathAndTheReason) {

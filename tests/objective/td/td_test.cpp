@@ -36,7 +36,7 @@ double projected_error(SaddleObjective& td, const Point& w, const Records& recor
   Shard shard;
   shard.blocks.push_back({0, 0, records});
   td.prepare(w);
-  const auto measures = td.measures(Communicator::alone(), shard);
+  const auto measures = td.set_measures()->measures(Communicator::alone(), shard);
   EXPECT_EQ(measures.at(0).name, "projected_bellman_error");
   return measures.at(0).value;
 }
@@ -394,7 +394,7 @@ TEST(Td, GridWorldHasItsKnownValues) {
   const auto compared = make_td(known);
   const auto value_error = [&](const Point& w) {
     compared->prepare(w);
-    const Measure last = compared->measures(Communicator::alone(), {}).back();
+    const Measure last = compared->set_measures()->measures(Communicator::alone(), {}).back();
     EXPECT_EQ(last.name, "value_error");
     return last.value;
   };
@@ -434,7 +434,7 @@ TEST(Td, EpisodesThatAreTakenApartWronglyAreRefused) {
     td->prepare(Point(td->dim()));
     std::string message;
     try {
-      td->measures(Communicator::alone(), shard);
+      td->set_measures()->measures(Communicator::alone(), shard);
     } catch (const ConfigError& e) {
       message = e.what();
     }
@@ -463,7 +463,7 @@ TEST(Td, OptionsAndShape) {
   EXPECT_THROW(test::make_objective("td", cart_pole, {{"objective.known_values", "gridworld"}}), ConfigError);
   EXPECT_EQ(td->groups().size(), 8U);
   EXPECT_EQ(td->groups()[4].offset, 301U);
-  EXPECT_FALSE(td->has_gradients());
+  EXPECT_FALSE(td->gradients());
 }
 
 }  // namespace

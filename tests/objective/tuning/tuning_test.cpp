@@ -25,7 +25,7 @@ class TuningTest : public ::testing::Test {
 std::vector<double> losses_at(Objective& objective, std::size_t p, const Records& records,
                               std::span<const std::uint32_t> index) {
   std::vector<double> out(index.size());
-  objective.losses_at(p, {records, index}, out);
+  objective.points()->losses_at(p, {records, index}, out);
   return out;
 }
 
@@ -44,7 +44,7 @@ TEST_F(TuningTest, ARecordHasAPartInItsOwnLossesOnlyT17) {
     for (std::size_t k = 0; k < tuning_features; ++k) changed.f32[j * changed.stride + k] *= -3;
     changed.label[j] = -changed.label[j];
     update_norm(changed, j);
-    objective->prepare_points(points);
+    objective->points()->prepare_points(points);
     for (std::size_t p = 0; p < 3; ++p) {
       const auto before = all_losses(*objective, p, records), after = all_losses(*objective, p, changed);
       for (std::size_t i = 0; i < records.count; ++i)
@@ -52,11 +52,11 @@ TEST_F(TuningTest, ARecordHasAPartInItsOwnLossesOnlyT17) {
             << c.name << ", record " << i << " at point " << p;
     }
     // Nor does anything stay from scoring: the models trained afterwards are the same.
-    objective->prepare_points(points);
+    objective->points()->prepare_points(points);
     EXPECT_TRUE(same_bits(all_losses(*objective, 2, changed),
                           [&] {
                             const auto fresh = make(c);
-                            fresh->prepare_points(points);
+                            fresh->points()->prepare_points(points);
                             return all_losses(*fresh, 2, changed);
                           }()))
         << c.name;
@@ -78,7 +78,7 @@ TEST_F(TuningTest, PromisesNothingToThoseThatModelsAreTrainedOnT22) {
 TEST_F(TuningTest, BitsDoNotDependOnOtherRowsOrStorage) {
   for (const TuningCase& c : tuning_cases()) {
     const auto objective = make(c);
-    objective->prepare_points(tuning_points(*objective, 2));
+    objective->points()->prepare_points(tuning_points(*objective, 2));
     for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
       const Records records = tuning_records(c.labels, 27, 6, storage);
       const auto all = all_losses(*objective, 1, records);
@@ -98,7 +98,7 @@ TEST_F(TuningTest, OnePointIsTheSameAsOneOfMany) {
     const auto points = tuning_points(*objective, 4);
     const Records records = tuning_records(c.labels, 20, 8);
     std::vector<std::vector<double>> many;
-    objective->prepare_points(points);
+    objective->points()->prepare_points(points);
     for (std::size_t p = 0; p < 4; ++p) many.push_back(all_losses(*objective, p, records));
     EXPECT_EQ(objective->trained(), 4U);
     for (std::size_t p : {2U, 0U}) {
@@ -121,7 +121,7 @@ TEST_F(TuningTest, WhatDoesNotCountIsNoNumber) {
     Records records = tuning_records(c.labels, 12, 9);
     empty_slot(records, 3);
     ASSERT_TRUE(spoil_feature(records, 7, std::numeric_limits<float>::infinity()));
-    objective->prepare_points(points);
+    objective->points()->prepare_points(points);
     const auto good = all_losses(*objective, 0, records), bad = all_losses(*objective, 1, records);
     for (std::size_t i = 0; i < records.count; ++i) {
       EXPECT_EQ(std::isfinite(good[i]), i != 3 && i != 7) << c.name << ", record " << i;
@@ -133,13 +133,13 @@ TEST_F(TuningTest, WhatDoesNotCountIsNoNumber) {
 TEST_F(TuningTest, ScoringAllocatesNothing) {
   for (const TuningCase& c : tuning_cases()) {
     const auto objective = make(c);
-    objective->prepare_points(tuning_points(*objective, 2));
+    objective->points()->prepare_points(tuning_points(*objective, 2));
     const Records records = tuning_records(c.labels, 64, 5);
     const auto index = all_rows(records);
     std::vector<double> out(index.size());
-    objective->losses_at(0, {records, index}, out);
+    objective->points()->losses_at(0, {records, index}, out);
     const std::size_t before = allocation_count();
-    for (std::size_t p = 0; p < 2; ++p) objective->losses_at(p, {records, index}, out);
+    for (std::size_t p = 0; p < 2; ++p) objective->points()->losses_at(p, {records, index}, out);
     EXPECT_EQ(allocation_count(), before) << c.name;
   }
 }
@@ -177,7 +177,7 @@ TEST_F(TuningTest, ProcessesPredictAsTheirFormulaSays) {
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), tuning_features + 1);
   const auto point = tuning_points(*objective, 1);
-  objective->prepare_points(point);
+  objective->points()->prepare_points(point);
   const Table train = table_of(tuning_records(c.labels, 21, 77));
   const Records records = tuning_records(c.labels, 19, 5);
   const Table seen = table_of(records);
@@ -213,7 +213,7 @@ TEST_F(TuningTest, MachinesMeetTheirOptimalityConditions) {
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), 2U);
   for (const double at : {-1.5, 0.0, 1.0}) {
-    objective->prepare_points(std::vector<double>{at, 1.0});
+    objective->points()->prepare_points(std::vector<double>{at, 1.0});
     const Records records = tuning_records(c.labels, 21, 77);
     const Table train = table_of(records);
     const double cost = 0.1 * std::pow(100, (at + 2) / 4), gamma = 0.01 * std::pow(500, 0.75);
@@ -245,7 +245,7 @@ TEST_F(TuningTest, RegressingMachinesMeetTheirOptimalityConditions) {
                      LabelKind::real};
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), 1U);
-  objective->prepare_points(std::vector<double>{0.0});
+  objective->points()->prepare_points(std::vector<double>{0.0});
   Records records = tuning_records(c.labels, 21, 77);
   const Table train = table_of(records);
   std::fill(records.label.begin(), records.label.end(), -1000.0F);  // |s + 1000| = s + 1000
@@ -279,7 +279,7 @@ TEST_F(TuningTest, RidgesEndWhereTheGradientVanishes) {
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), tuning_features);
   const auto point = tuning_points(*objective, 1);
-  objective->prepare_points(point);
+  objective->points()->prepare_points(point);
   const Records records = tuning_records(c.labels, 21, 77);
   const Table train = table_of(records);
   const Eigen::VectorXd score = scores_at(*objective, records, true);
@@ -308,7 +308,7 @@ TEST_F(TuningTest, NetworksDescendAlongTheirGradient) {
   const auto objective = make(c);
   const Records records = tuning_records(c.labels, 21, 77);
   const auto fit = [&](double rate, double width, double decay) {
-    objective->prepare_points(std::vector<double>{rate, width, decay});
+    objective->points()->prepare_points(std::vector<double>{rate, width, decay});
     const auto losses = all_losses(*objective, 0, records);
     return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   };
@@ -326,7 +326,7 @@ TEST_F(TuningTest, NetworksThatDivergeAreNoModels) {
   const TuningCase c{
       "network", "tune_mlp", {{"objective.rate", "1,1000000"}, {"objective.epochs", "2000"}}, LabelKind::real};
   const auto objective = make(c);
-  objective->prepare_points(std::vector<double>{2, 0, 2});
+  objective->points()->prepare_points(std::vector<double>{2, 0, 2});
   for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
 }
 
@@ -334,7 +334,7 @@ TEST_F(TuningTest, MachinesWhoseKernelIsNoNumberAreNoModels) {
   const TuningCase c{"machine", "tune_svm", {{"objective.lengthscale", "1e-300"}}, LabelKind::sign};
   const auto objective = make(c);
   ::testing::internal::CaptureStderr();
-  objective->prepare_points(std::vector<double>{0, 0});
+  objective->points()->prepare_points(std::vector<double>{0, 0});
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("1 of 1 models could not be trained"), std::string::npos);
   for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
 }
@@ -350,7 +350,7 @@ TEST_F(TuningTest, TheLossOfSmoothDataIsLeastNearTheTrueLengths) {
   objective->open(alone, {});
   std::vector<double> points(3 * 15, 0.0);
   for (std::size_t j = 0; j < 15; ++j) points[j] = j < 5 ? 0 : std::log(6.0), points[15 + j] = -1.5;
-  objective->prepare_points(points);
+  objective->points()->prepare_points(points);
   const Records records = generate_records(data, 0, 200);
   double mean[3] = {}, square = 0;
   for (const float y : records.label) square += static_cast<double>(y) * static_cast<double>(y) / 200;

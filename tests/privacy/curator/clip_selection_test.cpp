@@ -185,7 +185,7 @@ TEST(ScaledClip, NeighboursDifferByAtMostTheSensitivityOfTheClip) {
   const auto total = [&](const Records& of, double scale) {
     sum.clear(q.lattice_at(scale));
     objective->prepare(w);
-    objective->add_clipped_gradients({of, all}, {q.bound.clip * scale}, sum);
+    objective->gradients()->add_clipped_gradients({of, all}, {q.bound.clip * scale}, sum);
     return std::vector<std::int64_t>(sum.totals().begin(), sum.totals().end());
   };
   for (std::size_t j = 0; j <= ClipGrid::bins; ++j) {

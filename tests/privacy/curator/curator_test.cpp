@@ -269,7 +269,7 @@ TEST(Curator, SumsWhatTheKernelAdds) {
     std::vector<std::uint32_t> all(block.records.count);
     std::iota(all.begin(), all.end(), 0u);
     for (std::size_t i = 0; i < all.size(); i += 50)
-      objective->add_clipped_gradients(
+      objective->gradients()->add_clipped_gradients(
           Rows{block.records, std::span(all).subspan(i, std::min<std::size_t>(50, all.size() - i))}, {1.0}, sum);
   }
   const auto total = sum.totals();

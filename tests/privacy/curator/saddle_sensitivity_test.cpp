@@ -62,7 +62,7 @@ constexpr SaddleClip joint_clip{.primal = 0.05, .dual = 0.3, .weight = 0.1};
 struct Release {
   const Case& c;
   Objective& objective;
-  SaddleObjective* saddle = dynamic_cast<SaddleObjective*>(&objective);
+  SaddleObjective* saddle = objective.saddle();
 
   std::size_t dim() const {
     if (c.sum == Sum::dual) return saddle->dual_dim();
@@ -212,7 +212,7 @@ TEST(SaddleSlack, CoversTheErrorOfFloatSums) {
   const auto objective = test::make_objective(
       "auc", {60, Storage::dense_f32, 1},
       {{"objective.prior", "0.4"}, {"objective.scorer", "mlp"}, {"objective.hidden", "30,20"}});
-  auto& saddle = dynamic_cast<SaddleObjective&>(*objective);
+  auto& saddle = *objective->saddle();
   std::vector<float> w(saddle.dim()), v;
   saddle.initialise(PublicStream(3, "start"), w);
   v = w;

@@ -50,7 +50,8 @@ std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, 
   sum.clear();
   objective.prepare(w);
   const L2Bound bound{query.bound.clip * scale, query.bound.clipping};
-  batching.for_each(records, batch, [&](const Rows& rows) { objective.add_clipped_gradients(rows, bound, sum); });
+  batching.for_each(records, batch,
+                    [&](const Rows& rows) { objective.gradients()->add_clipped_gradients(rows, bound, sum); });
   const auto total = sum.totals();
   return {total.begin(), total.end()};
 }
@@ -75,7 +76,7 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
                                         .dim = objective->dim(),
                                         .sampling = Poisson{0.5},
                                         .bound = {clip, c.clipping},
-                                        .slack = objective->gradient_slack(),
+                                        .slack = objective->gradients()->gradient_slack(),
                                         .noise_multiplier = 1,
                                         .steps = 10},
                                        0, adjacency, c.shape.count);

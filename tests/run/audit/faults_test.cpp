@@ -55,7 +55,7 @@ class PlainSgdPlan final : public MethodPlan {
              .dim = facts_.objective->dim(),
              .sampling = Poisson{static_cast<double>(settings_.batch) / static_cast<double>(facts_.data.records)},
              .bound = {1},
-             .slack = facts_.objective->gradient_slack(),
+             .slack = facts_.objective->gradients()->gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps}};
   }

@@ -1,0 +1,169 @@
+#pragma once
+// What an objective may be able to do beside giving losses and scores. An objective inherits the capabilities that
+// it has and names them in Objective::capabilities(); whoever needs one asks for it and gets null where it is not
+// there. The contract of kernels in objective.hpp holds for all of them.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "core/errors.hpp"
+#include "core/files/image.hpp"
+#include "core/numbers/lattice.hpp"
+#include "data/records/blocks.hpp"
+#include "objective/math/directions.hpp"
+
+namespace dpmpi {
+
+class ScalarLoss;
+class SaddleObjective;
+
+enum class Clipping { flat, per_layer };
+
+/// The norm bound that a kernel enforces on every record. per_layer: each of L layers gets clip / sqrt(L).
+struct L2Bound {
+  double clip = 1;
+  Clipping clipping = Clipping::flat;
+};
+
+/// What a kernel's arithmetic adds to the sensitivity, relative to the clip (N4).
+struct NumericSlack {
+  double clip = 0;  ///< eta_clip: how far one contribution may exceed the bound
+  std::size_t summed_rows =
+      1;  ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
+  /// Of the error of a float32 sum of m rows, over that of m vectors within the clip, m (m + 2) 2^-24 clip.
+  double magnification = 1;
+};
+
+/// Gradients of losses, clipped record by record.
+class GradientKernel {
+ public:
+  /// Adds clip(grad loss_i(w)) of each row, w being the point of Objective::prepare().
+  virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+  virtual NumericSlack gradient_slack() const = 0;
+
+ protected:
+  ~GradientKernel() = default;
+};
+
+/// Norms of gradients before clipping.
+class GradientNorms {
+ public:
+  /// out[i] = norm of row i's gradient: where the loss bounds it for all points (a scalar loss of bounded slope),
+  /// that bound, else at the point of Objective::prepare(). Not a finite number for a row that contributes nothing.
+  virtual void gradient_norms(const Rows& rows, std::span<double> out) = 0;
+
+ protected:
+  ~GradientNorms() = default;
+};
+
+/// Takes a point piece by piece, so that whoever makes it on the fly need not store it.
+class PointInParts {
+ public:
+  /// The same as Objective::prepare() for a point that is told in ascending order without gaps, `part` being
+  /// coordinates first, first + 1, ...; only losses() and scores() may follow the last one.
+  virtual void prepare_part(std::size_t first, std::span<const float> part) = 0;
+
+ protected:
+  ~PointInParts() = default;
+};
+
+/// Losses at a list of points, where that is more than prepare() and losses() at each: points in double, or models
+/// that are trained at them. PointLosses uses it, and does without where it is not there.
+class LossesAtPoints {
+ public:
+  /// Sets the points (public numbers, count x dim(), row-major) of losses_at(). What Objective::prepare() has set
+  /// is lost. Collective: all ranks give the same points, and an objective that trains a model at each of them
+  /// shares that work among the ranks of open(); the losses have the same bits on any number of ranks.
+  virtual void prepare_points(std::span<const double> points) = 0;
+  /// out[i] = loss of row i at point number p of prepare_points(). Non-finite stays as it is. Local.
+  virtual void losses_at(std::size_t p, const Rows& rows, std::span<double> out) = 0;
+
+ protected:
+  ~LossesAtPoints() = default;
+};
+
+/// The pairs of losses whose differences make zeroth-order estimators, in double, for the difference of two losses
+/// is a tiny part of them where the points are near. PairedLosses uses it, and does without where it is not there.
+class LossPairs {
+ public:
+  /// Sets the points x and y of probe(); as in Objective::prepare(), the spans must stay valid. y empty: one point.
+  /// What prepare() has set is lost.
+  virtual void prepare_probes(std::span<const double> x, std::span<const double> y) = 0;
+  /// For one record (row.size() == 1) and the directions u_j = tile.row(j): up[j] = f(x + radius u_j), and
+  /// down[j] = f(y + radius u_j), or f(x - radius u_j) with one point. Non-finite stays as it is.
+  virtual void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                     std::span<double> down) = 0;
+
+ protected:
+  ~LossPairs() = default;
+};
+
+/// What a record set says of a point, beyond losses and scores.
+struct Measure {
+  std::string name;
+  double value = 0;
+};
+
+/// Measures of a public evaluation set that are no means over records.
+class SetMeasures {
+ public:
+  /// At the point of Objective::prepare(). The same bits on all ranks, on any number of them. Collective.
+  virtual std::vector<Measure> measures(const Communicator& comm, const Shard& shard) = 0;
+
+ protected:
+  ~SetMeasures() = default;
+};
+
+/// Models that make pictures, for a run's samples.png.
+class Pictures {
+ public:
+  /// What the model at w makes, from public numbers and w alone. w need not be prepared, and what
+  /// Objective::prepare() has set may be lost.
+  virtual GreyImage picture(std::span<const float> w) = 0;
+
+ protected:
+  ~Pictures() = default;
+};
+
+/// What an objective is capable of: null where it is not.
+struct Capabilities {
+  GradientKernel* gradients = nullptr;
+  GradientNorms* norms = nullptr;
+  SaddleObjective* saddle = nullptr;
+  PointInParts* parts = nullptr;
+  LossesAtPoints* points = nullptr;
+  LossPairs* pairs = nullptr;
+  SetMeasures* measures = nullptr;
+  Pictures* pictures = nullptr;
+};
+
+/// Somebody used what the objective does not offer, without having asked.
+struct NotOffered : BugError {
+  NotOffered() : BugError("an objective was asked for what it does not offer") {}
+};
+
+/// The capability, where its user relies on it: whoever plans for an objective has looked. Throws NotOffered.
+template <class Capability>
+Capability& offered(Capability* capability) {
+  if (capability == nullptr) throw NotOffered();
+  return *capability;
+}
+
+/// How a record's loss depends on the parameters, as far as methods make use of it.
+struct AnyForm {};
+/// phi(<w, (features, bias)>, label).
+struct ScalarForm {
+  const ScalarLoss* phi = nullptr;
+};
+/// The cross-entropy of logits W (features) + b bias, with parameters W (classes() x features, row-major), then b
+/// (if the records have a bias column).
+struct SoftmaxForm {};
+/// |w - (features, bias)|^2 / 2.
+struct DistanceForm {};
+using LossForm = std::variant<AnyForm, ScalarForm, SoftmaxForm, DistanceForm>;
+
+}  // namespace dpmpi
