@@ -58,7 +58,7 @@ void beside_gradient(benchmark::State& state, Add add) {
   for (float& x : v) x *= 1.001F;
   plain->prepare(std::span<const float>(w).first(plain->dim()));
   saddle->prepare(w);
-  saddle->prepare_pair(w, v);
+  saddle->primal()->prepare_pair(w, v);
   LatticeAccumulator sum(plain->dim(), {20}, 1.01), saddle_sum(saddle->dim(), {20}, 1.01);
   std::vector<std::uint32_t> index(rows);
   std::uint32_t first = 0;
@@ -78,14 +78,14 @@ void beside_gradient(benchmark::State& state, Add add) {
 
 void primal_gradient(benchmark::State& state) {
   beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.add_clipped_primal_gradients(batch, {.clip = 1}, sum);
+    objective.primal()->add_clipped_primal_gradients(batch, {.clip = 1}, sum);
   });
 }
 BENCHMARK(primal_gradient)->UseManualTime();
 
 void saddle_gradient(benchmark::State& state) {
   beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.add_clipped_saddle_gradients(batch, {.primal = 0.7, .dual = 0.7, .weight = 1}, 1, sum);
+    objective.primal()->add_clipped_saddle_gradients(batch, {.primal = 0.7, .dual = 0.7, .weight = 1}, 1, sum);
   });
 }
 BENCHMARK(saddle_gradient)->UseManualTime();
@@ -99,7 +99,7 @@ BENCHMARK(dual_gradient)->UseManualTime();
 
 void primal_difference(benchmark::State& state) {
   beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.add_clipped_primal_differences(batch, {.clip = 1}, sum);
+    objective.primal()->add_clipped_primal_differences(batch, {.clip = 1}, sum);
   });
 }
 BENCHMARK(primal_difference)->UseManualTime();

@@ -20,6 +20,8 @@ namespace dpmpi {
 
 class ScalarLoss;
 class SaddleObjective;
+class PrivatePrimal;
+class ClassPrior;
 
 enum class Clipping { flat, per_layer };
 
@@ -134,6 +136,8 @@ struct Capabilities {
   GradientKernel* gradients = nullptr;
   GradientNorms* norms = nullptr;
   SaddleObjective* saddle = nullptr;
+  PrivatePrimal* primal = nullptr;  ///< of a min-max problem
+  ClassPrior* prior = nullptr;      ///< likewise
   PointInParts* parts = nullptr;
   LossesAtPoints* points = nullptr;
   LossPairs* pairs = nullptr;

@@ -116,8 +116,6 @@ class Objective {
  protected:
   /// `this` in every place for which the class inherits the capability.
   virtual Capabilities capabilities() { return {}; }
-
- private:
   // To know what there is changes nothing, so a constant objective may be asked for it.
   Capabilities mine() const { return const_cast<Objective*>(this)->capabilities(); }
 };

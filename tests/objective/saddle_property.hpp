@@ -28,17 +28,18 @@ inline std::vector<std::function<SaddleKernel()>> saddle_kernels(SaddleObjective
   std::vector<std::function<SaddleKernel()>> all{[&f, &w, clip] {
     return SaddleKernel{"dual", f.dual_dim(), clip, clipped_dual_gradients(f, w), f.dual_gradient_slack()};
   }};
-  if (!f.primal_is_private()) return all;
+  if (!f.primal()) return all;
   all.push_back([&f, &w, clip] {
-    return SaddleKernel{"primal", f.primal_dim(), clip, clipped_primal_gradients(f, w), f.primal_gradient_slack()};
+    return SaddleKernel{"primal", f.primal_dim(), clip, clipped_primal_gradients(f, w),
+                        f.primal()->primal_gradient_slack()};
   });
   all.push_back([&f, &w, joint] {
     return SaddleKernel{"joint", f.dim(), joint.norm(), clipped_saddle_gradients(f, w, joint),
-                        f.saddle_gradient_slack()};
+                        f.primal()->saddle_gradient_slack()};
   });
   all.push_back([&f, &w, &v, clip] {
     return SaddleKernel{"difference", f.primal_dim(), clip, clipped_primal_differences(f, w, v),
-                        f.primal_difference_slack()};
+                        f.primal()->primal_difference_slack()};
   });
   return all;
 }
@@ -157,11 +158,11 @@ inline void check_no_allocation(SaddleObjective& f, const Records& records, cons
     f.losses(rows, losses);
     f.scores(rows, scores);
     f.add_clipped_dual_gradients(rows, {1}, dual);
-    if (!f.primal_is_private()) return;
-    f.add_clipped_primal_gradients(rows, {1}, primal);
-    f.add_clipped_saddle_gradients(rows, {.primal = 1, .dual = 1, .weight = 0.5}, 1, both);
-    f.prepare_pair(w, v);
-    f.add_clipped_primal_differences(rows, {1}, primal);
+    if (!f.primal()) return;
+    f.primal()->add_clipped_primal_gradients(rows, {1}, primal);
+    f.primal()->add_clipped_saddle_gradients(rows, {.primal = 1, .dual = 1, .weight = 0.5}, 1, both);
+    f.primal()->prepare_pair(w, v);
+    f.primal()->add_clipped_primal_differences(rows, {1}, primal);
   };
   round();
   const std::size_t before = allocation_count();

@@ -44,7 +44,7 @@ class OwnGradients {
   /// total += sign * grad_x of row i at the point that the objective is prepared for.
   void add(const Records& records, std::uint32_t i, double sign, std::span<double> total) {
     sum_.clear();
-    objective_.add_clipped_primal_gradients({records, std::span(&i, 1)}, {largest_}, sum_);
+    objective_.primal()->add_clipped_primal_gradients({records, std::span(&i, 1)}, {largest_}, sum_);
     const auto g = sum_.totals();
     for (std::size_t j = 0; j < dim(); ++j) total[j] += sign * static_cast<double>(g[j]) * sum_.lattice().quantum();
   }
@@ -72,7 +72,7 @@ inline Kernel public_batch_gradients(SaddleObjective& objective, std::span<const
   objective.prepare(w);
   return [&objective, batches, r](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
     const auto chosen = members(rows, batches, r);
-    if (!chosen.empty()) objective.add_clipped_primal_gradients({rows.records, chosen}, bound, sum);
+    if (!chosen.empty()) objective.primal()->add_clipped_primal_gradients({rows.records, chosen}, bound, sum);
   };
 }
 

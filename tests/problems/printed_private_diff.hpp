@@ -64,7 +64,7 @@ class PrintedPrivateDiffPlan final : public MethodPlan {
              .dim = f_.primal_dim(),
              .sampling = everyone,
              .bound = {settings_.largest_clip()},
-             .slack = f_.primal_gradient_slack(),
+             .slack = f_.primal()->primal_gradient_slack(),
              .steps = steps,
              .effort = 2},
             {.name = "dual",

@@ -14,7 +14,7 @@
 namespace dpmpi::test {
 
 /// A min-max problem over records that are one number each.
-class ToySaddle final : public SaddleObjective {
+class ToySaddle final : public SaddleObjective, public PrivatePrimal, public ClassPrior {
  public:
   using Point = std::span<const float>;
   using Values = std::span<double>;
@@ -34,7 +34,6 @@ class ToySaddle final : public SaddleObjective {
 
   std::size_t dim() const override { return primal_ + dual_; }
   std::size_t primal_dim() const override { return primal_; }
-  bool primal_is_private() const override { return private_primal; }
   LabelKind label_kind() const override { return LabelKind::sign; }
   std::size_t outputs() const override { return 1; }
   std::vector<ParameterGroup> groups() const override { return {{"x", 0, primal_, 1}, {"y", primal_, dual_, 1}}; }
@@ -90,7 +89,6 @@ class ToySaddle final : public SaddleObjective {
   std::optional<double> dual_curvature() const override { return curvature; }
   std::optional<SmoothConstants> smooth_constants() const override { return smooth; }
 
-  bool has_prior() const override { return true; }
   void set_prior(double p) override { prior = p; }
   double prior = 0;
 
@@ -98,6 +96,11 @@ class ToySaddle final : public SaddleObjective {
   NumericSlack dual_gradient_slack() const override { return {.clip = 0x1p-40}; }
   NumericSlack saddle_gradient_slack() const override { return {.clip = 0x1p-40}; }
   NumericSlack primal_difference_slack() const override { return {.clip = 0x1p-40}; }
+
+ protected:
+  Capabilities capabilities() override {
+    return {.saddle = this, .primal = private_primal ? this : nullptr, .prior = this};
+  }
 
  private:
   std::vector<double> at(double z, Point w) const {

@@ -55,12 +55,12 @@ class DpSgdaPlan final : public MethodPlan {
   std::vector<QuerySpec> queries(double noise_multiplier) const override {
     std::vector<QuerySpec> all;
     if (settings_.common.private_prior) all.push_back(prior_query(settings_.common, steps, noise_multiplier));
-    const bool joint = f_.primal_is_private();
+    const bool joint = f_.primal() != nullptr;
     all.push_back({.name = joint ? "gradients" : "dual",
                    .dim = joint ? f_.dim() : f_.dual_dim(),
                    .sampling = rule_,
                    .bound = {joint ? clips_.norm() : clips_.dual},
-                   .slack = joint ? f_.saddle_gradient_slack() : f_.dual_gradient_slack(),
+                   .slack = joint ? f_.primal()->saddle_gradient_slack() : f_.dual_gradient_slack(),
                    .noise_multiplier = noise_multiplier,
                    .steps = steps});
     return all;
@@ -71,7 +71,7 @@ class DpSgdaPlan final : public MethodPlan {
     const Query& query = queries.back();
     const double n = real(records_), z = query.noise_multiplier;
     const double batch = expected_batch(query.sampling, query.records);
-    const bool joint = f_.primal_is_private();
+    const bool joint = f_.primal() != nullptr;
     return {{"B", batch},
             {"q", batch / n},
             {"R", real(query.steps)},
@@ -116,7 +116,7 @@ class DpSgda final : public Algorithm {
 
     const Batch batch = curator.draw(query_, t);
     const double per_record = 1 / expected_batch(query_.sampling, query_.records);
-    if (f_.primal_is_private()) {
+    if (f_.primal()) {
       const auto noisy = curator.release(curator.sum(query_, batch, clipped_saddle_gradients(f_, w, clips_)));
       for (std::size_t j = 0; j < g_.size(); ++j) g_[j] = per_record * noisy[j];
       for (double& g : gy) g /= clips_.weight;

@@ -43,7 +43,7 @@ class PrivateDiffPlan final : public MethodPlan {
     dual_bound_ = settings.common.dual_bound(f_);
     rule_ = settings.common.rule(facts.data);
     steps = settings.common.rounds(facts.data);
-    if (f_.primal_is_private()) {
+    if (f_.primal()) {
       restarts_ = (steps - 1) / whole(settings.restart) + 1;
       differences_ = steps - restarts_;
     }
@@ -71,11 +71,11 @@ class PrivateDiffPlan final : public MethodPlan {
     const std::uint64_t T = whole(settings_.restart), T_2 = whole(settings_.dual_steps);
     const double clip = settings_.common.clip;
     if (restarts_ > 0)
-      add("restart", settings_.restart_share, clip, f_.primal_dim(), f_.primal_gradient_slack(), restarts_,
-          {T, 0, 1}, 1);
+      add("restart", settings_.restart_share, clip, f_.primal_dim(), f_.primal()->primal_gradient_slack(),
+          restarts_, {T, 0, 1}, 1);
     if (differences_ > 0)
-      add("difference", settings_.difference_share, 2 * clip, f_.primal_dim(), f_.primal_difference_slack(),
-          differences_, {T, 1, T}, 2);
+      add("difference", settings_.difference_share, 2 * clip, f_.primal_dim(),
+          f_.primal()->primal_difference_slack(), differences_, {T, 1, T}, 2);
     // Only the loss's outputs are needed in most cases: a forward pass, a third of a gradient's work.
     add("dual", settings_.dual_share, dual_bound_, f_.dual_dim(), f_.dual_gradient_slack(), steps * T_2,
         {1, 0, 1, T_2}, f_.dual_dim() == 1 ? 1.0 / 3 : 1);

@@ -22,12 +22,12 @@ void ReleasedPrior::release(Curator& curator, SaddleObjective& objective, std::u
   const Batch everyone = curator.draw(*query_, 0);
   const auto count = curator.release_exact(curator.sum(*query_, everyone, positives()));
   share_ = std::clamp(count[0] / static_cast<double>(query_->records), least_, 1 - least_);
-  objective.set_prior(share_);
+  offered(objective.class_prior()).set_prior(share_);
 }
 
 void ReleasedPrior::archive(Archive& archive, SaddleObjective& objective) {
   archive.field("prior", share_);
-  if (archive.reading() && share_ > 0) objective.set_prior(share_);
+  if (archive.reading() && share_ > 0) offered(objective.class_prior()).set_prior(share_);
 }
 
 }  // namespace dpmpi

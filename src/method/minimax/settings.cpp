@@ -75,7 +75,7 @@ void SaddleSettings::check(const SaddleObjective& f) const {
   if (dual_rate == 0 && !(f.dual_curvature().value_or(0) > 0))
     throw ConfigError(
         "method.dual_rate = 0 is 0.3 / mu of a quadratic dual, and this objective has none: give a rate above 0");
-  if (private_prior && !f.has_prior()) throw ConfigError("method.prior = private: this objective has no prior");
+  if (private_prior && !f.class_prior()) throw ConfigError("method.prior = private: this objective has no prior");
 }
 
 }  // namespace dpmpi

@@ -11,7 +11,7 @@
 namespace dpmpi {
 namespace {
 
-class Auc final : public NetworkSaddle {
+class Auc final : public NetworkSaddle, public ClassPrior {
  public:
   explicit Auc(AucSettings settings)
       : NetworkSaddle(settings.scorer, std::make_unique<AucLoss>(settings.prior, settings.output), 3),
@@ -29,8 +29,10 @@ class Auc final : public NetworkSaddle {
   std::optional<double> dual_curvature() const override { return surrogate().curvature(); }
   std::optional<SmoothConstants> smooth_constants() const override;
 
-  bool has_prior() const override { return true; }
   void set_prior(double p) override;
+
+ protected:
+  Capabilities capabilities() override { return {.saddle = this, .primal = this, .prior = this}; }
 
  private:
   const AucSurrogate& surrogate() const { return loss_.surrogate(); }

@@ -11,7 +11,7 @@
 
 namespace dpmpi {
 
-class NetworkSaddle : public SaddleObjective {
+class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
  public:
   /// w is (network, tail), and the tail is (the loss's slopes, dual).
   NetworkSaddle(MlpShape shape, std::unique_ptr<OutputLoss> loss, std::size_t tail);
@@ -40,6 +40,7 @@ class NetworkSaddle : public SaddleObjective {
   NumericSlack primal_difference_slack() const override { return MlpDifference::slack(); }
 
  protected:
+  Capabilities capabilities() override { return {.saddle = this, .primal = this}; }
   const MlpShape& shape() const { return shape_; }
   OutputLoss& loss() { return *loss_; }
   std::span<const float> tail() const { return tail_; }                          ///< at prepare(w)

@@ -30,30 +30,54 @@ struct SmoothConstants {
   double l_xx = 0, l_xy = 0;
 };
 
-class SaddleObjective : public Objective {
+/// Kernels of a primal that touches records, at the point of Objective::prepare().
+class PrivatePrimal {
  public:
-  virtual std::size_t primal_dim() const = 0;
-  std::size_t dual_dim() const { return dim() - primal_dim(); }
-  /// False: grad_x touches no record (a generator), so steps in x are post-processing of the released y.
-  virtual bool primal_is_private() const { return true; }
-
-  // ---- kernels at prepare(w) ----
-
   /// Adds clip(grad_x f_i(w)) of each row: primal_dim() coordinates.
   virtual void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// Adds clip(the part of grad_y f_i(w) that depends on the record) of each row: dual_dim() coordinates.
-  virtual void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// Both in one sweep, dim() coordinates: (clip(grad_x, scale * primal), weight * clip(grad_y, scale * dual)).
+  /// Both blocks in one sweep, dim() coordinates: (clip(grad_x, scale * primal), weight * clip(grad_y, scale *
+  /// dual)).
   virtual void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
                                             LatticeAccumulator& sum) = 0;
 
-  // ---- the kernel at prepare_pair(w, v) ----
-
-  /// As prepare(), for two points.
+  /// As Objective::prepare(), for the two points of add_clipped_primal_differences().
   virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
   /// Adds clip(grad_x f_i(w) - grad_x f_i(v)) of each row, the same record at both points; the difference itself is
   /// clipped, and safe against cancellation: primal_dim() coordinates.
   virtual void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+
+  // Relative to the bound of the whole contribution.
+  virtual NumericSlack primal_gradient_slack() const = 0;
+  virtual NumericSlack saddle_gradient_slack() const = 0;
+  virtual NumericSlack primal_difference_slack() const = 0;
+
+ protected:
+  ~PrivatePrimal() = default;
+};
+
+/// The share of positive records, where every record's loss has it as a public constant.
+class ClassPrior {
+ public:
+  virtual void set_prior(double p) = 0;
+
+ protected:
+  ~ClassPrior() = default;
+};
+
+class SaddleObjective : public Objective {
+ public:
+  virtual std::size_t primal_dim() const = 0;
+  std::size_t dual_dim() const { return dim() - primal_dim(); }
+  /// Null: grad_x touches no record (a generator), so steps in x are post-processing of the released y.
+  PrivatePrimal* primal() { return capabilities().primal; }
+  const PrivatePrimal* primal() const { return mine().primal; }
+  /// Null: the loss has no such constant.
+  ClassPrior* class_prior() { return capabilities().prior; }
+  const ClassPrior* class_prior() const { return mine().prior; }
+
+  /// Adds clip(the part of grad_y f_i(w) that depends on the record) of each row: dual_dim() coordinates.
+  virtual void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+  virtual NumericSlack dual_gradient_slack() const = 0;
 
   // ---- public parts: no function of any record ----
 
@@ -73,19 +97,6 @@ class SaddleObjective : public Objective {
   virtual std::optional<double> dual_curvature() const { return {}; }
   virtual std::optional<SmoothConstants> smooth_constants() const { return {}; }
 
-  // ---- the share of positive records, where the loss has it as a constant ----
-
-  /// True: the loss of every record depends on a public prior p; set_prior() changes it.
-  virtual bool has_prior() const { return false; }
-  virtual void set_prior(double /*p*/) {}
-
-  // ---- numerical slack of the kernels, relative to the bound of the whole contribution ----
-
-  virtual NumericSlack primal_gradient_slack() const = 0;
-  virtual NumericSlack dual_gradient_slack() const = 0;
-  virtual NumericSlack saddle_gradient_slack() const = 0;
-  virtual NumericSlack primal_difference_slack() const = 0;
-
  protected:
   // No gradients of both blocks as one: descent in x and y alike is no method for a saddle.
   Capabilities capabilities() override { return {.saddle = this}; }
@@ -93,9 +104,10 @@ class SaddleObjective : public Objective {
 
 /// Kernels as values, as in kernel.hpp: w and v must stay unchanged while the kernel runs. Local.
 inline Kernel clipped_primal_gradients(SaddleObjective& objective, std::span<const float> w) {
+  PrivatePrimal& primal = offered(objective.primal());
   objective.prepare(w);
-  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_primal_gradients(rows, bound, sum);
+  return [&primal](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    primal.add_clipped_primal_gradients(rows, bound, sum);
   };
 }
 
@@ -109,17 +121,19 @@ inline Kernel clipped_dual_gradients(SaddleObjective& objective, std::span<const
 /// For a query whose bound is clip.norm(); a smaller bound scales both clips.
 inline Kernel clipped_saddle_gradients(SaddleObjective& objective, std::span<const float> w,
                                        const SaddleClip& clip) {
+  PrivatePrimal& primal = offered(objective.primal());
   objective.prepare(w);
-  return [&objective, clip](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_saddle_gradients(rows, clip, bound.clip / clip.norm(), sum);
+  return [&primal, clip](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    primal.add_clipped_saddle_gradients(rows, clip, bound.clip / clip.norm(), sum);
   };
 }
 
 inline Kernel clipped_primal_differences(SaddleObjective& objective, std::span<const float> w,
                                          std::span<const float> v) {
-  objective.prepare_pair(w, v);
-  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_primal_differences(rows, bound, sum);
+  PrivatePrimal& primal = offered(objective.primal());
+  primal.prepare_pair(w, v);
+  return [&primal](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    primal.add_clipped_primal_differences(rows, bound, sum);
   };
 }
 

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::size_t shown_across = 8;
 
-[[noreturn]] void no_record() { throw BugError("a generator's gradient touches no record"); }
-
 /// D itself, whatever the label.
 class CriticScore final : public OutputLoss {
  public:
@@ -38,7 +36,6 @@ class Wgan final : public SaddleObjective, public Pictures {
 
   std::size_t dim() const override { return primal_dim() + settings_.critic.dim(); }
   std::size_t primal_dim() const override { return settings_.generator.dim(); }
-  bool primal_is_private() const override { return false; }
   LabelKind label_kind() const override { return LabelKind::real; }
   std::size_t outputs() const override { return 1; }
   std::vector<ParameterGroup> groups() const override;
@@ -47,7 +44,6 @@ class Wgan final : public SaddleObjective, public Pictures {
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float>, std::span<const float>) override { no_record(); }
   std::string_view loss_name() const override { return "wasserstein"; }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
@@ -58,15 +54,6 @@ class Wgan final : public SaddleObjective, public Pictures {
   void add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
   NumericSlack dual_gradient_slack() const override { return gradient_.slack(); }
-
-  void add_clipped_primal_gradients(const Rows&, const L2Bound&, LatticeAccumulator&) override { no_record(); }
-  void add_clipped_saddle_gradients(const Rows&, const SaddleClip&, double, LatticeAccumulator&) override {
-    no_record();
-  }
-  void add_clipped_primal_differences(const Rows&, const L2Bound&, LatticeAccumulator&) override { no_record(); }
-  NumericSlack primal_gradient_slack() const override { no_record(); }
-  NumericSlack saddle_gradient_slack() const override { no_record(); }
-  NumericSlack primal_difference_slack() const override { no_record(); }
 
  protected:
   Capabilities capabilities() override { return {.saddle = this, .pictures = this}; }

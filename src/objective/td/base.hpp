@@ -10,7 +10,7 @@
 
 namespace dpmpi {
 
-class TdBase : public SaddleObjective, public SetMeasures {
+class TdBase : public SaddleObjective, public PrivatePrimal, public SetMeasures {
  public:
   explicit TdBase(const TdSettings& settings);
 
@@ -36,7 +36,7 @@ class TdBase : public SaddleObjective, public SetMeasures {
   NumericSlack primal_difference_slack() const override { return slack(); }
 
  protected:
-  Capabilities capabilities() override { return {.saddle = this, .measures = this}; }
+  Capabilities capabilities() override { return {.saddle = this, .primal = this, .measures = this}; }
   /// Unpacks record `i` for transition(): how many there are, 0 for an empty slot and for what contributes nothing.
   virtual std::size_t unpack(const Records& records, std::uint32_t i) = 0;
   /// Transition t of the record that unpack() was last called for.

@@ -78,7 +78,7 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
   AlignedVector<float> w(objective.dim());
   objective.initialise(PublicStream(1, "measure"), w);
   SaddleObjective* const saddle = objective.saddle();
-  const bool dual_only = saddle && !saddle->primal_is_private();
+  const bool dual_only = saddle && !saddle->primal();
   const std::size_t dim = dual_only ? saddle->dual_dim() : objective.dim();
   LatticeAccumulator sum(dim, Lattice::choose(dim, 2, 1, facts.data.records), 2);
   const std::size_t at_once = std::min(rows, sum.rows_at_once());
@@ -89,7 +89,7 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
     if (dual_only)
       saddle->add_clipped_dual_gradients(some, L2Bound{}, sum);
     else if (saddle)
-      saddle->add_clipped_saddle_gradients(some, {}, 1, sum);
+      saddle->primal()->add_clipped_saddle_gradients(some, {}, 1, sum);
     else
       offered(objective.gradients()).add_clipped_gradients(some, L2Bound{}, sum);
   });

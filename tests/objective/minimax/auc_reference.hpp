@@ -79,14 +79,14 @@ class PrimalView final : public Objective, public GradientKernel {
   void losses(const Rows& rows, std::span<double> out) override { saddle_.losses(rows, out); }
   void scores(const Rows& rows, std::span<float> out) override { saddle_.scores(rows, out); }
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
-    saddle_.add_clipped_primal_gradients(rows, bound, sum);
+    saddle_.primal()->add_clipped_primal_gradients(rows, bound, sum);
   }
-  NumericSlack gradient_slack() const override { return saddle_.primal_gradient_slack(); }
+  NumericSlack gradient_slack() const override { return saddle_.primal()->primal_gradient_slack(); }
   Differences differences() {
     return {[this](std::span<const float> x, std::span<const float> z) {
               return clipped_primal_differences(saddle_, joined(x, w_), joined(z, v_));
             },
-            saddle_.primal_difference_slack()};
+            saddle_.primal()->primal_difference_slack()};
   }
 
  protected:

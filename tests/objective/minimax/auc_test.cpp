@@ -251,12 +251,12 @@ TEST_P(AucKernels, JointSumIsBothParts) {
     for (std::uint32_t i = 0; i < records.count; ++i) {
       const auto joint = lattice_sum(objective->dim(), lattice, clip.norm(), records, {&i, 1},
                                      [&](const Rows& rows, LatticeAccumulator& sum) {
-                                       objective->add_clipped_saddle_gradients(rows, clip, scale, sum);
+                                       objective->primal()->add_clipped_saddle_gradients(rows, clip, scale, sum);
                                      });
-      const auto first = lattice_sum(primal, lattice, clip.norm(), records, {&i, 1},
-                                     [&](const Rows& rows, LatticeAccumulator& sum) {
-                                       objective->add_clipped_primal_gradients(rows, {scale * clip.primal}, sum);
-                                     });
+      const auto first = lattice_sum(
+          primal, lattice, clip.norm(), records, {&i, 1}, [&](const Rows& rows, LatticeAccumulator& sum) {
+            objective->primal()->add_clipped_primal_gradients(rows, {scale * clip.primal}, sum);
+          });
       const Lattice finer{lattice.k - 2};  // 1/4 of the dual's value in quanta of 2^-k
       const auto second =
           lattice_sum(1, finer, clip.norm(), records, {&i, 1}, [&](const Rows& rows, LatticeAccumulator& sum) {
@@ -265,8 +265,9 @@ TEST_P(AucKernels, JointSumIsBothParts) {
       EXPECT_EQ(std::vector(joint.begin(), joint.end() - 1), first);
       EXPECT_EQ(joint.back(), i == 5 ? 0 : second[0]);  // a record counts in both parts or in none
       EXPECT_EQ(all_zero(joint), i == 3 || i == 5) << "record " << i;
-      EXPECT_TRUE(square_norm(joint) <= largest_square(scale * clip.norm(), objective->saddle_gradient_slack().clip,
-                                                       lattice, joint.size()));
+      EXPECT_TRUE(square_norm(joint) <= largest_square(scale * clip.norm(),
+                                                       objective->primal()->saddle_gradient_slack().clip, lattice,
+                                                       joint.size()));
     }
 }
 
@@ -280,7 +281,7 @@ TEST_P(AucKernels, JointSumDoesNotDependOnTheCompany) {
   const auto sum_of = [&](const Records& r, std::span<const std::uint32_t> index) {
     return lattice_sum(objective->dim(), test_lattice(clip.norm()), clip.norm(), r, index,
                        [&](const Rows& rows, LatticeAccumulator& sum) {
-                         objective->add_clipped_saddle_gradients(rows, clip, 1, sum);
+                         objective->primal()->add_clipped_saddle_gradients(rows, clip, 1, sum);
                        });
   };
   for (std::uint32_t kept : {0U, 11U, 36U}) {
@@ -307,11 +308,11 @@ TEST_P(AucKernels, DifferencesFollowBothBlocks) {
       reference.gradient(i, widened(v), at_v);
       std::transform(at_w.begin(), at_w.end(), at_v.begin(), at_w.begin(), std::minus<>());
       const double size = norm_of(at_w), bound = 4 * size;
-      objective->prepare_pair(w, v);
+      objective->primal()->prepare_pair(w, v);
       const Lattice lattice = test_lattice(bound, 28);
       const auto sum =
           lattice_sum(primal, lattice, bound, records, {&i, 1}, [&](const Rows& rows, LatticeAccumulator& total) {
-            objective->add_clipped_primal_differences(rows, {bound}, total);
+            objective->primal()->add_clipped_primal_differences(rows, {bound}, total);
           });
       double error = 0;
       for (std::size_t j = 0; j < primal; ++j)

@@ -185,7 +185,7 @@ TEST(AucOptions, DualStaysInItsInterval) {
   }
   EXPECT_DOUBLE_EQ(*objective->dual_bound(), 1.4);
   EXPECT_DOUBLE_EQ(*objective->dual_curvature(), 0.42);
-  objective->set_prior(0.5);
+  objective->class_prior()->set_prior(0.5);
   EXPECT_DOUBLE_EQ(*objective->dual_curvature(), 0.5);
   EXPECT_DOUBLE_EQ(*objective->dual_bound(), 1.4)
       << "plans rest on it, and they are made before a prior is released";
@@ -197,7 +197,7 @@ TEST(AucOptions, SmoothConstantsAreThoseOfTheStatedPrior) {
   linear.output = ScoreMap::identity;
   linear.feature_bound = 2;
   const auto objective = make_auc(linear);
-  objective->set_prior(0.5);
+  objective->class_prior()->set_prior(0.5);
   EXPECT_DOUBLE_EQ(objective->smooth_constants()->l_xx, 1.4 * 5);
   EXPECT_DOUBLE_EQ(objective->smooth_constants()->l_xy, 1.4 * 2);
 }

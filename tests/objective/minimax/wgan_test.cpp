@@ -106,7 +106,7 @@ TEST(Wgan, ParameterCounts) {
   const auto& f = *objective->saddle();
   EXPECT_EQ(f.primal_dim(), 1506448U);
   EXPECT_EQ(f.dual_dim(), 533505U);
-  EXPECT_FALSE(f.primal_is_private());
+  EXPECT_EQ(f.primal(), nullptr);
   EXPECT_FALSE(f.gradients());
   const auto groups = f.groups();
   EXPECT_EQ(groups.front().name, "generator.layer1.weight");

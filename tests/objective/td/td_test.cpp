@@ -243,7 +243,7 @@ TEST(TdTraps, T7CancellingOuterProductsKeepTheirBound) {
         const std::uint32_t one[] = {static_cast<std::uint32_t>(i)};
         const SaddleKernel k{"primal", 4, clip, clipped_primal_gradients(*objective, w), {}};
         EXPECT_LE(square_norm(sum_of(k, records, one, 1)),
-                  largest_square(clip, objective->primal_gradient_slack().clip, test_lattice(clip), 4));
+                  largest_square(clip, objective->primal()->primal_gradient_slack().clip, test_lattice(clip), 4));
       }
   }
 }

@@ -74,9 +74,9 @@ struct Release {
     return c.sum == Sum::dual ? 0.3 : c.sum == Sum::primal ? 0.05 : 1e-3;
   }
   NumericSlack slack() const {
-    if (c.sum == Sum::difference) return saddle->primal_difference_slack();
-    if (c.sum == Sum::joint) return saddle->saddle_gradient_slack();
-    return c.sum == Sum::dual ? saddle->dual_gradient_slack() : saddle->primal_gradient_slack();
+    if (c.sum == Sum::difference) return saddle->primal()->primal_difference_slack();
+    if (c.sum == Sum::joint) return saddle->primal()->saddle_gradient_slack();
+    return c.sum == Sum::dual ? saddle->dual_gradient_slack() : saddle->primal()->primal_gradient_slack();
   }
   Kernel kernel(std::span<const float> w, std::span<const float> v) const {
     if (c.sum == Sum::difference) return clipped_primal_differences(*saddle, w, v);
@@ -233,7 +233,7 @@ TEST(SaddleSlack, CoversTheErrorOfFloatSums) {
   };
   const double error = distance(total_of(128), total_of(1), lattice);
   const double rounding = (1 + 128) / 2.0 * std::sqrt(static_cast<double>(saddle.primal_dim())) * lattice.quantum();
-  const NumericSlack slack = saddle.primal_difference_slack();
+  const NumericSlack slack = saddle.primal()->primal_difference_slack();
   const double charged = slack.magnification * 128 * 130 * 0x1p-24 * clip;
   EXPECT_LE(error, charged + rounding);
   EXPECT_LE(
