@@ -33,7 +33,7 @@ struct Planned {
   }
 
   static Settings settings_of(const std::string& method) {
-    const std::string objective = min_max(method) ? "auc" : method == "ht-smooth" ? "mean" : "logistic";
+    const std::string objective = objective_of(method);
     Settings all = options_of(method, objective);
     all.emplace_back("method.name=" + method);
     all.emplace_back("objective.name=" + objective);
@@ -174,15 +174,7 @@ TEST_P(EveryMethod, GoesOnFromItsArchiveAfterAnyStep) {
   }
 }
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const auto& method : methods())
-    if (method.name != "printed-private-diff" && method.name != "skips-empty-batches")  // of tests of audits
-      all.push_back(method.name);
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Registered, EveryMethod, ::testing::ValuesIn(names()), [](const auto& name) {
+INSTANTIATE_TEST_SUITE_P(Registered, EveryMethod, ::testing::ValuesIn(product_methods()), [](const auto& name) {
   std::string word = name.param;
   std::ranges::replace(word, '-', '_');
   return word;

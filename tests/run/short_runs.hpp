@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "method/method.hpp"
+
 namespace dpmpi::test {
 
 using Settings = std::vector<std::string>;
@@ -56,6 +58,19 @@ inline Settings options_of(const std::string& method, const std::string& objecti
 inline bool min_max(const std::string& name) {
   return name == "auc" || name == "td" || name == "worst_group" || name == "wgan" || name == "dp-sgda" ||
          name == "dptd" || name.starts_with("private-diff");
+}
+
+// An objective that the method can train.
+inline std::string objective_of(const std::string& method) {
+  return min_max(method) ? "auc" : method == "ht-smooth" ? "mean" : "logistic";
+}
+
+// All registered methods but those of tests of audits.
+inline std::vector<std::string> product_methods() {
+  std::vector<std::string> all;
+  for (const auto& method : methods())
+    if (method.name != "printed-private-diff" && method.name != "skips-empty-batches") all.push_back(method.name);
+  return all;
 }
 
 // Methods that look at losses of a few points only.

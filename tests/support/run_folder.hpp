@@ -59,23 +59,6 @@ class RunFolder : public ::testing::Test {
     for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
       EXPECT_EQ(read_file(whole + "/" + name), read_file(other + "/" + name)) << name << " " << how;
   }
-  /// A run of config_ that is stopped by a signal, killed, and gone on with on other numbers of ranks ends with the
-  /// bytes of one that was left alone. Its checkpoints are readable by their owner alone.
-  void expect_interruptions_change_nothing(const std::string& how) const {
-    std::filesystem::remove_all(run_);
-    std::filesystem::remove_all(folder_ + "/whole");
-    ASSERT_EQ(launch(2, "none", fmt::format("{} run.dir={}/whole", config_, folder_)).code, 0);
-    Outcome outcome = launch(3, "step@2#18=usr1", config_);  // stops with a checkpoint
-    EXPECT_EQ(outcome.code, 6) << outcome.output;
-    using enum std::filesystem::perms;
-    for (const auto& file : std::filesystem::directory_iterator(run_ + "/checkpoint"))
-      EXPECT_EQ(file.status().permissions(), owner_read | owner_write) << file.path();
-    outcome = launch(4, "reduce@1#9=kill", run_);  // loses what came after the last checkpoint
-    EXPECT_NE(outcome.code, 0) << outcome.output;
-    outcome = launch(1, "none", run_);
-    EXPECT_EQ(outcome.code, 0) << outcome.output;
-    expect_same_bytes(folder_ + "/whole", run_, how);
-  }
   static bool contains(const Outcome& outcome, const std::string& part) {
     return outcome.output.find(part) != std::string::npos;
   }

@@ -44,7 +44,6 @@ class PhasesRun : public test::RunFolder {
 };
 
 constexpr const char* batches = "name = ht-glm\nbatch = 8\nphases = 3\n";
-constexpr const char* walk = "name = ht-glm\nbatch = 1\nphases = 3\n";
 constexpr const char* solver = "name = ht-known-lipschitz\nphases = 2\nclip = 1\ncertificate = 0.01\n";
 
 constexpr const char* guarded_batches =
@@ -52,24 +51,6 @@ constexpr const char* guarded_batches =
     "[objective]\nname = mean\n";
 constexpr const char* guarded =
     "name = ht-smooth\nmode = guarded\nrate = 1e-4\nclip = 1\nhits = 20\nphases = 3\n[objective]\nname = mean\n";
-
-// T13: a phase that was killed is begun again, on any number of ranks; the run ends with the bytes of one that was
-// left alone.
-TEST_F(PhasesRun, KilledPhasesBeginAgain) {
-  for (const char* method : {batches, walk, solver, guarded}) {
-    SCOPED_TRACE(method);
-    configure(method);
-    const std::string whole = folder_ + "/whole", killed = folder_ + "/killed";
-    fs::remove_all(whole);
-    fs::remove_all(killed);
-    ASSERT_EQ(launch(2, "none", fresh(whole)).code, 0);
-    EXPECT_NE(launch(3, "phase@1#1=kill", fresh(killed)).code, 0);
-    EXPECT_NE(launch_when_free(2, "release@0#2=kill", killed).code, 0);
-    EXPECT_FALSE(fs::exists(killed + "/certificate.json"));
-    EXPECT_EQ(launch_when_free(4, "none", killed).code, 0);
-    expect_same_bytes(whole, killed);
-  }
-}
 
 // T3: however far a phase got before it was killed, what stands on disk is what stood there when it began.
 TEST_F(PhasesRun, NothingOfAPhaseIsOnDisk) {
