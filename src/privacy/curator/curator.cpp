@@ -167,11 +167,6 @@ Curator::QueryState& Curator::state(std::uint32_t query_index) {
   return *states_[query_index];
 }
 
-const Query& Curator::query(std::uint32_t query_index) const {
-  verify(query_index < states_.size(), "a query that was not declared");
-  return states_[query_index]->query;
-}
-
 // Only what is in the plan, and paid for.
 void Curator::begin_step(const QueryState& s, std::uint64_t t) {
   if (t >= s.query.steps)

@@ -59,8 +59,6 @@ class Curator {
           const std::optional<SecretKey>& key, bool mask_sums = true);
   ~Curator();
 
-  const Query& query(std::uint32_t query_index) const;
-
   /// Keyed commitment to the data (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). Root
   /// only.
   const std::string& commitment() const { return commitment_; }
