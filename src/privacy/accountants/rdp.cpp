@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/accountants/gdp.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/curves/strategy.hpp"
@@ -49,6 +53,59 @@ std::vector<double> wor_curve(const Wor& m, Adjacency adjacency, Orders orders) 
                             orders);
 }
 
+// All events of a run of a RepeatAndSelect. What holds but for a part of delta has no place in its theorem.
+void check_run(const RepeatAndSelect& m) {
+  for (const Event& event : m.run) {
+    const auto* dp = std::get_if<ApproxDp>(&event.mechanism);
+    const auto* zcdp = std::get_if<Zcdp>(&event.mechanism);
+    if ((dp && dp->delta > 0) || (zcdp && zcdp->total_variation > 0))
+      throw PrivacyError(fmt::format("event {} of {}: the best of several has a bound for {} without {} only",
+                                     name(event.mechanism), name(Mechanism(m)), name(event.mechanism),
+                                     dp ? "delta" : "total_variation"));
+  }
+}
+
+std::optional<double> zcdp_rho(const std::vector<Event>& run) {
+  double total = 0;
+  for (const Event& event : run) {
+    const auto rho = zcdp_rho(event.mechanism);
+    if (!rho) return {};
+    total += static_cast<double>(event.count) * *rho;
+  }
+  if (!std::isfinite(total)) return {};
+  return std::max(total, std::numeric_limits<double>::min());
+}
+
+std::vector<double> sum_of_curves(const std::vector<Event>& run, Adjacency adjacency, Orders orders) {
+  std::vector<double> total(orders.size(), 0.0);
+  for (const Event& event : run) {
+    const auto curve = rdp_curve(event.mechanism, adjacency, orders);
+    for (std::size_t i = 0; i < orders.size(); ++i) total[i] += static_cast<double>(event.count) * curve[i];
+  }
+  return total;
+}
+
+// Gaussians are known better than by their divergences.
+std::function<double(double)> delta_of(const std::vector<Event>& run, Adjacency adjacency) {
+  try {
+    const auto gdp = std::make_shared<GdpAccountant>(adjacency);
+    gdp->Accountant::compose(run);
+    return [gdp](double epsilon) { return gdp->delta(epsilon); };
+  } catch (const PrivacyError&) {
+    return [curve = sum_of_curves(run, adjacency, rdp_orders())](double epsilon) {
+      return rdp_to_delta(rdp_orders(), curve, epsilon).value;
+    };
+  }
+}
+
+std::vector<double> best_of_runs_curve(const RepeatAndSelect& m, Adjacency adjacency, Orders orders) {
+  check_run(m);
+  RunBounds run{
+      .rho = zcdp_rho(m.run), .curve = [&](Orders at) { return sum_of_curves(m.run, adjacency, at); }, .delta = {}};
+  if (m.law.distribution == Repetitions::poisson) run.delta = delta_of(m.run, adjacency);
+  return repeat_and_select_curve(m.law, run, orders);
+}
+
 }  // namespace
 
 std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, Orders orders) {
@@ -71,7 +128,7 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, O
     return poisson_laplace_curve(m->sampling_rate, m->scale, adjacency, orders);
   if (const auto* m = std::get_if<Exponential>(&mechanism)) return bounded_range_curve(m->epsilon, orders);
   if (const auto* m = std::get_if<ApproxDp>(&mechanism)) return randomized_response_curve(m->epsilon, orders);
-  if (const auto* m = std::get_if<RepeatAndSelect>(&mechanism)) return repeat_and_select_curve(*m, orders);
+  if (const auto* m = std::get_if<RepeatAndSelect>(&mechanism)) return best_of_runs_curve(*m, adjacency, orders);
   if (std::holds_alternative<NonPrivate>(mechanism)) return std::vector<double>(orders.size(), infinity);
   throw PrivacyError(fmt::format("event {}: accountant rdp has no bound for it", name(mechanism)));
 }

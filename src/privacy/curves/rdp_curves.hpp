@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,7 +33,14 @@ std::vector<double> poisson_laplace_curve(double rate, double scale, Adjacency a
 std::vector<double> bounded_range_curve(double epsilon, Orders orders);  // rdp_pure.cpp
 std::vector<double> randomized_response_curve(double epsilon, Orders orders);
 
-std::vector<double> repeat_and_select_curve(const RepeatAndSelect& mechanism, Orders orders);  // rdp_repeat.cpp
+/// What is known of one run of a mechanism, for both directions.
+struct RunBounds {
+  std::optional<double> rho;                         ///< its curve is rho a at all orders
+  std::function<std::vector<double>(Orders)> curve;  ///< Renyi divergences at orders > 1
+  std::function<double(double epsilon)> delta;       ///< it is (epsilon, delta)-DP
+};
+/// The best of so many runs (rdp_repeat.cpp).
+std::vector<double> repeat_and_select_curve(const RepetitionLaw& law, const RunBounds& run, Orders orders);
 
 /// Above the rounding error of every formula (log-binomials near 1e4 carry about 4e-12). Never 0: an underflow must
 /// not pass for a perfect guarantee.

@@ -34,7 +34,7 @@ constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
 constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
                                                [](std::uint64_t x) { return x <= largest_whole; }};
 constexpr std::uint64_t most_explicit_leaves = 2048;
-constexpr std::size_t most_releases = 4096;
+constexpr std::size_t most_releases = 4096, most_events_of_run = 4096;
 
 constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
@@ -108,6 +108,7 @@ void for_each_member(M& m, Visit&& visit) {
       visit("shape", m.law.shape, shape);
       visit("gamma", m.law.gamma, inside);
     }
+    visit("run", m.run);
   }
   if constexpr (requires { m.noise_multiplier; }) visit("noise_multiplier", m.noise_multiplier, positive);
   if constexpr (requires { m.strategy; }) {
@@ -126,6 +127,14 @@ void for_each_member(M& m, Visit&& visit) {
         "epsilon", m.epsilon, requires { m.delta; } ? not_negative : positive);
   if constexpr (requires { m.delta; }) visit("delta", m.delta, failure);
 }
+
+// The one Gaussian that a run is, or null if it is more.
+template <class Events>
+auto* one_gaussian(Events& run) {
+  return run.size() == 1 && run[0].count == 1 ? std::get_if<Gaussian>(&run[0].mechanism) : nullptr;
+}
+
+Event parse_event(const Members& line, std::string_view where);
 
 struct Reader {
   const Members& line;
@@ -159,6 +168,16 @@ struct Reader {
   }
   void operator()(const char* member, Repetitions& distribution) const {
     choose(member, distribution, repetition_names, repetitions_allowed);
+  }
+  void operator()(const char* member, std::vector<Event>& run) const {
+    run = {{Gaussian{}, 1}};
+    if (!line.has(member)) return for_each_member(*one_gaussian(run), *this);
+    if (line.has("noise_multiplier"))
+      refuse(where, "noise_multiplier", "given beside run", "either of the two: run says what noise there is");
+    run.clear();
+    const std::string place = fmt::format("{}: {}", where, member);
+    for (const nlohmann::json& event : line.array(member, "a list of events"))
+      run.push_back(parse_event(Members(event, place), place));
   }
   template <class Enum>
   void choose(const char* member, Enum& choice, std::span<const std::string_view> names,
@@ -198,6 +217,17 @@ struct Checker {
   void operator()(const char*, Repetitions) const {}
   void operator()(const char*, bool) const {}
   void operator()(const char*, const std::vector<std::uint64_t>&) const {}
+  void operator()(const char* member, const std::vector<Event>& run) const {
+    if (const auto* gaussian = one_gaussian(run)) return for_each_member(*gaussian, *this);
+    if (run.empty() || run.size() > most_events_of_run)
+      refuse(where, member, fmt::format("a list of {} events", run.size()),
+             fmt::format("1 to {} events", most_events_of_run));
+    for (const Event& event : run) {
+      if (std::holds_alternative<RepeatAndSelect>(event.mechanism))
+        refuse(where, member, fmt::format("a list with {}", name(event.mechanism)), "events that select nothing");
+      check(event, fmt::format("{}: {}", where, member));
+    }
+  }
   void operator()(const char* member, const std::vector<double>& triangle, std::uint64_t leaves) const {
     if (leaves > most_explicit_leaves)
       refuse(where, "leaves", fmt::format("{}", leaves), "1 to 2048 for an explicit matrix");
@@ -220,6 +250,12 @@ struct Writer {
   }
   void operator()(const char* member, const std::vector<std::uint64_t>& list) const {
     if (!list.empty()) out += fmt::format(",\"{}\":[{}]", member, fmt::join(list, ","));
+  }
+  void operator()(const char* member, const std::vector<Event>& run) const {
+    if (const auto* gaussian = one_gaussian(run)) return for_each_member(*gaussian, *this);
+    out += fmt::format(",\"{}\":[", member);
+    for (std::size_t i = 0; i < run.size(); ++i) out += (i ? "," : "") + to_json(run[i]);
+    out += "]";
   }
   void operator()(const char* member, Strategy strategy) const { choose(member, name(strategy)); }
   void operator()(const char* member, Repetitions distribution) const { choose(member, name(distribution)); }

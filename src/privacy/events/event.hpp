@@ -168,12 +168,16 @@ struct RepetitionLaw {
   double mean = 1;     ///< poisson: > 0, finite
   auto operator<=>(const RepetitionLaw&) const = default;
 };
-/// The best of a secret number of runs of one Gaussian mechanism, each with fresh noise and with further coins that
-/// do not depend on records, by a total order on outputs; how many there were and the other outputs stay secret.
+struct Event;
+/// The best of a secret number of runs, each with fresh noise and with further coins that do not depend on records,
+/// by a total order on outputs; how many there were and the other outputs stay secret.
 struct RepeatAndSelect {
   RepetitionLaw law{};
-  double noise_multiplier = 0;  ///< of one run
-  auto operator<=>(const RepeatAndSelect&) const = default;
+  /// What every run is: 1 to 4096 events, none of which selects. In files `run`, or just the noise_multiplier of
+  /// the one Gaussian.
+  std::vector<Event> run{};
+  std::partial_ordering operator<=>(const RepeatAndSelect& other) const;
+  bool operator==(const RepeatAndSelect& other) const;
 };
 
 /// A release without any guarantee (seeded noise, unsafe diagnostics, noise switched off): epsilon is infinite.
@@ -193,8 +197,10 @@ std::string_view name(const Mechanism& mechanism);
 struct Event {
   Mechanism mechanism;
   std::uint64_t count = 1;
-  bool operator==(const Event&) const = default;
+  auto operator<=>(const Event&) const = default;
 };
+inline std::partial_ordering RepeatAndSelect::operator<=>(const RepeatAndSelect&) const = default;
+inline bool RepeatAndSelect::operator==(const RepeatAndSelect&) const = default;
 /// Uses of every mechanism, in a fixed order.
 std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events);
 /// True if both lists hold the same mechanisms equally often, in whatever order and grouping.

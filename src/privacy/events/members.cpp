@@ -1,7 +1,9 @@
 #include "privacy/events/members.hpp"
 
+#include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,11 +25,13 @@ void refuse(std::string_view where, std::string_view member, std::string_view va
 }
 
 Members::Members(std::string_view line, std::string_view where) : where_(where) {
-  std::set<std::string> seen;
+  std::array<std::set<std::string>, deepest_json + 2> seen;  // of the object that is open at each depth
   ShapeLimits limits{std::string(where)};
   const Json::parser_callback_t no_member_twice = [&](int depth, Json::parse_event_t event, Json& parsed) {
     limits.see(depth, event);
-    if (depth == 1 && event == Json::parse_event_t::key && !seen.insert(parsed.get<std::string>()).second)
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Json::parse_event_t::object_start) seen[level + 1].clear();
+    if (event == Json::parse_event_t::key && !seen[level].insert(parsed.get<std::string>()).second)
       throw PrivacyError(fmt::format("{}: member {} is given twice", where, shown(parsed)));
     return true;
   };
@@ -43,7 +47,15 @@ Members::Members(std::string_view line, std::string_view where) : where_(where) 
   } catch (const Json::exception&) {
     throw PrivacyError(fmt::format("{}: not a JSON object with finite numbers", where));
   }
-  if (!object_.is_object()) throw PrivacyError(fmt::format("{}: not a JSON object: {}", where, shown(object_)));
+  check_object();
+}
+
+Members::Members(Json object, std::string_view where) : where_(where), object_(std::move(object)) {
+  check_object();
+}
+
+void Members::check_object() const {
+  if (!object_.is_object()) throw PrivacyError(fmt::format("{}: not a JSON object: {}", where_, shown(object_)));
 }
 
 void Members::close_open(const std::function<void(const std::string&)>& open) {

@@ -22,6 +22,8 @@ class Members {
  public:
   /// Throws PrivacyError unless the line is one object whose members are given once. `where` must stay valid.
   Members(std::string_view line, std::string_view where);
+  /// Of an object inside of a line.
+  Members(nlohmann::json object, std::string_view where);
 
   bool has(const char* member) const { return object_.contains(member); }
 
@@ -39,6 +41,7 @@ class Members {
   std::string text(const char* member, std::string_view allowed) const;
 
  private:
+  void check_object() const;
   const nlohmann::json& at(const char* member, std::string_view allowed) const;
 
   std::string_view where_;

@@ -129,6 +129,9 @@ bool assign(Event& event, std::string_view member, double value) {
       [&](auto& m) {
         if constexpr (requires { m.noise_multiplier; })
           if (member == "noise_multiplier") return m.noise_multiplier = value, true;
+        if constexpr (requires { m.run; })
+          if (m.run.size() == 1 && std::holds_alternative<Gaussian>(m.run[0].mechanism))
+            return assign(m.run[0], member, value);
         if constexpr (requires { m.sampling_rate; })
           if (member == "sampling_rate") return m.sampling_rate = value, true;
         if constexpr (requires { m.scale; })

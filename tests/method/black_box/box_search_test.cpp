@@ -329,7 +329,8 @@ TEST(RandomStopping, ReleasesAGoodPoint) {
 TEST(RandomStopping, LedgerHasOneEvent) {
   Trial trial("random-stopping", {{"shape", "0.5"}, {"gamma", "0.1"}}, 4, losses(2, bowl), numbered_shard(100));
   trial.run();
-  EXPECT_EQ(trial.ledger->events(), (std::vector<Event>{{RepeatAndSelect{{.shape = 0.5, .gamma = 0.1}, 4}, 1}}));
+  EXPECT_EQ(trial.ledger->events(),
+            (std::vector<Event>{{RepeatAndSelect{{.shape = 0.5, .gamma = 0.1}, {{Gaussian{4}, 1}}}, 1}}));
   EXPECT_THROW(trial.algorithm->step(*trial.curator, 0), PrivacyError);
 }
 
@@ -340,7 +341,8 @@ TEST(RandomStopping, PoissonMayReleaseTheMiddleOfTheBox) {
     Trial trial("random-stopping", {{"distribution", "poisson"}, {"mean", "0.7"}, {"shape", "3"}, {"box_hi", "3"}},
                 4, losses(2, bowl), numbered_shard(20), Adjacency::add_remove, key);
     EXPECT_EQ(trial.queries[0].events(0, 1),
-              (std::vector<Event>{{RepeatAndSelect{{.distribution = Repetitions::poisson, .mean = 0.7}, 4}, 1}}));
+              (std::vector<Event>{
+                  {RepeatAndSelect{{.distribution = Repetitions::poisson, .mean = 0.7}, {{Gaussian{4}, 1}}}, 1}}));
     trial.run();
     middle += trial.iterate() == std::vector<float>{1, 1} ? 1 : 0;
   }

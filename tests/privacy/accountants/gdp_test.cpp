@@ -235,7 +235,7 @@ TEST(GdpAccountant, RefusesWhatIsNotExactlyGaussianAndStaysAsItWas) {
                                Zcdp{0.1},
                                Exponential{1},
                                ApproxDp{1, 1e-6},
-                               RepeatAndSelect{{}, 3}};
+                               RepeatAndSelect{{}, {{Gaussian{3}, 1}}}};
   for (const Adjacency adjacency : adjacencies)
     for (const Mechanism& mechanism : refused) {
       GdpAccountant accountant(adjacency);

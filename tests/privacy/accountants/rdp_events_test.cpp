@@ -400,7 +400,7 @@ TEST(RdpCurve, KnowsEveryMechanism) {
                                   Gdp{1},
                                   Exponential{1},
                                   ApproxDp{1, 1e-6},
-                                  RepeatAndSelect{{.shape = 1, .gamma = 0.1}, 3},
+                                  RepeatAndSelect{{.shape = 1, .gamma = 0.1}, {{Gaussian{3}, 1}}},
                                   NonPrivate{}};
   static_assert(std::size(mechanisms) == std::variant_size_v<Mechanism>);
   for (const auto& mechanism : mechanisms) {

@@ -22,7 +22,7 @@ void BestOfRuns::declare(Query& q) const {
 }
 
 Events BestOfRuns::events(const Query& q, std::uint64_t first, std::uint64_t last) const {
-  return {{RepeatAndSelect{law, q.noise_multiplier}, last - first}};
+  return {{RepeatAndSelect{law, {{Gaussian{q.noise_multiplier}, 1}}}, last - first}};
 }
 
 void LastIterateRun::declare(Query& q) const {
