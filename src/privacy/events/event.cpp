@@ -344,6 +344,18 @@ void check_run(const HiddenState& m, std::string_view where) {
 
 }  // namespace
 
+// Written out, because clang 14 cannot derive the order of a type that holds itself.
+std::partial_ordering RepeatAndSelect::operator<=>(const RepeatAndSelect& other) const {
+  if (const std::partial_ordering laws = law <=> other.law; laws != 0) return laws;
+  const auto in_order = [](const Event& a, const Event& b) -> std::partial_ordering { return a <=> b; };
+  return std::lexicographical_compare_three_way(run.begin(), run.end(), other.run.begin(), other.run.end(),
+                                                in_order);
+}
+
+bool RepeatAndSelect::operator==(const RepeatAndSelect& other) const {
+  return law == other.law && std::equal(run.begin(), run.end(), other.run.begin(), other.run.end());
+}
+
 std::string_view name(Adjacency adjacency) {
   return adjacency == Adjacency::add_remove ? "add_remove" : "replace_one";
 }

@@ -175,7 +175,7 @@ struct RepeatAndSelect {
   RepetitionLaw law{};
   /// What every run is: 1 to 4096 events, none of which selects. In files `run`, or just the noise_multiplier of
   /// the one Gaussian.
-  std::vector<Event> run{};
+  std::vector<Event> run;
   std::partial_ordering operator<=>(const RepeatAndSelect& other) const;
   bool operator==(const RepeatAndSelect& other) const;
 };
@@ -199,8 +199,6 @@ struct Event {
   std::uint64_t count = 1;
   auto operator<=>(const Event&) const = default;
 };
-inline std::partial_ordering RepeatAndSelect::operator<=>(const RepeatAndSelect&) const = default;
-inline bool RepeatAndSelect::operator==(const RepeatAndSelect&) const = default;
 /// Uses of every mechanism, in a fixed order.
 std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events);
 /// True if both lists hold the same mechanisms equally often, in whatever order and grouping.
