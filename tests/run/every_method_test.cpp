@@ -1,9 +1,11 @@
 // What holds for every registered method, so also for a new one: noise alone follows the noise multiplier, as
-// calibration takes for granted; one plan starts as many runs as one likes; and a run goes on from its archive.
+// calibration takes for granted; no record moves a sum by more than the sensitivity that its noise refers to; one
+// plan starts as many runs as one likes; and a run goes on from its archive.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +14,12 @@
 
 #include "data/load/load.hpp"
 #include "data/synthetic/generate.hpp"
+#include "objective/random_records.hpp"
+#include "privacy/curator/release_listener.hpp"
 #include "run/plan/plan.hpp"
 #include "run/short_runs.hpp"
+#include "support/lattice_distance.hpp"
+#include "support/shards.hpp"
 
 namespace dpmpi::test {
 namespace {
@@ -135,6 +141,85 @@ TEST_P(EveryMethod, NoiseAloneFollowsTheNoiseMultiplier) {
     follows = follows || one[i].noise_multiplier != more[i].noise_multiplier;
   }
   EXPECT_TRUE(follows);
+}
+
+/// Runs the kernel of every sum of a run on neighbouring datasets of its own, and measures in integers how far
+/// apart the sums are.
+class SensitivityWatch final : public ReleaseListener {
+ public:
+  explicit SensitivityWatch(Planned& planned)
+      : batching_(MicroBatching::plan(planned.objective->micro_batch_rows(), count, 1)) {
+    const LabelKind labels = planned.objective->label_kind();
+    full_ = random_records(
+        {Storage::dense_f32, count, planned.data.features, static_cast<float>(planned.config.data.bias), labels,
+         std::max<std::size_t>(2, planned.objective->classes())},
+        7);
+    for (const std::size_t huge : {5, 40}) scale_record(huge, 1e6F);
+    scale_record(41, 1e-30F);
+  }
+
+  void summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
+              const Kernel& kernel) override {
+    if (kernel.remembers) {  // which runs on its own batch alone
+      ++remembered;
+      return;
+    }
+    const Query& at = query.at(t);
+    const double most = at.sensitivity * at.sensitivity_scale(scale);
+    const auto with = sum_of(full_, query, at, bound, scale, kernel);
+    for (const std::size_t i : {0, 5, 40, 41, 77}) {
+      Records neighbour = full_;
+      if (query.adjacency == Adjacency::replace_one)
+        for (std::size_t j = 0; j < full_.features; ++j) neighbour.f32[i * full_.stride + j] *= -1;
+      else
+        remove_record(neighbour, i);
+      const double moved = distance(with, sum_of(neighbour, query, at, bound, scale, kernel), at.lattice_at(scale));
+      EXPECT_LE(moved, most) << query.name << ", release " << t << ", record " << i;
+      largest = std::max(largest, moved / most);
+    }
+    ++sums;
+  }
+  void released(const Query&, std::uint64_t, std::span<const double>) override {}
+
+  std::uint64_t sums = 0, remembered = 0;
+  double largest = 0;  ///< over the sensitivity
+
+ private:
+  static constexpr std::size_t count = 96;
+
+  void scale_record(std::size_t i, float factor) {
+    for (std::size_t j = 0; j < full_.features; ++j) full_.f32[i * full_.stride + j] *= factor;
+    update_norm(full_, i);
+  }
+  std::vector<std::int64_t> sum_of(const Records& records, const Query& query, const Query& at,
+                                   const L2Bound& bound, double scale, const Kernel& kernel) const {
+    LatticeAccumulator sum(query.dim, at.lattice_at(scale), bound.clip * (1 + at.eta), 0,
+                           query.exact ? Width::int64 : Width::int32);
+    std::vector<std::uint32_t> everyone(count);
+    std::iota(everyone.begin(), everyone.end(), 0U);
+    kernel.run(bound, sum, [&](const auto& visit) { batching_.for_each(records, everyone, everyone, visit); });
+    const auto total = sum.totals();
+    return {total.begin(), total.end()};
+  }
+
+  MicroBatching batching_;
+  Records full_;
+};
+
+// The first of the three tests of every privacy claim. What a phase or one of secretly many runs sums is shown to
+// nobody, and a kernel that remembers records runs on its own alone: tests of their own hold these
+// (privacy/curator/phases_test.cpp, best_of_runs_test.cpp, method/black_box/loss_table_test.cpp).
+TEST_P(EveryMethod, NoRecordMovesASumByMoreThanItsSensitivity) {
+  SensitivityWatch watch(planned);
+  RunOfPlan run(planned, 1);
+  run.curator.announce_to(&watch);
+  run.run_to(planned.plan.steps);
+  const bool shows_sums = std::ranges::any_of(
+      planned.plan.queries, [](const Query& query) { return !query.as<Phases>() && !query.as<BestOfRuns>(); });
+  EXPECT_EQ(watch.sums + watch.remembered > 0, shows_sums);
+  if (watch.sums > 0) {
+    EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
+  }
 }
 
 // Audits and searches start thousands of them, and a run must not know of another.

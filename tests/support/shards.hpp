@@ -51,7 +51,7 @@ inline std::unique_ptr<Objective> make_objective(
     const auto builder = entry.builder();
     Options options("objective");
     builder->declare(options);
-    Settings values;
+    dpmpi::Settings values;
     for (const auto& [key, value] : settings) values[key] = {value, "test"};
     std::vector<std::string> problems;
     options.read(values, problems);
