@@ -11,7 +11,7 @@ if(NOT version MATCHES "version 14\\.")
   return()
 endif()
 file(GLOB_RECURSE sources RELATIVE "${root}" "${root}/src/*.?pp" "${root}/tests/*.?pp"
-     "${root}/bench/*.?pp")
+     "${root}/bench/*.?pp" "${root}/examples/*.?pp")
 execute_process(COMMAND "${program}" --dry-run -Werror ${sources} WORKING_DIRECTORY "${root}" RESULT_VARIABLE result
                 ERROR_VARIABLE complaints)
 if(NOT result EQUAL 0)

@@ -14,7 +14,7 @@ using Settings = std::vector<std::string>;
 // method must be named here if it does not know the last ones.
 inline Settings options_of(const std::string& method, const std::string& objective) {
   const bool linear = objective != "mlp" && objective != "softmax" && objective != "plugin";
-  if (method.starts_with("zo-o2nc")) {
+  if (method == "zo-o2nc") {
     Settings settings{"method.inner=8", "method.batch=20", "method.first_batch=60"};
     if (!linear)
       for (const char* few : {"method.directions=block", "method.block=4", "method.count=8"})
@@ -30,11 +30,11 @@ inline Settings options_of(const std::string& method, const std::string& objecti
             "method.rate=0.5",
             "method.sampling=poisson",
             "method.batch=150"};
-  if (method.starts_with("gibo"))
+  if (method == "gibo")
     return {"method.steps=5", "method.batch=fixed", "method.b=4", "method.memory=window:6", "method.clip=0.3"};
-  if (method.starts_with("random-search")) return {"method.candidates=9", "method.block=3"};
+  if (method == "random-search") return {"method.candidates=9", "method.block=3"};
   if (method == "random-stopping") return {"method.gamma=0.3", "privacy.trust=cluster"};
-  if (method.starts_with("ucb-bo")) return {"method.steps=5", "method.candidates=30"};
+  if (method == "ucb-bo") return {"method.steps=5", "method.candidates=30"};
   if (method == "clipped-gd" && objective == "mallows")  // which knows no norms of gradients
     return {"method.steps=7", "method.clip_rule=fixed", "method.clip=1"};
   if (method == "clipped-gd") return {"method.steps=7"};
@@ -49,7 +49,7 @@ inline Settings options_of(const std::string& method, const std::string& objecti
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group" || objective == "wgan")
     for (const char* more : {"method.dual_clip=0.4", "method.dual_rate=0.5"}) settings.emplace_back(more);
-  if (method.starts_with("private-diff"))
+  if (method == "private-diff")
     for (const char* more : {"method.restart=3", "method.dual_steps=2"}) settings.emplace_back(more);
   return settings;
 }
@@ -57,7 +57,7 @@ inline Settings options_of(const std::string& method, const std::string& objecti
 // Min-max problems are for min-max methods, and these for no others.
 inline bool min_max(const std::string& name) {
   return name == "auc" || name == "td" || name == "worst_group" || name == "wgan" || name == "dp-sgda" ||
-         name == "dptd" || name.starts_with("private-diff");
+         name == "dptd" || name == "private-diff";
 }
 
 // An objective that the method can train.
@@ -75,7 +75,7 @@ inline std::vector<std::string> product_methods() {
 
 // Methods that look at losses of a few points only.
 inline bool searches(const std::string& method) {
-  return method.starts_with("random-") || method.starts_with("ucb-bo");
+  return method == "random-search" || method == "random-stopping" || method == "ucb-bo";
 }
 
 }  // namespace dpmpi::test

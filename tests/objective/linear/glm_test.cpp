@@ -1,8 +1,10 @@
 #include "objective/linear/glm.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -118,6 +120,8 @@ std::vector<float> some_point(std::size_t dim, unsigned seed = 2) {
   return {u.begin(), u.end()};
 }
 
+const LossCase& loss_case(std::string_view name) { return *std::ranges::find(loss_cases(), name, &LossCase::name); }
+
 void check(const LossCase& loss, Storage storage, std::size_t features, std::size_t count, float bias) {
   SCOPED_TRACE(fmt::format("{}, storage {}, {} features, {} records, bias {}", loss.name, static_cast<int>(storage),
                            features, count, bias));
@@ -147,10 +151,10 @@ TEST_P(GlmContract, EveryLoss) {
 
 TEST_P(GlmContract, EveryShape) {
   for (std::size_t features : {1U, 3U, 16U, 17U, 123U, 784U})
-    for (float bias : {0.0F, 0.5F}) check(loss_cases()[5], GetParam(), features, 29, bias);
+    for (float bias : {0.0F, 0.5F}) check(loss_case("logistic"), GetParam(), features, 29, bias);
 }
 
-TEST_P(GlmContract, MoreRowsThanOneMicroBatch) { check(loss_cases()[5], GetParam(), 5, 1039, 1); }
+TEST_P(GlmContract, MoreRowsThanOneMicroBatch) { check(loss_case("logistic"), GetParam(), 5, 1039, 1); }
 
 TEST(Glm, LossesAreAccurateInTheTails) {
   for (const LossCase& loss : loss_cases()) {

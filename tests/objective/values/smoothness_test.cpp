@@ -112,6 +112,7 @@ TEST(SmoothnessCheck, ProvedConstantsPassInEveryStorage) {
           const ObjectiveFacts shape{features, storage, 1};
           const auto objective = c.make(shape);
           const auto s = smoothness(*objective, bound, Y, radius, l2);
+          ASSERT_TRUE(s) << c.name;
           EXPECT_NO_THROW(check_smoothness(*objective, shape, *s, bound, Y, radius, l2)) << c.name;
         }
   for (const Storage storage : {Storage::dense_f32, Storage::sparse_f32}) {
@@ -120,6 +121,7 @@ TEST(SmoothnessCheck, ProvedConstantsPassInEveryStorage) {
         std::make_unique<SparseSoftmax>(ObjectiveFacts{features, Storage::sparse_f32, 1}, 4);
     if (storage == Storage::dense_f32) objective = make_mlp({.units = {features, 4}, .head = Head::softmax});
     const auto s = smoothness(*objective, Rx, Y, radius, lambda);
+    ASSERT_TRUE(s);
     EXPECT_NO_THROW(check_smoothness(*objective, shape, *s, Rx, Y, radius, lambda));
   }
 }
