@@ -80,7 +80,7 @@ TEST_F(AuditCommand, PrintsAndWritesWhatItFound) {
   EXPECT_GT(result["games"][0]["bound"], result["games"][1]["bound"])
       << "gradients vanish, the worst case does not";
   EXPECT_EQ(result["bound"], most);
-  const Outcome printed = dpmpi("audit --config a.ini --json --set audit.game=one_run");
+  const Outcome printed = dpmpi("audit --config a.ini --quiet --json --set audit.game=one_run");
   EXPECT_EQ(json::parse(printed.output)["games"].size(), 1);
 }
 
