@@ -36,6 +36,7 @@ std::vector<Command> commands();
 
 /// Each in a file of its own.
 Command train_command();
+Command tune_command();
 Command resume_command();
 Command plan_command();
 Command account_command();

@@ -81,7 +81,8 @@ std::vector<Chapter> section_chapters() {
                            section_of<DataOptions>("data", "Where the records are and how they are read."),
                            section_of<PrivacyOptions>("privacy", "The promise."),
                            section_of<ReportOptions>("report", "What is shown on the way."),
-                           section_of<AuditOptions>("audit", "The games of dpmpi audit.")};
+                           section_of<AuditOptions>("audit", "The games of dpmpi audit."),
+                           section_of<TuningOptions>("tune", "Settings that are chosen in private.")};
   std::string objective = "logistic", method = "dp-sgd";
   double l2 = 0;
   all.push_back({"objective", "[objective]", "Of every objective. Those of the chosen one: dpmpi help NAME.",

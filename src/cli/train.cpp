@@ -1,10 +1,14 @@
-// `dpmpi train`, and `dpmpi resume`, which goes on with it.
+// `dpmpi train`, `dpmpi tune`, which chooses settings as well, and `dpmpi resume`, which goes on with either.
 
 #include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
 #include "comm/session.hpp"
 #include "core/console/progress.hpp"
+#include "core/errors.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/directory.hpp"
 #include "run/train/signals.hpp"
@@ -15,7 +19,7 @@ namespace {
 
 struct TrainRequest {
   std::string from;  ///< config or run
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides, searches;
   std::unique_ptr<RunConfig> config;
 };
 
@@ -48,6 +52,37 @@ Command train_command() {
       .needed = {"config"},
       .on_all_ranks = [] { return true; },
       .prepare = [typed] { read_config(*typed, typed->from, ConfigOf::user); },
+      .run = [typed](const Communicator& world) { return run_training(world, *typed->config); }};
+}
+
+Command tune_command() {
+  const auto typed = std::make_shared<TrainRequest>();
+  return {
+      .name = "tune",
+      .forms = {{"mpirun -n N dpmpi tune --config FILE --search method.key=value,value,...",
+                 "train, with settings that are chosen in private"}},
+      .about =
+          "Trains a secret number of models with settings among those listed, and keeps the best. What that costs is\n"
+          "in the promise. Further settings: dpmpi help tune",
+      .options =
+          Options("")
+              .add("config", typed->from, "the configuration")
+              .add_each("search", typed->searches,
+                        "an option of the method and the values to choose among, in place of tune.search; as "
+                        "often as needed")
+              .add_each("set", typed->overrides, set_help),
+      .needed = {"config"},
+      .on_all_ranks = [] { return true; },
+      .prepare =
+          [typed] {
+            if (!typed->searches.empty())
+              typed->overrides.push_back(fmt::format("tune.search={}", fmt::join(typed->searches, " ")));
+            read_config(*typed, typed->from, ConfigOf::user);
+            if (!typed->config->tunes())
+              throw ConfigError(fmt::format(
+                  "{} lists no settings to choose among (tune.search): add --search method.key=value,value,...",
+                  typed->from));
+          },
       .run = [typed](const Communicator& world) { return run_training(world, *typed->config); }};
 }
 

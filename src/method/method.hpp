@@ -51,6 +51,8 @@ class Algorithm {
   /// Public numbers about the method's own state after a step that releases its iterate, for metrics.jsonl
   /// ("method.NAME") and the report's pictures. Root only.
   virtual std::vector<Measure> measures() const { return {}; }
+  /// "section.key=value" of what the run itself chose, likewise public.
+  virtual std::vector<std::string> chosen() const { return {}; }
   /// The state that must be the same on all ranks: compared during the run. Valid until the next call of any
   /// function.
   virtual std::span<const std::byte> replicated() { return std::as_bytes(iterate()); }

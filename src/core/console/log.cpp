@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <unistd.h>
+#include "core/console/hush.hpp"
 #include "core/errors.hpp"
 
 namespace dpmpi {
@@ -42,6 +43,9 @@ void set_log(LogLevel level, int rank) {
   the_level = level;
   the_rank = rank;
 }
+
+Hush::Hush() : before_(the_level) { the_level = LogLevel::error; }
+Hush::~Hush() { the_level = before_; }
 
 bool logs(LogLevel level) { return level <= the_level; }
 

@@ -123,7 +123,10 @@ void Curator::share_keys(const std::optional<SecretKey>& key) {
   };
   if (any([](const Query& q) { return q.worker_noise > 0; })) shared_ = shared_stream(key, "shared noise");
   if (!any([](const Query& q) { return q.as<BestOfRuns>() != nullptr; })) return;
-  if (comm_.is_root()) count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
+  if (comm_.is_root()) {
+    count_ = std::make_unique<SecretStream>(key->derive("repetitions"));
+    training_key_ = key->derive("trainings");
+  }
   // Untrusted ranks are refused before anything is drawn from it; they do not get it either.
   const bool needs_trust = any([](const Query& q) { return q.needs_trusted_ranks(); });
   if (ranks_trusted_ || comm_.size() == 1 || !needs_trust) runs_ = shared_stream(key, "repeated runs");

@@ -89,6 +89,11 @@ class Curator {
   /// PrivacyError like run_phase.
   Selection best_of_runs(const Query& query, std::uint64_t t, const RunProgram& program);
 
+  /// In a program of best_of_runs: this run's training of a candidate, through a curator of its own, with a key of
+  /// its own, whose releases this query pays for. Throws PrivacyError if they are not those of the candidate.
+  /// Collective.
+  void train_in_run(const Query& query, std::size_t candidate, const std::function<void(Curator&)>& training);
+
   /// Of a running sum: the sum of all leaves of the run so far, with correlated noise. Of any other query: the sum
   /// plus noise of deviation noise_std per coordinate, of the law that the query declares. The same on all ranks,
   /// valid until the query's next release. Collective.
@@ -153,10 +158,11 @@ class Curator {
   Ledger* ledger_ = nullptr;
   std::string commitment_;
   std::vector<std::unique_ptr<QueryState>> states_;
-  std::unique_ptr<SecretStream> noise_;   // root only
-  std::unique_ptr<SecretStream> shared_;  // noise that ranks add by themselves, if a query declares it
-  std::unique_ptr<SecretStream> count_;   // root only: how often runs are repeated
-  std::unique_ptr<SecretStream> runs_;    // uniform numbers of repeated runs, if a query declares them
+  std::unique_ptr<SecretStream> noise_;    // root only
+  std::unique_ptr<SecretStream> shared_;   // noise that ranks add by themselves, if a query declares it
+  std::unique_ptr<SecretStream> count_;    // root only: how often runs are repeated
+  std::unique_ptr<SecretStream> runs_;     // uniform numbers of repeated runs, if a query declares them
+  std::optional<SecretKey> training_key_;  // root only: of what repeated runs train
   std::uint64_t public_key_ = 0;
   bool ranks_trusted_;                   // with un-noised sums of all
   std::optional<SumMask> mask_;          // more than two ranks: with two, the root receives from the other directly

@@ -7,6 +7,7 @@
 // Query asks the kind that it has; others need not know which it is.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 namespace dpmpi {
 
 struct Query;
+struct RunCandidate;
 using Events = std::vector<Event>;
 
 /// What a release takes beside the sum over a batch that it is by default. For plans.
@@ -113,15 +115,18 @@ struct Phases {
 };
 
 /// The best of secretly many runs (Curator::best_of_runs; Papernot and Steinke 2022): each takes secret uniform
-/// numbers, and is an exact sum of one coordinate over all records, with noise of its own.
+/// numbers, and is an exact sum of one coordinate over all records, with noise of its own. Before that sum, its
+/// score, a run may be the whole training of one of several candidates.
 struct BestOfRuns {
   RepetitionLaw law = {};
   std::size_t draws = 1;  ///< uniform numbers of a run
+  /// What a run may train. All cost the same: a run is one event, whichever it takes. Null: it is its score alone.
+  std::shared_ptr<const std::vector<RunCandidate>> candidates = {};
 
   static bool takes(const SamplingRule& rule) { return std::holds_alternative<FullBatch>(rule); }
   void declare(Query& query) const;
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;
-  static std::vector<std::string> describe(const Query& query) { return describe_sum(query); }
+  std::vector<std::string> describe(const Query& query) const;
 };
 
 /// A run of exact sums of which outsiders see the last iterate: it is one event, charged when it begins, and the

@@ -141,6 +141,16 @@ Query Query::declare(const QuerySpec& spec, std::uint32_t query_index, Adjacency
               : declare_whole(spec, query_index, adjacency, records);
 }
 
+void Query::assume_noise(const QuerySpec& spec) {
+  noise_multiplier = spec.noise_multiplier;
+  if (!trainings) return;
+  std::vector<std::vector<Query>> assumed = *trainings;
+  const auto& candidates = *spec.as<BestOfRuns>()->candidates;
+  for (std::size_t c = 0; c < assumed.size(); ++c)
+    for (std::size_t i = 0; i < assumed[c].size(); ++i) assumed[c][i].assume_noise(candidates[c].queries[i]);
+  trainings = std::make_shared<const std::vector<std::vector<Query>>>(std::move(assumed));
+}
+
 const Query& Query::at(std::uint64_t t) const {
   const auto* rule = std::get_if<Disjoint>(&sampling);
   return rule ? parts[rule->part_of(t)] : *this;
@@ -154,6 +164,13 @@ Events Query::events(std::uint64_t first, std::uint64_t last) const {
   if (first >= last) return {};
   if (!is_private()) return {{NonPrivate{}, last - first}};
   return std::visit([&](const auto& its) { return its.events(*this, first, last); }, kind);
+}
+
+Events events_of_all(const std::vector<Query>& queries) {
+  Events all;
+  for (const Query& query : queries)
+    for (Event& event : query.events(0, query.steps)) all.push_back(std::move(event));
+  return all;
 }
 
 std::vector<std::string> Query::describe() const {

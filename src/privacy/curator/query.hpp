@@ -4,6 +4,7 @@
 // declared and nothing else.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,12 @@ struct QuerySpec {
   }
 };
 
+/// What a run of BestOfRuns trains: the releases of the whole training, each as often as it says.
+struct RunCandidate {
+  std::string name;  ///< for people: its settings
+  std::vector<QuerySpec> queries;
+};
+
 /// A declared query with the values that follow from it.
 struct Query : QuerySpec {
   std::uint32_t query_index = 0;  ///< in the plan: addresses the noise stream
@@ -95,12 +102,18 @@ struct Query : QuerySpec {
   /// noise_multiplier * sqrt(uses). bound, lattice, eta, sensitivity and noise_std above are those of the part with
   /// the largest clip.
   std::vector<Query> parts;
+  /// BestOfRuns: the queries of each candidate. Null: it has none.
+  std::shared_ptr<const std::vector<std::vector<Query>>> trainings;
 
   /// Derives lattice, slack, sensitivity and noise. Throws PrivacyError if eta > 1e-2, if the sampling rule has
   /// no analysis under this adjacency, or if its parts do not fit the data; ConfigError if the sum does not fit the
   /// lattice, or the noise of a running sum the root; BugError for a kind of query that does not take the rule.
   static Query declare(const QuerySpec& spec, std::uint32_t query_index, Adjacency adjacency,
                        std::uint64_t records);
+
+  /// For accounting, which needs neither lattice nor slack: the query as if it had been declared with the noise
+  /// multipliers of `spec`, the same but for them.
+  void assume_noise(const QuerySpec& spec);
 
   /// Releases that are due before a step of the run.
   std::uint64_t releases_before(std::uint64_t step) const;
@@ -127,6 +140,9 @@ struct Query : QuerySpec {
   /// The clip at step t before scaling.
   double clip_at(std::uint64_t t) const;
 };
+
+/// Events of all releases of these queries.
+Events events_of_all(const std::vector<Query>& queries);
 
 /// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/theory/numerics.md has the
 /// proof.

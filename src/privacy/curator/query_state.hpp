@@ -48,6 +48,7 @@ struct Curator::QueryState {
   std::optional<RunningRelease> running;  // of running sums, root only
   std::optional<PhaseWorkspace> phase;    // of phases
   std::vector<double> selected_run;       // of the best of runs: uniform numbers of the one that was released
+  std::optional<std::uint64_t> run;       // likewise: which one its program makes
 
   QueryState(const Query& q, std::size_t rows, const BlockLayout& layout, std::size_t own_blocks)
       : query(q),

@@ -6,7 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/console/heartbeat.hpp"
+#include "core/console/hush.hpp"
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/numbers/random.hpp"
@@ -58,6 +61,25 @@ void Curator::add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const K
   comm_.sum_to_root(s.sum);
 }
 
+void Curator::train_in_run(const Query& query, std::size_t candidate,
+                           const std::function<void(Curator&)>& training) {
+  const QueryState& s = state(query.query_index);
+  verify(s.run && s.query.trainings && candidate < s.query.trainings->size(), "a run of a query with candidates");
+  const Hush hush;  // what is said of a run would be said as often as there are runs
+  const std::vector<Query>& queries = (*s.query.trainings)[candidate];
+  std::optional<SecretKey> key;
+  std::optional<Ledger> ledger;
+  if (comm_.is_root()) {
+    key = training_key_->derive(fmt::format("query {} release {}", query.query_index, s.drawn - 1), *s.run);
+    ledger.emplace(Ledger::in_memory({s.query.adjacency, s.query.records, true}));
+  }
+  Curator curator(comm_, shard_, queries, s.micro_batch_rows, key, !ranks_trusted_);
+  if (ledger) curator.record_in(*ledger);
+  training(curator);
+  if (ledger && !same_events(ledger->events(), events_of_all(queries)))
+    throw PrivacyError("a training in a run did not release what was planned");
+}
+
 Selection Curator::best_of_runs(const Query& query, std::uint64_t t, const RunProgram& program) {
   QueryState& s = state(query.query_index);
   const auto* kind = s.query.as<BestOfRuns>();
@@ -74,15 +96,23 @@ Selection Curator::best_of_runs(const Query& query, std::uint64_t t, const RunPr
   best.uniforms = run.uniforms;
   for (std::uint64_t i = 0; i < count; ++i) {
     uniforms_of_run(s, t, i, run.uniforms);
+    s.run = i;
     const Repetition repetition = program(run.uniforms);
     add_run(s, t, i, repetition.kernel);
-    if (!comm_.is_root()) continue;
-    run.sum = static_cast<double>(s.sum.totals()[0]) * s.sum.lattice().quantum();
-    run.score = run.sum + repetition.offset;
-    verify(!std::isnan(run.score), "a run has a score");  // or its place would decide
-    run.number = i;
-    if (i == 0 || run.before(best)) std::swap(run, best);
+    std::uint64_t better = 0;
+    if (comm_.is_root()) {
+      run.sum = static_cast<double>(s.sum.totals()[0]) * s.sum.lattice().quantum();
+      run.score = run.sum + repetition.offset;
+      verify(!std::isnan(run.score), "a run has a score");  // or its place would decide
+      run.number = i;
+      better = i == 0 || run.before(best) ? 1 : 0;
+      if (better != 0) std::swap(run, best);
+    }
+    if (!repetition.keep) continue;
+    comm_.broadcast(better);
+    if (better != 0) repetition.keep();
   }
+  s.run.reset();
 
   fault_point("release");
   std::array<double, 2> released{best.sum, comm_.any(stop_requested_) ? 1.0 : 0.0};

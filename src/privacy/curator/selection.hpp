@@ -16,9 +16,12 @@ namespace dpmpi {
 struct Repetition {
   Kernel kernel;
   double offset = 0;
+  /// Called on all ranks if no run before this one is better: what else the run made takes the place of theirs.
+  std::function<void()> keep = {};
 };
-/// Makes a run of its secret uniform numbers in (0, 1). They, the kernel and the offset must not depend on records
-/// or on earlier runs, and none may be kept, printed or timed: the selected run's are released.
+/// Makes a run of its secret uniform numbers in (0, 1). They must not depend on records, and the run on nothing but
+/// them and what Curator::train_in_run released. None of it may be printed or timed, nor kept but by
+/// Repetition::keep: the selected run's are released.
 using RunProgram = std::function<Repetition(std::span<const double> uniforms)>;
 
 /// What a release of repeated runs tells.

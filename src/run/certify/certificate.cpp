@@ -51,6 +51,14 @@ std::string theorem(const std::string& method) {
 
 namespace {
 
+std::string theorem_of(const RunConfig& config) {
+  if (!config.is_private()) return "none";
+  return theorem(config.method_name) +
+         (config.tunes() ? "; the choice of settings: Papernot and Steinke 2022 (arXiv:2110.03620), Theorems 2 and "
+                           "6, with K = 0 counted"
+                         : "");
+}
+
 /// Why there is no guarantee; empty: there is one.
 std::string not_private(const RunConfig& config, double epsilon) {
   if (!config.is_private()) return "NOT PRIVATE: no noise was added (privacy.noise = none).";
@@ -77,8 +85,9 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
       "Everything released by this run, {}, {} It says nothing about data.eval, which is treated as public, nor "
-      "about how the settings were chosen.{}",
-      config.method->describe_releases(), bounded(config, fmt::format("among {}", n), epsilon, delta), whom);
+      "about how {} were chosen.{}",
+      config.method->describe_releases(), bounded(config, fmt::format("among {}", n), epsilon, delta),
+      config.tunes() ? "tune.search and all other settings" : "the settings", whom);
 }
 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
@@ -190,7 +199,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["by"] = json_by(guarantee);
   out["accountant"] = config.privacy.accountant;
   out["events"] = json_events(provenance.events);
-  out["theorem"] = config.is_private() ? theorem(config.method_name) : "none";
+  out["theorem"] = theorem_of(config);
   out["noise"] = config.privacy.noise;
   out["numerical_slack"] = plan.largest_slack();
   out["trust"] = config.privacy.trust;

@@ -391,7 +391,8 @@ class Verification {
         expected["epsilon"] = json::parse(json(spent->epsilon(plan.delta())).dump());
       }
       for (const auto& [name, value] : line.items())
-        if (name.starts_with("eval.") || name.starts_with("method.") || (name == "tuned" && training_))
+        if (name.starts_with("eval.") || name.starts_with("method.") ||
+            (name == "tuned" && (training_ || config_->tunes())))
           expected[name] = value;
       same(place_, line, expected, "the ledger");
       refuse_other_writing(place_, lines[i], -1);

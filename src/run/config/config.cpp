@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +14,7 @@
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
 #include "objective/plugin/library.hpp"
+#include "run/config/candidates.hpp"
 #include "run/config/removed.hpp"
 #include "run/config/training_builder.hpp"
 
@@ -107,6 +109,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   Options& report_section = section("report");
   report.declare(report_section);
   audit.declare(section("audit"));
+  tune.declare(section("tune"));
 
   // The names first: they decide which further options exist.
   for (auto& options : {&objective_section, &method_section}) options->read(settings, problems);
@@ -128,6 +131,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   data.validate(problems);
   privacy.validate(problems);
   if (method) {
+    if (tunes()) choose_among_trainings(settings, problems);
     method->validate(problems);
     if (is_private() && !given("privacy.epsilon") && !given("privacy.noise_multiplier"))
       problems.emplace_back(
@@ -138,6 +142,16 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   if (problems.empty()) read_trainer(settings, problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   look_at_library(settings);
+}
+
+void RunConfig::choose_among_trainings(const Settings& settings, std::vector<std::string>& problems) {
+  if (objective_name.starts_with("tune_"))
+    problems.push_back(fmt::format(
+        "tune.search: objective.name = {} trains models itself; leave out one of the two", objective_name));
+  const auto& all = methods();
+  const auto entry = std::ranges::find(all, method_name, &MethodEntry::name);
+  named_ = std::exchange(method, nullptr);
+  method = std::make_unique<TunedTraining>(tune, candidates(tune.search, *entry, settings, problems));
 }
 
 LibraryBuilder* RunConfig::library() const { return objective ? objective->code() : nullptr; }
@@ -205,6 +219,7 @@ std::string RunConfig::resolved() const {
   std::string text;
   for (const auto& options : sections_) {
     const auto& all = options->declarations();
+    if (all.front().name.starts_with("tune.") && !tunes()) continue;
     text += fmt::format("[{}]\n", all.front().name.substr(0, all.front().name.find('.')));
     for (const auto& declaration : all) {
       // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read
@@ -233,7 +248,7 @@ std::string RunConfig::essentials() const {
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
-          name == "data.root" || name == "objective.trainer")
+          (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "objective.trainer")
         continue;
       if (name == left_out) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());

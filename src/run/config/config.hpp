@@ -7,6 +7,7 @@
 
 #include "data/records/options.hpp"
 #include "method/method.hpp"
+#include "method/tuning/tuned_training.hpp"
 #include "objective/objective.hpp"
 #include "run/config/sections.hpp"
 
@@ -32,10 +33,11 @@ class RunConfig {
   PrivacyOptions privacy;
   ReportOptions report;
   AuditOptions audit;
+  TuningOptions tune;
   std::string objective_name = "logistic", method_name = "dp-sgd";
   double l2 = 0;
   std::unique_ptr<ObjectiveEntry::Builder> objective;
-  std::unique_ptr<MethodSettings> method;
+  std::unique_ptr<MethodSettings> method;  ///< with tune.search that which chooses among trainings by method_name
 
   /// The objective's builder if that trains models by a config of its own, else null.
   TrainingBuilder* training() const;
@@ -48,15 +50,18 @@ class RunConfig {
   LibraryBuilder* library() const;
 
   /// Every option with its value, as an INI file that gives this run again (where objective.trainer is set, beside
-  /// the resolved config of that as trainer_file).
+  /// the resolved config of that as trainer_file); without a [tune] that chooses nothing.
   std::string resolved() const;
   /// Everything that the numbers depend on, as "section.key = value" lines: all options but [run], [report],
-  /// [audit] and where the data lies; those of objective.trainer's config too, as "trainer.section.key".
+  /// [audit], a [tune] that chooses nothing, and where the data lies; those of objective.trainer's config too, as
+  /// "trainer.section.key".
   std::string essentials() const;
   /// SHA-256 of essentials().
   std::string digest() const;
   /// False: privacy.noise = none, a baseline whose certificate says epsilon = infinity.
   bool is_private() const { return !privacy.noiseless(); }
+  /// True: settings are chosen by private search, which is part of the promise.
+  bool tunes() const { return !tune.search.empty(); }
   const std::string& path() const { return path_; }
   bool given(const std::string& name) const;         ///< "section.key" was set by the user
   std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
@@ -67,10 +72,12 @@ class RunConfig {
  private:
   const Options::Declaration* find(const std::string& name) const;
   void read_trainer(const Settings& settings, std::vector<std::string>& problems);
+  void choose_among_trainings(const Settings& settings, std::vector<std::string>& problems);
   void look_at_library(const Settings& settings);
 
   std::string path_;
   bool of_run_directory_;
+  std::unique_ptr<MethodSettings> named_;  // with tune.search that of method_name, whose fields [method] fills
   std::vector<std::unique_ptr<Options>> sections_;
 };
 

@@ -20,23 +20,44 @@
 namespace dpmpi {
 namespace {
 
+// These queries, and those of what they repeat.
+std::vector<QuerySpec> with_those_of_runs(std::vector<QuerySpec> queries) {
+  std::vector<QuerySpec> all = queries;
+  for (const QuerySpec& query : queries)
+    if (const auto* best = query.as<BestOfRuns>(); best && best->candidates)
+      for (const RunCandidate& candidate : *best->candidates)
+        for (const QuerySpec& own : with_those_of_runs(candidate.queries)) all.push_back(own);
+  return all;
+}
+
 // data.blocks, resolved: `auto` is the largest power of two up to 16 that leaves every block, in a step of every
 // query, one expected row and the effort of 64 (N1).
 std::uint32_t blocks_of(const RunConfig& config, const MethodPlan& method, std::uint64_t records) {
   if (config.data.blocks > 0) return static_cast<std::uint32_t>(config.data.blocks);
   std::uint32_t blocks = 16;
-  for (const auto& query : method.queries(1.0)) {
+  for (const auto& query : with_those_of_runs(method.queries(1.0))) {
     const double batch = expected_batch(query.sampling, records);
     while (blocks > 1 && (batch / blocks < 1 || batch / blocks * query.effort < 64)) blocks /= 2;
   }
   return blocks;
 }
 
+// What the config says of a query, and not the method.
+void complete(QuerySpec& spec, const RunConfig& config, const BlockLayout& layout) {
+  spec.noise = config.privacy.law();
+  spec.sampling = stratified(spec.sampling, layout);
+  auto* const best = std::get_if<BestOfRuns>(&spec.kind);
+  if (!best || !best->candidates) return;
+  std::vector<RunCandidate> candidates = *best->candidates;
+  for (RunCandidate& candidate : candidates)
+    for (QuerySpec& own : candidate.queries) complete(own, config, layout);
+  best->candidates = std::make_shared<const std::vector<RunCandidate>>(std::move(candidates));
+}
+
 std::vector<Query> declare_queries(const RunConfig& config, const Outline& outline, double noise_multiplier) {
   std::vector<Query> queries;
   for (auto spec : outline.method->queries(noise_multiplier)) {
-    spec.noise = config.privacy.law();
-    spec.sampling = stratified(spec.sampling, outline.layout);
+    complete(spec, config, outline.layout);
     verify((spec.noise_multiplier > 0) == config.is_private(), "releases have noise unless privacy.noise = none");
     queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), outline.adjacency,
                                      outline.layout.records));
@@ -102,8 +123,22 @@ double sampler_delta(const std::vector<Query>& queries, double mu) {
     const double shifted = q.shift.values * beyond(resolved_radius - q.shift.size / q.noise_multiplier);
     total += static_cast<double>(q.steps) * q.cost.runs * share_of_releases(q) * (shifted + ends(q.dim));
     total += worker_noise_delta(q, mu) + q.drawing_error;
+    if (!q.trainings) continue;
+    double worst = 0;
+    for (const std::vector<Query>& training : *q.trainings) worst = std::max(worst, sampler_delta(training, mu));
+    total += static_cast<double>(q.steps) * q.cost.runs * worst;
   }
   return total;
+}
+
+double largest_slack_of(const std::vector<Query>& queries) {
+  double slack = 0;
+  for (const Query& query : queries) {
+    slack = std::max(slack, query.eta);
+    if (!query.trainings) continue;
+    for (const std::vector<Query>& training : *query.trainings) slack = std::max(slack, largest_slack_of(training));
+  }
+  return slack;
 }
 
 double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
@@ -141,11 +176,7 @@ bool Plan::hides_times() const {
   return std::ranges::any_of(queries, [](const Query& query) { return query.hides_times(); });
 }
 
-double Plan::largest_slack() const {
-  double slack = 0;
-  for (const auto& query : queries) slack = std::max(slack, query.eta);
-  return slack;
-}
+double Plan::largest_slack() const { return largest_slack_of(queries); }
 
 void Promise::archive(Archive& archive) {
   archive.field("noise_multiplier", noise_multiplier);
@@ -198,7 +229,7 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Ou
   const auto events_for = [&](double multiplier) {
     auto queries = unit_queries;
     const auto specs = outline.method->queries(multiplier);
-    for (std::size_t i = 0; i < queries.size(); ++i) queries[i].noise_multiplier = specs[i].noise_multiplier;
+    for (std::size_t i = 0; i < queries.size(); ++i) queries[i].assume_noise(specs[i]);
     return times(events_of(queries, 0, outline.steps), outline.runs);
   };
   if (noise.value == 0)

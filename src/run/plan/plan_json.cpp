@@ -13,9 +13,19 @@
 namespace dpmpi {
 namespace {
 
-OrderedJson json_queries(const Plan& plan) {
+OrderedJson json_queries(const std::vector<Query>& all);
+
+OrderedJson json_candidates(const Query& best) {
+  auto candidates = OrderedJson::array();
+  const auto& specs = *best.as<BestOfRuns>()->candidates;
+  for (std::size_t c = 0; c < specs.size(); ++c)
+    candidates.push_back({{"candidate", specs[c].name}, {"noise", json_queries((*best.trainings)[c])}});
+  return candidates;
+}
+
+OrderedJson json_queries(const std::vector<Query>& all) {
   auto queries = OrderedJson::array();
-  for (const auto& query : plan.queries)
+  for (const auto& query : all) {
     queries.push_back({{"site", query.name},
                        {"sampling", describe(query.sampling)},
                        {"batch", expected_batch(query.sampling, query.records)},
@@ -27,6 +37,8 @@ OrderedJson json_queries(const Plan& plan) {
                        {"count", query.steps},
                        {"dim", query.dim},
                        {"lattice", query.lattice.k}});
+    if (query.trainings) queries.back()["runs"] = json_candidates(query);
+  }
   return queries;
 }
 
@@ -64,7 +76,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["n"] = facts.data.records;
   out["data"] = json_data(facts.data);
   out["dim"] = facts.objective->dim();
-  out["noise"] = json_queries(plan);
+  out["noise"] = json_queries(plan.queries);
   out["slack"] = plan.largest_slack();
   out["attacker"] = json_attacker(plan.promise);
   out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};

@@ -18,33 +18,45 @@ double root_seconds(const StepCost& cost, const Machine& machine) {
   return cost.noise_values * machine.noise_seconds + cost.root_flops / machine.root_flops;
 }
 
+/// In bytes.
+struct Traffic {
+  double up = 0, down = 0;
+};
+
+// All releases of a query, so often.
+void add(StepCost& cost, Traffic& traffic, const Query& query, const Objective& objective, double times) {
+  const double often = times * query.cost.runs * static_cast<double>(query.steps);
+  const double batch = often * expected_batch(query.sampling, query.records);
+  cost.records += batch;
+  cost.flops += batch * query.effort * objective.flops_per_record();
+  const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
+  if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
+  cost.root_flops += often * query.root.alone;
+  cost.after_flops += batch * query.root.afterwards;
+  const double word = query.exact ? 8 : 4;
+  const double state = 8 * static_cast<double>(query.dim), sums = often * query.cost.sums;
+  cost.rounds += sums + often, traffic.up += sums * state, traffic.down += sums * state;
+  const double passes = often * query.cost.sequential_passes;
+  cost.sequential_passes += passes, cost.passed_on += passes * state;
+  traffic.up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
+  traffic.down += often * word * static_cast<double>(query.dim + 1);
+  cost.own_values += often * (query.cost.worker_noise * static_cast<double>(query.worker_noise) +
+                              static_cast<double>(query.worker_random_numbers));
+  if (!query.trainings) return;
+  const double each = often / static_cast<double>(query.trainings->size());
+  for (const std::vector<Query>& training : *query.trainings)
+    for (const Query& own : training) add(cost, traffic, own, objective, each);
+}
+
 }  // namespace
 
 StepCost step_cost(const Plan& plan, const Objective& objective) {
-  StepCost cost;
-  double up = 0, down = 0, rounds = 0;
-  for (const auto& query : plan.queries) {
-    const double often = query.cost.runs * static_cast<double>(query.steps) /
-                         static_cast<double>(std::max<std::uint64_t>(1, plan.steps));
-    const double batch = often * expected_batch(query.sampling, query.records);
-    cost.records += batch;
-    cost.flops += batch * query.effort * objective.flops_per_record();
-    const double draws = query.noise == Noise::discrete_gaussian ? exact_noise_effort : 1;
-    if (query.is_private()) cost.noise_values += often * draws * static_cast<double>(query.dim);
-    cost.root_flops += often * query.root.alone;
-    cost.after_flops += batch * query.root.afterwards;
-    const double word = query.exact ? 8 : 4;
-    const double state = 8 * static_cast<double>(query.dim), sums = often * query.cost.sums;
-    rounds += sums + often, up += sums * state, down += sums * state;
-    const double passes = often * query.cost.sequential_passes;
-    cost.sequential_passes += passes, cost.passed_on += passes * state;
-    up += often * (word * static_cast<double>(query.dim) + 8);  // and a word of flags
-    down += often * word * static_cast<double>(query.dim + 1);
-    cost.own_values += often * (query.cost.worker_noise * static_cast<double>(query.worker_noise) +
-                                static_cast<double>(query.worker_random_numbers));
-  }
-  cost.rounds = rounds;
-  cost.up = static_cast<std::uint64_t>(std::ceil(up)), cost.down = static_cast<std::uint64_t>(std::ceil(down));
+  StepCost cost{.rounds = 0};
+  Traffic traffic;
+  for (const auto& query : plan.queries)
+    add(cost, traffic, query, objective, 1 / static_cast<double>(std::max<std::uint64_t>(1, plan.steps)));
+  cost.up = static_cast<std::uint64_t>(std::ceil(traffic.up));
+  cost.down = static_cast<std::uint64_t>(std::ceil(traffic.down));
   return cost;
 }
 

@@ -1,6 +1,8 @@
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/console/heartbeat.hpp"
 #include "core/console/log.hpp"
@@ -58,9 +60,16 @@ void write_report(const std::string& directory) {
   }
 }
 
+void print_chosen(const Algorithm& algorithm) {
+  const std::vector<std::string> settings = algorithm.chosen();
+  if (settings.empty()) return print_user("no training was drawn: the model is the start point\n");
+  print_user("chosen: {}, noisy mean loss {:.4f}\n", fmt::join(settings, " "), algorithm.measures().front().value);
+}
+
 void print_end(const Training& run, std::span<const float> model) {
   const std::string time = run.plan.hides_times() ? "" : " in " + duration_text(seconds_since(run.started));
   print_user("done{}: {}\n", time, run.note());
+  if (run.config.tunes()) print_chosen(*run.algorithm);
   if (run.trains_models) print_user("{}\n", run.trains_models->advice(model));
   fmt::print("{}\n", run.root->place.path);
 }

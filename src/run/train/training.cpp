@@ -131,6 +131,7 @@ void Training::write_metrics() {
     for (const Measure& measure : latest.measures) line["eval." + measure.name] = measure.value;
   }
   for (const Measure& measure : algorithm->measures()) line["method." + measure.name] = measure.value;
+  if (const auto chosen = algorithm->chosen(); !chosen.empty()) line["tuned"] = chosen;
   if (trains_models) line["tuned"] = trains_models->settings(algorithm->iterate());
   root->metrics.append(line.dump());
 }

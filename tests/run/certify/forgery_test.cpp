@@ -221,6 +221,8 @@ const std::vector<Kind>& kinds() {
                    "clip = 1\nhits = 20\nphases = 3\n") +
            replaced},
       {"random_stopping", std::string("[method]\nname = random-stopping\ngamma = 0.1\n") + replaced},
+      {"tuned",
+       std::string("[method]\nbatch = 50\nsteps = 9\n[tune]\ngamma = 0.3\nsearch = method.rate=0.1,1\n") + budget},
       {"auc",
        std::string("[objective]\nname = auc\nprior = 0.5\n[method]\nname = dp-sgda\nbatch = 50\nsteps = 90\n") +
            budget}};

@@ -81,6 +81,10 @@ std::vector<Case> cases() {
                  {"method.mode=guarded", "method.rate=1e-4", "method.clip=1", "method.hits=20", "method.phases=3",
                   "privacy.trust=cluster", "objective.name=mean"},
                  interruptions_of("ht-smooth")});
+  all.push_back({"dp-sgd",
+                 {"method.batch=50", "method.steps=3", "method.clip=0.5", "tune.search=method.rate=0.1,0.5,2",
+                  "tune.gamma=0.1", "privacy.trust=cluster"},
+                 {"reduce@1#3=kill", "release@0#6=kill"}});
   const Settings hidden{"method.directions=3",   "method.steps=60",
                         "method.window=40",      "method.share=0.5",
                         "method.ball=0.3",       "method.feature_bound=1",

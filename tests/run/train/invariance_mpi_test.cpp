@@ -309,6 +309,20 @@ TEST_F(Invariance, EverySearchInABox) {
   }
 }
 
+// Trainings of several kinds that are repeated in secret.
+TEST_F(Invariance, EveryTunedTraining) {
+  for (const auto& more :
+       {Settings{"method.steps=4", "method.batch=150", "method.clip=0.3", "tune.search=method.rate=0.1,0.5,2"},
+        {"method.name=clipped-gd", "method.steps=3", "tune.search=method.clip=0.2,1", "method.clip_rule=fixed"},
+        {"method.name=dp-ftrl", "method.batch=60", "method.clip=0.3", "tune.search=method.rate=0.5,1",
+         "tune.distribution=poisson", "tune.mean=3"}}) {
+    Settings settings = needs("logistic", Storage::dense_f32);
+    settings.insert(settings.end(), {"objective.name=logistic", "privacy.trust=cluster", "tune.gamma=0.3"});
+    settings.insert(settings.end(), more.begin(), more.end());
+    expect_same_at_all_sizes(settings, more.front() + " " + more.back());
+  }
+}
+
 // A28: state that goes from rank to rank, record by record, and sums of batches.
 TEST_F(Invariance, EveryOnePassRun) {
   for (const char* more : {"method.batch=1", "method.batch=16", "method.batch=0", "method.mode=proximal",

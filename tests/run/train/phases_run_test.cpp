@@ -69,28 +69,34 @@ TEST_F(PhasesRun, NothingOfAPhaseIsOnDisk) {
 }
 
 constexpr const char* repeated = "name = random-stopping\ngamma = 0.02\n";
+constexpr const char* tuned =
+    "batch = 50\nsteps = 3\n[tune]\ngamma = 0.1\nsearch = method.rate=0.1,1 method.clip=0.5,1\n";
 
-// random-stopping: runs that were not selected, and how many there were, are on no disk and in no message, wherever
-// the step is killed; and a killed step is begun again, on any number of ranks.
+// random-stopping and trainings that are tuned: runs that were not selected, and how many there were, are on no
+// disk and in no message, wherever the step is killed; and a killed step is begun again, on any number of ranks.
 TEST_F(PhasesRun, NothingOfRepeatedRunsIsOnDisk) {
-  configure(repeated);
-  const std::string whole = folder_ + "/whole";
-  fs::remove_all(whole);
-  fs::remove_all(run_);
-  const Outcome outcome = launch(2, "none", fresh(whole));
-  ASSERT_EQ(outcome.code, 0) << outcome.output;
-  for (const char* time : {"steps/s", " left", "done in"}) EXPECT_FALSE(contains(outcome, time)) << outcome.output;
-  const std::string times = read_file(whole + "/timing.jsonl");
-  EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
-  ASSERT_NE(alone("reduce@0#1=kill", fresh(run_)).code, 0);
-  const auto early = content(run_);
-  ASSERT_NE(alone("reduce@0#7=kill", run_).code, 0);
-  EXPECT_EQ(content(run_), early);
-  ASSERT_NE(alone("release@0#1=kill", run_).code, 0);
-  EXPECT_EQ(content(run_), early);
-  EXPECT_EQ(launch_when_free(4, "none", run_).code, 0);
-  for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json"})
-    EXPECT_EQ(read_file(whole + "/" + name), read_file(run_ + "/" + name)) << name;
+  for (const std::string method : {repeated, tuned}) {
+    SCOPED_TRACE(method);
+    configure(method);
+    const std::string whole = folder_ + "/whole";
+    fs::remove_all(whole);
+    fs::remove_all(run_);
+    const Outcome outcome = launch(2, "none", fresh(whole));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    for (const char* time : {"steps/s", " left", "done in"})
+      EXPECT_FALSE(contains(outcome, time)) << outcome.output;
+    const std::string times = read_file(whole + "/timing.jsonl");
+    EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
+    ASSERT_NE(alone("reduce@0#1=kill", fresh(run_)).code, 0);
+    const auto early = content(run_);
+    ASSERT_NE(alone("reduce@0#7=kill", run_).code, 0);
+    EXPECT_EQ(content(run_), early);
+    ASSERT_NE(alone("release@0#1=kill", run_).code, 0);
+    EXPECT_EQ(content(run_), early);
+    EXPECT_EQ(launch_when_free(4, "none", run_).code, 0);
+    for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json"})
+      EXPECT_EQ(read_file(whole + "/" + name), read_file(run_ + "/" + name)) << name;
+  }
 }
 
 // How long a phase takes depends on the records (the solver's iterations do).

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -11,6 +13,37 @@
 
 namespace dpmpi {
 
+namespace {
+
+std::vector<Query> declare_training(const RunCandidate& candidate, const Query& best) {
+  std::vector<Query> queries;
+  for (const QuerySpec& spec : candidate.queries) {
+    if (spec.as<BestOfRuns>())
+      throw ConfigError(fmt::format(
+          "query {}: a run that is itself the best of secretly many runs cannot be repeated once more", best.name));
+    verify((spec.noise_multiplier > 0) == best.is_private(), "runs and scores have noise, or neither has");
+    queries.push_back(
+        Query::declare(spec, static_cast<std::uint32_t>(queries.size()), best.adjacency, best.records));
+  }
+  return queries;
+}
+
+std::vector<std::vector<Query>> declare_trainings(const std::vector<RunCandidate>& candidates, const Query& best) {
+  verify(!candidates.empty(), "a run takes one of its candidates");
+  std::vector<std::vector<Query>> all;
+  for (const RunCandidate& candidate : candidates) {
+    all.push_back(declare_training(candidate, best));
+    if (!same_events(events_of_all(all.back()), events_of_all(all.front())))
+      throw ConfigError(fmt::format(
+          "{} spends another part of the budget than {}; all candidates must cost the same: leave numbers of steps, "
+          "batches and the like out of the search",
+          candidate.name, candidates.front().name));
+  }
+  return all;
+}
+
+}  // namespace
+
 void BestOfRuns::declare(Query& q) const {
   verify(q.dim == 1, "a run is scored by one number");
   check_gaussian(q, "the best of several runs");
@@ -18,11 +51,32 @@ void BestOfRuns::declare(Query& q) const {
   q.seen_by_ranks = "runs that are not selected";
   q.cost.runs = expected_repetitions(law);
   q.drawing_error = 0x1p-46 * std::max(1.0, static_cast<double>(q.steps) * q.cost.runs);
+  if (candidates)
+    q.trainings = std::make_shared<const std::vector<std::vector<Query>>>(declare_trainings(*candidates, q));
   declare_sum(q);
 }
 
 Events BestOfRuns::events(const Query& q, std::uint64_t first, std::uint64_t last) const {
-  return {{RepeatAndSelect{law, {{Gaussian{q.noise_multiplier}, 1}}}, last - first}};
+  Events run;
+  if (q.trainings) run = events_of_all(q.trainings->front());
+  run.push_back({Gaussian{q.noise_multiplier}, 1});
+  RepeatAndSelect best{law, {}};
+  for (const auto& [mechanism, count] : uses(run)) best.run.push_back({mechanism, count});
+  return {{std::move(best), last - first}};
+}
+
+std::vector<std::string> BestOfRuns::describe(const Query& q) const {
+  std::vector<std::string> lines = describe_sum(q);
+  if (!q.trainings) return lines;
+  lines.push_back(fmt::format("of the best of {:.3g} secret trainings on average, each one of {} candidates",
+                              q.cost.runs, q.trainings->size()));
+  for (const Query& query : q.trainings->front()) {
+    lines.push_back(fmt::format("a training releases {} {} times: {}", query.name, query.steps,
+                                dpmpi::describe(query.sampling)));
+    if (query.is_private())
+      lines.push_back(fmt::format("  with noise of {:.6g} times the sensitivity", query.noise_multiplier));
+  }
+  return lines;
 }
 
 void LastIterateRun::declare(Query& q) const {
