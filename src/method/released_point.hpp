@@ -1,5 +1,5 @@
 #pragma once
-// A point in double that moves with releases, and what is shown and written of it. Local.
+// Runs whose state is a point in double that moves with releases, and float32 numbers of it that are shown.
 
 #include <algorithm>
 #include <cstddef>
@@ -8,27 +8,30 @@
 
 #include "core/aligned.hpp"
 #include "core/files/archive.hpp"
+#include "method/method.hpp"
 
 namespace dpmpi {
 
-class ReleasedPoint {
+class ReleasedPoint : public Algorithm {
  public:
-  void start(std::span<const float> at) {
-    x.assign(at.begin(), at.end());
-    published_.assign(at.begin(), at.end());
-  }
-  /// After x has moved by a release.
-  void publish() {
-    std::ranges::transform(x, published_.begin(), [](double v) { return static_cast<float>(v); });
-  }
-  std::span<const float> published() const { return published_; }
-  std::span<const std::byte> replicated() const { return std::as_bytes(std::span(x)); }
-  void archive(Archive& archive) {
-    archive.field("x", x);
+  std::span<const float> iterate() override { return published_; }
+  std::span<const std::byte> replicated() override { return std::as_bytes(std::span(x_)); }
+  void archive(Archive& archive) override {
+    archive.field("x", x_);
     archive.field("published", published_);
   }
 
-  std::vector<double> x;
+ protected:
+  void start_at(std::span<const float> point) {
+    x_.assign(point.begin(), point.end());
+    published_.assign(point.begin(), point.end());
+  }
+  /// After x_ has moved by a release.
+  void publish() {
+    std::ranges::transform(x_, published_.begin(), [](double v) { return static_cast<float>(v); });
+  }
+
+  std::vector<double> x_;
 
  private:
   AlignedVector<float> published_;

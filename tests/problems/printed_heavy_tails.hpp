@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "method/heavy_tailed/bounds.hpp"
-#include "method/heavy_tailed/erm.hpp"
 #include "method/heavy_tailed/localization.hpp"
 #include "method/require.hpp"
 

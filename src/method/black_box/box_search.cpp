@@ -30,7 +30,8 @@ void BoxSearch::place(std::span<const double> shares, std::span<float> point) co
 }
 
 BoxSearchPlan::BoxSearchPlan(const BoxSearch& box, const PublicFacts& facts, std::size_t points,
-                             std::uint64_t count) {
+                             std::uint64_t count)
+    : clip_(box.clip) {
   if (facts.objective->saddle())
     throw ConfigError(
         "this objective is a min-max problem, whose value is no mean of losses of single records; use dp-sgda or private-diff");
@@ -52,9 +53,10 @@ std::vector<QuerySpec> BoxSearchPlan::queries(double noise_multiplier) const {
   return {losses};
 }
 
-double total_mu(const Query& losses) {
+// mu is that of all steps together; 0: without noise.
+Derived BoxSearchPlan::quantities(const char* count, const Query& losses) const {
   const double z = losses.noise_multiplier / std::sqrt(real(losses.steps));
-  return z > 0 ? 1 / z : 0;
+  return {{count, real(losses.dim * steps)}, {"C", clip_}, {"mu", z > 0 ? 1 / z : 0}, {"s", mean_noise(losses)}};
 }
 
 double mean_noise(const Query& losses) { return losses.noise_std / real(losses.records); }

@@ -35,10 +35,12 @@ class BoxSearchPlan : public MethodPlan {
   /// Throws ConfigError for objectives whose losses are not those of single records.
   BoxSearchPlan(const BoxSearch& box, const PublicFacts& facts, std::size_t points, std::uint64_t count);
 
+  /// What plans say of it: `count` is the source's symbol for the number of evaluations.
+  Derived quantities(const char* count, const Query& losses) const;
+
   QuerySpec losses_;  ///< without noise
+  double clip_;
 };
-/// mu of all steps together; 0: without noise.
-double total_mu(const Query& losses);
 /// Deviation of the noise on a mean loss.
 double mean_noise(const Query& losses);
 

@@ -43,10 +43,7 @@ class RandomSearchPlan final : public BoxSearchPlan {
         settings_(settings) {}
 
   Derived report_quantities(const std::vector<Query>& queries) const override {
-    return {{"m", static_cast<double>(settings_.candidates)},
-            {"C", settings_.box.clip},
-            {"mu", total_mu(queries.at(0))},
-            {"s", mean_noise(queries.at(0))}};
+    return quantities("m", queries.at(0));
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;

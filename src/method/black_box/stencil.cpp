@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <numeric>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
@@ -73,7 +73,7 @@ std::vector<Index> best_partition(const Covariance& covariance, double gamma, In
     return known->second;
   };
   const Index blocks = b - d;
-  double least = std::numeric_limits<double>::infinity();
+  double least = infinity;
   for (Index pairs = 0; pairs < blocks; ++pairs) {
     const Index others = blocks - pairs, size = (d - pairs) / others, larger = (d - pairs) % others;
     const double sum = static_cast<double>(pairs) * trace(1) + static_cast<double>(others - larger) * trace(size) +

@@ -48,10 +48,7 @@ class UcbBoPlan final : public BoxSearchPlan {
       : BoxSearchPlan(settings.box, facts, 1, whole(settings.steps)), settings_(settings) {}
 
   Derived report_quantities(const std::vector<Query>& queries) const override {
-    return {{"T", real(steps)},
-            {"C", settings_.box.clip},
-            {"mu", total_mu(queries.at(0))},
-            {"s", mean_noise(queries.at(0))}};
+    return quantities("T", queries.at(0));
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;

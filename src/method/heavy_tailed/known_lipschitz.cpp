@@ -85,7 +85,7 @@ class HtKnownLipschitzPlan final : public MethodPlan {
   ClampedSchedule schedule_;
 };
 
-class HtKnownLipschitz final : public Algorithm {
+class HtKnownLipschitz final : public ReleasedPoint {
  public:
   HtKnownLipschitz(const HtKnownLipschitzSettings& settings, const ClampedSchedule& schedule, Objective& objective,
                    const Query& query)
@@ -95,8 +95,8 @@ class HtKnownLipschitz final : public Algorithm {
         radius_(settings.moments.radius),
         steps_(objective),
         solver_(objective.dim()) {
-    point_.start(start_point(objective, whole(settings.seed)));
-    origin_ = at_ = point_.x;
+    start_at(start_point(objective, whole(settings.seed)));
+    origin_ = at_ = x_;
     std::vector<float> decay(objective.dim()), ones(objective.dim(), 1.0f);
     objective.add_regularizer_gradient(ones, decay);
     decay_.assign(decay.begin(), decay.end());
@@ -111,21 +111,17 @@ class HtKnownLipschitz final : public Algorithm {
       solver_.run(gradient, 1 / phase.smoothing + phase.lambda + objective_.l2, phase.tolerance, z);
     });
     const auto noisy = curator.release_exact(std::move(minimiser));
-    for (std::size_t j = 0; j < noisy.size(); ++j) point_.x[j] += noisy[j];
-    project({origin_, radius_}, point_.x);
-    point_.publish();
+    for (std::size_t j = 0; j < noisy.size(); ++j) x_[j] += noisy[j];
+    project({origin_, radius_}, x_);
+    publish();
   }
-
-  std::span<const float> iterate() override { return point_.published(); }
-  std::span<const std::byte> replicated() override { return point_.replicated(); }
-  void archive(Archive& archive) override { point_.archive(archive); }
 
  private:
   /// g = gradient of F at x_(i-1) + z; returns how far from exact it may be.
   double gradient_of(PhaseView& part, const ClampedPhase& phase, std::span<const double> z, std::span<double> g) {
     double square = 0;
     for (std::size_t j = 0; j < z.size(); ++j) {
-      at_[j] = point_.x[j] + z[j];
+      at_[j] = x_[j] + z[j];
       square += at_[j] * at_[j];
     }
     const double h = phase.smoothing, per_record = 1 / (h * real(phase.records));
@@ -141,7 +137,6 @@ class HtKnownLipschitz final : public Algorithm {
   double radius_;
   ClampedSteps steps_;
   CertifiedMinimum solver_;
-  ReleasedPoint point_;
   std::vector<double> origin_, at_;
   std::vector<double> decay_;  // of the public regulariser: l2, but 0 for the bias
 };

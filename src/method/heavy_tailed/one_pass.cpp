@@ -164,31 +164,27 @@ class HtGlmPlan final : public MethodPlan {
   OnePassPlan schedule_;
 };
 
-class HtGlm final : public Algorithm {
+class HtGlm final : public ReleasedPoint {
  public:
   HtGlm(double radius, StepMode mode, const std::vector<OnePassPhase>& phases, Objective& objective,
         const Query& query)
       : ball_{{}, radius}, mode_(mode), phases_(phases), query_(query), steps_(objective), state_(2 * query.dim) {
-    point_.start(std::vector<float>(query.dim));
+    start_at(std::vector<float>(query.dim));
   }
 
   // A phase: from x, the average of the points before each step. What is released is that average with noise.
   void step(Curator& curator, std::uint64_t i) override {
     const OnePassPhase& p = phases_.at(i);
     auto average = curator.run_phase(query_, i, [&](PhaseView& phase, std::span<double> result) {
-      std::ranges::copy(point_.x, state_.begin());
+      std::ranges::copy(x_, state_.begin());
       std::ranges::fill(sum(), 0.0);
       p.batch == 1 ? go_record_by_record(phase, p) : go_in_batches(phase, p);
       for (std::size_t j = 0; j < result.size(); ++j) result[j] = sum()[j] / real(p.steps);
     });
-    std::ranges::copy(curator.release_exact(std::move(average)), point_.x.begin());
-    project(ball_, point_.x);
-    point_.publish();
+    std::ranges::copy(curator.release_exact(std::move(average)), x_.begin());
+    project(ball_, x_);
+    publish();
   }
-
-  std::span<const float> iterate() override { return point_.published(); }
-  std::span<const std::byte> replicated() override { return point_.replicated(); }
-  void archive(Archive& archive) override { point_.archive(archive); }
 
  private:
   std::span<double> point() { return std::span(state_).first(query_.dim); }
@@ -222,7 +218,6 @@ class HtGlm final : public Algorithm {
   std::vector<OnePassPhase> phases_;
   Query query_;
   ClampedSteps steps_;
-  ReleasedPoint point_;
   std::vector<double> state_;  ///< within a phase: its point and the sum of its points, which stay there
 };
 

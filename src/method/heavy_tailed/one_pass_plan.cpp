@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include "core/numbers/real.hpp"
@@ -34,7 +33,7 @@ void check(const OnePassRule& rule) {
 }
 
 bool precise(const OnePassPhase& phase, double rounding, double reach) {
-  const double ulp = std::nextafter(reach, std::numeric_limits<double>::infinity()) - reach;
+  const double ulp = std::nextafter(reach, infinity) - reach;
   return rounding <= 0.01 * (phase.sensitivity - rounding) && (reach == 0 || phase.noise >= 0x1p20 * ulp);
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
@@ -50,9 +51,8 @@ ProximalDescent::ProximalDescent(const ProximalSettings& settings, std::span<con
 }
 
 double ProximalDescent::step_size(std::uint64_t t) const {
-  constexpr double none = std::numeric_limits<double>::infinity();
-  return std::min(settings_.rate > 0 ? settings_.rate : none,
-                  settings_.lambda > 0 ? 4 / (settings_.lambda * (static_cast<double>(t) + 1)) : none);
+  return std::min(settings_.rate > 0 ? settings_.rate : infinity,
+                  settings_.lambda > 0 ? 4 / (settings_.lambda * (static_cast<double>(t) + 1)) : infinity);
 }
 
 void ProximalDescent::update(std::span<const float> gradient, double scale, std::uint64_t t) {

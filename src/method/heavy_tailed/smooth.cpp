@@ -169,7 +169,7 @@ class HtSmoothPlan final : public MethodPlan {
   SmoothPlan schedule_;
 };
 
-class HtSmooth final : public Algorithm {
+class HtSmooth final : public ReleasedPoint {
  public:
   HtSmooth(double radius, const std::vector<SmoothPhase>& phases, std::unique_ptr<RecordGradients> gradients,
            const Query& query)
@@ -178,22 +178,18 @@ class HtSmooth final : public Algorithm {
         query_(query),
         gradients_(std::move(gradients)),
         pass_(*gradients_, radius) {
-    point_.start(std::vector<float>(query.dim));
+    start_at(std::vector<float>(query.dim));
   }
 
   void step(Curator& curator, std::uint64_t i) override {
     auto average = curator.run_phase(query_, i, [&](PhaseView& phase, std::span<double> result) {
-      pass_.run(phase, phases_.at(i), point_.x, result);
+      pass_.run(phase, phases_.at(i), x_, result);
     });
     const auto noisy = curator.release_exact(std::move(average));
-    std::ranges::copy(noisy, point_.x.begin());
-    project(ball_, point_.x);
-    point_.publish();
+    std::ranges::copy(noisy, x_.begin());
+    project(ball_, x_);
+    publish();
   }
-
-  std::span<const float> iterate() override { return point_.published(); }
-  std::span<const std::byte> replicated() override { return point_.replicated(); }
-  void archive(Archive& archive) override { point_.archive(archive); }
 
  private:
   Ball ball_;
@@ -201,7 +197,6 @@ class HtSmooth final : public Algorithm {
   Query query_;
   std::unique_ptr<RecordGradients> gradients_;
   GuardedPass pass_;
-  ReleasedPoint point_;
 };
 
 std::unique_ptr<const MethodPlan> HtSmoothSettings::plan(const PublicFacts& facts) const {

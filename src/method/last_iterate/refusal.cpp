@@ -53,15 +53,12 @@ std::string hidden_refusal(const LastIterateSettings& settings, const PublicFact
   if (settings.share == 1) return "HS-05 method.share = 1 in the window: there is no noise across the directions";
   if (settings.direction_seed >= 0)
     return "HS-06 method.direction_seed was chosen in advance: records could be made to fit the directions";
-  if (settings.release == LastIterateSettings::Release::all)
-    return "HS-07 method.release = all: every iterate is seen";
-  if (settings.average > 0) return "HS-07 method.average > 0: an average of iterates tells about all of them";
-  if (!settings.start.empty()) return "HS-08 method.start comes from outside of the run and may depend on records";
-  if (settings.feature_bound == 0 && (settings.declares() ? linear : known))
+  if (settings.release == "all") return "HS-07 method.release = all: every iterate is seen";
+  const bool declared = !settings.proved.empty();
+  if (settings.feature_bound == 0 && (declared ? linear : known))
     return "HS-09 method.feature_bound is not set: the norm of records is not bounded";
-  if (linear && is_quantity(facts.objective->label_kind()) && settings.label_bound == 0 && settings.declares())
+  if (linear && is_quantity(facts.objective->label_kind()) && settings.label_bound == 0 && declared)
     return "HS-09 method.label_bound is not set: labels are not bounded";
-  if (settings.momentum > 0) return "HS-10 method.momentum > 0: the step is not the map that the proof is about";
   if (settings.sampling == "poisson")
     return "method.sampling = poisson: a batch may be larger than its expectation";
   if (facts.adjacency != Adjacency::replace_one) return "privacy.adjacency is not replace_one";

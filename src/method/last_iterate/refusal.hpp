@@ -1,5 +1,5 @@
 #pragma once
-// Why a run of zo-hidden does not have the bound for hidden iterates (HS-01 .. HS-10), and what it has instead.
+// Why a run of zo-hidden does not have the bound for hidden iterates (HS-01 .. HS-09), and what it has instead.
 
 #include <string>
 #include <string_view>

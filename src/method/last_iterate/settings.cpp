@@ -1,41 +1,43 @@
 #include "method/last_iterate/settings.hpp"
 
+#include <charconv>
+#include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "method/schedule.hpp"
-#include "method/zeroth_order/settings.hpp"
 
 namespace dpmpi {
 namespace {
 
-template <class Meaning>
-using Words = std::vector<std::pair<std::string, Meaning>>;
-
-Words<DirectionLaw> laws() {
+std::vector<std::pair<std::string, DirectionLaw>> laws() {
   return {{"stiefel", DirectionLaw::stiefel},
           {"sphere_iid", DirectionLaw::sphere_iid},
           {"sphere_sqrtd", DirectionLaw::sphere_sqrtd},
           {"gauss", DirectionLaw::gauss}};
 }
 
-Words<LastIterateSettings::Release> release_words() {
-  using enum LastIterateSettings::Release;
-  return {{"final", last}, {"ledger", ledger}, {"all", all}};
-}
-
-template <class Meaning>
-std::string word_for(Meaning meaning, const Words<Meaning>& words) {
-  for (const auto& [word, its] : words)
-    if (its == meaning) return word;
-  return {};
+/// A whole number above 1.
+std::optional<std::uint64_t> number_of_steps(const std::string& text) {
+  std::uint64_t steps = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, steps);
+  if (read.ec != std::errc() || read.ptr != end || steps < 2) return {};
+  return steps;
 }
 
 }  // namespace
 
-std::string LastIterateSettings::law_name() const { return word_for(law, laws()); }
+std::string LastIterateSettings::law_name() const {
+  for (const auto& [word, its] : laws())
+    if (its == law) return word;
+  return {};
+}
 
 void LastIterateSettings::declare(Options& options) {
   options.add("steps", steps, "steps T of the run", Range::closed(1, 0x1p31))
@@ -54,10 +56,6 @@ void LastIterateSettings::declare(Options& options) {
       .add("rate", rate, "step size eta (0: K / M, if the smoothness M is known)", Range::non_negative())
       .add("radius", radius, "probe radius xi (0: as large as costs the guarantee nothing)", Range::non_negative())
       .add("ball", ball, "radius R of the ball that iterates are projected onto (0: none)", Range::non_negative())
-      .add("momentum", momentum, "heavy-ball momentum (accounting = composition only)", {0, 1, false, true})
-      .add("average", average,
-           "release an exponential average of the iterates with this decay (accounting = composition only)",
-           {0, 1, false, true})
       .add_words("clipping", joint, "bound the norm of a record's K differences, or each of them",
                  {{"joint", true}, {"coordinate", false}})
       .add("clip", clip,
@@ -72,9 +70,8 @@ void LastIterateSettings::declare(Options& options) {
           "hidden: only released iterates are seen, and the loss is certified smooth; composition: holds for any "
           "loss, and if all iterates are seen",
           {{"hidden", true}, {"composition", false}})
-      .add_words("release", release, "which iterates are released: the last, every release_every-th, or all",
-                 release_words())
-      .add("release_every", release_every, "steps between releases of release = ledger", Range::at_least(0))
+      .add("release", release,
+           "which iterates are released: final (the last), all, or a number of steps between them")
       .add("share", share,
            "share f of the noise's energy along the directions, in the window (-1: the best; composition: 1)",
            {automatic, 1, false, false})
@@ -86,15 +83,12 @@ void LastIterateSettings::declare(Options& options) {
            Range::non_negative())
       .add("label_bound", label_bound, "Y: real labels are moved into [-Y, Y] (0: labels as they are)",
            Range::non_negative())
-      .add("smoothness", smooth,
-           "declared M: every record's gradient, without objective.l2, is M-Lipschitz (0: from the objective)",
-           Range::non_negative())
-      .add("curvature", curvature,
-           "declared least eigenvalue of every record's Hessian (-rho; above 0 it counts as 0)")
-      .add("lipschitz", lipschitz, "declared Lipschitz constant L of every record's loss", Range::non_negative())
-      .add("i_have_proved_it", proved,
-           "the declared constants hold for every admissible record on the ball of radius R + xi")
-      .add("start", start, "first coordinates of the start point (empty: the objective's)")
+      .add(
+          "i_have_proved", proved,
+          "M, m, L of every admissible record's loss, without objective.l2, on the ball of radius R + xi: its "
+          "gradient is M-Lipschitz, its Hessian at least m (above 0 it counts as 0), itself L-Lipschitz (empty: what "
+          "the objective knows)",
+          Range::closed(-1e30, 1e30))
       .add("direction_seed", direction_seed,
            "public seed of the directions, chosen in advance (-1: drawn when the run begins)",
            {-1, 0x1p53, false, false})
@@ -108,11 +102,13 @@ void LastIterateSettings::validate(std::vector<std::string>& problems) const {
   if (ball > 0 && (ball < 1e-30 || ball > 1e30))
     problems.push_back(fmt::format("method.ball = {}: it must be 0 or in [1e-30, 1e30]", ball));
   if (rate > 1e30) problems.push_back(fmt::format("method.rate = {}: it must be at most 1e30", rate));
-  if ((release == Release::ledger) != (release_every > 0))
+  if (release != "final" && release != "all" && !number_of_steps(release))
     problems.push_back(
-        fmt::format("method.release = {} with method.release_every = {}: ledger, and no other, needs "
-                    "a number of steps between releases",
-                    word_for(release, release_words()), release_every));
+        fmt::format("method.release = {}: it must be final, all, or a number of steps above 1", release));
+  if (!proved.empty() && !(proved.size() == 3 && proved[0] > 0 && proved[2] > 0))
+    problems.push_back(
+        fmt::format("method.i_have_proved = {}: it must be three numbers, the first and the last above 0",
+                    fmt::join(proved, ",")));
   if (window > steps)
     problems.push_back(
         fmt::format("method.window = {}: it must be at most method.steps = {}, the whole run", window, steps));
@@ -129,23 +125,22 @@ void LastIterateSettings::validate(std::vector<std::string>& problems) const {
   if (clip > 0 && clip_failure > 0 && !hidden)
     problems.push_back(
         fmt::format("method.clip_failure = {} belongs to method.accounting = hidden: it must be 0", clip_failure));
-  validate_start(start, problems);
 }
 
 std::string LastIterateSettings::describe_releases() const {
-  if (!hidden || release == Release::all) return "the model and every iterate";
+  if (!hidden || release == "all") return "the model and every iterate";
   const char* also = ", beside public settings and all directions";
-  if (release == Release::last) return std::string("the model alone") + also;
-  return "the model and the iterate after every " + std::to_string(release_every) + " steps" + also;
+  if (release == "final") return std::string("the model alone") + also;
+  return "the model and the iterate after every " + release + " steps" + also;
 }
 
 SamplingRule LastIterateSettings::rule(std::uint64_t records) const {
   const bool partition = sampling == "shuffle_once" || sampling == "reshuffle";
-  const auto b = static_cast<std::uint64_t>(batch);
+  const auto b = whole(batch);
   // One part, which is the full batch, or a batch that is refused.
   if (partition && b >= records) return sampling_rule("wor", batch, records);
   if (!partition) return sampling_rule(sampling, batch, records);
-  return Shuffled{.seed = static_cast<std::uint64_t>(seed),
+  return Shuffled{.seed = whole(seed),
                   .first = b,
                   .batch = b,
                   .leaves = 1,
@@ -153,17 +148,14 @@ SamplingRule LastIterateSettings::rule(std::uint64_t records) const {
                   .reshuffle = sampling == "reshuffle"};
 }
 
-bool LastIterateSettings::releases(std::uint64_t t) const {
-  if (t == T() || release == Release::all) return true;
-  return release == Release::ledger && t % static_cast<std::uint64_t>(release_every) == 0;
+std::uint64_t LastIterateSettings::release_every() const {
+  if (release == "all") return 1;
+  return number_of_steps(release).value_or(T());
 }
 
 std::vector<std::uint64_t> LastIterateSettings::released_steps() const {
   std::vector<std::uint64_t> all;
-  const auto every = release == Release::last  ? T()
-                     : release == Release::all ? 1
-                                               : static_cast<std::uint64_t>(release_every);
-  for (std::uint64_t t = every; t < T(); t += every) all.push_back(t);
+  for (std::uint64_t t = release_every(); t < T(); t += release_every()) all.push_back(t);
   all.push_back(T());
   return all;
 }

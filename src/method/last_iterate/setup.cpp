@@ -8,7 +8,6 @@
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "method/last_iterate/refusal.hpp"
-#include "method/zeroth_order/settings.hpp"
 #include "objective/values/projected_differences.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 
@@ -25,21 +24,21 @@ std::optional<Smoothness> constants(const LastIterateSettings& settings, const P
                                     double xi) {
   const double reach = ball + xi;
   const bool linear = ProjectedDifferences::linear(*facts.objective);
-  if (settings.smooth > 0 && settings.lipschitz > 0 && settings.proved) {
+  if (!settings.proved.empty()) {
+    const double M = settings.proved[0], lower = settings.proved[1], L = settings.proved[2];
     // Margins and directions are sums of d products in double; other losses are read at float32 points, two for a
     // difference, that are a float32 step apart.
     const double terms = static_cast<double>(facts.objective->dim()) + 8;
-    const double rounding = linear ? terms * 0x1p-53 * (settings.smooth * reach + settings.lipschitz)
-                                   : 0x1p-24 * settings.lipschitz * (reach / xi + 2);
-    return Smoothness{.M = settings.smooth,
-                      .lower = settings.curvature,
-                      .L = settings.lipschitz,
+    const double rounding = linear ? terms * 0x1p-53 * (M * reach + L) : 0x1p-24 * L * (reach / xi + 2);
+    return Smoothness{.M = M,
+                      .lower = lower,
+                      .L = L,
                       .T3 = {},
-                      .convex = settings.curvature >= 0,
+                      .convex = lower >= 0,
                       .probe_error_fp = rounding,
-                      .provenance = "user asserted (method.i_have_proved_it)"};
+                      .provenance = "user asserted (method.i_have_proved)"};
   }
-  if (settings.declares() || settings.feature_bound == 0) return {};
+  if (settings.feature_bound == 0) return {};
   if (!settings.hidden && is_quantity(facts.objective->label_kind()) && settings.label_bound == 0) return {};
   return smoothness(*facts.objective, settings.feature_bound, settings.label_bound, reach);
 }
@@ -173,7 +172,7 @@ LastIterateNoise hidden_noise(const LastIterateSettings& settings, const PublicF
 
   const bool best_share = settings.share == LastIterateSettings::automatic, best_window = settings.window == 0;
   const HiddenDesign best = best_share || best_window ? design(run, facts.delta * failure_share) : HiddenDesign{};
-  const std::uint64_t N = best_window ? best.window : static_cast<std::uint64_t>(settings.window);
+  const std::uint64_t N = best_window ? best.window : whole(settings.window);
   const double f = best_share ? best.share : settings.share;
   if (N == 0 || (f == 1 && best_share)) return {};  // no coupling is better than composition
   if (f >= 1)
@@ -196,7 +195,6 @@ LastIterateProblem problem_of(const LastIterateSettings& settings, const PublicF
   const auto* cyclic = std::get_if<Cyclic>(&sampling);
   const double d = real(facts.objective->dim()), K = real(settings.K());
   const bool is_long = settings.law == DirectionLaw::sphere_sqrtd || settings.law == DirectionLaw::gauss;
-  check_start(settings.start, *facts.objective);
   if (settings.law == DirectionLaw::stiefel && K > d)
     throw ConfigError(fmt::format("method.directions = {} orthonormal directions do not fit {} parameters", K, d));
   return {.sampling = sampling,
@@ -204,7 +202,7 @@ LastIterateProblem problem_of(const LastIterateSettings& settings, const PublicF
           .steps = settings.T(),
           .batch = std::holds_alternative<FullBatch>(sampling) ? n
                    : cyclic ? (n + cyclic->parts - 1) / cyclic->parts  // the largest part
-                            : static_cast<std::uint64_t>(settings.batch),
+                            : whole(settings.batch),
           .d = d,
           .K = K,
           .linear = ProjectedDifferences::linear(*facts.objective),
@@ -220,9 +218,7 @@ LastIterateSetup set_up(const LastIterateSettings& settings, const PublicFacts& 
     if (const auto why = hidden_refusal(settings, facts); !why.empty()) refuse_hidden(settings, facts, why);
   const Probing probing = choose_radius(settings, facts, problem);
   if (settings.hidden && !probing.smoothness)
-    refuse_hidden(settings, facts,
-                  settings.declares() ? "HS-01 declared constants need smoothness, lipschitz and i_have_proved_it"
-                                      : "HS-01 unknown smoothness of this objective");
+    refuse_hidden(settings, facts, "HS-01 unknown smoothness of this objective");
   const LastIterateStep step = choose_step(settings, facts, problem, probing);
   return {step, settings.hidden ? hidden_noise(settings, facts, step) : composed_noise(settings)};
 }

@@ -67,7 +67,7 @@ struct LastIterateSetup : LastIterateStep, LastIterateNoise {
   std::vector<std::string> assumptions() const;
 };
 
-/// Throws ConfigError for settings that do not fit, PrivacyError (HS-01 .. HS-10, with what composition gives) for
+/// Throws ConfigError for settings that do not fit, PrivacyError (HS-01 .. HS-09, with what composition gives) for
 /// what the bound for hidden iterates does not cover.
 LastIterateSetup set_up(const LastIterateSettings& settings, const PublicFacts& facts);
 

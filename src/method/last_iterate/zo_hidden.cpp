@@ -19,11 +19,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
-#include "method/accurate_norm.hpp"
 #include "method/folding_vector.hpp"
 #include "method/last_iterate/setup.hpp"
 #include "method/method.hpp"
@@ -32,6 +30,19 @@
 
 namespace dpmpi {
 namespace {
+
+/// |v| with an error of (256 + 3) 2^-53 at most, relatively: chunks, and their sums with what rounding loses.
+double accurate_norm(std::span<const double> v) {
+  double sum = 0, lost = 0;
+  for (std::size_t first = 0; first < v.size(); first += 256) {
+    double chunk = 0;
+    for (const double x : v.subspan(first, std::min<std::size_t>(256, v.size() - first))) chunk += x * x;
+    const double next = sum + chunk;  // all terms >= 0: Dekker's difference is exact for the larger one
+    lost += sum >= chunk ? chunk - (next - sum) : sum - (next - chunk);
+    sum = next;
+  }
+  return std::sqrt(sum + lost);
+}
 
 class LastIteratePlan final : public MethodPlan {
  public:
@@ -71,13 +82,9 @@ class ZoHidden final : public Algorithm {
         objective_(objective),
         differences_(differences),
         dither_(setup.dither(differences)),
-        along_(differences.dim),
-        velocity_(settings.momentum > 0 ? objective.dim() : 0),
-        mean_(settings.average > 0 ? objective.dim() : 0) {
+        along_(differences.dim) {
     w_.resize(objective.dim());
-    objective.initialise(PublicStream(static_cast<std::uint64_t>(settings.seed), "start point"), w_.floats());
-    std::vector<double>& w = w_.doubles();
-    for (std::size_t j = 0; j < settings.start.size(); ++j) w[j] = std::strtod(settings.start[j].c_str(), nullptr);
+    objective.initialise(PublicStream(whole(settings.seed), "start point"), w_.floats());
     project(setup.R);
   }
 
@@ -91,32 +98,25 @@ class ZoHidden final : public Algorithm {
     const auto noisy = curator.release_exact(curator.sum(differences_, batch, probes_->kernel(w)));
 
     // w <- Pi_R[(1 - omega) w - (eta/K) U (ybar + noise) + s2 (I - U U^T) z]: the noise before the projection.
-    std::vector<double>& to = settings_.momentum > 0 ? velocity_ : w;
-    for (double& v : velocity_) v *= settings_.momentum;
     shrink();
-    if (setup_.across(t) > 0) add_noise_across(curator, t, to);
+    if (setup_.across(t) > 0) add_noise_across(curator, t, w);
     const double scale = -setup_.h() / real(setup_.batch);
     for (std::size_t k = 0; k < noisy.size(); ++k) along_[k] = scale * noisy[k];
-    frames_->add(along_, to);
-    for (std::size_t j = 0; j < velocity_.size(); ++j) w[j] += velocity_[j];
+    frames_->add(along_, w);
     project(setup_.R);
-    average(t);
     if (settings_.releases(t + 1)) release(t + 1);
   }
 
   std::span<const float> iterate() override {
     verify(shown_ != Shown::nothing, "what is not released is not shown");
     if (shown_ == Shown::in_place) return w_.floats();
-    const std::vector<double>& exact = mean_.empty() ? w_.doubles() : mean_;
-    if (copy_.empty()) copy_.assign(exact.begin(), exact.end());
+    if (copy_.empty()) copy_.assign(w_.doubles().begin(), w_.doubles().end());
     return copy_;
   }
   std::span<const std::byte> replicated() override { return std::as_bytes(std::span(w_.doubles())); }
 
   void archive(Archive& archive) override {
     archive.field("hidden.w", w_.doubles());
-    archive.field("hidden.velocity", velocity_);
-    archive.field("hidden.mean", mean_);
     archive.field("hidden.shown", shown_);
     if (archive.reading()) copy_.clear();
   }
@@ -141,7 +141,7 @@ class ZoHidden final : public Algorithm {
   // Only now, when the data is fixed: a crafted dataset could fit directions that were known before.
   void draw_directions(Curator& curator) {
     const std::uint64_t key =
-        settings_.direction_seed >= 0 ? static_cast<std::uint64_t>(settings_.direction_seed) : curator.public_key();
+        settings_.direction_seed >= 0 ? whole(settings_.direction_seed) : curator.public_key();
     frames_ = std::make_unique<Frames>(settings_.law, objective_.dim(), differences_.dim, key);
     probes_ = std::make_unique<ProjectedDifferences>(objective_, *frames_, rule());
   }
@@ -185,18 +185,10 @@ class ZoHidden final : public Algorithm {
     for (double& x : w) x *= radius / length;
   }
 
-  void average(std::uint64_t t) {
-    if (mean_.empty()) return;
-    const double keep = t == 0 ? 0 : settings_.average;
-    const std::vector<double>& w = w_.doubles();
-    for (std::size_t j = 0; j < w.size(); ++j) mean_[j] = keep * mean_[j] + (1 - keep) * w[j];
-  }
-
   // What is released is float32; and the run goes on from the very numbers that were released, because the bound
   // for the steps after a release begins at a point that both runs have in common. Within the ball after rounding.
   void release(std::uint64_t steps) {
-    const bool last = steps == settings_.T() && mean_.empty();
-    shown_ = settings_.hidden || last ? Shown::in_place : Shown::copy;
+    shown_ = settings_.hidden || steps == settings_.T() ? Shown::in_place : Shown::copy;
     if (!settings_.hidden) return;
     project(setup_.R * (1 - 0x1p-22));
     for (double& x : w_.doubles()) x = static_cast<float>(x);
@@ -214,7 +206,7 @@ class ZoHidden final : public Algorithm {
   std::unique_ptr<Frames> frames_;
   std::unique_ptr<ProjectedDifferences> probes_;
   FoldingVector w_;
-  std::vector<double> along_, velocity_, mean_;
+  std::vector<double> along_;
   Shown shown_ = Shown::copy;
   std::vector<float> copy_;
 };

@@ -19,7 +19,6 @@
 #include "core/numbers/real.hpp"
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
-#include "method/minimax/private_diff_theory.hpp"
 #include "method/minimax/released_prior.hpp"
 #include "method/minimax/saddle_iterate.hpp"
 

@@ -16,6 +16,13 @@ double distance(std::span<const float> a, std::span<const float> b) {
   return std::sqrt(square);
 }
 
+struct Families {
+  double restart, difference;
+};
+
+// sqrt(A) and sqrt(B): noise of the two families with all of the budget each.
+Families families(double T, double rho) { return {std::sqrt(1 / T), rho * (T - 1) / std::sqrt(2 * T)}; }
+
 }  // namespace
 
 double DifferenceRadius::between(std::span<const float> w, std::span<const float> v, std::size_t primal_dim) const {
@@ -61,6 +68,18 @@ DifferenceRadius PrivateDiffSettings::radius(const SaddleObjective& f) const {
                                         : c2,
           .least = least >= 0 ? least : 0.01 * common.clip,
           .most = 2 * common.clip};
+}
+
+double difference_noise_energy(double T, double rho) { return 2 / T + rho * rho * (T - 1) * (T - 1) / T; }
+
+double best_difference_noise_energy(double T, double rho) {
+  const auto [a, b] = families(T, rho);
+  return (a + b) * (a + b);
+}
+
+double best_restart_share(double T, double rho) {
+  const auto [a, b] = families(T, rho);
+  return a / (a + b);
 }
 
 }  // namespace dpmpi

@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
@@ -63,8 +64,7 @@ void ZoSettings::check(const Objective& objective, std::uint64_t T, std::uint64_
     throw ConfigError(
         "this objective is a min-max problem, which this method does not solve; use dp-sgda or private-diff");
   check_start(start, objective);
-  const auto real = [](auto n) { return static_cast<double>(n); };
-  if (const double steps = real(T) * real(K) * real(passes); steps >= 0x1p32)
+  if (const double steps = real(T) * real(K) * real(whole(passes)); steps >= 0x1p32)
     throw ConfigError(fmt::format(
         "{} steps of {} passes of {} epochs are {:.4g} steps, allowed: less than 2^32, for the streams "
         "of public random numbers count them in 32 bits; make method.passes or outer smaller, or the batches larger",
@@ -73,7 +73,7 @@ void ZoSettings::check(const Objective& objective, std::uint64_t T, std::uint64_
 
 AlignedVector<float> ZoSettings::start_point(const Objective& objective) const {
   AlignedVector<float> x(objective.dim(), 0.0f);
-  objective.initialise(PublicStream(static_cast<std::uint64_t>(seed), "start point"), x);
+  objective.initialise(PublicStream(whole(seed), "start point"), x);
   verify(start.size() <= x.size(), "check() has counted the numbers of method.start");
   for (std::size_t j = 0; j < start.size(); ++j) x[j] = std::strtof(start[j].c_str(), nullptr);
   return x;
@@ -86,7 +86,7 @@ OnlineToNonconvex::Settings ZoSettings::loop(std::uint64_t T, std::uint64_t K, d
           .outer = K,
           .step_radius = D,
           .rate = fixed_step ? eta : 0,
-          .seed = static_cast<std::uint64_t>(seed),
+          .seed = whole(seed),
           .output = output};
 }
 

@@ -1,11 +1,11 @@
 #include "privacy/accountants/best.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
@@ -46,7 +46,7 @@ double checked(double upper, double lower, const char* what, double at) {
 }  // namespace
 
 double BestAccountant::epsilon(double delta) const {
-  double best = std::numeric_limits<double>::infinity();
+  double best = infinity;
   for (const auto& part : parts_) best = std::min(best, part->epsilon(delta));
   return checked(best, least_epsilon(delta), "epsilon", delta);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/accountants/rdp.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_curves.hpp"
@@ -88,7 +89,7 @@ struct RdpAccountant::Composed {
     }
     // Near a tangent these steps are too short. delta(epsilon) falls up to its smallest value.
     const double last = -std::log(std::min(1.0, distance));
-    if (!(to_delta(orders, last) <= delta)) return {std::numeric_limits<double>::infinity(), orders.back()};
+    if (!(to_delta(orders, last) <= delta)) return {infinity, orders.back()};
     double low = 0, high = last;
     for (int i = 0; i < 100; ++i) {
       const double middle = low + (high - low) / 2;
@@ -117,7 +118,7 @@ struct RdpAccountant::Composed {
   RdpConversion nearby_epsilon(const std::vector<double>& orders, double delta) const {
     const double lost = failure + uncoupled;
     const double left = lost == 0 ? delta : (delta - lost) / (1 - failure) * (1 - 0x1p-36);
-    if (!(left > 0)) return {std::numeric_limits<double>::infinity(), orders.back()};
+    if (!(left > 0)) return {infinity, orders.back()};
     return rho ? zcdp_to_epsilon(*rho, left) : rdp_to_epsilon(orders, total, left);
   }
   double nearby_delta(const std::vector<double>& orders, double epsilon) const {

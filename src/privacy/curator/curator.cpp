@@ -294,4 +294,9 @@ std::span<const double> Curator::release_exact(Secret<LatticeSum> total) {
   return s.exact;
 }
 
+void Curator::archive(Archive& archive) {
+  for (auto& s : states_)
+    if (s->running) s->running->archive(archive);
+}
+
 }  // namespace dpmpi

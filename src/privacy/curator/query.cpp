@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
@@ -65,7 +66,6 @@ void check_parts(const QuerySpec& spec, const Disjoint& rule, std::uint64_t reco
 void check_pass(const QuerySpec& spec, std::uint64_t records) {
   const auto* rule = std::get_if<Shuffled>(&spec.sampling);
   if (!rule) return;
-  const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
   const double used = real(rule->runs) * (real(rule->first) + real(rule->batch) * (real(rule->leaves) - 1));
   if (rule->first == 0 || rule->leaves == 0 || rule->runs == 0 || used > real(records))
     throw PrivacyError(fmt::format(

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/numbers/random.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curator/query_state.hpp"
 #include "privacy/curves/repetition_law.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 /// A run as the root compares it.
 struct Run {
-  double score = std::numeric_limits<double>::infinity(), sum = 0;
+  double score = infinity, sum = 0;
   std::uint64_t number = 0;
   std::vector<double> uniforms;
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 #include "core/errors.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/curves/round_up.hpp"
 #include "privacy/last_iterate/run.hpp"
 
@@ -105,7 +105,7 @@ double composition_mu(const HiddenState& run) {
 }
 
 double last_step_mu(const HiddenState& run, const Stretch& stretch) {
-  if (stretch.isotropic == 0) return std::numeric_limits<double>::infinity();
+  if (stretch.isotropic == 0) return infinity;
   const Real distance = static_cast<Real>(gap_before(run, stretch, 1)) + run.drift;
   return rounded_root(distance * distance / RunNoise(run).isotropic);
 }

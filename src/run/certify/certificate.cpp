@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/files/digest.hpp"
+#include "core/numbers/real.hpp"
 #include "privacy/events/planned_events.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 #include "run/plan/json_values.hpp"
@@ -135,8 +135,7 @@ std::vector<std::pair<std::string, std::string>> model_metadata(const RunConfig&
 Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
                     const std::string& accountant) {
   if (is_private) return epsilon_guarantee(events, adjacency, delta, accountant);
-  constexpr double none = std::numeric_limits<double>::infinity();
-  return {.epsilon = none, .delta = delta, .least = none};
+  return {.epsilon = infinity, .delta = delta, .least = infinity};
 }
 
 namespace {

@@ -48,8 +48,10 @@ const typename Entries::value_type* entry_of(const Entries& entries, const std::
 
 void refuse_removed(const Settings& settings) {
   std::vector<std::string> problems;
+  const auto name = settings.find("method.name");
+  const std::string method = name == settings.end() ? "" : name->second.value;
   for (const auto& [key, setting] : settings)
-    if (const std::string instead = instead_of(key, setting.value); !instead.empty())
+    if (const std::string instead = instead_of(key, setting.value, method); !instead.empty())
       problems.push_back(fmt::format("{}: {} = {} was removed: {}", setting.origin, key, setting.value, instead));
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }

@@ -7,7 +7,10 @@ struct Removed {
   const char* key;
   const char* value;  ///< empty: any
   const char* instead;
+  const char* method = "";  ///< of this one only
 };
+
+constexpr const char* proved = "set method.i_have_proved to the three constants: smoothness, curvature, lipschitz";
 
 const Removed all[] = {
     {"method.name", "sgd", "take dp-sgd with privacy.noise = none (its method.clip was 100)"},
@@ -29,13 +32,24 @@ const Removed all[] = {
     {"method.stated_epsilon", "", "noise that a paper prints is in the tests only; leave it out"},
     {"method.paper_constants", "", "settings that a paper prints are in the tests only; leave it out"},
     {"method.paper", "", "curves that a paper prints are in the tests only; leave it out"},
+    {"method.release", "ledger", "set method.release to the number of steps between releases"},
+    {"method.release_every", "", "set method.release to this number"},
+    {"method.smoothness", "", proved, "zo-hidden"},
+    {"method.curvature", "", proved, "zo-hidden"},
+    {"method.lipschitz", "", proved, "zo-hidden"},
+    {"method.i_have_proved_it", "", proved, "zo-hidden"},
+    {"method.start", "", "zo-hidden begins where the objective does; leave it out", "zo-hidden"},
+    {"method.momentum", "", "the step of zo-hidden has none; leave it out", "zo-hidden"},
+    {"method.average", "", "zo-hidden releases its iterates as they are; leave it out", "zo-hidden"},
 };
 
 }  // namespace
 
-std::string instead_of(const std::string& key, const std::string& value) {
+std::string instead_of(const std::string& key, const std::string& value, const std::string& method) {
   for (const Removed& removed : all)
-    if (key == removed.key && (removed.value[0] == '\0' || value == removed.value)) return removed.instead;
+    if (key == removed.key && (removed.value[0] == '\0' || value == removed.value) &&
+        (removed.method[0] == '\0' || method == removed.method))
+      return removed.instead;
   return {};
 }
 

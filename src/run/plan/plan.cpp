@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
@@ -12,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
+#include "core/numbers/real.hpp"
 #include "data/memory.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/promise/calibrate.hpp"
@@ -183,28 +183,19 @@ void Promise::archive(Archive& archive) {
   archive.field("epsilon", guarantee.epsilon);
   archive.field("delta", guarantee.delta);
   archive.field("least", guarantee.least);
-  std::uint64_t size = guarantee.by.size();
-  archive.field("by", size);
-  guarantee.by.resize(size);
-  for (auto& [name, bound] : guarantee.by) {
-    archive.field("name", name);
-    archive.field("bound", bound);
-  }
+  const auto pairs = [&](const char* name, auto& list, const char* first, const char* second) {
+    std::uint64_t size = list.size();
+    archive.field(name, size);
+    list.resize(size);
+    for (auto& [one, other] : list) {
+      archive.field(first, one);
+      archive.field(second, other);
+    }
+  };
   std::vector<std::pair<std::string, std::string>> refusals(guarantee.refusals.begin(), guarantee.refusals.end());
-  size = refusals.size();
-  archive.field("refusals", size);
-  refusals.resize(size);
-  for (auto& [name, reason] : refusals) {
-    archive.field("name", name);
-    archive.field("reason", reason);
-  }
-  size = attacker.size();
-  archive.field("attacker", size);
-  attacker.resize(size);
-  for (auto& [rate, power] : attacker) {
-    archive.field("rate", rate);
-    archive.field("power", power);
-  }
+  pairs("by", guarantee.by, "name", "bound");
+  pairs("refusals", refusals, "name", "reason");
+  pairs("attacker", attacker, "rate", "power");
   guarantee.refusals = {refusals.begin(), refusals.end()};
 }
 
@@ -218,8 +209,7 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Ou
   Promise promise;
   const double delta = resolve_delta(config, facts);
   if (!config.is_private()) {
-    constexpr double none = std::numeric_limits<double>::infinity();
-    promise.guarantee = {.epsilon = none, .delta = delta};
+    promise.guarantee = {.epsilon = infinity, .delta = delta};
     promise.attacker = attacker_table({}, facts.adjacency, promise.guarantee);
     return promise;
   }
@@ -270,7 +260,7 @@ PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, cons
   facts.bias = static_cast<float>(config.data.bias);
   facts.delta = resolve_delta(config, facts);
   if (!config.is_private()) {
-    facts.rho = std::numeric_limits<double>::infinity();
+    facts.rho = infinity;
     return facts;
   }
   facts.epsilon = config.privacy.epsilon;

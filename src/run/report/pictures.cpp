@@ -10,7 +10,7 @@
 #include "privacy/curves/strategy.hpp"
 #include "privacy/events/planned_events.hpp"
 #include "run/report/html.hpp"
-#include "run/report/plot_section.hpp"
+#include "run/report/plot.hpp"
 
 namespace dpmpi {
 namespace {

@@ -19,6 +19,8 @@
 
 #include <fmt/format.h>
 
+#include "run/report/html.hpp"
+
 extern char** environ;
 
 namespace dpmpi {
@@ -124,6 +126,22 @@ std::string svg(const Plot& plot, const std::string& id) {
   const std::string text = drawn.str();
   const std::size_t begin = text.find("<svg");
   return begin == text.npos ? "" : text.substr(begin);
+}
+
+Gallery::Gallery(std::string id) : id_(std::move(id)) {}
+
+void Gallery::add(const Plot& plot) {
+  const auto nothing = [](const Plot::Line& line) { return line.points.size() < (line.dots ? 1 : 2); };
+  if (std::all_of(plot.lines.begin(), plot.lines.end(), nothing)) return;
+  markup_ += svg(plot, fmt::format("{}{}_", id_, ++wanted_));
+}
+
+std::string Gallery::markup() const {
+  if (markup_.empty())
+    return wanted_ > 0
+               ? html::paragraph("(No plots: gnuplot is not installed, or has no folder for temporary files.)")
+               : "";
+  return "<div class=\"plots\">" + markup_ + "</div>\n";
 }
 
 }  // namespace dpmpi

@@ -19,7 +19,6 @@
 #include "run/report/html.hpp"
 #include "run/report/pictures.hpp"
 #include "run/report/plot.hpp"
-#include "run/report/plot_section.hpp"
 #include "run/report/run_record.hpp"
 
 namespace dpmpi {

@@ -9,7 +9,6 @@
 
 #include "core/errors.hpp"
 #include "method/heavy_tailed/bounds.hpp"
-#include "method/heavy_tailed/erm.hpp"
 #include "method/heavy_tailed/known_lipschitz_schedule.hpp"
 #include "method/heavy_tailed/localization.hpp"
 #include "method/heavy_tailed/strongly_convex_rounds.hpp"

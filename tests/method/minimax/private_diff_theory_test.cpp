@@ -1,5 +1,5 @@
 // Closed forms against the values of an independent reference.
-#include "method/minimax/private_diff_theory.hpp"
+#include "method/minimax/private_diff.hpp"
 
 #include <cmath>
 

@@ -91,8 +91,7 @@ std::vector<Case> cases() {
                         "method.batch=60",       "privacy.noise_multiplier=40",
                         "privacy.trust=cluster", "privacy.adjacency=replace_one"};
   all.push_back(with({"zo-hidden", hidden}, {"method.sampling=wor"}));
-  all.push_back(with({"zo-hidden", hidden},
-                     {"method.sampling=reshuffle", "method.release=ledger", "method.release_every=25"}));
+  all.push_back(with({"zo-hidden", hidden}, {"method.sampling=reshuffle", "method.release=25"}));
   return all;
 }
 

@@ -252,7 +252,7 @@ TEST_F(Invariance, EveryHiddenRun) {
                            {"method.sampling=wor", "method.batch=150"},
                            {"method.sampling=cyclic", "method.batch=150"},
                            {"method.sampling=reshuffle", "method.batch=100", "method.steps=15"},
-                           {"method.release=ledger", "method.release_every=4", "objective.l2=0.01"},
+                           {"method.release=4", "objective.l2=0.01"},
                            {"method.clipping=coordinate", "method.clip_failure=1e-7", "data.bias=0"}}) {
     Settings settings = needs("logistic", Storage::dense_f32);
     settings.insert(settings.end(),

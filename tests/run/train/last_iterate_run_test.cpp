@@ -69,7 +69,7 @@ TEST_F(HiddenRun, ShowsNothingBeforeTheRelease) {
 }
 
 TEST_F(HiddenRun, LedgersShowTheirReleasesOnly) {
-  configure("release = ledger\nrelease_every = 25");
+  configure("release = 25");
   const auto outcome = alone("none", config_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const std::string metrics = read_file(run_ + "/metrics.jsonl");

@@ -190,6 +190,23 @@ TEST_F(NoiselessRun, KeysOfPrintedFormulasAreRemoved) {
   }
 }
 
+TEST_F(NoiselessRun, KeysOfZoHiddenThatWereRemovedSayWhatToWrite) {
+  for (const auto& [setting, instead] : {std::pair{"release=ledger", "set method.release to"},
+                                         {"release_every=5", "set method.release to"},
+                                         {"smoothness=1", "set method.i_have_proved to"},
+                                         {"curvature=0", "set method.i_have_proved to"},
+                                         {"lipschitz=1", "set method.i_have_proved to"},
+                                         {"i_have_proved_it=true", "set method.i_have_proved to"},
+                                         {"start=1,2", "leave it out"},
+                                         {"momentum=0.5", "leave it out"},
+                                         {"average=0.5", "leave it out"}}) {
+    const std::string message = refusal({"method.name=zo-hidden", fmt::format("method.{}", setting)});
+    EXPECT_MENTIONS(message, " was removed: ");
+    EXPECT_MENTIONS(message, instead);
+  }
+  EXPECT_EQ(instead_of("method.momentum", "0.5", "dp-sgd"), "");
+}
+
 TEST_F(NoiselessRun, MethodsThatGoByTheTargetAreRefused) {
   write("");
   for (const char* name : {"ht-glm", "ht-localize", "ht-known-lipschitz", "ht-smooth"}) {
