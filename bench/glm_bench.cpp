@@ -134,11 +134,11 @@ void pass(benchmark::State& state, Pass kind, Storage storage, std::size_t count
   std::vector<double> out(objective.micro_batch_rows());
   measure(state, r, index.size(), [&] {
     sum.clear();
-    objective.prepare(w);
+    const AtPoint at = objective.at(w);
     for (std::size_t i = 0; i < index.size(); i += objective.micro_batch_rows()) {
       const Rows rows{r, std::span(index).subspan(i, std::min(objective.micro_batch_rows(), index.size() - i))};
-      if (kind == Pass::gradients) objective.gradients()->add_clipped_gradients(rows, {.clip = 1}, sum);
-      if (kind == Pass::losses) objective.losses(rows, std::span(out).first(rows.size()));
+      if (kind == Pass::gradients) at.add_clipped_gradients(rows, {.clip = 1}, sum);
+      if (kind == Pass::losses) at.losses(rows, std::span(out).first(rows.size()));
     }
     benchmark::DoNotOptimize(sum.totals().data());
     benchmark::DoNotOptimize(out.data());

@@ -99,14 +99,14 @@ void clipped_gradients(benchmark::State& state, Storage storage) {
   const auto objective = make_mlp({.units = {features, hidden, classes}});
   std::vector<float> w(objective->dim());
   objective->initialise(PublicStream(1, "initialise"), w);
-  objective->prepare(w);
+  const AtPoint at = objective->at(w);
   LatticeAccumulator sum(objective->dim(), {20}, 1.01);
   sum.clear();
   std::vector<std::uint32_t> index(rows);
   std::size_t first = 0;
   for (auto _ : state) {
     std::iota(index.begin(), index.end(), static_cast<std::uint32_t>(first));
-    objective->gradients()->add_clipped_gradients({records, index}, {.clip = 1}, sum);
+    at.add_clipped_gradients({records, index}, {.clip = 1}, sum);
     first = (first + rows) % records.count;
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));

@@ -46,9 +46,13 @@ double seconds(Work&& work) {
 
 const MlpShape network{.units = {features, 256, 128, 1}, .activation = Activation::tanh, .head = Head::logistic};
 
-/// Times kernel(objective, rows, sum) in turns with dp-sgd's gradient.
-template <class Add>
-void beside_gradient(benchmark::State& state, Add add) {
+using Point = std::span<const float>;
+AtSaddlePoint at_point(SaddleObjective& problem, Point w, Point) { return problem.at(w); }
+AtPair at_pair(SaddleObjective& problem, Point w, Point v) { return problem.at_pair(w, v); }
+
+/// Times add(take(problem, w, v), rows, sum) in turns with dp-sgd's gradient.
+template <class Take, class Add>
+void beside_gradient(benchmark::State& state, Take take, Add add) {
   const Records records = random_images();
   const auto plain = make_mlp(network);
   const auto saddle = make_auc({.scorer = network, .prior = 0.5});
@@ -56,9 +60,8 @@ void beside_gradient(benchmark::State& state, Add add) {
   saddle->initialise(PublicStream(1, "initialise"), w);
   std::vector<float> v = w;
   for (float& x : v) x *= 1.001F;
-  plain->prepare(std::span<const float>(w).first(plain->dim()));
-  saddle->prepare(w);
-  saddle->primal()->prepare_pair(w, v);
+  const AtPoint at = plain->at(std::span<const float>(w).first(plain->dim()));
+  const auto taken = take(*saddle, w, v);
   LatticeAccumulator sum(plain->dim(), {20}, 1.01), saddle_sum(saddle->dim(), {20}, 1.01);
   std::vector<std::uint32_t> index(rows);
   std::uint32_t first = 0;
@@ -67,8 +70,8 @@ void beside_gradient(benchmark::State& state, Add add) {
     std::iota(index.begin(), index.end(), first);
     first = (first + rows) % records_in_memory;
     const Rows batch{records, index};
-    gradient += seconds([&] { plain->gradients()->add_clipped_gradients(batch, {.clip = 1}, sum); });
-    const double own = seconds([&] { add(*saddle, batch, saddle_sum); });
+    gradient += seconds([&] { at.add_clipped_gradients(batch, {.clip = 1}, sum); });
+    const double own = seconds([&] { add(taken, batch, saddle_sum); });
     kernel += own;
     state.SetIterationTime(own);
   }
@@ -77,29 +80,29 @@ void beside_gradient(benchmark::State& state, Add add) {
 }
 
 void primal_gradient(benchmark::State& state) {
-  beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.primal()->add_clipped_primal_gradients(batch, {.clip = 1}, sum);
+  beside_gradient(state, at_point, [](const AtSaddlePoint& at, const Rows& batch, LatticeAccumulator& sum) {
+    at.add_clipped_primal_gradients(batch, {.clip = 1}, sum);
   });
 }
 BENCHMARK(primal_gradient)->UseManualTime();
 
 void saddle_gradient(benchmark::State& state) {
-  beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.primal()->add_clipped_saddle_gradients(batch, {.primal = 0.7, .dual = 0.7, .weight = 1}, 1, sum);
+  beside_gradient(state, at_point, [](const AtSaddlePoint& at, const Rows& batch, LatticeAccumulator& sum) {
+    at.add_clipped_saddle_gradients(batch, {.primal = 0.7, .dual = 0.7, .weight = 1}, 1, sum);
   });
 }
 BENCHMARK(saddle_gradient)->UseManualTime();
 
 void dual_gradient(benchmark::State& state) {
-  beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.add_clipped_dual_gradients(batch, {.clip = 1}, sum);
+  beside_gradient(state, at_point, [](const AtSaddlePoint& at, const Rows& batch, LatticeAccumulator& sum) {
+    at.add_clipped_dual_gradients(batch, {.clip = 1}, sum);
   });
 }
 BENCHMARK(dual_gradient)->UseManualTime();
 
 void primal_difference(benchmark::State& state) {
-  beside_gradient(state, [](SaddleObjective& objective, const Rows& batch, LatticeAccumulator& sum) {
-    objective.primal()->add_clipped_primal_differences(batch, {.clip = 1}, sum);
+  beside_gradient(state, at_pair, [](const AtPair& at, const Rows& batch, LatticeAccumulator& sum) {
+    at.add_clipped_primal_differences(batch, {.clip = 1}, sum);
   });
 }
 BENCHMARK(primal_difference)->UseManualTime();

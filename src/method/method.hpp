@@ -78,7 +78,7 @@ class MethodPlan {
   /// What the guarantee takes for granted beside the proof, in words, for certificates.
   std::vector<std::string> assumptions = {};
   Footprint footprint = {};
-  /// The most points that a run hands to Objective::prepare_points(), where a model may be trained at each.
+  /// The most points that a run hands to Objective::at_points(), where a model may be trained at each.
   /// Nothing: it asks for losses in other ways, or at a number of points that must not be told.
   std::optional<std::uint64_t> most_points = {};
 
@@ -93,7 +93,7 @@ class MethodPlan {
   /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
   virtual std::string notes(const std::vector<Query>& /*queries*/) const { return {}; }
   /// Tries what can be tried of the assumptions on synthetic public records, before any step. Throws PrivacyError.
-  /// Local; changes what was prepared in the objective.
+  /// Local; takes the objective to other points.
   virtual void check_assumptions(Objective& /*objective*/) const {}
 
   /// A run at its start point. `objective`, which must outlive it, has the dimension and the slack of that of the

@@ -1,7 +1,8 @@
 #pragma once
 // What an objective may be able to do beside giving losses and scores. An objective inherits the capabilities that
 // it has and names them in Objective::capabilities(); whoever needs one asks for it and gets null where it is not
-// there. The contract of kernels in objective.hpp holds for all of them.
+// there. The contract of kernels in objective.hpp holds for all of them. What works at a point is private here: it
+// is reached through the values of at_point.hpp, which know whether the objective is still at theirs.
 
 #include <cstddef>
 #include <span>
@@ -22,6 +23,11 @@ class ScalarLoss;
 class SaddleObjective;
 class PrivatePrimal;
 class ClassPrior;
+class Objective;
+class AtPoint;
+class AtPoints;
+class AtProbes;
+class PointParts;
 
 enum class Clipping { flat, per_layer };
 
@@ -43,65 +49,71 @@ struct NumericSlack {
 /// Gradients of losses, clipped record by record.
 class GradientKernel {
  public:
-  /// Adds clip(grad loss_i(w)) of each row, w being the point of Objective::prepare().
-  virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   virtual NumericSlack gradient_slack() const = 0;
 
  protected:
   ~GradientKernel() = default;
+
+ private:
+  friend class AtPoint;
+  /// Adds clip(grad loss_i(w)) of each row, w being the point of Objective::prepare().
+  virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
 };
 
 /// Norms of gradients before clipping.
 class GradientNorms {
- public:
+ protected:
+  ~GradientNorms() = default;
+
+ private:
+  friend class AtPoint;
   /// out[i] = norm of row i's gradient: where the loss bounds it for all points (a scalar loss of bounded slope),
   /// that bound, else at the point of Objective::prepare(). Not a finite number for a row that contributes nothing.
   virtual void gradient_norms(const Rows& rows, std::span<double> out) = 0;
-
- protected:
-  ~GradientNorms() = default;
 };
 
 /// Takes a point piece by piece, so that whoever makes it on the fly need not store it.
 class PointInParts {
- public:
-  /// The same as Objective::prepare() for a point that is told in ascending order without gaps, `part` being
-  /// coordinates first, first + 1, ...; only losses() and scores() may follow the last one.
-  virtual void prepare_part(std::size_t first, std::span<const float> part) = 0;
-
  protected:
   ~PointInParts() = default;
+
+ private:
+  friend class PointParts;
+  /// The same as Objective::prepare() for a point that is told in ascending order without gaps, `part` being
+  /// coordinates first, first + 1, ...; only losses() and scores() follow the last one.
+  virtual void prepare_part(std::size_t first, std::span<const float> part) = 0;
 };
 
-/// Losses at a list of points, where that is more than prepare() and losses() at each: points in double, or models
-/// that are trained at them. PointLosses uses it, and does without where it is not there.
+/// Losses at a list of points, where that is more than losses at one point after the other: points in double, or
+/// models that are trained at them. PointLosses uses it, and does without where it is not there.
 class LossesAtPoints {
- public:
-  /// Sets the points (public numbers, count x dim(), row-major) of losses_at(). What Objective::prepare() has set
-  /// is lost. Collective: all ranks give the same points, and an objective that trains a model at each of them
-  /// shares that work among the ranks of open(); the losses have the same bits on any number of ranks.
+ protected:
+  ~LossesAtPoints() = default;
+
+ private:
+  friend class Objective;
+  friend class AtPoints;
+  /// Sets the points of losses_at(), as Objective::at_points() says.
   virtual void prepare_points(std::span<const double> points) = 0;
   /// out[i] = loss of row i at point number p of prepare_points(). Non-finite stays as it is. Local.
   virtual void losses_at(std::size_t p, const Rows& rows, std::span<double> out) = 0;
-
- protected:
-  ~LossesAtPoints() = default;
 };
 
 /// The pairs of losses whose differences make zeroth-order estimators, in double, for the difference of two losses
 /// is a tiny part of them where the points are near. PairedLosses uses it, and does without where it is not there.
 class LossPairs {
- public:
-  /// Sets the points x and y of probe(); as in Objective::prepare(), the spans must stay valid. y empty: one point.
-  /// What prepare() has set is lost.
+ protected:
+  ~LossPairs() = default;
+
+ private:
+  friend class Objective;
+  friend class AtProbes;
+  /// Sets the points x and y of probe(), whose spans stay valid. y empty: one point.
   virtual void prepare_probes(std::span<const double> x, std::span<const double> y) = 0;
   /// For one record (row.size() == 1) and the directions u_j = tile.row(j): up[j] = f(x + radius u_j), and
   /// down[j] = f(y + radius u_j), or f(x - radius u_j) with one point. Non-finite stays as it is.
   virtual void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
                      std::span<double> down) = 0;
-
- protected:
-  ~LossPairs() = default;
 };
 
 /// What a record set says of a point, beyond losses and scores.
@@ -112,23 +124,25 @@ struct Measure {
 
 /// Measures of a public evaluation set that are no means over records.
 class SetMeasures {
- public:
-  /// At the point of Objective::prepare(). The same bits on all ranks, on any number of them. Collective.
-  virtual std::vector<Measure> measures(const Communicator& comm, const Shard& shard) = 0;
-
  protected:
   ~SetMeasures() = default;
+
+ private:
+  friend class AtPoint;
+  /// At the point of Objective::prepare(). The same bits on all ranks, on any number of them. Collective.
+  virtual std::vector<Measure> measures(const Communicator& comm, const Shard& shard) = 0;
 };
 
 /// Models that make pictures, for a run's samples.png.
 class Pictures {
- public:
-  /// What the model at w makes, from public numbers and w alone. w need not be prepared, and what
-  /// Objective::prepare() has set may be lost.
-  virtual GreyImage picture(std::span<const float> w) = 0;
-
  protected:
   ~Pictures() = default;
+
+ private:
+  friend class Objective;
+  /// What the model at w makes, from public numbers and w alone. It may overwrite what Objective::prepare() has
+  /// set.
+  virtual GreyImage picture(std::span<const float> w) = 0;
 };
 
 /// What an objective is capable of: null where it is not.

@@ -65,12 +65,11 @@ Kernel one_hot_counts(Find find) {
   return kernel;
 }
 
-/// sum_i clip(grad f_i(w)). `w` must stay unchanged while the kernel runs. Local.
+/// sum_i clip(grad f_i(w)). `w` must stay unchanged while the kernel runs, and the objective at it. Local.
 inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) {
-  GradientKernel& gradients = offered(objective.gradients());
-  objective.prepare(w);
-  return [&gradients](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    gradients.add_clipped_gradients(rows, bound, sum);
+  offered(objective.gradients());
+  return [at = objective.at(w)](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    at.add_clipped_gradients(rows, bound, sum);
   };
 }
 

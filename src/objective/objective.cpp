@@ -2,6 +2,38 @@
 
 namespace dpmpi {
 
+// What was there is gone even if the new point is refused: the number counts first.
+AtPoint Objective::at(std::span<const float> w) {
+  const AtPoint at(*this);
+  prepare(w);
+  return at;
+}
+
+PointParts Objective::at_parts() {
+  offered(parts());
+  return PointParts(*this);
+}
+
+AtPoints Objective::at_points(std::span<const double> points) {
+  LossesAtPoints& own = offered(this->points());
+  const AtPoints at(*this, own);
+  own.prepare_points(points);
+  return at;
+}
+
+AtProbes Objective::probes(std::span<const double> x, std::span<const double> y) {
+  LossPairs& own = offered(pairs());
+  const AtProbes at(*this, own);
+  own.prepare_probes(x, y);
+  return at;
+}
+
+GreyImage Objective::picture(std::span<const float> w) {
+  Pictures& own = offered(pictures());
+  ++preparations_;
+  return own.picture(w);
+}
+
 const ScalarLoss* Objective::scalar_loss() const {
   const LossForm of = form();
   const auto* scalar = std::get_if<ScalarForm>(&of);

@@ -21,6 +21,7 @@
 #include "core/options.hpp"
 #include "data/records/blocks.hpp"
 #include "data/records/options.hpp"
+#include "objective/at_point.hpp"
 #include "objective/capabilities.hpp"
 
 namespace dpmpi {
@@ -71,15 +72,24 @@ class Objective {
   /// Public start point.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
 
-  /// Sets the point that losses, scores and kernels are evaluated at; the span must stay valid and unchanged until
-  /// the next call.
-  virtual void prepare(std::span<const float> w) = 0;
-  /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
-  virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  // ---- at a point: each of these replaces what the one before has returned (at_point.hpp) ----
+
+  /// Losses, scores and kernels at w; the span must stay valid and unchanged while they are used.
+  AtPoint at(std::span<const float> w);
+  /// The same for a point that is told in parts, and no kernels at it. Throws NotOffered without parts().
+  PointParts at_parts();
+  /// Losses at these points (public numbers, count x dim(), row-major). Collective: all ranks give the same points,
+  /// and an objective that trains a model at each of them shares that work among the ranks of open(); the losses
+  /// have the same bits on any number of ranks. Throws NotOffered without points().
+  AtPoints at_points(std::span<const double> points);
+  /// Pairs of losses about x and y, whose spans must stay valid and unchanged too; y empty: about one point. Throws
+  /// NotOffered without pairs().
+  AtProbes probes(std::span<const double> x, std::span<const double> y);
+  /// What the model at w makes, from public numbers and w alone. Throws NotOffered without pictures().
+  GreyImage picture(std::span<const float> w);
+
   /// What the mean of losses() over a public evaluation set is called in metrics: eval.<this>.
   virtual std::string_view loss_name() const { return "loss"; }
-  /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
-  virtual void scores(const Rows& rows, std::span<float> out) = 0;
   /// Whether the loss is minus the log-likelihood of labels whose log-odds are the scores: sigmoid or softmax of
   /// them are then probabilities.
   virtual bool scores_are_logits() const { return false; }
@@ -118,6 +128,18 @@ class Objective {
   virtual Capabilities capabilities() { return {}; }
   // To know what there is changes nothing, so a constant objective may be asked for it.
   Capabilities mine() const { return const_cast<Objective*>(this)->capabilities(); }
+
+ private:
+  friend class Prepared;
+  friend class ValuesAtPoint;
+  /// Sets the point of losses(), scores() and the kernels; the span stays valid and unchanged as long as they are
+  /// used.
+  virtual void prepare(std::span<const float> w) = 0;
+  /// As ValuesAtPoint::losses and scores, at the point of prepare().
+  virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  virtual void scores(const Rows& rows, std::span<float> out) = 0;
+
+  std::uint64_t preparations_ = 0;  ///< so far: the number of the value that is the last to be valid
 };
 
 /// What the registry knows about an objective. Register in the objective's own file:

@@ -8,15 +8,14 @@ namespace dpmpi::test {
 /// Losses and gradients against the double reference.
 inline void check_reference(const PropertyCase& c) {
   const std::vector<double> w = widened(c.w);
-  c.objective.prepare(c.w);
   std::vector<double> expected(w.size());
   for (std::size_t i = 0; i < std::min<std::size_t>(c.records.count, 24); ++i) {
     if (std::isnan(c.records.label[i])) continue;
     const double loss = c.reference.loss(i, w);
-    EXPECT_NEAR(loss_of(c.objective, c.records, i), loss, c.tolerance * std::max(1.0, std::abs(loss)))
+    EXPECT_NEAR(loss_of(c.objective, c.w, c.records, i), loss, c.tolerance * std::max(1.0, std::abs(loss)))
         << "record " << i;
     c.reference.gradient(i, w, expected);
-    const std::vector<double> g = gradient_of(c.objective, c.records, i);
+    const std::vector<double> g = gradient_of(c.objective, c.w, c.records, i);
     double error = 0;
     for (std::size_t j = 0; j < g.size(); ++j) error = std::max(error, std::abs(g[j] - expected[j]));
     EXPECT_LE(error, c.tolerance * std::max(1.0, norm_of(expected))) << "record " << i;
@@ -32,9 +31,8 @@ inline void check_finite_differences(const PropertyCase& c) {
   std::size_t checked = 0, tried = 0;
   for (std::size_t i = 0; i < std::min<std::size_t>(c.records.count, 8); ++i) {
     if (std::isnan(c.records.label[i])) continue;
-    c.objective.prepare(c.w);
-    const double here = loss_of(c.objective, c.records, i);
-    const std::vector<double> g = gradient_of(c.objective, c.records, i);
+    const double here = loss_of(c.objective, c.w, c.records, i);
+    const std::vector<double> g = gradient_of(c.objective, c.w, c.records, i);
     for (int probe = 0; probe < 8; ++probe) {
       std::vector<double> s(dim, 0.0);
       if (probe == 0) s = g;
@@ -50,10 +48,8 @@ inline void check_finite_differences(const PropertyCase& c) {
         down[j] = static_cast<float>(c.w[j] - length * s[j]);
         expected += g[j] * (static_cast<double>(up[j]) - down[j]);
       }
-      c.objective.prepare(up);
-      const double above = loss_of(c.objective, c.records, i);
-      c.objective.prepare(down);
-      const double below = loss_of(c.objective, c.records, i);
+      const double above = loss_of(c.objective, up, c.records, i);
+      const double below = loss_of(c.objective, down, c.records, i);
       ++tried;
       if (!c.smooth && std::abs(above + below - 2 * here) > 0.02 * std::abs(above - below) + 1e-6)
         continue;  // a kink

@@ -76,24 +76,6 @@ inline std::vector<std::int64_t> contribution(const Objective& objective, const 
   return contributions(objective, kernel, records, one, bound, lattice);
 }
 
-/// Gradients at the point that is prepared.
-inline Kernel gradients(Objective& objective) {
-  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.gradients()->add_clipped_gradients(rows, bound, sum);
-  };
-}
-
-inline std::vector<std::int64_t> contributions(Objective& objective, const Records& records,
-                                               std::span<const std::uint32_t> index, L2Bound bound,
-                                               Lattice lattice) {
-  return contributions(objective, gradients(objective), records, index, bound, lattice);
-}
-
-inline std::vector<std::int64_t> contribution(Objective& objective, const Records& records, std::size_t record,
-                                              L2Bound bound, Lattice lattice) {
-  return contribution(objective, gradients(objective), records, record, bound, lattice);
-}
-
 /// A contribution as real numbers, on a lattice so fine that rounding is below 1e-8 of the bound a coordinate.
 inline std::vector<double> fine_contribution(const Objective& objective, const Kernel& kernel,
                                              const Records& records, std::size_t record, double bound) {
@@ -106,27 +88,34 @@ inline std::vector<double> fine_contribution(const Objective& objective, const K
 
 /// The gradient of one record, unclipped: the clip is doubled until it is four times the norm, so that it cannot
 /// bind.
-inline std::vector<double> gradient_of(Objective& objective, const Records& records, std::size_t record) {
-  const Kernel kernel = gradients(objective);
+inline std::vector<double> gradient_of(Objective& objective, std::span<const float> w, const Records& records,
+                                       std::size_t record) {
+  const Kernel kernel = clipped_gradients(objective, w);
   double bound = 1;
   std::vector<double> g = fine_contribution(objective, kernel, records, record, bound);
   for (; norm_of(g) > bound / 4; bound *= 2) g = fine_contribution(objective, kernel, records, record, 2 * bound);
   return g;
 }
 
-inline std::vector<double> losses_of(Objective& objective, const Records& records,
+/// At a point, in micro-batches of the objective.
+inline std::vector<double> losses_at(const ValuesAtPoint& at, const Objective& objective, const Records& records,
                                      std::span<const std::uint32_t> index) {
   std::vector<double> out(index.size());
   for (std::size_t i = 0; i < index.size(); i += objective.micro_batch_rows()) {
     const std::size_t n = std::min(objective.micro_batch_rows(), index.size() - i);
-    objective.losses({records, index.subspan(i, n)}, std::span(out).subspan(i, n));
+    at.losses({records, index.subspan(i, n)}, std::span(out).subspan(i, n));
   }
   return out;
 }
 
-inline double loss_of(Objective& objective, const Records& records, std::size_t record) {
+inline std::vector<double> losses_of(Objective& objective, std::span<const float> w, const Records& records,
+                                     std::span<const std::uint32_t> index) {
+  return losses_at(objective.at(w), objective, records, index);
+}
+
+inline double loss_of(Objective& objective, std::span<const float> w, const Records& records, std::size_t record) {
   const std::uint32_t one[] = {static_cast<std::uint32_t>(record)};
-  return losses_of(objective, records, one)[0];
+  return losses_of(objective, w, records, one)[0];
 }
 
 template <class T>

@@ -11,13 +11,14 @@ struct RecordBits {
   std::vector<float> scores;
 };
 
-inline RecordBits bits_of(const PropertyCase& c, const Records& records, std::span<const std::uint32_t> index) {
+inline RecordBits bits_of(const PropertyCase& c, const AtPoint& at, const Records& records,
+                          std::span<const std::uint32_t> index) {
   RecordBits b{std::vector<double>(index.size()), std::vector<float>(index.size() * c.objective.outputs())};
   for (std::size_t i = 0; i < index.size(); i += c.objective.micro_batch_rows()) {
     const std::size_t n = std::min(c.objective.micro_batch_rows(), index.size() - i), out = c.objective.outputs();
     const Rows rows{records, index.subspan(i, n)};
-    c.objective.losses(rows, std::span(b.loss).subspan(i, n));
-    c.objective.scores(rows, std::span(b.scores).subspan(i * out, n * out));
+    at.losses(rows, std::span(b.loss).subspan(i, n));
+    at.scores(rows, std::span(b.scores).subspan(i * out, n * out));
   }
   return b;
 }
@@ -75,14 +76,14 @@ inline void check_kernel_rows(const PropertyCase& c, const Kernel& kernel, const
 inline void check_row_invariance(const PropertyCase& c) {
   std::mt19937 bits(11);
   const Records& records = c.records;
-  c.objective.prepare(c.w);
+  const AtPoint at = c.objective.at(c.w);
   std::vector<RecordBits> alone;
-  for (std::uint32_t i = 0; i < records.count; ++i) alone.push_back(bits_of(c, records, std::span(&i, 1)));
+  for (std::uint32_t i = 0; i < records.count; ++i) alone.push_back(bits_of(c, at, records, std::span(&i, 1)));
 
   std::vector<std::uint32_t> order = all_rows(records);
   std::shuffle(order.begin(), order.end(), bits);
   const Records shuffled = permuted(records, order);
-  const RecordBits whole = bits_of(c, shuffled, all_rows(records));
+  const RecordBits whole = bits_of(c, at, shuffled, all_rows(records));
   for (std::size_t i = 0; i < order.size(); ++i)
     expect_record_bits(alone[order[i]], whole, i, "all rows, permuted");
 
@@ -90,7 +91,7 @@ inline void check_row_invariance(const PropertyCase& c) {
     std::vector<std::uint32_t> subset;
     for (std::uint32_t i : all_rows(records))
       if (bits() % 3 != 0) subset.push_back(i);
-    const RecordBits some = bits_of(c, records, subset);
+    const RecordBits some = bits_of(c, at, records, subset);
     for (std::size_t i = 0; i < subset.size(); ++i) expect_record_bits(alone[subset[i]], some, i, "a subset");
   }
 
@@ -143,9 +144,9 @@ inline void check_bad_records(const PropertyCase& c) {
   if (c.differences) check(c.differences->at(c.w, v));
   std::vector<float> broken = c.w;
   broken[broken.size() / 2] = nan;
-  c.objective.prepare(broken);
+  const Kernel at_broken = clipped_gradients(c.objective, broken);
   if (c.records.storage != Storage::sparse_f32) {  // a sparse row need not touch the broken coordinate
-    EXPECT_TRUE(all_zero(contributions(c.objective, c.records, all_rows(c.records), bound, lattice)))
+    EXPECT_TRUE(all_zero(contributions(c.objective, at_broken, c.records, all_rows(c.records), bound, lattice)))
         << "NaN parameter";
   }
 }

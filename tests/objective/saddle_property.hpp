@@ -154,15 +154,14 @@ inline void check_no_allocation(SaddleObjective& f, const Records& records, cons
   std::vector<double> losses(rows.size());
   std::vector<float> scores(rows.size() * f.outputs());
   const auto round = [&] {
-    f.prepare(w);
-    f.losses(rows, losses);
-    f.scores(rows, scores);
-    f.add_clipped_dual_gradients(rows, {1}, dual);
+    const AtSaddlePoint at = f.at(w);
+    at.losses(rows, losses);
+    at.scores(rows, scores);
+    at.add_clipped_dual_gradients(rows, {1}, dual);
     if (!f.primal()) return;
-    f.primal()->add_clipped_primal_gradients(rows, {1}, primal);
-    f.primal()->add_clipped_saddle_gradients(rows, {.primal = 1, .dual = 1, .weight = 0.5}, 1, both);
-    f.primal()->prepare_pair(w, v);
-    f.primal()->add_clipped_primal_differences(rows, {1}, primal);
+    at.add_clipped_primal_gradients(rows, {1}, primal);
+    at.add_clipped_saddle_gradients(rows, {.primal = 1, .dual = 1, .weight = 0.5}, 1, both);
+    f.at_pair(w, v).add_clipped_primal_differences(rows, {1}, primal);
   };
   round();
   const std::size_t before = allocation_count();

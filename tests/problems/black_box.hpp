@@ -32,8 +32,8 @@ class BlackBox : public Objective, public LossPairs {
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override {
     for (std::size_t j = 0; j < tile.count; ++j) {
-      up[j] = at(row, x_, radius, tile.row(j));
-      down[j] = y_.empty() ? at(row, x_, -radius, tile.row(j)) : at(row, y_, radius, tile.row(j));
+      up[j] = loss_at(row, x_, radius, tile.row(j));
+      down[j] = y_.empty() ? loss_at(row, x_, -radius, tile.row(j)) : loss_at(row, y_, radius, tile.row(j));
     }
   }
 
@@ -41,7 +41,7 @@ class BlackBox : public Objective, public LossPairs {
   Capabilities capabilities() override { return {.pairs = this}; }
 
  private:
-  double at(const Rows& row, std::span<const double> from, double step, const double* u) {
+  double loss_at(const Rows& row, std::span<const double> from, double step, const double* u) {
     for (std::size_t k = 0; k < dim_; ++k) point_[k] = from[k] + step * u[k];
     return loss_(row.index[0], point_);
   }

@@ -36,21 +36,18 @@ inline std::vector<std::uint32_t> members(const Rows& rows, const PublicBatches&
 class OwnGradients {
  public:
   OwnGradients(SaddleObjective& objective, double largest)
-      : objective_(objective),
-        largest_(largest),
-        sum_(objective.primal_dim(), Lattice{29 - std::ilogb(largest)}, largest * 1.01) {}
+      : largest_(largest), sum_(objective.primal_dim(), Lattice{29 - std::ilogb(largest)}, largest * 1.01) {}
 
   std::size_t dim() const { return sum_.dim(); }
-  /// total += sign * grad_x of row i at the point that the objective is prepared for.
-  void add(const Records& records, std::uint32_t i, double sign, std::span<double> total) {
+  /// total += sign * grad_x of row i at a point of the objective.
+  void add(const AtSaddlePoint& at, const Records& records, std::uint32_t i, double sign, std::span<double> total) {
     sum_.clear();
-    objective_.primal()->add_clipped_primal_gradients({records, std::span(&i, 1)}, {largest_}, sum_);
+    at.add_clipped_primal_gradients({records, std::span(&i, 1)}, {largest_}, sum_);
     const auto g = sum_.totals();
     for (std::size_t j = 0; j < dim(); ++j) total[j] += sign * static_cast<double>(g[j]) * sum_.lattice().quantum();
   }
 
  private:
-  SaddleObjective& objective_;
   double largest_;
   LatticeAccumulator sum_;
 };
@@ -69,10 +66,9 @@ inline constexpr std::size_t pairs_at_once = 16;  // a point is prepared once fo
 /// sum of clip(grad_x f(w; z)) over round r's batch. `w` must stay unchanged while the kernel runs. Local.
 inline Kernel public_batch_gradients(SaddleObjective& objective, std::span<const float> w,
                                      const PublicBatches& batches, std::uint64_t r) {
-  objective.prepare(w);
-  return [&objective, batches, r](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  return [at = objective.at(w), batches, r](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
     const auto chosen = members(rows, batches, r);
-    if (!chosen.empty()) objective.primal()->add_clipped_primal_gradients({rows.records, chosen}, bound, sum);
+    if (!chosen.empty()) at.add_clipped_primal_gradients({rows.records, chosen}, bound, sum);
   };
 }
 
@@ -89,12 +85,12 @@ inline Kernel cross_batch_differences(SaddleObjective& objective, std::span<cons
       const std::size_t last = std::min(pairs, first + pairs_at_once);
       const auto of = [&](std::size_t j) { return std::span(difference).subspan((j - first) * dim, dim); };
       std::fill(difference.begin(), difference.end(), 0.0);
-      objective.prepare(w);
+      const AtSaddlePoint at_w = objective.at(w);
       for (std::size_t j = first; j < std::min(last, now.size()); ++j)
-        gradients->add(rows.records, now[j], 1, of(j));
-      objective.prepare(v);
+        gradients->add(at_w, rows.records, now[j], 1, of(j));
+      const AtSaddlePoint at_v = objective.at(v);
       for (std::size_t j = first; j < std::min(last, before.size()); ++j)
-        gradients->add(rows.records, before[j], -1, of(j));
+        gradients->add(at_v, rows.records, before[j], -1, of(j));
       for (std::size_t j = first; j < last; ++j) add_clipped(of(j), bound.clip, sum);
     }
   };

@@ -48,18 +48,18 @@ class ToySaddle final : public SaddleObjective, public PrivatePrimal, public Cla
 
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     for_each(rows, sum, [&](double z) {
-      std::vector<double> g = at(z, w_);
+      std::vector<double> g = gradient_at(z, w_);
       g.resize(primal_);
       return clipped(std::move(g), bound.clip);
     });
   }
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
-    for_each(rows, sum, [&](double z) { return clipped(dual_part(at(z, w_)), bound.clip); });
+    for_each(rows, sum, [&](double z) { return clipped(dual_part(gradient_at(z, w_)), bound.clip); });
   }
   void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
                                     LatticeAccumulator& sum) override {
     for_each(rows, sum, [&](double z) {
-      std::vector<double> gy = clipped(dual_part(at(z, w_)), scale * clip.dual), g = at(z, w_);
+      std::vector<double> gy = clipped(dual_part(gradient_at(z, w_)), scale * clip.dual), g = gradient_at(z, w_);
       g.resize(primal_);
       g = clipped(std::move(g), scale * clip.primal);
       for (const double value : gy) g.push_back(clip.weight * value);
@@ -68,8 +68,8 @@ class ToySaddle final : public SaddleObjective, public PrivatePrimal, public Cla
   }
   void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     for_each(rows, sum, [&](double z) {
-      std::vector<double> g = at(z, w_);
-      const std::vector<double> h = at(z, v_);
+      std::vector<double> g = gradient_at(z, w_);
+      const std::vector<double> h = gradient_at(z, v_);
       g.resize(primal_);
       for (std::size_t j = 0; j < primal_; ++j) g[j] -= h[j];
       return clipped(std::move(g), bound.clip);
@@ -103,7 +103,7 @@ class ToySaddle final : public SaddleObjective, public PrivatePrimal, public Cla
   }
 
  private:
-  std::vector<double> at(double z, Point w) const {
+  std::vector<double> gradient_at(double z, Point w) const {
     std::vector<double> g(dim(), 0.0);
     gradient_(z, w.first(primal_), w.subspan(primal_), std::span(g).first(primal_), std::span(g).subspan(primal_));
     return g;

@@ -31,17 +31,7 @@ class Glm final : public Objective, public GradientKernel, public GradientNorms,
 
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
-  void prepare(std::span<const float> w) override;
 
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-
-  void gradient_norms(const Rows& rows, std::span<double> out) override;
-
-  void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
-  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
-             std::span<double> down) override;
   bool scores_are_logits() const override { return loss_->is_logistic(); }
   LossForm form() const override { return ScalarForm{loss_.get()}; }
 
@@ -51,6 +41,15 @@ class Glm final : public Objective, public GradientKernel, public GradientNorms,
   Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
 
  private:
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+
   using TileOf = double[tile_rows];
   /// Calls body(tile, labels, position of its first row) for each tile of the micro-batch, loaded into the kernel.
   template <class Body>

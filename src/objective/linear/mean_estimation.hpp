@@ -24,18 +24,6 @@ class Mean final : public Objective, public GradientKernel, public GradientNorms
 
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
-  void prepare(std::span<const float> w) override;
-
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-
-  /// At w: nothing bounds them for all points.
-  void gradient_norms(const Rows& rows, std::span<double> out) override;
-
-  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
-  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
-             std::span<double> down) override;
 
   NumericSlack gradient_slack() const override;
 
@@ -43,6 +31,16 @@ class Mean final : public Objective, public GradientKernel, public GradientNorms
   Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
 
  private:
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  /// At w: nothing bounds them for all points.
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+
   /// record_ = record i. False if it does not count.
   bool load(const Records& records, std::uint32_t i);
   double half_square(std::span<const double> x) const;

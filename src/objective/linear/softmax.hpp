@@ -29,17 +29,6 @@ class SparseSoftmax final : public Objective, public GradientKernel, public Grad
 
   /// All zero.
   void initialise(const PublicStream& stream, std::span<float> w) const override;
-  void prepare(std::span<const float> w) override;
-
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-
-  void gradient_norms(const Rows& rows, std::span<double> out) override;
-
-  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
-  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
-             std::span<double> down) override;
 
   NumericSlack gradient_slack() const override;
 
@@ -47,6 +36,15 @@ class SparseSoftmax final : public Objective, public GradientKernel, public Grad
   Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
 
  private:
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+
   struct Row;
   class Layer;  // a weight matrix, feature-major
   void check(const Records& records) const;

@@ -41,9 +41,14 @@ class Mallows final : public Objective, public GradientKernel, public LossesAtPo
   double flops_per_record() const override { return 8.0 * static_cast<double>(dim()); }
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
 
+  NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .points = this}; }
+
+ private:
   void prepare(std::span<const float> w) override { at_.assign(w.begin(), w.end()); }
   void prepare_points(std::span<const double> points) override { points_.assign(points.begin(), points.end()); }
-
   void losses(const Rows& rows, std::span<double> out) override { losses_from(at_.data(), rows, out); }
   void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override {
     verify((p + 1) * dim() <= points_.size(), "a point that prepare_points() was given");
@@ -53,18 +58,11 @@ class Mallows final : public Objective, public GradientKernel, public LossesAtPo
     for (std::size_t r = 0; r < rows.size(); ++r)
       out[r] = static_cast<float>(load(rows.records, rows.index[r]) ? along(at_.data()) : not_a_number);
   }
-
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     for (const std::uint32_t i : rows.index)
       if (load(rows.records, i)) add(weight_ * slope(along(at_.data()) - label_), bound, sum);
   }
 
-  NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
-
- protected:
-  Capabilities capabilities() override { return {.gradients = this, .points = this}; }
-
- private:
   /// record_, label_ and weight_ of record i. False if it does not count.
   bool load(const Records& records, std::uint32_t i) {
     verify(records.features == features_ && records.bias == bias_, "records of another shape");

@@ -23,23 +23,22 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
-  void prepare(std::span<const float> w) override;
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-
-  void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
-                                    LatticeAccumulator& sum) override;
-  void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-
   NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
   NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself
   NumericSlack saddle_gradient_slack() const override { return gradient_.slack(); }
   NumericSlack primal_difference_slack() const override { return MlpDifference::slack(); }
 
  protected:
+  void prepare(std::span<const float> w) override;
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
+                                    LatticeAccumulator& sum) override;
+  void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+
   Capabilities capabilities() override { return {.saddle = this, .primal = this}; }
   const MlpShape& shape() const { return shape_; }
   OutputLoss& loss() { return *loss_; }

@@ -33,19 +33,6 @@ struct SmoothConstants {
 /// Kernels of a primal that touches records, at the point of Objective::prepare().
 class PrivatePrimal {
  public:
-  /// Adds clip(grad_x f_i(w)) of each row: primal_dim() coordinates.
-  virtual void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// Both blocks in one sweep, dim() coordinates: (clip(grad_x, scale * primal), weight * clip(grad_y, scale *
-  /// dual)).
-  virtual void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
-                                            LatticeAccumulator& sum) = 0;
-
-  /// As Objective::prepare(), for the two points of add_clipped_primal_differences().
-  virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
-  /// Adds clip(grad_x f_i(w) - grad_x f_i(v)) of each row, the same record at both points; the difference itself is
-  /// clipped, and safe against cancellation: primal_dim() coordinates.
-  virtual void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-
   // Relative to the bound of the whole contribution.
   virtual NumericSlack primal_gradient_slack() const = 0;
   virtual NumericSlack saddle_gradient_slack() const = 0;
@@ -53,6 +40,23 @@ class PrivatePrimal {
 
  protected:
   ~PrivatePrimal() = default;
+
+ private:
+  friend class SaddleObjective;
+  friend class AtSaddlePoint;
+  friend class AtPair;
+  /// Adds clip(grad_x f_i(w)) of each row: primal_dim() coordinates.
+  virtual void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+  /// Both blocks in one sweep, dim() coordinates: (clip(grad_x, scale * primal), weight * clip(grad_y, scale *
+  /// dual)).
+  virtual void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
+                                            LatticeAccumulator& sum) = 0;
+
+  /// As Objective::prepare(), for the two points of add_clipped_primal_differences(); none other follows.
+  virtual void prepare_pair(std::span<const float> w, std::span<const float> v) = 0;
+  /// Adds clip(grad_x f_i(w) - grad_x f_i(v)) of each row, the same record at both points; the difference itself is
+  /// clipped, and safe against cancellation: primal_dim() coordinates.
+  virtual void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
 };
 
 /// The share of positive records, where every record's loss has it as a public constant.
@@ -62,6 +66,38 @@ class ClassPrior {
 
  protected:
   ~ClassPrior() = default;
+};
+
+/// A min-max problem at a point, with the kernels of its blocks. Those of the primal throw NotOffered without one.
+class AtSaddlePoint : public AtPoint {
+ public:
+  AtSaddlePoint() = default;
+  /// Adds clip(grad_x f_i(w)) of each row: primal_dim() coordinates.
+  void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const;
+  /// Adds clip(the part of grad_y f_i(w) that depends on the record) of each row: dual_dim() coordinates.
+  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const;
+  /// Both blocks in one sweep, dim() coordinates: (clip(grad_x, scale * primal), weight * clip(grad_y, scale *
+  /// dual)).
+  void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
+                                    LatticeAccumulator& sum) const;
+
+ private:
+  friend class SaddleObjective;
+  explicit AtSaddlePoint(const AtPoint& at) : AtPoint(at) {}
+  SaddleObjective& problem() const;
+};
+
+/// The same records at two points w and v.
+class AtPair : public Prepared {
+ public:
+  AtPair() = default;
+  /// Adds clip(grad_x f_i(w) - grad_x f_i(v)) of each row; the difference itself is clipped, and safe against
+  /// cancellation: primal_dim() coordinates.
+  void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const;
+
+ private:
+  friend class SaddleObjective;
+  explicit AtPair(SaddleObjective& problem);
 };
 
 class SaddleObjective : public Objective {
@@ -75,9 +111,13 @@ class SaddleObjective : public Objective {
   ClassPrior* class_prior() { return capabilities().prior; }
   const ClassPrior* class_prior() const { return mine().prior; }
 
-  /// Adds clip(the part of grad_y f_i(w) that depends on the record) of each row: dual_dim() coordinates.
-  virtual void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
   virtual NumericSlack dual_gradient_slack() const = 0;
+
+  // ---- at a point: as in Objective ----
+
+  AtSaddlePoint at(std::span<const float> w) { return AtSaddlePoint(Objective::at(w)); }
+  /// Differences between w and v. Throws NotOffered without primal().
+  AtPair at_pair(std::span<const float> w, std::span<const float> v);
 
   // ---- public parts: no function of any record ----
 
@@ -100,40 +140,41 @@ class SaddleObjective : public Objective {
  protected:
   // No gradients of both blocks as one: descent in x and y alike is no method for a saddle.
   Capabilities capabilities() override { return {.saddle = this}; }
+
+ private:
+  friend class AtSaddlePoint;
+  /// As AtSaddlePoint::add_clipped_dual_gradients, at the point of prepare().
+  virtual void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
 };
 
-/// Kernels as values, as in kernel.hpp: w and v must stay unchanged while the kernel runs. Local.
+/// Kernels as values, as in kernel.hpp: w and v must stay unchanged while the kernel runs, and the objective at
+/// them. Local.
 inline Kernel clipped_primal_gradients(SaddleObjective& objective, std::span<const float> w) {
-  PrivatePrimal& primal = offered(objective.primal());
-  objective.prepare(w);
-  return [&primal](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    primal.add_clipped_primal_gradients(rows, bound, sum);
+  offered(objective.primal());
+  return [at = objective.at(w)](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    at.add_clipped_primal_gradients(rows, bound, sum);
   };
 }
 
 inline Kernel clipped_dual_gradients(SaddleObjective& objective, std::span<const float> w) {
-  objective.prepare(w);
-  return [&objective](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    objective.add_clipped_dual_gradients(rows, bound, sum);
+  return [at = objective.at(w)](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    at.add_clipped_dual_gradients(rows, bound, sum);
   };
 }
 
 /// For a query whose bound is clip.norm(); a smaller bound scales both clips.
 inline Kernel clipped_saddle_gradients(SaddleObjective& objective, std::span<const float> w,
                                        const SaddleClip& clip) {
-  PrivatePrimal& primal = offered(objective.primal());
-  objective.prepare(w);
-  return [&primal, clip](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    primal.add_clipped_saddle_gradients(rows, clip, bound.clip / clip.norm(), sum);
+  offered(objective.primal());
+  return [at = objective.at(w), clip](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    at.add_clipped_saddle_gradients(rows, clip, bound.clip / clip.norm(), sum);
   };
 }
 
 inline Kernel clipped_primal_differences(SaddleObjective& objective, std::span<const float> w,
                                          std::span<const float> v) {
-  PrivatePrimal& primal = offered(objective.primal());
-  primal.prepare_pair(w, v);
-  return [&primal](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-    primal.add_clipped_primal_differences(rows, bound, sum);
+  return [at = objective.at_pair(w, v)](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+    at.add_clipped_primal_differences(rows, bound, sum);
   };
 }
 

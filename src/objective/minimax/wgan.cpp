@@ -43,13 +43,8 @@ class Wgan final : public SaddleObjective, public Pictures {
   std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
-  void prepare(std::span<const float> w) override;
   std::string_view loss_name() const override { return "wasserstein"; }
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-  GreyImage picture(std::span<const float> w) override;
 
-  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
@@ -59,6 +54,12 @@ class Wgan final : public SaddleObjective, public Pictures {
   Capabilities capabilities() override { return {.saddle = this, .pictures = this}; }
 
  private:
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  GreyImage picture(std::span<const float> w) override;
+  void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+
   /// Of a step, no two of which share one.
   Latents latents(const PublicStream& stream, std::uint64_t step) const {
     return {stream, settings_.fakes, step * settings_.fakes};

@@ -53,7 +53,6 @@ class WorstGroup final : public NetworkSaddle {
   LabelKind label_kind() const override { return labels_of(shape().head); }
   std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
   std::vector<ParameterGroup> groups() const override;
-  void prepare(std::span<const float> w) override;
   void check_records(const Shard& shard) const override { loss_.check(shard); }
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
@@ -62,6 +61,8 @@ class WorstGroup final : public NetworkSaddle {
   std::optional<double> dual_curvature() const override { return 1.0; }
 
  private:
+  void prepare(std::span<const float> w) override;
+
   float tail_start() const override { return 1.0F / static_cast<float>(projected_.size()); }
   double loss_of(const Rows& rows, std::size_t row) override;
   void score(std::size_t row, std::span<float> out) const override {

@@ -42,6 +42,12 @@ class Mlp final : public Objective,
     initialise_network(shape_, stream, w);
   }
 
+  NumericSlack gradient_slack() const override { return gradient_.slack(); }
+
+ protected:
+  Capabilities capabilities() override { return {.gradients = this, .norms = this, .parts = this, .pairs = this}; }
+
+ private:
   void prepare(std::span<const float> w) override;
   void prepare_part(std::size_t first, std::span<const float> part) override { network_.load_part(first, part); }
   void losses(const Rows& rows, std::span<double> out) override;
@@ -51,12 +57,7 @@ class Mlp final : public Objective,
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;
-  NumericSlack gradient_slack() const override { return gradient_.slack(); }
 
- protected:
-  Capabilities capabilities() override { return {.gradients = this, .norms = this, .parts = this, .pairs = this}; }
-
- private:
   MlpShape shape_;
   MlpHead head_;
   MlpPass pass_;

@@ -90,11 +90,12 @@ class Plugin final : public Objective {
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
 
   void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
+
+ private:
   void prepare(std::span<const float> w) override { w_ = w; }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows&, std::span<float>) override {}
 
- private:
   std::shared_ptr<const PluginLibrary> library_;
   std::size_t stride_;
   void* handle_;

@@ -16,11 +16,12 @@ class UnloadedPlugin final : public Objective {
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
 
   void initialise(const PublicStream&, std::span<float>) const override { refuse(); }
+
+ private:
   void prepare(std::span<const float>) override { refuse(); }
   void losses(const Rows&, std::span<double>) override { refuse(); }
   void scores(const Rows&, std::span<float>) override { refuse(); }
 
- private:
   [[noreturn]] static void refuse() { throw BugError("a plugin that was not loaded was asked for losses"); }
 
   std::size_t dim_;

@@ -21,12 +21,6 @@ class TdBase : public SaddleObjective, public PrivatePrimal, public SetMeasures 
   std::vector<ParameterGroup> groups() const override;
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
-  void prepare(std::span<const float> w) override { at_w_.load(w); }
-  void prepare_pair(std::span<const float> w, std::span<const float> v) override { at_w_.load(w), at_v_.load(v); }
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-  std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
-
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
 
@@ -36,6 +30,12 @@ class TdBase : public SaddleObjective, public PrivatePrimal, public SetMeasures 
   NumericSlack primal_difference_slack() const override { return slack(); }
 
  protected:
+  void prepare(std::span<const float> w) override { at_w_.load(w); }
+  void prepare_pair(std::span<const float> w, std::span<const float> v) override { at_w_.load(w), at_v_.load(v); }
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
+
   Capabilities capabilities() override { return {.saddle = this, .primal = this, .measures = this}; }
   /// Unpacks record `i` for transition(): how many there are, 0 for an empty slot and for what contributes nothing.
   virtual std::size_t unpack(const Records& records, std::uint32_t i) = 0;

@@ -28,17 +28,16 @@ class TdOfEpisodes final : public TdBase {
   }
   std::size_t micro_batch_rows() const override { return 64; }
 
+ private:
   /// Throws ConfigError on all ranks where an episode has more transitions than records have room for: of such data
   /// every record is taken apart in the wrong places, and none would contribute.
   std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
-
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
                                     LatticeAccumulator& sum) override;
   void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
- private:
   /// A gradient, laid out like the parameters but for the first layer: a row (weights, bias, zeros) for each unit.
   struct Gradient {
     Scratch<double> first;

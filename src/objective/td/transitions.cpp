@@ -28,13 +28,13 @@ class TdOfTransitions final : public TdBase {
   double flops_per_record() const override { return 12.0 * static_cast<double>(shape_.dim()); }
   std::size_t micro_batch_rows() const override { return rows_at_once; }
 
+ private:
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
                                     LatticeAccumulator& sum) override;
   void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
- private:
   static constexpr std::size_t rows_at_once = 64;
 
   std::size_t unpack(const Records& records, std::uint32_t i) override;

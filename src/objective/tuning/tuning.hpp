@@ -33,15 +33,6 @@ class Tuning final : public TunedObjective, public LossesAtPoints {
   void open(const Communicator& comm, const DataOptions& data) override;
   std::vector<std::string> assumptions() const override;
 
-  /// Trains the model of w. Local, and as expensive as training is.
-  void prepare(std::span<const float> w) override;
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-
-  /// Point p is trained by rank p mod size() of open(), which sends the others the model.
-  void prepare_points(std::span<const double> points) override;
-  void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
-
   std::size_t trained() const { return trained_; }  ///< models, by this rank, so far
 
  protected:
@@ -49,6 +40,14 @@ class Tuning final : public TunedObjective, public LossesAtPoints {
   const HyperParameters& hyper_parameters() const override { return model_->hyper_parameters(); }
 
  private:
+  /// Trains the model of w. Local, and as expensive as training is.
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  /// Point p is trained by rank p mod size() of open(), which sends the others the model.
+  void prepare_points(std::span<const double> points) override;
+  void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
+
   void train(std::span<const double> point, std::span<double> model);
   template <class Use>
   void for_each_tile(std::span<const double> model, const Rows& rows, const Use& use);

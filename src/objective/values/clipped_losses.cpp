@@ -25,18 +25,18 @@ Kernel ClippedLosses::sum() {
     add(rows, sum);
   };
   kernel.readings = count_;
-  kernel.begin = [this](std::size_t reading) { at_ = reading, objective_.prepare(point(reading)); };
+  kernel.begin = [this](std::size_t reading) { reading_ = reading, at_ = objective_.at(point(reading)); };
   return kernel;
 }
 
 void ClippedLosses::add(const Rows& rows, LatticeAccumulator& sum) {
   const auto losses = std::span(losses_).first(rows.size());
-  objective_.losses(rows, losses);
+  at_.losses(rows, losses);
   for (std::size_t r = 0; r < rows.size(); ++r) {
     if (!takes_part(rows.records, rows.index[r])) continue;
     const double value = (std::isfinite(losses[r]) ? std::clamp(losses[r], 0.0, 2 * half_) : 2 * half_) - half_;
     sum.begin(1);
-    sum.add(at_, std::span(&value, 1));
+    sum.add(reading_, std::span(&value, 1));
   }
 }
 

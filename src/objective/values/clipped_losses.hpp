@@ -32,8 +32,9 @@ class ClippedLosses {
 
   Objective& objective_;
   double half_;
-  std::size_t stride_, count_, at_ = 0;
+  std::size_t stride_, count_, reading_ = 0;
   AlignedVector<float> points_;
+  AtPoint at_;  ///< point number reading_
   std::vector<double> losses_;
 };
 

@@ -18,8 +18,8 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
         frames_(frames),
         radius_(rule.radius),
         l2_(rule.l2),
-        parts_(objective.parts()),
-        point_(parts_ ? 0 : objective.dim()),
+        takes_parts_(objective.parts() != nullptr),
+        point_(takes_parts_ ? 0 : objective.dim()),
         part_(std::min<std::size_t>(objective.dim(), 4096)),
         along_(frames.count()) {}
 
@@ -43,22 +43,22 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
   /// takes it so: the whole point would take half as much memory as w.
   void move_to_point() {
     double along = 0;
+    PointParts parts;
+    if (takes_parts_) parts = objective_.at_parts();
     for (std::size_t first = 0; first < w_.size(); first += frames_.tile_rows()) {
       const std::size_t rows = std::min(frames_.tile_rows(), w_.size() - first);
       const double* u = frames_.tile(first, rows) + direction_;
       for (std::size_t done = 0; done < rows; done += part_.size()) {
         const std::span<float> part(part_.data(), std::min(part_.size(), rows - done));
         u = form_part(first + done, u, part, along);
-        take_part(first + done, part);
+        if (takes_parts_)
+          parts.add(part);
+        else
+          std::ranges::copy(part, point_.begin() + static_cast<std::ptrdiff_t>(first + done));
       }
     }
     along_[direction_] = along;
-    if (!parts_) objective_.prepare(point_);
-  }
-
-  void take_part(std::size_t first, std::span<const float> part) {
-    if (parts_) return parts_->prepare_part(first, part);
-    std::ranges::copy(part, point_.begin() + static_cast<std::ptrdiff_t>(first));
+    at_ = takes_parts_ ? parts.complete() : objective_.at(point_);
   }
 
   /// The coordinates from `first` on; along += their part of <w, u_k>. `u`: theirs in the tile; returns the next.
@@ -77,7 +77,7 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
     const std::size_t K = along_.size(), n = rows.size();
     if (losses_.size() < n) losses_.resize(n);
     if (differences_.size() < (next_ + n) * K) differences_.resize((next_ + n) * K);
-    objective_.losses(rows, std::span(losses_).first(n));
+    at_.losses(rows, std::span(losses_).first(n));
     double* const first = differences_.data() + next_ * K;
     double* q = first + direction_;
     // The ridge's difference is exactly l2 <w, u_k>.
@@ -91,7 +91,8 @@ class EvaluatedDifferences final : public ProjectedDifferences::Probe {
   Frames& frames_;
   double radius_, l2_;
   std::span<const double> w_;
-  PointInParts* parts_;
+  bool takes_parts_;
+  ValuesAtPoint at_;          // the point of this reading
   std::vector<float> point_;  // of objectives that take it whole
   std::vector<float> part_;
   std::vector<double> along_;  // <w, u_k>

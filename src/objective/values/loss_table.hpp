@@ -47,7 +47,7 @@ class LossTable {
   /// and it must stay as they are while the kernel runs. The batch must be all records, always in the same order.
   /// A record with a loss that is not finite contributes zero as long as the point is in the list. The norm of a
   /// contribution is at most clip (1 + slack().clip), whatever the losses. Collective, for models may be trained at
-  /// the new points (LossesAtPoints::prepare_points).
+  /// the new points (Objective::at_points).
   using Map = std::function<std::span<const double>()>;
   Kernel kernel(std::span<const double> points, std::uint64_t first_number, Map map);
 

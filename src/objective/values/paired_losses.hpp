@@ -12,9 +12,9 @@ namespace dpmpi {
 class PairedLosses {
  public:
   /// `objective` must outlive this.
-  explicit PairedLosses(Objective& objective) : objective_(objective), own_(objective.pairs()) {}
+  explicit PairedLosses(Objective& objective) : objective_(objective), own_(objective.pairs() != nullptr) {}
 
-  /// As LossPairs::prepare_probes and probe.
+  /// As Objective::probes and AtProbes::probe.
   void prepare(std::span<const double> x, std::span<const double> y);
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down);
@@ -23,8 +23,9 @@ class PairedLosses {
   double loss_at(const Rows& row, std::span<const double> from, double step, const double* u);
 
   Objective& objective_;
-  LossPairs* own_;
-  std::span<const double> x_, y_;
+  bool own_;
+  AtProbes at_;                    // own pairs
+  std::span<const double> x_, y_;  // else
   std::vector<float> point_;
 };
 

@@ -7,20 +7,20 @@
 namespace dpmpi {
 
 void PointLosses::prepare(std::span<const double> points) {
-  if (own_) return own_->prepare_points(points);
+  if (own_) return at_all_ = objective_.at_points(points), void();
   verify(points.size() % objective_.dim() == 0, "points have dim() coordinates");
   points_.resize(points.size());
   std::ranges::transform(points, points_.begin(), [](double x) { return static_cast<float>(x); });
-  prepared_ = points.size() / objective_.dim();
+  present_.reset();
 }
 
 void PointLosses::losses(std::size_t p, const Rows& rows, std::span<double> out) {
-  if (own_) return own_->losses_at(p, rows, out);
+  if (own_) return at_all_.losses(p, rows, out);
   const std::size_t dim = objective_.dim();
   verify((p + 1) * dim <= points_.size(), "a point that prepare() was given");
-  if (p != prepared_) objective_.prepare(std::span(points_).subspan(p * dim, dim));
-  prepared_ = p;
-  objective_.losses(rows, out);
+  if (p != present_) at_ = objective_.at(std::span(points_).subspan(p * dim, dim));
+  present_ = p;
+  at_.losses(rows, out);
 }
 
 }  // namespace dpmpi

@@ -34,7 +34,7 @@ std::optional<Smoothness> smoothness(const Objective& objective, double feature_
 
 /// Checks the constants on 64 synthetic public records and points in the ball of radius `radius`: the losses' first
 /// and second differences must keep L, M and `lower`. Throws PrivacyError with the violation found. A check of
-/// asserted constants, not a proof. Changes what was prepared in the objective.
+/// asserted constants, not a proof. Takes the objective to other points.
 void check_smoothness(Objective& objective, const ObjectiveFacts& facts, const Smoothness& smoothness,
                       double feature_bound, double label_bound, double radius, double l2 = 0);
 

@@ -41,12 +41,12 @@ QuerySpec ClipGrid::query(double noise_multiplier) const {
 }
 
 Kernel ClipGrid::counts(Objective& objective, std::span<const float> w) const {
-  objective.prepare(w);
-  return one_hot_counts([this, &of = offered(objective.norms()), norms = std::vector<double>()](
+  offered(objective.norms());
+  return one_hot_counts([this, at = objective.at(w), norms = std::vector<double>()](
                             const Rows& rows, std::span<std::size_t> bin_of) mutable {
     norms.resize(std::max(norms.size(), rows.size()));
     const auto of_rows = std::span(norms).first(rows.size());
-    of.gradient_norms(rows, of_rows);
+    at.gradient_norms(rows, of_rows);
     std::transform(of_rows.begin(), of_rows.end(), bin_of.begin(), [this](double norm) { return bin(norm); });
   });
 }

@@ -23,17 +23,16 @@ class WorstCase final : public Objective, public GradientKernel {
   NumericSlack gradient_slack() const override { return offered(real_.gradients()).gradient_slack(); }
   void initialise(const PublicStream& stream, std::span<float> w) const override { real_.initialise(stream, w); }
 
-  void prepare(std::span<const float>) override {}
-  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-
-  // A method that asks for losses is not tried on it.
-  void losses(const Rows&, std::span<double>) override { throw NotOffered(); }
-  void scores(const Rows&, std::span<float>) override { throw NotOffered(); }
-
  protected:
   Capabilities capabilities() override { return {.gradients = this}; }
 
  private:
+  void prepare(std::span<const float>) override {}
+  void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  // A method that asks for losses is not tried on it.
+  void losses(const Rows&, std::span<double>) override { throw NotOffered(); }
+  void scores(const Rows&, std::span<float>) override { throw NotOffered(); }
+
   const Objective& real_;
   std::vector<double> signs_;
 };

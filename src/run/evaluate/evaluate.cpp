@@ -121,7 +121,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const LabelKind kind = objective.label_kind();
   const std::size_t outputs = objective.outputs();
   const bool says_labels = !is_quantity(kind) && outputs > 0, ranks = kind == LabelKind::sign && outputs == 1;
-  objective.prepare(w);
+  const AtPoint at = objective.at(w);
   // Sums of whole units: their order does not matter.
   const double unit = exact_unit(loss_cap, shard.layout.records);
   std::array<std::int64_t, 3> totals{};              // records, loss, right
@@ -129,8 +129,8 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   std::vector<double> losses;
   for_each_micro_batch(objective, shard, "evaluating", [&](const Block& block, const Rows& rows) {
     losses.resize(rows.size()), scores.resize(rows.size() * outputs);
-    objective.losses(rows, losses);
-    objective.scores(rows, scores);
+    at.losses(rows, losses);
+    at.scores(rows, scores);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const float truth = block.records.label[rows.index[i]];
       const std::span<const float> own(scores.data() + i * outputs, outputs);
@@ -144,7 +144,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   add_on_root(comm, totals);
 
   Evaluation result;
-  if (SetMeasures* const of = objective.set_measures()) result.measures = of->measures(comm, shard);
+  if (objective.set_measures()) result.measures = at.measures(comm, shard);
   if (ranks) {
     const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
     if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);

@@ -86,10 +86,11 @@ void for_each_score(
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take) {
   const std::size_t outputs = model.objective->outputs();
   if (outputs == 0) return;
+  const AtPoint at = model.objective->at(model.parameters);
   std::vector<float> scores;
   for_each_micro_batch(*model.objective, model.records, "scoring", [&](const Block& block, const Rows& rows) {
     scores.resize(rows.size() * outputs);
-    model.objective->scores(rows, scores);
+    at.scores(rows, scores);
     for (std::size_t i = 0; i < rows.size(); ++i)
       take(block, rows.index[i], {scores.data() + i * outputs, outputs});
   });

@@ -134,7 +134,6 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
            model.objective->label_kind(), model.objective->classes());
   const ShowFields show(shows_values(config.data, role));
   throw_on_all_ranks(comm, [&] { model.objective->check_records(model.records); });
-  model.objective->prepare(model.parameters);
   return model;
 }
 

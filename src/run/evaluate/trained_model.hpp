@@ -26,7 +26,7 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
 
 /// The model, on every rank, and this rank's share of the records.
 struct TrainedModel {
-  std::unique_ptr<Objective> objective;  ///< prepared at `parameters`
+  std::unique_ptr<Objective> objective;
   std::vector<float> parameters;
   Shard records;
 };

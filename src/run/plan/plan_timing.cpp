@@ -84,14 +84,13 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
   const std::size_t at_once = std::min(rows, sum.rows_at_once());
   const double seconds = seconds_per_call([&] {
     sum.clear();
-    objective.prepare(w);
     const Rows some{records, std::span(index).first(at_once)};
     if (dual_only)
-      saddle->add_clipped_dual_gradients(some, L2Bound{}, sum);
+      saddle->at(w).add_clipped_dual_gradients(some, L2Bound{}, sum);
     else if (saddle)
-      saddle->primal()->add_clipped_saddle_gradients(some, {}, 1, sum);
+      saddle->at(w).add_clipped_saddle_gradients(some, {}, 1, sum);
     else
-      offered(objective.gradients()).add_clipped_gradients(some, L2Bound{}, sum);
+      objective.at(w).add_clipped_gradients(some, L2Bound{}, sum);
   });
   return seconds / static_cast<double>(at_once);
 }

@@ -243,10 +243,10 @@ void PrivateTuning::losses_at(std::size_t p, const Rows& rows, std::span<double>
     // To a place of its own: alignment decides on bits.
     const auto model = std::span(models_).subspan(p * plan_->dim, plan_->dim);
     model_.assign(model.begin(), model.end());
-    scorer_->prepare(model_);
+    at_model_ = scorer_->at(model_);
     scored_ = p;
   }
-  scorer_->losses(rows, out);
+  at_model_.losses(rows, out);
 }
 
 void PrivateTuning::prepare(std::span<const float>) { refuse_other_models(); }

@@ -65,22 +65,21 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key) override;
   void pay_in(TrainingLedger& ledger) override { ledger_ = &ledger; }
 
-  /// Pays for the trainings at these points, then trains. A point at which the trainer's settings do not fit
-  /// together, or would cost something else than planned, has the model of the trainer's start. Throws PrivacyError
-  /// if more were asked for than planned.
-  void prepare_points(std::span<const double> points) override;
-  void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
-
-  // A model at any other point would be another training.
-  void prepare(std::span<const float> w) override;
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-
  protected:
   Capabilities capabilities() override { return {.points = this}; }
   const HyperParameters& hyper_parameters() const override { return search_->hyper_parameters(); }
 
  private:
+  /// Pays for the trainings at these points, then trains. A point at which the trainer's settings do not fit
+  /// together, or would cost something else than planned, has the model of the trainer's start. Throws PrivacyError
+  /// if more were asked for than planned.
+  void prepare_points(std::span<const double> points) override;
+  void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
+  // A model at any other point would be another training.
+  void prepare(std::span<const float> w) override;
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+
   struct Order {
     std::vector<std::string> settings;
     std::uint64_t number = 0;
@@ -99,6 +98,7 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   TrainingLedger* ledger_ = nullptr;
   AlignedVector<float> models_, model_;
   std::optional<std::size_t> scored_;  // the point whose model the scorer has
+  AtPoint at_model_;                   // the scorer at it
 };
 
 }  // namespace dpmpi

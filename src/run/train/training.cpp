@@ -108,8 +108,7 @@ void Training::evaluate() {
   if (!root) return;
   write_metrics();
   if (!latest.roc.empty()) write_file(root->file("roc.json"), nlohmann::json(latest.roc).dump() + "\n");
-  if (Pictures* const pictures = objective->pictures())
-    write_file(root->file("samples.png"), png(pictures->picture(algorithm->iterate())));
+  if (objective->pictures()) write_file(root->file("samples.png"), png(objective->picture(algorithm->iterate())));
   if (plan.hides_times()) return;
   root->timing.append(
       fmt::format(R"({{"step":{},{}}})", next, times_text(seconds_since(started), curator->timing())));

@@ -72,10 +72,10 @@ struct Tuned {
     std::vector<std::vector<double>> all;
     std::vector<std::uint32_t> rows(n);
     std::iota(rows.begin(), rows.end(), 0U);
-    objective.points()->prepare_points(points);
+    const AtPoints models = objective.at_points(points);
     for (std::size_t p = 0; p < points.size() / d; ++p) {
       all.emplace_back(n);
-      objective.points()->losses_at(p, {shard_.blocks[0].records, rows}, all.back());
+      models.losses(p, {shard_.blocks[0].records, rows}, all.back());
     }
     return all;
   }

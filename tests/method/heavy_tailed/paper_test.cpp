@@ -222,12 +222,11 @@ class Cell {
  private:
   double risk(const std::vector<float>& x) const {
     const auto objective = test::make_objective("logistic", {20, Storage::dense_f32, 0});
-    objective->prepare(x);
     const Records& records = judge_.blocks[0].records;
     std::vector<std::uint32_t> all(records.count);
     std::iota(all.begin(), all.end(), 0U);
     std::vector<double> losses(all.size());
-    objective->losses({records, all}, losses);
+    objective->at(x).losses({records, all}, losses);
     return std::accumulate(losses.begin(), losses.end(), 0.0) / real(records.count);
   }
 

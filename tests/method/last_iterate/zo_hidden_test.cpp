@@ -378,13 +378,13 @@ TEST(ZoHidden, GoesOnAnywhere) {
 TEST(ZoHidden, Learns) {
   const auto loss = [](Trial& t) {
     t.run();
-    t.objective->prepare(t.algorithm->iterate());
+    const AtPoint at = t.objective->at(t.algorithm->iterate());
     double sum = 0;
     for (const auto& block : t.shard.blocks) {
       std::vector<std::uint32_t> all(block.records.count);
       std::iota(all.begin(), all.end(), 0U);
       std::vector<double> out(all.size());
-      t.objective->losses(Rows{block.records, all, {}}, out);
+      at.losses(Rows{block.records, all, {}}, out);
       sum += std::accumulate(out.begin(), out.end(), 0.0);
     }
     return sum / 300;

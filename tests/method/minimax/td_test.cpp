@@ -31,8 +31,7 @@ Shard logged_moves() {
 }
 
 double projected_error(const test::Trial& trial) {
-  trial.objective->prepare(trial.algorithm->iterate());
-  return trial.objective->set_measures()->measures(trial.comm, trial.shard).at(0).value;
+  return trial.objective->at(trial.algorithm->iterate()).measures(trial.comm, trial.shard).at(0).value;
 }
 
 struct Outcome {

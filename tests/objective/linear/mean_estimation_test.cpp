@@ -52,10 +52,9 @@ void check_gradients(Objective& objective, RecordGradients& gradients, const Rec
     gradients.gradient({records, row}, x, g);
     double along = 0;
     for (std::size_t j = 0; j < d; ++j) along += g[j] * (direction[j] = normal(bits));
-    objective.pairs()->prepare_probes(x, {});
     double up = 0, down = 0;
-    objective.pairs()->probe({records, row}, 1e-5, DirectionTile{direction.data(), 0, 1, direction.size()},
-                             {&up, 1}, {&down, 1});
+    objective.probes(x, {}).probe({records, row}, 1e-5, DirectionTile{direction.data(), 0, 1, direction.size()},
+                                  {&up, 1}, {&down, 1});
     EXPECT_NEAR((up - down) / 2e-5, along, 1e-6 * std::max(1.0, std::abs(along)));
     for (std::size_t j = 0; j < d; ++j) z[j] = x[j] + direction[j];
     gradients.gradient({records, row}, z, gz);

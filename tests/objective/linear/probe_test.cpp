@@ -40,10 +40,10 @@ void check_probes(Objective& objective, const Records& records, const LossAt& lo
   Directions directions(DirectionScheme::iid, objective.dim(), count, 1, 1);
   Point up(count), down(count), again_up(count), again_down(count);
   for (const bool pair : {false, true}) {
-    objective.pairs()->prepare_probes(x, pair ? std::span<const double>(y) : std::span<const double>());
+    const AtProbes at = objective.probes(x, pair ? std::span<const double>(y) : std::span<const double>());
     const auto probe = [&](std::uint32_t i, Point& to_up, Point& to_down) {
       const DirectionTile tile = directions.tile(0, i, 0);
-      objective.pairs()->probe({records, {&i, 1}}, radius, tile, to_up, to_down);
+      at.probe({records, {&i, 1}}, radius, tile, to_up, to_down);
       return tile;
     };
     for (std::uint32_t i = 0; i < records.count; ++i) {

@@ -75,9 +75,10 @@ TEST(SparseSoftmax, LabelsOutsideTheClassesCountForNothing) {
   Records records = random_records({Storage::sparse_f32, 2, 5, 1, LabelKind::class_, 3});
   records.label = {-1, 3};
   const std::vector<float> w(objective.dim(), 0.1F);
-  objective.prepare(w);
-  EXPECT_TRUE(std::isnan(loss_of(objective, records, 0)));
-  for (std::size_t i : {0U, 1U}) EXPECT_TRUE(all_zero(contribution(objective, records, i, {.clip = 1}, {20})));
+  const Kernel kernel = clipped_gradients(objective, w);
+  for (std::size_t i : {0U, 1U})
+    EXPECT_TRUE(all_zero(contribution(objective, kernel, records, i, {.clip = 1}, {20})));
+  EXPECT_TRUE(std::isnan(loss_of(objective, w, records, 0)));
 }
 
 TEST(SparseSoftmax, RefusesDenseFactsAndOneClass) {

@@ -59,8 +59,8 @@ TEST(Mallows, GradientsReachTheirBoundT21) {
   std::fill(records.f32.begin(), records.f32.end(), 0.0F);
   records.f32[0] = std::sqrt(2.0F), records.f32[records.stride] = 100;
   for (std::size_t i : {0U, 1U}) records.label[i] = -5, update_norm(records, i);
-  objective->prepare(std::vector<float>(4, 0.0F));
-  const auto reached = gradient_of(*objective, records, 0), far = gradient_of(*objective, records, 1);
+  const std::vector<float> w(4, 0.0F);
+  const auto reached = gradient_of(*objective, w, records, 0), far = gradient_of(*objective, w, records, 1);
   EXPECT_NEAR(norm_of(reached), std::sqrt(2.0), 1e-6);
   EXPECT_NEAR(norm_of(far), 0.02, 1e-6) << "records far out count little";
 }
@@ -71,11 +71,11 @@ TEST(Mallows, PointsAreInDouble) {
   const Reference exact = reference(records);
   std::vector<double> points(10, 0.1);
   for (std::size_t j = 0; j < 5; ++j) points[5 + j] += 1e-10 * static_cast<double>(j + 1);
-  objective->points()->prepare_points(points);
+  const AtPoints at = objective->at_points(points);
   const auto index = all_rows(records);
   for (std::size_t p : {0U, 1U}) {
     std::vector<double> out(records.count);
-    objective->points()->losses_at(p, {records, index}, out);
+    at.losses(p, {records, index}, out);
     for (std::size_t i = 0; i < records.count; ++i)
       EXPECT_NEAR(out[i], exact.loss(i, std::span(points).subspan(5 * p, 5)), 1e-14);
   }

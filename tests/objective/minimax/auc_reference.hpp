@@ -75,11 +75,11 @@ class PrimalView final : public Objective, public GradientKernel {
   double flops_per_record() const override { return saddle_.flops_per_record(); }
   std::size_t micro_batch_rows() const override { return saddle_.micro_batch_rows(); }
   void initialise(const PublicStream&, std::span<float>) const override {}
-  void prepare(std::span<const float> x) override { saddle_.prepare(joined(x, w_)); }
-  void losses(const Rows& rows, std::span<double> out) override { saddle_.losses(rows, out); }
-  void scores(const Rows& rows, std::span<float> out) override { saddle_.scores(rows, out); }
+  void prepare(std::span<const float> x) override { at_ = saddle_.at(joined(x, w_)); }
+  void losses(const Rows& rows, std::span<double> out) override { at_.losses(rows, out); }
+  void scores(const Rows& rows, std::span<float> out) override { at_.scores(rows, out); }
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
-    saddle_.primal()->add_clipped_primal_gradients(rows, bound, sum);
+    at_.add_clipped_primal_gradients(rows, bound, sum);
   }
   NumericSlack gradient_slack() const override { return saddle_.primal()->primal_gradient_slack(); }
   Differences differences() {
@@ -99,6 +99,7 @@ class PrimalView final : public Objective, public GradientKernel {
     return to;
   }
   SaddleObjective& saddle_;
+  AtSaddlePoint at_;
   std::vector<float> dual_, w_, v_;
 };
 

@@ -207,10 +207,10 @@ std::vector<std::int64_t> lattice_sum(std::size_t dim, Lattice lattice, double b
   return {total.begin(), total.end()};
 }
 
-std::vector<std::int64_t> dual_sum(SaddleObjective& objective, const Records& records,
+std::vector<std::int64_t> dual_sum(const AtSaddlePoint& at, const Records& records,
                                    std::span<const std::uint32_t> index, double clip) {
   return lattice_sum(1, test_lattice(clip), clip, records, index, [&](const Rows& rows, LatticeAccumulator& sum) {
-    objective.add_clipped_dual_gradients(rows, {.clip = clip}, sum);
+    at.add_clipped_dual_gradients(rows, {.clip = clip}, sum);
   });
 }
 
@@ -220,18 +220,18 @@ TEST_P(AucKernels, DualPartIsTheClampedSlope) {
   const Records records = random_records(c.records());
   const AucReference reference(c.settings(), records);
   const std::vector<float> w = random_point(c.settings());
-  objective->prepare(w);
+  const AtSaddlePoint at = objective->at(w);
   std::vector<std::int64_t> total(1, 0);
   for (const double clip : {*objective->dual_bound(), 0.1}) {
     total[0] = 0;
     for (std::uint32_t i = 0; i < records.count; ++i) {
-      const auto own = dual_sum(*objective, records, {&i, 1}, clip);
+      const auto own = dual_sum(at, records, {&i, 1}, clip);
       const double expected = std::clamp(reference.private_dual(i, widened(w)), -clip, clip);
       EXPECT_NEAR(static_cast<double>(own[0]) * test_lattice(clip).quantum(), expected, 2e-6 * std::max(1.0, clip));
       EXPECT_LE(std::abs(own[0]), std::llround(clip * test_lattice(clip).scale()));
       total[0] += own[0];
     }
-    EXPECT_EQ(dual_sum(*objective, records, all_rows(records), clip), total) << "each record by itself";
+    EXPECT_EQ(dual_sum(at, records, all_rows(records), clip), total) << "each record by itself";
   }
 }
 
@@ -243,7 +243,7 @@ TEST_P(AucKernels, JointSumIsBothParts) {
   empty_slot(records, 3);
   spoil_feature(records, 5, std::numeric_limits<float>::infinity());
   const std::vector<float> w = random_point(c.settings());
-  objective->prepare(w);
+  const AtSaddlePoint at = objective->at(w);
   const SaddleClip clip{.primal = 0.3, .dual = 0.5, .weight = 0.25};
   const Lattice lattice = test_lattice(clip.norm());
   const std::size_t primal = objective->primal_dim();
@@ -251,16 +251,16 @@ TEST_P(AucKernels, JointSumIsBothParts) {
     for (std::uint32_t i = 0; i < records.count; ++i) {
       const auto joint = lattice_sum(objective->dim(), lattice, clip.norm(), records, {&i, 1},
                                      [&](const Rows& rows, LatticeAccumulator& sum) {
-                                       objective->primal()->add_clipped_saddle_gradients(rows, clip, scale, sum);
+                                       at.add_clipped_saddle_gradients(rows, clip, scale, sum);
                                      });
-      const auto first = lattice_sum(
-          primal, lattice, clip.norm(), records, {&i, 1}, [&](const Rows& rows, LatticeAccumulator& sum) {
-            objective->primal()->add_clipped_primal_gradients(rows, {scale * clip.primal}, sum);
-          });
+      const auto first = lattice_sum(primal, lattice, clip.norm(), records, {&i, 1},
+                                     [&](const Rows& rows, LatticeAccumulator& sum) {
+                                       at.add_clipped_primal_gradients(rows, {scale * clip.primal}, sum);
+                                     });
       const Lattice finer{lattice.k - 2};  // 1/4 of the dual's value in quanta of 2^-k
       const auto second =
           lattice_sum(1, finer, clip.norm(), records, {&i, 1}, [&](const Rows& rows, LatticeAccumulator& sum) {
-            objective->add_clipped_dual_gradients(rows, {scale * clip.dual}, sum);
+            at.add_clipped_dual_gradients(rows, {scale * clip.dual}, sum);
           });
       EXPECT_EQ(std::vector(joint.begin(), joint.end() - 1), first);
       EXPECT_EQ(joint.back(), i == 5 ? 0 : second[0]);  // a record counts in both parts or in none
@@ -276,13 +276,12 @@ TEST_P(AucKernels, JointSumDoesNotDependOnTheCompany) {
   const auto objective = make_auc(c.settings());
   const Records records = random_records(c.records());
   const std::vector<float> w = random_point(c.settings());
-  objective->prepare(w);
+  const AtSaddlePoint at = objective->at(w);
   const SaddleClip clip{.primal = 0.3, .dual = 0.5, .weight = 0.5};
   const auto sum_of = [&](const Records& r, std::span<const std::uint32_t> index) {
-    return lattice_sum(objective->dim(), test_lattice(clip.norm()), clip.norm(), r, index,
-                       [&](const Rows& rows, LatticeAccumulator& sum) {
-                         objective->primal()->add_clipped_saddle_gradients(rows, clip, 1, sum);
-                       });
+    return lattice_sum(
+        objective->dim(), test_lattice(clip.norm()), clip.norm(), r, index,
+        [&](const Rows& rows, LatticeAccumulator& sum) { at.add_clipped_saddle_gradients(rows, clip, 1, sum); });
   };
   for (std::uint32_t kept : {0U, 11U, 36U}) {
     Records emptied = records;
@@ -290,6 +289,31 @@ TEST_P(AucKernels, JointSumDoesNotDependOnTheCompany) {
       if (i != kept) empty_slot(emptied, i);
     EXPECT_EQ(sum_of(emptied, all_rows(records)), sum_of(records, {&kept, 1}));
   }
+}
+
+// A pair replaces a point and the other way round, whichever type the problem has for its user.
+TEST(Auc, PointsAndPairsReplaceEachOther) {
+  const AucSettings settings{.scorer = {.units = {9, 1}}, .prior = 0.5};
+  const auto objective = make_auc(settings);
+  const Records records = random_records({Storage::dense_f32, 3, 9, 1, LabelKind::sign});
+  const auto index = all_rows(records);
+  const Rows rows{records, index};
+  const std::vector<float> w = random_point(settings), v = moved(w, 1);
+  LatticeAccumulator primal(objective->primal_dim(), test_lattice(1), 1.01), dual(1, test_lattice(1), 1.01),
+      both(objective->dim(), test_lattice(1), 1.5);
+  const AtSaddlePoint at = objective->at(w);
+  EXPECT_NO_THROW(at.add_clipped_dual_gradients(rows, {1}, dual));
+  EXPECT_THROW(at.add_clipped_gradients(rows, {1}, both), NotOffered) << "of both blocks as one";
+  const AtPair pair = objective->at_pair(w, v);
+  EXPECT_NO_THROW(pair.add_clipped_primal_differences(rows, {1}, primal));
+  EXPECT_THROW(at.add_clipped_primal_gradients(rows, {1}, primal), PointReplaced);
+  EXPECT_THROW(at.add_clipped_dual_gradients(rows, {1}, dual), PointReplaced);
+  EXPECT_THROW(at.add_clipped_saddle_gradients(rows, {}, 1, both), PointReplaced);
+  Objective& plain = *objective;
+  plain.at(w);
+  EXPECT_THROW(pair.add_clipped_primal_differences(rows, {1}, primal), PointReplaced);
+  EXPECT_THROW(AtPair().add_clipped_primal_differences(rows, {1}, primal), PointReplaced);
+  EXPECT_THROW(AtSaddlePoint().add_clipped_dual_gradients(rows, {1}, dual), PointReplaced);
 }
 
 /// Differences that cross alpha too, against the reference: relative to themselves.
@@ -308,11 +332,11 @@ TEST_P(AucKernels, DifferencesFollowBothBlocks) {
       reference.gradient(i, widened(v), at_v);
       std::transform(at_w.begin(), at_w.end(), at_v.begin(), at_w.begin(), std::minus<>());
       const double size = norm_of(at_w), bound = 4 * size;
-      objective->primal()->prepare_pair(w, v);
+      const AtPair at = objective->at_pair(w, v);
       const Lattice lattice = test_lattice(bound, 28);
       const auto sum =
           lattice_sum(primal, lattice, bound, records, {&i, 1}, [&](const Rows& rows, LatticeAccumulator& total) {
-            objective->primal()->add_clipped_primal_differences(rows, {bound}, total);
+            at.add_clipped_primal_differences(rows, {bound}, total);
           });
       double error = 0;
       for (std::size_t j = 0; j < primal; ++j)

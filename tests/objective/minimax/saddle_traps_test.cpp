@@ -45,9 +45,8 @@ Integers primal_sum(SaddleObjective& objective, const Records& records, const Po
 std::int64_t dual_sum(SaddleObjective& objective, const Records& records, const Point& w, double clip) {
   LatticeAccumulator sum(1, test_lattice(clip), clip * 1.01);
   sum.clear();
-  objective.prepare(w);
   const auto index = all_rows(records);
-  objective.add_clipped_dual_gradients({records, index}, {clip}, sum);
+  objective.at(w).add_clipped_dual_gradients({records, index}, {clip}, sum);
   return sum.totals()[0];
 }
 

@@ -204,10 +204,10 @@ TEST(Wgan, LossesAreScoresAboveTheFakes) {
   EXPECT_EQ(f->loss_name(), "wasserstein");
   for (const double distance : {2.0, 4.0}) {  // a new point has new fakes
     const Point w = point_of(*f, distance);
-    f->prepare(w);
-    const auto loss = losses_of(*f, records, index);
+    const AtPoint at = f->at(w);
+    const auto loss = losses_at(at, *f, records, index);
     std::vector<float> score(records.count);
-    f->scores({records, index}, score);
+    at.scores({records, index}, score);
     const double fake = reference.mean_fake_score({{1, "wgan evaluation"}, 1024}, widened(w));
     for (std::size_t i = 0; i < records.count; ++i) {
       const double expected = reference.score(features_of(records, i), widened(w));
@@ -221,7 +221,12 @@ TEST(Wgan, ShowsWhatTheGeneratorMakes) {
   const auto f = make_wgan(small_settings());
   const WganReference reference(small_settings());
   const Point w = point_of(*f);
-  const GreyImage picture = f->pictures()->picture(w);
+  const AtPoint before = f->at(w);
+  const GreyImage picture = f->picture(w);
+  const Records records = random_records(small_records(Storage::dense_f32, 2));
+  const auto index = all_rows(records);
+  std::vector<double> losses(2);
+  EXPECT_THROW(before.losses({records, index}, losses), PointReplaced) << "a picture may take the critic elsewhere";
   EXPECT_EQ(picture.width, 8 * 6 - 1U);
   EXPECT_EQ(picture.height, 8 * 4 - 1U);
   std::vector<float> u(latent);

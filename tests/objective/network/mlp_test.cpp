@@ -191,23 +191,24 @@ TEST(MlpRows, AreInvariantForWideAndDeepShapes) {
     const Records records = random_records(records_for({"", shape, Storage::dense_f32, 128}));
     const std::vector<float> w = random_weights(shape);
     const PropertyCase property{.objective = *objective, .records = records, .w = w};
-    objective->prepare(w);
+    const AtPoint at = objective->at(w);
     const auto index = all_rows(records);
-    const RecordBits all = bits_of(property, records, index);
+    const RecordBits all = bits_of(property, at, records, index);
     for (std::size_t rows : {1, 5, 16, 17, 48, 64, 100})
       for (std::size_t first : {std::size_t{0}, std::size_t{3}, std::size_t{28}}) {
-        const RecordBits some = bits_of(property, records, std::span(index).subspan(first, rows));
+        const RecordBits some = bits_of(property, at, records, std::span(index).subspan(first, rows));
         for (std::size_t r = 0; r < rows; ++r)
           EXPECT_EQ(some.loss[r], all.loss[first + r])
               << shape.units[0] << "-..., " << rows << " rows from " << first;
       }
     const Lattice lattice = test_lattice(1);
+    const Kernel kernel = clipped_gradients(*objective, w);
     for (std::size_t i : {std::size_t{0}, std::size_t{77}, std::size_t{127}}) {
       Records emptied = records;
       for (std::size_t j = 0; j < records.count; ++j)
         if (j != i) empty_slot(emptied, j);
-      EXPECT_EQ(contributions(*objective, emptied, index, {.clip = 1}, lattice),
-                contribution(*objective, records, i, {.clip = 1}, lattice));
+      EXPECT_EQ(contributions(*objective, kernel, emptied, index, {.clip = 1}, lattice),
+                contribution(*objective, kernel, records, i, {.clip = 1}, lattice));
     }
   }
 }

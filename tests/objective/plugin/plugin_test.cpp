@@ -99,8 +99,7 @@ TEST_P(Pinball, LossesAreThoseOfTheFormula) {
   const auto index = all_rows(records);
   const Rows rows{records, index};
   std::vector<double> losses(records.count);
-  objective->prepare(w);
-  objective->losses(rows, losses);
+  objective->at(w).losses(rows, losses);
   for (std::size_t i = 0; i < records.count; ++i) {
     if (i == 4 || i == 8)
       EXPECT_TRUE(std::isnan(losses[i])) << "a record that does not count";
@@ -177,8 +176,7 @@ TEST(Plugin, OneRecordAtATimeUnlessThePluginPromisesRowInvariance) {
   const std::vector<float> w = {7};
   std::vector<double> losses(5);
   const auto index = all_rows(records);
-  objective->prepare(w);
-  objective->losses({records, index}, losses);
+  objective->at(w).losses({records, index}, losses);
   for (std::size_t i = 0; i < 5; ++i) {
     if (i == 2)
       EXPECT_TRUE(std::isnan(losses[i]));

@@ -35,8 +35,7 @@ const TdSettings linear{.state = 6, .hidden = 0, .bias = 0, .discount = 0.9};
 double projected_error(SaddleObjective& td, const Point& w, const Records& records) {
   Shard shard;
   shard.blocks.push_back({0, 0, records});
-  td.prepare(w);
-  const auto measures = td.set_measures()->measures(Communicator::alone(), shard);
+  const auto measures = td.at(w).measures(Communicator::alone(), shard);
   EXPECT_EQ(measures.at(0).name, "projected_bellman_error");
   return measures.at(0).value;
 }
@@ -99,8 +98,7 @@ void check_slopes(const TdSettings& settings, unsigned seed) {
       EXPECT_NEAR(dual[j], g[d1 + j], tolerance);
       EXPECT_NEAR(difference[j], g[j] - h[j], tolerance + 1e-6 * norm_of(h));
     }
-    objective->prepare(w);
-    EXPECT_NEAR(loss_of(*objective, records, i), std::pow(reference.error(i, widened(w)), 2), 1e-9);
+    EXPECT_NEAR(loss_of(*objective, w, records, i), std::pow(reference.error(i, widened(w)), 2), 1e-9);
   }
 }
 
@@ -180,7 +178,7 @@ TEST(TdEpisodes, OfOneTransitionAreTransitions) {
   const auto one = make_td(network), whole = make_td(in_episodes(network, 1));
   const Point w = random_point(one->dim(), 5);
   EXPECT_EQ(projected_error(*whole, w, episodes), projected_error(*one, w, transitions));
-  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(loss_of(*whole, episodes, i), loss_of(*one, transitions, i));
+  for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(loss_of(*whole, w, episodes, i), loss_of(*one, w, transitions, i));
 }
 
 TEST(TdEpisodes, KeepTheContract) {
@@ -237,7 +235,6 @@ TEST(TdTraps, T7CancellingOuterProductsKeepTheirBound) {
     }
     Point w(8, 0.3F);
     w[5] = -0.7F;
-    objective->prepare(w);
     for (const double clip : {1e-9, 1e-3, 1.0})
       for (std::size_t i = 0; i < records.count; ++i) {
         const std::uint32_t one[] = {static_cast<std::uint32_t>(i)};
@@ -380,8 +377,7 @@ TEST(Td, GridWorldHasItsKnownValues) {
   const SaddleKernel primal{"primal", 16, 1, clipped_primal_gradients(*td, theta), {}};
   EXPECT_TRUE(all_zero(sum_of(primal, moves, all_rows(moves), 1)));
   const auto mean_loss = [&](const Point& w) {
-    td->prepare(w);
-    const auto losses = losses_of(*td, logged, all_rows(logged));
+    const auto losses = losses_of(*td, w, logged, all_rows(logged));
     return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   };
   const double at_values = mean_loss(theta), at_zero = mean_loss(Point(td->dim()));
@@ -393,8 +389,7 @@ TEST(Td, GridWorldHasItsKnownValues) {
   known.grid_world = true;
   const auto compared = make_td(known);
   const auto value_error = [&](const Point& w) {
-    compared->prepare(w);
-    const Measure last = compared->set_measures()->measures(Communicator::alone(), {}).back();
+    const Measure last = compared->at(w).measures(Communicator::alone(), {}).back();
     EXPECT_EQ(last.name, "value_error");
     return last.value;
   };
@@ -431,10 +426,10 @@ TEST(Td, EpisodesThatAreTakenApartWronglyAreRefused) {
     const auto td = test::make_objective(
         "td", {60, Storage::dense_f32, 1},
         {{"objective.unit", "episode"}, {"objective.episode_steps", steps}, {"objective.value", "linear"}});
-    td->prepare(Point(td->dim()));
+    const Point zero(td->dim());
     std::string message;
     try {
-      td->set_measures()->measures(Communicator::alone(), shard);
+      td->at(zero).measures(Communicator::alone(), shard);
     } catch (const ConfigError& e) {
       message = e.what();
     }

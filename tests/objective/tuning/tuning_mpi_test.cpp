@@ -19,7 +19,7 @@ TEST(TuningRanks, LossesHaveTheSameBitsAndTrainingIsShared) {
       const auto objective = make_tuning(c, file, comm);
       auto points = tuning_points(*objective, count);
       points.front() = std::numeric_limits<double>::quiet_NaN();  // no model comes of the first
-      objective->points()->prepare_points(points);
+      const AtPoints models = objective->at_points(points);
       const auto rank = static_cast<std::size_t>(comm.rank()), size = static_cast<std::size_t>(comm.size());
       EXPECT_EQ(objective->trained(), (count + size - 1 - rank) / size) << c.name;
       const Records records = tuning_records(c.labels, 23, 5);
@@ -27,8 +27,7 @@ TEST(TuningRanks, LossesHaveTheSameBitsAndTrainingIsShared) {
       std::iota(index.begin(), index.end(), 0U);
       std::vector<double> losses(count * records.count);
       for (std::size_t p = 0; p < count; ++p)
-        objective->points()->losses_at(p, {records, index},
-                                       std::span(losses).subspan(p * records.count, records.count));
+        models.losses(p, {records, index}, std::span(losses).subspan(p * records.count, records.count));
       if (expected.empty()) {
         // The first size is one rank, which is the root of all others.
         if (comm.size() == 1) expected = losses;

@@ -22,15 +22,15 @@ class TuningTest : public ::testing::Test {
   test::Folder folder_;
 };
 
-std::vector<double> losses_at(Objective& objective, std::size_t p, const Records& records,
+std::vector<double> losses_at(const AtPoints& models, std::size_t p, const Records& records,
                               std::span<const std::uint32_t> index) {
   std::vector<double> out(index.size());
-  objective.points()->losses_at(p, {records, index}, out);
+  models.losses(p, {records, index}, out);
   return out;
 }
 
-std::vector<double> all_losses(Objective& objective, std::size_t p, const Records& records) {
-  return losses_at(objective, p, records, all_rows(records));
+std::vector<double> all_losses(const AtPoints& models, std::size_t p, const Records& records) {
+  return losses_at(models, p, records, all_rows(records));
 }
 
 // T17: a record's loss depends on that record and the point alone.
@@ -44,22 +44,19 @@ TEST_F(TuningTest, ARecordHasAPartInItsOwnLossesOnlyT17) {
     for (std::size_t k = 0; k < tuning_features; ++k) changed.f32[j * changed.stride + k] *= -3;
     changed.label[j] = -changed.label[j];
     update_norm(changed, j);
-    objective->points()->prepare_points(points);
+    const AtPoints models = objective->at_points(points);
     for (std::size_t p = 0; p < 3; ++p) {
-      const auto before = all_losses(*objective, p, records), after = all_losses(*objective, p, changed);
+      const auto before = all_losses(models, p, records), after = all_losses(models, p, changed);
       for (std::size_t i = 0; i < records.count; ++i)
         EXPECT_EQ(std::bit_cast<std::uint64_t>(before[i]) == std::bit_cast<std::uint64_t>(after[i]), i != j)
             << c.name << ", record " << i << " at point " << p;
     }
     // Nor does anything stay from scoring: the models trained afterwards are the same.
-    objective->points()->prepare_points(points);
-    EXPECT_TRUE(same_bits(all_losses(*objective, 2, changed),
-                          [&] {
-                            const auto fresh = make(c);
-                            fresh->points()->prepare_points(points);
-                            return all_losses(*fresh, 2, changed);
-                          }()))
+    const auto fresh = make(c);
+    EXPECT_TRUE(same_bits(all_losses(objective->at_points(points), 2, changed),
+                          all_losses(fresh->at_points(points), 2, changed)))
         << c.name;
+    EXPECT_THROW(all_losses(models, 2, changed), PointReplaced) << c.name;
   }
 }
 
@@ -78,15 +75,15 @@ TEST_F(TuningTest, PromisesNothingToThoseThatModelsAreTrainedOnT22) {
 TEST_F(TuningTest, BitsDoNotDependOnOtherRowsOrStorage) {
   for (const TuningCase& c : tuning_cases()) {
     const auto objective = make(c);
-    objective->points()->prepare_points(tuning_points(*objective, 2));
+    const AtPoints models = objective->at_points(tuning_points(*objective, 2));
     for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
       const Records records = tuning_records(c.labels, 27, 6, storage);
-      const auto all = all_losses(*objective, 1, records);
+      const auto all = all_losses(models, 1, records);
       for (std::uint32_t i = 0; i < records.count; ++i)
-        EXPECT_EQ(losses_at(*objective, 1, records, std::span(&i, 1))[0], all[i]) << c.name;
+        EXPECT_EQ(losses_at(models, 1, records, std::span(&i, 1))[0], all[i]) << c.name;
       std::vector<std::uint32_t> odd;
       for (std::uint32_t i = 1; i < records.count; i += 2) odd.push_back(i);
-      const auto some = losses_at(*objective, 1, records, odd);
+      const auto some = losses_at(models, 1, records, odd);
       for (std::size_t k = 0; k < odd.size(); ++k) EXPECT_EQ(some[k], all[odd[k]]) << c.name;
     }
   }
@@ -98,15 +95,14 @@ TEST_F(TuningTest, OnePointIsTheSameAsOneOfMany) {
     const auto points = tuning_points(*objective, 4);
     const Records records = tuning_records(c.labels, 20, 8);
     std::vector<std::vector<double>> many;
-    objective->points()->prepare_points(points);
-    for (std::size_t p = 0; p < 4; ++p) many.push_back(all_losses(*objective, p, records));
+    const AtPoints models = objective->at_points(points);
+    for (std::size_t p = 0; p < 4; ++p) many.push_back(all_losses(models, p, records));
     EXPECT_EQ(objective->trained(), 4U);
     for (std::size_t p : {2U, 0U}) {
       const auto from = points.begin() + static_cast<std::ptrdiff_t>(p * objective->dim());
       const std::vector<float> w(from, from + static_cast<std::ptrdiff_t>(objective->dim()));
-      objective->prepare(w);
-      EXPECT_TRUE(same_bits(losses_of(*objective, records, all_rows(records)), many[p])) << c.name;
-      objective->prepare(w);
+      EXPECT_TRUE(same_bits(losses_of(*objective, w, records, all_rows(records)), many[p])) << c.name;
+      objective->at(w);
     }
     EXPECT_EQ(objective->trained(), 6U) << c.name << ": the model of the last point is kept";
     EXPECT_NE(many[0], many[1]) << c.name << ": points matter";
@@ -121,8 +117,8 @@ TEST_F(TuningTest, WhatDoesNotCountIsNoNumber) {
     Records records = tuning_records(c.labels, 12, 9);
     empty_slot(records, 3);
     ASSERT_TRUE(spoil_feature(records, 7, std::numeric_limits<float>::infinity()));
-    objective->points()->prepare_points(points);
-    const auto good = all_losses(*objective, 0, records), bad = all_losses(*objective, 1, records);
+    const AtPoints models = objective->at_points(points);
+    const auto good = all_losses(models, 0, records), bad = all_losses(models, 1, records);
     for (std::size_t i = 0; i < records.count; ++i) {
       EXPECT_EQ(std::isfinite(good[i]), i != 3 && i != 7) << c.name << ", record " << i;
       EXPECT_TRUE(std::isnan(bad[i])) << c.name << ", record " << i;
@@ -133,13 +129,13 @@ TEST_F(TuningTest, WhatDoesNotCountIsNoNumber) {
 TEST_F(TuningTest, ScoringAllocatesNothing) {
   for (const TuningCase& c : tuning_cases()) {
     const auto objective = make(c);
-    objective->points()->prepare_points(tuning_points(*objective, 2));
+    const AtPoints models = objective->at_points(tuning_points(*objective, 2));
     const Records records = tuning_records(c.labels, 64, 5);
     const auto index = all_rows(records);
     std::vector<double> out(index.size());
-    objective->points()->losses_at(0, {records, index}, out);
+    models.losses(0, {records, index}, out);
     const std::size_t before = allocation_count();
-    for (std::size_t p = 0; p < 2; ++p) objective->points()->losses_at(p, {records, index}, out);
+    for (std::size_t p = 0; p < 2; ++p) models.losses(p, {records, index}, out);
     EXPECT_EQ(allocation_count(), before) << c.name;
   }
 }
@@ -177,7 +173,7 @@ TEST_F(TuningTest, ProcessesPredictAsTheirFormulaSays) {
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), tuning_features + 1);
   const auto point = tuning_points(*objective, 1);
-  objective->points()->prepare_points(point);
+  const AtPoints models = objective->at_points(point);
   const Table train = table_of(tuning_records(c.labels, 21, 77));
   const Records records = tuning_records(c.labels, 19, 5);
   const Table seen = table_of(records);
@@ -188,7 +184,7 @@ TEST_F(TuningTest, ProcessesPredictAsTheirFormulaSays) {
   Eigen::MatrixXd k = gaussian_kernel(train.x, train.x, weight);
   k.diagonal().array() += noise * noise;
   const Eigen::VectorXd score = gaussian_kernel(seen.x, train.x, weight) * k.ldlt().solve(train.y);
-  const auto losses = all_losses(*objective, 0, records);
+  const auto losses = all_losses(models, 0, records);
   for (Eigen::Index i = 0; i < score.size(); ++i)
     EXPECT_NEAR(losses[static_cast<std::size_t>(i)], std::pow(score(i) - seen.y(i), 2) / 2, 1e-9);
 }
@@ -197,9 +193,9 @@ TEST_F(TuningTest, ProcessesPredictAsTheirFormulaSays) {
 double score_of(double loss) { return -std::log(std::expm1(loss)); }
 
 /// Scores of records with label 1, from losses.
-Eigen::VectorXd scores_at(Objective& objective, Records records, bool logistic) {
+Eigen::VectorXd scores_at(const AtPoints& models, Records records, bool logistic) {
   if (logistic) std::fill(records.label.begin(), records.label.end(), 1.0F);
-  const auto losses = all_losses(objective, 0, records);
+  const auto losses = all_losses(models, 0, records);
   Eigen::VectorXd scores(static_cast<Eigen::Index>(losses.size()));
   for (std::size_t i = 0; i < losses.size(); ++i) scores(static_cast<Eigen::Index>(i)) = score_of(losses[i]);
   return scores;
@@ -213,13 +209,13 @@ TEST_F(TuningTest, MachinesMeetTheirOptimalityConditions) {
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), 2U);
   for (const double at : {-1.5, 0.0, 1.0}) {
-    objective->points()->prepare_points(std::vector<double>{at, 1.0});
+    const AtPoints models = objective->at_points(std::vector<double>{at, 1.0});
     const Records records = tuning_records(c.labels, 21, 77);
     const Table train = table_of(records);
     const double cost = 0.1 * std::pow(100, (at + 2) / 4), gamma = 0.01 * std::pow(500, 0.75);
     Eigen::MatrixXd k =
         gaussian_kernel(train.x, train.x, Eigen::VectorXd::Constant(tuning_features, 2 * gamma)).array() + 1;
-    const Eigen::VectorXd score = scores_at(*objective, records, true), b = k.ldlt().solve(score);
+    const Eigen::VectorXd score = scores_at(models, records, true), b = k.ldlt().solve(score);
     double bounded = 0, free = 0;
     for (Eigen::Index i = 0; i < b.size(); ++i) {
       const double margin = train.y(i) * score(i), size = train.y(i) * b(i);
@@ -245,11 +241,11 @@ TEST_F(TuningTest, RegressingMachinesMeetTheirOptimalityConditions) {
                      LabelKind::real};
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), 1U);
-  objective->points()->prepare_points(std::vector<double>{0.0});
+  const AtPoints models = objective->at_points(std::vector<double>{0.0});
   Records records = tuning_records(c.labels, 21, 77);
   const Table train = table_of(records);
   std::fill(records.label.begin(), records.label.end(), -1000.0F);  // |s + 1000| = s + 1000
-  const auto losses = all_losses(*objective, 0, records);
+  const auto losses = all_losses(models, 0, records);
   Eigen::VectorXd score(train.y.size());
   for (Eigen::Index i = 0; i < score.size(); ++i) score(i) = losses[static_cast<std::size_t>(i)] - 1000;
   Eigen::MatrixXd k =
@@ -279,10 +275,10 @@ TEST_F(TuningTest, RidgesEndWhereTheGradientVanishes) {
   const auto objective = make(c);
   ASSERT_EQ(objective->dim(), tuning_features);
   const auto point = tuning_points(*objective, 1);
-  objective->points()->prepare_points(point);
+  const AtPoints models = objective->at_points(point);
   const Records records = tuning_records(c.labels, 21, 77);
   const Table train = table_of(records);
-  const Eigen::VectorXd score = scores_at(*objective, records, true);
+  const Eigen::VectorXd score = scores_at(models, records, true);
   Eigen::MatrixXd columns(train.x.rows(), tuning_features + 1);
   columns << train.x, Eigen::VectorXd::Ones(train.x.rows());
   const Eigen::VectorXd w = columns.colPivHouseholderQr().solve(score);
@@ -308,8 +304,8 @@ TEST_F(TuningTest, NetworksDescendAlongTheirGradient) {
   const auto objective = make(c);
   const Records records = tuning_records(c.labels, 21, 77);
   const auto fit = [&](double rate, double width, double decay) {
-    objective->points()->prepare_points(std::vector<double>{rate, width, decay});
-    const auto losses = all_losses(*objective, 0, records);
+    const AtPoints models = objective->at_points(std::vector<double>{rate, width, decay});
+    const auto losses = all_losses(models, 0, records);
     return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
   };
   const double constant = table_of(records).y.squaredNorm() / 42;
@@ -326,17 +322,17 @@ TEST_F(TuningTest, NetworksThatDivergeAreNoModels) {
   const TuningCase c{
       "network", "tune_mlp", {{"objective.rate", "1,1000000"}, {"objective.epochs", "2000"}}, LabelKind::real};
   const auto objective = make(c);
-  objective->points()->prepare_points(std::vector<double>{2, 0, 2});
-  for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
+  const AtPoints models = objective->at_points(std::vector<double>{2, 0, 2});
+  for (const double loss : all_losses(models, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
 }
 
 TEST_F(TuningTest, MachinesWhoseKernelIsNoNumberAreNoModels) {
   const TuningCase c{"machine", "tune_svm", {{"objective.lengthscale", "1e-300"}}, LabelKind::sign};
   const auto objective = make(c);
   ::testing::internal::CaptureStderr();
-  objective->points()->prepare_points(std::vector<double>{0, 0});
+  const AtPoints models = objective->at_points(std::vector<double>{0, 0});
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("1 of 1 models could not be trained"), std::string::npos);
-  for (const double loss : all_losses(*objective, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
+  for (const double loss : all_losses(models, 0, tuning_records(c.labels, 9, 5))) EXPECT_TRUE(std::isnan(loss));
 }
 
 // Lengths that fit are found by whoever minimises these losses: the true ones are far better than wrong ones.
@@ -350,12 +346,12 @@ TEST_F(TuningTest, TheLossOfSmoothDataIsLeastNearTheTrueLengths) {
   objective->open(alone, {});
   std::vector<double> points(3 * 15, 0.0);
   for (std::size_t j = 0; j < 15; ++j) points[j] = j < 5 ? 0 : std::log(6.0), points[15 + j] = -1.5;
-  objective->points()->prepare_points(points);
+  const AtPoints models = objective->at_points(points);
   const Records records = generate_records(data, 0, 200);
   double mean[3] = {}, square = 0;
   for (const float y : records.label) square += static_cast<double>(y) * static_cast<double>(y) / 200;
   for (std::size_t p = 0; p < 3; ++p)
-    for (const double loss : all_losses(*objective, p, records)) mean[p] += 2 * loss / 200;
+    for (const double loss : all_losses(models, p, records)) mean[p] += 2 * loss / 200;
   EXPECT_LT(mean[0], 0.2 * square);  // mean squared errors
   EXPECT_GT(mean[1], 0.9 * square) << "short lengths predict nothing";
   EXPECT_GT(mean[2], 2 * mean[0]);

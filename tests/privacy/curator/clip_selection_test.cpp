@@ -184,8 +184,7 @@ TEST(ScaledClip, NeighboursDifferByAtMostTheSensitivityOfTheClip) {
   LatticeAccumulator sum(q.dim, q.lattice, q.bound.clip * (1 + q.eta));
   const auto total = [&](const Records& of, double scale) {
     sum.clear(q.lattice_at(scale));
-    objective->prepare(w);
-    objective->gradients()->add_clipped_gradients({of, all}, {q.bound.clip * scale}, sum);
+    objective->at(w).add_clipped_gradients({of, all}, {q.bound.clip * scale}, sum);
     return std::vector<std::int64_t>(sum.totals().begin(), sum.totals().end());
   };
   for (std::size_t j = 0; j <= ClipGrid::bins; ++j) {

@@ -265,11 +265,12 @@ TEST(Curator, SumsWhatTheKernelAdds) {
   const auto released = world.release(0, clipped_gradients(*objective, w));
   LatticeAccumulator sum(objective->dim(), world.queries[0].lattice, 1.01);
   sum.clear();
+  const AtPoint at = objective->at(w);
   for (const auto& block : world.shard.blocks) {
     std::vector<std::uint32_t> all(block.records.count);
     std::iota(all.begin(), all.end(), 0u);
     for (std::size_t i = 0; i < all.size(); i += 50)
-      objective->gradients()->add_clipped_gradients(
+      at.add_clipped_gradients(
           Rows{block.records, std::span(all).subspan(i, std::min<std::size_t>(50, all.size() - i))}, {1.0}, sum);
   }
   const auto total = sum.totals();

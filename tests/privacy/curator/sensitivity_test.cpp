@@ -48,10 +48,9 @@ std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, 
   LatticeAccumulator sum(query.dim, query.lattice, query.bound.clip * (1 + query.eta));
   MicroBatching batching = MicroBatching::plan(objective.micro_batch_rows(), records.count, 0.5);
   sum.clear();
-  objective.prepare(w);
+  const AtPoint at = objective.at(w);
   const L2Bound bound{query.bound.clip * scale, query.bound.clipping};
-  batching.for_each(records, batch,
-                    [&](const Rows& rows) { objective.gradients()->add_clipped_gradients(rows, bound, sum); });
+  batching.for_each(records, batch, [&](const Rows& rows) { at.add_clipped_gradients(rows, bound, sum); });
   const auto total = sum.totals();
   return {total.begin(), total.end()};
 }

@@ -179,13 +179,13 @@ class Trainings : public TunePrivateRun {
       records = load(comm, config.data, DataRole::training, BlockLayout::of(facts.data, 1), Ownership::even(1, 1),
                      objective->label_kind(), objective->classes());
     }
-    /// Of all records to score, at point p of those that were prepared.
-    std::vector<double> losses(std::size_t p) {
+    /// Of all records to score, at point p of those that models were trained at.
+    std::vector<double> losses(const AtPoints& models, std::size_t p) {
       const Records& all = records.blocks.front().records;
       std::vector<std::uint32_t> index(all.count);
       std::iota(index.begin(), index.end(), 0U);
       std::vector<double> out(all.count);
-      objective->points()->losses_at(p, {all, index}, out);
+      models.losses(p, {all, index}, out);
       return out;
     }
     Communicator comm = Communicator::alone();
@@ -202,7 +202,7 @@ class Trainings : public TunePrivateRun {
 TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
   Ready search(here_, key_);
   const std::vector<double> points{-0.7, 1.1, 0.4, -2};
-  search.objective->points()->prepare_points(points);
+  const AtPoints models = search.objective->at_points(points);
   for (const std::size_t p : {0, 1}) {
     const Settings settings = search.tuning().search().settings(std::span(points).subspan(2 * p, 2));
     ASSERT_TRUE(settings[0].starts_with("method.rate=") && settings[1].starts_with("method.clip="));
@@ -219,13 +219,12 @@ TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
     curator.record_in(search.scratch);
     const auto algorithm = plan.method->start(*objective, plan.queries);
     for (std::uint64_t t = 0; t < plan.steps; ++t) algorithm->step(curator, t);
-    objective->prepare(algorithm->iterate());
     const Records& all = search.records.blocks.front().records;
     std::vector<std::uint32_t> index(all.count);
     std::iota(index.begin(), index.end(), 0U);
     std::vector<double> expected(all.count);
-    objective->losses({all, index}, expected);
-    const std::vector<double> losses = search.losses(p);
+    objective->at(algorithm->iterate()).losses({all, index}, expected);
+    const std::vector<double> losses = search.losses(models, p);
     EXPECT_EQ(0, std::memcmp(losses.data(), expected.data(), losses.size() * sizeof(double))) << p;
     EXPECT_TRUE(std::isfinite(losses[0]));
   }
@@ -236,18 +235,18 @@ TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
 TEST_F(Trainings, ShareNoNoise) {
   const Settings without_effect{"objective.search=objective.l2:1e-30:1e-29", "method.b=2"};
   Ready search(here_, key_, without_effect);
-  search.objective->points()->prepare_points(std::vector<double>{-1, 0, 1});
-  const auto first = search.losses(0), second = search.losses(1), third = search.losses(2);
+  const AtPoints three = search.objective->at_points(std::vector<double>{-1, 0, 1});
+  const auto first = search.losses(three, 0), second = search.losses(three, 1), third = search.losses(three, 2);
   EXPECT_NE(first, second);
   EXPECT_NE(second, third);
   EXPECT_NE(first, third);
-  search.objective->points()->prepare_points(std::vector<double>{1, -1});
-  EXPECT_EQ(search.losses(0), third);
-  EXPECT_EQ(search.losses(1), first);
+  const AtPoints two = search.objective->at_points(std::vector<double>{1, -1});
+  EXPECT_EQ(search.losses(two, 0), third);
+  EXPECT_EQ(search.losses(two, 1), first);
   EXPECT_EQ(search.books->ledger().events().size(), 3u);
   Ready other(here_, SecretKey::from_seed(12), without_effect);
-  other.objective->points()->prepare_points(std::vector<double>{-1});
-  EXPECT_NE(other.losses(0), first) << "another run has another key";
+  EXPECT_NE(other.losses(other.objective->at_points(std::vector<double>{-1}), 0), first)
+      << "another run has another key";
 }
 
 // Before any model is trained: the lines are there, or the error is.
@@ -255,13 +254,13 @@ TEST_F(Trainings, ArePaidForFirst) {
   Ready search(here_, key_);
   std::vector<double> points(26);
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = -2 + 0.15 * static_cast<double>(i);
-  EXPECT_THROW(search.objective->points()->prepare_points(points), PrivacyError);
+  EXPECT_THROW(search.objective->at_points(points), PrivacyError);
   EXPECT_EQ(search.books->ledger().events().size(), 0u);
-  search.objective->points()->prepare_points(std::span(points).first(24));
+  search.objective->at_points(std::span(points).first(24));
   EXPECT_EQ(search.books->ledger().events().size(), 12u);
   points[0] = std::numeric_limits<double>::quiet_NaN();
-  search.objective->points()->prepare_points(std::span(points).first(2));
-  EXPECT_TRUE(std::isnan(search.losses(0)[0])) << "no model, and no line";
+  const AtPoints models = search.objective->at_points(std::span(points).first(2));
+  EXPECT_TRUE(std::isnan(search.losses(models, 0)[0])) << "no model, and no line";
   EXPECT_EQ(search.books->ledger().events().size(), 12u);
 }
 
@@ -272,8 +271,8 @@ TEST_F(Trainings, PointsThatDoNotFitKeepTheModelAsItStarts) {
   other->plan.queries.at(0).noise_multiplier *= 2;
   search.tuning().begin(other, key_);
   const std::vector<double> points{0.1, 0.2};
-  search.objective->points()->prepare_points(points);
-  for (const double loss : search.losses(0)) EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of logistic at 0";
+  const AtPoints models = search.objective->at_points(points);
+  for (const double loss : search.losses(models, 0)) EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of logistic at 0";
   EXPECT_EQ(search.books->ledger().events().size(), 0U);
 }
 

@@ -1,0 +1,55 @@
+#include "objective/at_point.hpp"
+
+#include "objective/objective.hpp"
+
+namespace dpmpi {
+
+Prepared::Prepared(Objective& objective) : objective_(&objective), number_(++objective.preparations_) {}
+
+Objective& Prepared::prepared() const {
+  if (objective_ == nullptr || objective_->preparations_ != number_) throw PointReplaced();
+  return *objective_;
+}
+
+void ValuesAtPoint::losses(const Rows& rows, std::span<double> out) const { prepared().losses(rows, out); }
+
+void ValuesAtPoint::scores(const Rows& rows, std::span<float> out) const { prepared().scores(rows, out); }
+
+void AtPoint::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const {
+  offered(prepared().gradients()).add_clipped_gradients(rows, bound, sum);
+}
+
+void AtPoint::gradient_norms(const Rows& rows, std::span<double> out) const {
+  offered(prepared().norms()).gradient_norms(rows, out);
+}
+
+std::vector<Measure> AtPoint::measures(const Communicator& comm, const Shard& shard) const {
+  return offered(prepared().set_measures()).measures(comm, shard);
+}
+
+void PointParts::add(std::span<const float> part) {
+  Objective& objective = prepared();
+  verify(told_ + part.size() <= objective.dim(), "a point has dim() coordinates");
+  offered(objective.parts()).prepare_part(told_, part);
+  told_ += part.size();
+}
+
+ValuesAtPoint PointParts::complete() const {
+  verify(told_ == prepared().dim(), "a point is told to its last coordinate");
+  ValuesAtPoint whole;
+  static_cast<Prepared&>(whole) = *this;
+  return whole;
+}
+
+void AtPoints::losses(std::size_t p, const Rows& rows, std::span<double> out) const {
+  prepared();
+  own_->losses_at(p, rows, out);
+}
+
+void AtProbes::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                     std::span<double> down) const {
+  prepared();
+  own_->probe(row, radius, tile, up, down);
+}
+
+}  // namespace dpmpi
