@@ -1,5 +1,6 @@
 // `dpmpi train`, `dpmpi tune`, which chooses settings as well, and `dpmpi resume`, which goes on with either.
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -75,6 +76,9 @@ Command tune_command() {
       .on_all_ranks = [] { return true; },
       .prepare =
           [typed] {
+            const auto lists = [](const std::string& text) { return text.starts_with("tune.search="); };
+            if (!typed->searches.empty() && std::ranges::any_of(typed->overrides, lists))
+              throw ConfigError("--search and --set tune.search=... list the same: leave out one of them");
             if (!typed->searches.empty())
               typed->overrides.push_back(fmt::format("tune.search={}", fmt::join(typed->searches, " ")));
             read_config(*typed, typed->from, ConfigOf::user);

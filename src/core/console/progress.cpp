@@ -67,6 +67,14 @@ void clear_bar() {
   if (const std::size_t width = bar_width.exchange(0); width > 0) erase(width);
 }
 
+namespace {
+
+std::uint64_t tenths(std::uint64_t done, std::uint64_t total) {
+  return static_cast<std::uint64_t>(10.0 * static_cast<double>(done) / static_cast<double>(total));
+}
+
+}  // namespace
+
 Progress::Progress(std::string phase, std::uint64_t total, std::string unit, std::uint64_t done, bool times)
     : phase_(std::move(phase)),
       unit_(std::move(unit)),
@@ -82,8 +90,10 @@ Progress::~Progress() {
 }
 
 bool Progress::reached(std::uint64_t done) {
-  done_ = done;
+  const std::uint64_t before = std::exchange(done_, done);
   if (mode == Mode::none) return false;
+  if (!times_)
+    return total_ > 0 && tenths(done, total_) > tenths(before, total_);  // by the clock, lines would tell the time
   const Clock::time_point now = Clock::now();
   if (!shown_) return std::chrono::duration<double>(now - start_).count() >= shown_after;
   if (mode == Mode::lines && total_ > 0 && done_ == total_) return true;

@@ -14,7 +14,8 @@ namespace dpmpi {
 void show_progress(std::string_view mode);
 
 /// One phase, for as long as the object lives. A phase of under a second shows nothing; after that a bar is redrawn
-/// ten times a second and taken away at the end, and lines come every ten seconds and at the end. Phases may nest.
+/// ten times a second and taken away at the end, and lines come every ten seconds and at the end. Where times are
+/// secret, both come at every tenth of the total instead. Phases may nest.
 /// Everything that it is given must be public.
 class Progress {
  public:

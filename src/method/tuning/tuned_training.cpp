@@ -10,6 +10,7 @@
 #include "core/aligned.hpp"
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "method/tuning/training_name.hpp"
 #include "objective/values/clipped_losses.hpp"
 #include "privacy/curves/repetition_law.hpp"
 #include "privacy/promise/guarantee.hpp"
@@ -22,7 +23,7 @@ struct PlannedCandidate {
   std::vector<std::string> settings;
   std::shared_ptr<const MethodPlan> plan;
 
-  std::string name() const { return fmt::format("a training with {}", fmt::join(settings, " ")); }
+  std::string name() const { return training_name(settings); }
 };
 
 /// Which candidate a run trains: uniform in (0, 1) chooses uniformly.
@@ -68,9 +69,14 @@ class TuneByRuns final : public Algorithm {
         objective_(objective),
         query_(score),
         losses_(objective, 1, clip),
+        start_(objective.dim()),
         model_(objective.dim()) {
-    const auto first = started(0);
-    std::ranges::copy(first->iterate(), model_.begin());  // the model if there is no run
+    // All of them, so that what is wrong with one is said before anything is drawn, whichever will be.
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const auto algorithm = started(i);
+      if (i == 0) std::ranges::copy(algorithm->iterate(), start_.begin());
+    }
+    std::ranges::copy(start_, model_.begin());  // the model if there is no run
   }
 
   void step(Curator& curator, std::uint64_t t) override {
@@ -100,11 +106,23 @@ class TuneByRuns final : public Algorithm {
 
  private:
   std::unique_ptr<Algorithm> started(std::size_t candidate) const {
-    return candidates_[candidate].plan->start(objective_, (*query_.trainings)[candidate]);
+    try {
+      return candidates_[candidate].plan->start(objective_, (*query_.trainings)[candidate]);
+    } catch (const ConfigError& e) {
+      throw ConfigError(fmt::format("tune.search: {}: {}", candidates_[candidate].name(), e.what()));
+    }
   }
 
-  // Leaves the model where its losses are summed.
+  // Leaves the model where its losses are summed. A training that cannot go on from what was released to it leaves
+  // the start point, and nobody learns of it: an error would tell of a run that need not be the selected one.
   void train(Curator& curator, std::size_t candidate) {
+    try {
+      train_to_end(curator, candidate);
+    } catch (const ConfigError&) {
+      std::ranges::copy(start_, losses_.point(0).begin());
+    }
+  }
+  void train_to_end(Curator& curator, std::size_t candidate) {
     curator.train_in_run(query_, candidate, [&](Curator& own) {
       const auto algorithm = started(candidate);
       for (std::uint64_t t = 0; t < candidates_[candidate].plan->steps; ++t) algorithm->step(own, t);
@@ -117,7 +135,7 @@ class TuneByRuns final : public Algorithm {
   Objective& objective_;
   Query query_;
   ClippedLosses losses_;
-  AlignedVector<float> model_;
+  AlignedVector<float> start_, model_;
   std::uint64_t chosen_ = 0;  // from 1; 0: none
   double score_ = 0;
 };
@@ -206,6 +224,10 @@ std::unique_ptr<const MethodPlan> TunedTraining::plan(const PublicFacts& facts) 
     throw ConfigError(
         "tune.search: this objective is a min-max problem, whose value is no mean of losses of single records: "
         "trainings cannot be scored by it");
+  if (facts.objective->label_kind() == LabelKind::count)
+    throw ConfigError(
+        "tune.search: losses of counts may be negative, and below 0 they count as 0 in a score: trainings cannot be "
+        "told apart by it");
   std::vector<PlannedCandidate> candidates;
   for (const TuningCandidate& candidate : candidates_) {
     PlannedCandidate planned{candidate.settings, nullptr};

@@ -23,6 +23,7 @@
 #include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
+#include "method/tuning/training_name.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/curator/planned_lines.hpp"
 #include "privacy/events/ledger.hpp"
@@ -392,13 +393,23 @@ class Verification {
       }
       for (const auto& [name, value] : line.items())
         if (name.starts_with("eval.") || name.starts_with("method.") ||
-            (name == "tuned" && (training_ || config_->tunes())))
+            (name == "tuned" && (training_ || is_candidate(value))))
           expected[name] = value;
       same(place_, line, expected, "the ledger");
       refuse_other_writing(place_, lines[i], -1);
       done = step;
     }
     if (done != plan.steps) throw Failure{"metrics.jsonl", "lacks the line of the last step"};
+  }
+
+  // Whether settings are among those of which a run chose.
+  bool is_candidate(const json& settings) const {
+    const auto* best = derived_->plan.queries.front().as<BestOfRuns>();
+    if (best == nullptr || best->candidates == nullptr || !settings.is_array()) return false;
+    std::vector<std::string> texts;
+    for (const json& setting : settings) texts.push_back(setting.is_string() ? setting.get<std::string>() : "");
+    const std::string name = training_name(texts);
+    return std::ranges::any_of(*best->candidates, [&](const RunCandidate& each) { return each.name == name; });
   }
 
   void audit() {

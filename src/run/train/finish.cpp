@@ -91,6 +91,7 @@ void finish(Training& run) {
   const auto model = run.algorithm->iterate();
   const std::string certificate = certificate_of(run, model);
   write_model(run, model, certificate);
+  if (run.plan.hides_times()) level_times(directory);
   // The certificate last: where it stands the run is finished, and a kill from here on leaves only tidying up.
   write_file(directory + "/certificate.json", certificate);
   if (!run.config.run.keep_key) wipe_key(directory);

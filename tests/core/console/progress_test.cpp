@@ -52,6 +52,27 @@ TEST_F(ProgressTest, TimesAreHiddenOnRequest) {
   EXPECT_EQ(three_of_four("lines", false), "training  3/4 steps (75 %)  epsilon 0.5\n");
 }
 
+// What is said must not follow the clock then: how many lines there are would tell how long it took.
+TEST_F(ProgressTest, WithoutTimesLinesComeByCount) {
+  const auto text = [](const char* mode, std::uint64_t total, double shown_after, int pause_ms) {
+    show_progress(mode);
+    show_progress_after(shown_after);
+    return said([&] {
+      Progress progress("training", total, "steps", 0, false);
+      for (std::uint64_t t = 0; t < total; ++t) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
+        progress.add();
+      }
+    });
+  };
+  for (const char* mode : {"lines", "bar"})
+    for (const std::uint64_t total : {1, 3, 25})
+      EXPECT_EQ(text(mode, total, 1000, 0), text(mode, total, 0, 2)) << mode << " " << total;
+  EXPECT_EQ(text("lines", 1, 1000, 0), "training  1/1 steps (100 %)\n");
+  const std::string many = text("lines", 25, 1000, 0);
+  EXPECT_EQ(std::count(many.begin(), many.end(), '\n'), 10) << many;
+}
+
 TEST_F(ProgressTest, NoneIsTheDefaultAndSilent) {
   EXPECT_EQ(three_of_four("none"), "");
   EXPECT_THROW(show_progress("loud"), BugError);

@@ -140,6 +140,40 @@ TEST_F(TunedRun, NothingTellsHowManyTrainingsThereWere) {
   EXPECT_EQ(said[0], said[1]);
 }
 
+// Or an error would tell that a certain candidate was drawn, and would end the run again whenever it is resumed.
+TEST_F(TunedRun, WhatIsWrongWithOneCandidateIsSaidWhicheverIsDrawn) {
+  configure("noise_multiplier = 3\ndelta = 1e-4\n");
+  for (const int seed : {1, 2, 3, 4}) {
+    fs::remove_all(run_);
+    const Outcome outcome =
+        tune(fmt::format("--set method.name=gibo --set method.batch=fixed --set method.b=4 --set method.steps=2 "
+                         "--set method.box_hi=1 --search method.box_lo=-1,0.5 --set tune.gamma=0.5 "
+                         "--set privacy.seed={}",
+                         seed));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome, "a training with method.box_lo=0.5: the start point is outside"))
+        << outcome.output;
+  }
+}
+
+// Likewise where what was released to a training stops it: nobody else has seen that.
+TEST_F(TunedRun, ATrainingThatCannotGoOnLeavesTheStartPoint) {
+  configure("noise_multiplier = 3\ndelta = 1e-4\n");
+  for (const int seed : {1, 2, 3}) {
+    fs::remove_all(run_);
+    const std::string more = fmt::format(
+        "--set method.name=gibo --set method.batch=fixed --set method.b=50 --set method.steps=6 "
+        "--set method.kernel=poly2 --set method.design=random --set method.obs_noise_std=0 --set privacy.seed={} ",
+        seed);
+    const Outcome outcome = tune(more + "--search method.eta=1e5,1e6");
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_FALSE(contains(outcome, "too close together")) << outcome.output;
+    fs::remove_all(run_);
+    const Outcome alone = tune(more + "--set method.eta=1e6", 1, "train");
+    EXPECT_EQ(alone.code, 2) << "a training by itself says so: " << alone.output;
+  }
+}
+
 TEST_F(TunedRun, RefusesWhatIsNoList) {
   configure();
   const auto with = [&](const std::string& list) { return refusal({"tune.search=" + list}); };
@@ -177,6 +211,12 @@ TEST_F(TunedRun, RefusesWhatCannotBePaidForAlike) {
       "--set objective.prior=0.5");
   EXPECT_EQ(saddle.code, 2);
   EXPECT_TRUE(contains(saddle, "min-max problem")) << saddle.output;
+  const Outcome twice = tune(std::string(search) + " --set tune.search=method.rate=1,2");
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_TRUE(contains(twice, "leave out one of them")) << twice.output;
+  const Outcome counts = tune(std::string(search) + " --set objective.name=poisson");
+  EXPECT_EQ(counts.code, 2);
+  EXPECT_TRUE(contains(counts, "losses of counts may be negative")) << counts.output;
   EXPECT_FALSE(fs::exists(run_));
 }
 
