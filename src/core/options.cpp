@@ -255,16 +255,21 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
+std::string hint_by_spelling(const std::string& key, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_name(key, known);
+  return nearest.empty() ? "" : fmt::format("did you mean {}?", nearest);
+}
+
 void check_unknown(const Settings& settings, const std::vector<const Options*>& declared,
-                   std::vector<std::string>& problems) {
+                   std::vector<std::string>& problems, const Hint& hint) {
   std::vector<std::string> known;
   for (const auto* options : declared)
     for (const auto& declaration : options->declarations()) known.push_back(declaration.name);
   for (const auto& [name, setting] : settings) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string nearest = nearest_name(name, known);
-    problems.push_back(fmt::format("{}: unknown key {}{}", setting.origin, name,
-                                   nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+    const std::string meant = hint(name, known);
+    problems.push_back(
+        fmt::format("{}: unknown key {}{}", setting.origin, name, meant.empty() ? "" : fmt::format("; {}", meant)));
   }
 }
 

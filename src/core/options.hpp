@@ -119,9 +119,13 @@ Settings read_ini(const std::string& path);
 /// Merges a `--set section.key=value` argument. Throws ConfigError if it has no '=' or no '.'.
 void apply_override(Settings& settings, const std::string& assignment);
 
-/// Reports every setting that no declaration knows, each with the nearest known name.
+/// What a key may have been meant for, given the known ones: "did you mean method.rate?", or "".
+using Hint = std::function<std::string(const std::string& key, const std::vector<std::string>& known)>;
+std::string hint_by_spelling(const std::string& key, const std::vector<std::string>& known);
+
+/// Reports every setting that no declaration knows, each with its hint.
 void check_unknown(const Settings& settings, const std::vector<const Options*>& declared,
-                   std::vector<std::string>& problems);
+                   std::vector<std::string>& problems, const Hint& hint = hint_by_spelling);
 
 /// The name among `known` with the smallest edit distance, or "" if none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);

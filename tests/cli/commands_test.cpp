@@ -154,6 +154,54 @@ TEST_F(Cli, AllConfigProblemsAreReportedAtOnce) {
                        "unknown key method.momentun; did you mean method.momentum?"));
 }
 
+TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
+  const std::vector<std::pair<std::string, std::string>> meant{
+      {"method.learning_rate", "did you mean method.rate?"},
+      {"method.lr", "did you mean method.rate?"},
+      {"method.max_grad_norm", "did you mean method.clip?"},
+      {"method.weight_decay", "did you mean objective.l2?"},
+      {"method.noise", "did you mean privacy.noise?"},
+      {"method.sigma", "did you mean privacy.noise_multiplier?"},
+      {"method.epsilon", "did you mean privacy.epsilon?"},
+      {"privacy.target", "did you mean privacy.epsilon?"},
+      {"data.target", "did you mean data.label?"},
+      {"data.path", "did you mean data.train?"},
+      {"method.b_max", "it is an option of gibo"},
+      {"method.passes", "did you mean method.epochs?; it is an option of dp-ftrl, zo-naive, zo-o2nc"},
+      {"objective.hidden", "it is an option of auc, mlp"},
+      {"method.xyzxyzxyzxyz", "unknown key method.xyzxyzxyzxyz\n"}};
+  std::string set;
+  for (const auto& [key, hint] : meant) set += " --set " + key + "=1";
+  const Outcome outcome = dpmpi(config() + set);
+  EXPECT_EQ(outcome.code, 2);
+  for (const auto& [key, hint] : meant) {
+    const auto at = outcome.output.find("unknown key " + key);
+    ASSERT_NE(at, std::string::npos) << key << "\n" << outcome.output;
+    const std::string line = outcome.output.substr(at, outcome.output.find('\n', at) + 1 - at);
+    EXPECT_TRUE(contains(line, hint)) << hint << "\n" << line;
+  }
+  EXPECT_TRUE(contains(dpmpi(config() + " --set method.name=zo-o2nc --set method.epochs=3").output,
+                       "unknown key method.epochs; did you mean method.passes?; it is an option of"));
+}
+
+TEST_F(Cli, TheNumberOfClassesIsAskedFor) {
+  for (const char* objective : {"softmax", "mlp"}) {
+    const std::string named = config() + " --set objective.name=" + objective;
+    const Outcome outcome = dpmpi("plan " + named);
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "objective.classes is not set")) << outcome.output;
+    EXPECT_TRUE(contains(dpmpi("plan " + named + " --set objective.classes=0").output, "objective.classes = 0"));
+  }
+  EXPECT_EQ(dpmpi("plan " + config() + " --set objective.name=mlp --set objective.head=logistic").code, 0);
+}
+
+TEST_F(Cli, AnEpsilonThatLeavesNoNoiseIsNotBlamedOnDelta) {
+  const Outcome outcome = dpmpi("plan " + config() + " --set privacy.epsilon=1000");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "Choose a smaller privacy.epsilon")) << outcome.output;
+  EXPECT_FALSE(contains(outcome.output, "delta")) << outcome.output;
+}
+
 TEST_F(Cli, RefusalsOfPrivacyExitWith4) {
   EXPECT_EQ(dpmpi(config() + " --set privacy.delta=0.01").code, 4);
   EXPECT_EQ(dpmpi(config() + " --set method.sampling=wor").code, 4);

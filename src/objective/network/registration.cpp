@@ -21,7 +21,7 @@ class SoftmaxBuilder : public ObjectiveEntry::Builder {
   std::size_t classes() const override { return static_cast<std::size_t>(classes_); }
 
  private:
-  std::int64_t classes_ = 10;
+  std::int64_t classes_ = 0;  // not set
 };
 
 class MlpBuilder : public ObjectiveEntry::Builder {
@@ -47,7 +47,7 @@ class MlpBuilder : public ObjectiveEntry::Builder {
  private:
   std::vector<std::int64_t> hidden_ = {256, 128};
   std::string activation_ = "relu", head_ = "softmax";
-  std::int64_t classes_ = 10;
+  std::int64_t classes_ = 0;  // not set
 };
 
 const ObjectiveRegistration mlp{{"mlp",

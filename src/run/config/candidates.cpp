@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "run/config/hints.hpp"
 #include "run/config/sections.hpp"
 
 namespace dpmpi {
@@ -47,9 +48,9 @@ std::string problem_of(const Listed& listed, const std::vector<Listed>& before, 
   std::vector<std::string> known;
   for (const auto& declaration : section.declarations()) known.push_back(declaration.name);
   if (std::ranges::find(known, listed.key) == known.end()) {
-    const std::string nearest = nearest_name(listed.key, known);
+    const std::string hint = hint_for(listed.key, known);
     return fmt::format("{} is not an option of {}{}", listed.key, entry.name,
-                       nearest.empty() ? "" : " (did you mean " + nearest + "?)");
+                       hint.empty() ? "" : " (" + hint + ")");
   }
   if (std::ranges::find(before, listed.key, &Listed::key) != before.end())
     return fmt::format("{} is there twice", listed.key);

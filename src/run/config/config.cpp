@@ -15,6 +15,7 @@
 #include "core/ini.hpp"
 #include "objective/plugin/library.hpp"
 #include "run/config/candidates.hpp"
+#include "run/config/hints.hpp"
 #include "run/config/removed.hpp"
 #include "run/config/training_builder.hpp"
 
@@ -128,8 +129,13 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   if (objective && method) {
     std::vector<const Options*> declared;
     for (const auto& options : sections_) declared.push_back(options.get());
-    check_unknown(settings, declared, problems);
+    check_unknown(settings, declared, problems, hint_for);
   }
+  if (objective && objective->label_kind() == LabelKind::class_ && objective->classes() == 0 &&
+      !given("objective.classes"))
+    problems.push_back(fmt::format(
+        "objective.classes is not set: {} needs the number of classes, a public number (10 for ten digits)",
+        objective_name));
   data.validate(problems);
   privacy.validate(problems);
   if (method) {

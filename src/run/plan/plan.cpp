@@ -157,11 +157,19 @@ double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
 
 // `mu`: of a whole hidden run.
 void refuse_short_noise(const std::vector<Query>& queries, std::uint64_t runs, double delta, double mu) {
-  if (const double lost = static_cast<double>(runs) * sampler_delta(queries, mu); lost > 0.01 * delta)
+  const double lost = static_cast<double>(runs) * sampler_delta(queries, mu);
+  if (lost <= 0.01 * delta) return;
+  // The sampler's ends are that likely where the noise is far smaller than what it is to hide: no delta is at
+  // fault.
+  if (lost > 1e-12)
     throw PrivacyError(fmt::format(
-        "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
-        "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
-        delta, resolved_radius, std::min(1.0, lost)));
+        "the noise is too weak to hide a record: outcomes of probability up to {:.3g} would tell neighbours apart. "
+        "Choose a smaller privacy.epsilon (1 is strong, 10 is weak) or a larger privacy.noise_multiplier",
+        std::min(1.0, lost)));
+  throw PrivacyError(fmt::format(
+      "delta = {:.3g} is too small for noise that ends at {} standard deviations: outcomes of probability "
+      "up to {:.3g} could tell neighbours apart; choose a larger privacy.delta or more noise",
+      delta, resolved_radius, lost));
 }
 
 }  // namespace

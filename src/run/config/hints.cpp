@@ -1,0 +1,107 @@
+#include "run/config/hints.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/options.hpp"
+#include "method/method.hpp"
+#include "objective/objective.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// Words of other programs, and what they are here: the first that the config can have.
+struct Synonyms {
+  std::vector<std::string_view> words;
+  std::vector<std::string_view> keys;
+};
+
+const std::vector<Synonyms>& synonyms() {
+  static const std::vector<Synonyms> all = {
+      {{"learning_rate", "lr", "eta", "step_size", "stepsize"}, {"method.rate", "method.eta", "method.step"}},
+      {{"max_grad_norm", "l2_norm_clip", "clip_norm", "clipping", "clipping_norm", "max_norm"}, {"method.clip"}},
+      {{"weight_decay", "l2_reg", "lambda", "regularization", "alpha"}, {"objective.l2"}},
+      {{"epochs", "steps", "iterations", "iters", "num_epochs", "max_iter", "passes", "rounds", "T"},
+       {"method.epochs", "method.steps", "method.passes", "method.rounds"}},
+      {{"batch_size", "batchsize", "expected_batch_size", "minibatch"}, {"method.batch"}},
+      {{"noise", "sigma", "noise_scale"}, {"privacy.noise_multiplier"}},
+      {{"target", "target_epsilon", "eps", "budget"}, {"privacy.epsilon"}},
+      {{"target_delta"}, {"privacy.delta"}},
+      {{"path", "file", "dataset", "train_data", "training"}, {"data.train"}},
+      {{"test", "validation", "valid", "holdout"}, {"data.eval"}},
+      {{"target", "target_column", "label_column", "labels", "y"}, {"data.label"}},
+      {{"loss", "model"}, {"objective.name"}},
+      {{"algorithm", "optimizer", "optimiser"}, {"method.name"}},
+      {{"layers", "hidden_layers", "hidden_sizes", "units"}, {"objective.hidden"}},
+      {{"output", "output_dir", "out"}, {"run.dir"}}};
+  return all;
+}
+
+bool is_among(const std::vector<std::string>& known, std::string_view key) {
+  return std::ranges::find(known, key) != known.end();
+}
+
+std::string by_synonym(std::string_view section, std::string_view word, const std::vector<std::string>& known) {
+  std::string found;
+  for (const auto& [words, keys] : synonyms()) {
+    if (std::ranges::find(words, word) == words.end()) continue;
+    const auto key = std::ranges::find_if(keys, [&](std::string_view each) { return is_among(known, each); });
+    if (key == keys.end()) continue;
+    if (key->starts_with(section)) return std::string(*key);  // of two meanings, the one of this section
+    if (found.empty()) found = *key;
+  }
+  return found;
+}
+
+/// The same word in another section.
+std::string by_section(std::string_view word, const std::vector<std::string>& known) {
+  const auto found = std::ranges::find_if(known, [&](const std::string& key) {
+    const auto dot = key.find('.');
+    return dot != key.npos && std::string_view(key).substr(dot + 1) == word;
+  });
+  return found == known.end() ? "" : *found;
+}
+
+template <class Entries, class Make>
+std::vector<std::string> which_have(const std::string& key, const char* section, const Entries& entries,
+                                    Make&& make) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    Options options(section);
+    const auto made = make(entry);
+    made->declare(options);
+    if (std::ranges::any_of(options.declarations(), [&](const auto& each) { return each.name == key; }))
+      names.push_back(entry.name);
+  }
+  return names;
+}
+
+/// The methods or objectives that have this key.
+std::vector<std::string> owners(const std::string& key) {
+  if (key.starts_with("method."))
+    return which_have(key, "method", methods(), [](const MethodEntry& entry) { return entry.make(); });
+  if (key.starts_with("objective."))
+    return which_have(key, "objective", objectives(), [](const ObjectiveEntry& entry) { return entry.builder(); });
+  return {};
+}
+
+}  // namespace
+
+std::string hint_for(const std::string& key, const std::vector<std::string>& known) {
+  const auto dot = key.find('.');
+  const std::string_view section = std::string_view(key).substr(0, dot + 1);
+  const std::string_view word = dot == key.npos ? std::string_view(key) : std::string_view(key).substr(dot + 1);
+  const std::vector<std::string> having = owners(key);
+  std::string meant = by_section(word, known);
+  if (meant.empty()) meant = by_synonym(section, word, known);
+  if (meant.empty() && having.empty()) meant = nearest_name(key, known);
+  std::vector<std::string> hints;
+  if (!meant.empty()) hints.push_back(fmt::format("did you mean {}?", meant));
+  if (!having.empty()) hints.push_back(fmt::format("it is an option of {}", fmt::join(having, ", ")));
+  return fmt::format("{}", fmt::join(hints, "; "));
+}
+
+}  // namespace dpmpi

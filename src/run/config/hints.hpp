@@ -1,0 +1,13 @@
+#pragma once
+// What somebody may have meant by a key that their config cannot have.
+
+#include <string>
+#include <vector>
+
+namespace dpmpi {
+
+/// "did you mean method.rate?" for method.learning_rate, "it is an option of dp-sgd" for the key of another method,
+/// or both, separated by "; ". `known` are the keys that the config can have. Empty if nothing is near.
+std::string hint_for(const std::string& key, const std::vector<std::string>& known);
+
+}  // namespace dpmpi
