@@ -94,7 +94,7 @@ struct PlanRequest {
 /// Collective; prints on the root.
 int show_plan(const Communicator& comm, const PlanRequest& typed) {
   const RunConfig config(typed.config, typed.overrides);
-  const DatasetFacts data = inspect(comm, config.data, DataRole::training);
+  const DatasetFacts data = inspect(comm, config.find_files().training);
   throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) verify_before_code(config);
   });

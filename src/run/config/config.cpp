@@ -217,6 +217,10 @@ bool RunConfig::whole(const std::string& name) const {
   return declaration != nullptr && declaration->whole;
 }
 
+DataFiles RunConfig::find_files(const std::string& given) const {
+  return DataFiles(data, value("objective.train"), given);
+}
+
 std::string RunConfig::resolved() const {
   std::string text;
   for (const auto& options : sections_) {

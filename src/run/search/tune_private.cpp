@@ -102,16 +102,21 @@ std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts, const 
 
 namespace {
 
-DatasetFacts inspect_data_of(const RunConfig& trainer) {
-  return of_trainer(trainer.path(),
-                    [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
+DatasetFacts inspect_data_of(const RunConfig& trainer, const Dataset& dataset) {
+  return of_trainer(trainer.path(), [&] { return inspect(Communicator::alone(), dataset); });
 }
 
 }  // namespace
 
 PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
                              std::string start)
-    : PrivateTuning(search, facts, std::move(start), inspect_data_of(search->base())) {}
+    : PrivateTuning(search, facts, std::move(start), search->base().find_files().training) {}
+
+PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
+                             std::string start, Dataset of_trainer)
+    : PrivateTuning(search, facts, std::move(start), inspect_data_of(search->base(), of_trainer)) {
+  of_trainer_ = std::move(of_trainer);
+}
 
 PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
                              std::string start, const DatasetFacts& data)
@@ -145,17 +150,16 @@ std::string PrivateTuning::advice(std::span<const float> iterate) const {
   return text;
 }
 
-void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
+void PrivateTuning::open(const Communicator& comm, const DataFiles& files) {
   comm_ = &comm;
-  const RunConfig& trainer = search_->base();
   throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) refuse_private_trainer(data, trainer.data);
-    const FileStamps stamps(trainer.data);
-    const ShowFields show(shows_values(trainer.data, DataRole::training));
-    check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
+    if (comm.is_root()) refuse_private_trainer(files, of_trainer_);
+    const FileStamps stamps({&of_trainer_});
+    const ShowFields show(of_trainer_.shows_values());
+    check_feature_names(files.training, "data.train of objective.trainer", feature_names(of_trainer_));
     const Communicator alone = Communicator::alone();
     const BlockLayout layout = make_outline(search_->centre(), centre_).layout;
-    shard_ = load(alone, trainer.data, DataRole::training, layout, Ownership::even(layout.blocks, 1), label_kind(),
+    shard_ = load(alone, of_trainer_, layout, Ownership::even(layout.blocks, 1), label_kind(),
                   classes());
     objective_->check_records(shard_);
     stamps.check();

@@ -60,7 +60,7 @@ void make_plan(Training& run) {
   const RunConfig& config = run.config;
   {
     const InStage stage(Stage::load);
-    run.facts.data = inspect(comm, config.data, DataRole::training);
+    run.facts.data = inspect(comm, run.files.training);
   }
   if (run.options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
   run.objective = make_objective(config, run.facts.data);
@@ -73,8 +73,7 @@ void make_plan(Training& run) {
 // Root only.
 void check_public_files(Training& run) {
   const RunConfig& config = run.config;
-  if (const std::string models = config.value("objective.train"); !models.empty() && config.is_private())
-    refuse_private_models(config.data, models);
+  if (config.is_private()) refuse_private_models(run.files);
   if (!config.audit.result.empty())
     run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
                                       config.digest(), run.plan.epsilon(), run.plan.delta());
@@ -83,32 +82,33 @@ void check_public_files(Training& run) {
 // A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
 // rank.
 Ownership owners_of(const Training& run, const BlockLayout& layout) {
-  if (!run.config.data.shards.empty()) return Ownership::even(layout.blocks, run.comm.size());
+  if (run.files.training.by_site) return Ownership::even(layout.blocks, run.comm.size());
   const TimeShares uneven = time_shares(step_cost(run.plan, *run.objective), Machine(), layout.blocks);
   return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
 }
 
-Shard load_checked(const Training& run, DataRole role, const BlockLayout& layout, const Ownership& ownership) {
-  Shard shard = load(run.comm, run.config.data, role, layout, ownership, run.objective->label_kind(),
-                     run.objective->classes());
-  const ShowFields show(shows_values(run.config.data, role));
+Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
+                   const Ownership& ownership) {
+  Shard shard =
+      load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
+  const ShowFields show(dataset.shows_values());
   throw_on_all_ranks(run.comm, [&] { run.objective->check_records(shard); });
   return shard;
 }
 
 void open_public_records(Training& run) {
-  const DataOptions& data = run.config.data;
-  if (data.eval.empty()) return;
-  if (run.root && run.config.is_private()) refuse_private_evaluation(data);
+  const Dataset& evaluation = run.files.evaluation;
+  if (evaluation.empty()) return;
+  if (run.root && run.config.is_private()) refuse_private_evaluation(run.files);
   throw_on_all_ranks(run.comm, [&] {
-    if (run.root) check_feature_names(data, "data.eval", feature_names(data, DataRole::evaluation));
+    if (run.root) check_feature_names(run.files.training, evaluation.key, feature_names(evaluation));
   });
-  const DatasetFacts facts = inspect(run.comm, data, DataRole::evaluation);
+  const DatasetFacts facts = inspect(run.comm, evaluation);
   if (facts.features != run.facts.data.features)
     throw DataError(
         fmt::format("data.eval has {} features, data.train has {}", facts.features, run.facts.data.features));
   const auto blocks = static_cast<std::uint32_t>(std::max(16, run.comm.size()));
-  run.public_records = load_checked(run, DataRole::evaluation, BlockLayout::of(facts, blocks),
+  run.public_records = load_checked(run, evaluation, BlockLayout::of(facts, blocks),
                                     Ownership::even(blocks, run.comm.size()));
 }
 
@@ -118,7 +118,7 @@ void open_records(Training& run, Clock::time_point start) {
   const Ownership ownership = owners_of(run, layout);
   if (run.prints()) print_settings(run.config, run.facts, run.plan, run.comm.size());
   const InStage stage(Stage::load);
-  run.records = load_checked(run, DataRole::training, layout, ownership);
+  run.records = load_checked(run, run.files.training, layout, ownership);
   open_public_records(run);
   if (run.prints()) print_user("read the data in {}\n", duration_text(seconds_since(start)));
   debug("blocks {} to {} of {}, {} slots; read after {}", ownership.begin(run.comm.rank()),
@@ -227,10 +227,10 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   comm.agree(run->program.digest, "the program");
   if (run->root) refuse_early(*run);
 
-  const FileStamps stamps(config.data);
+  const FileStamps stamps({&run->files.training, &run->files.evaluation});
   make_plan(*run);
   if (run->root) check_public_files(*run);
-  run->objective->open(comm, config.data);
+  run->objective->open(comm, run->files);
   run->plan.method->check_assumptions(*run->objective);
   open_records(*run, start);
   fault_point("load");

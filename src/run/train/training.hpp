@@ -84,6 +84,7 @@ struct Training {
   const Communicator& comm;
   const RunConfig& config;
   const TrainOptions& options;
+  const DataFiles files;
   const ProgramIdentity program;
   std::unique_ptr<RootFiles> root;  ///< null on other ranks
 
