@@ -1,6 +1,7 @@
 #include "data/load/input_files.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,38 +15,26 @@
 namespace dpmpi {
 namespace {
 
-/// Opens the files on the root, which looks at their first bytes and keeps them to itself: they hold records.
-std::vector<Head> look_at(const Communicator& comm, const ReadingRules& rules, const NamedFiles& part,
-                          Source& source) {
+/// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
+/// noise, of doubles, must fit before anything of that length is allocated.
+void check_dimension(const ReadingRules& rules, const std::string& names) {
+  const auto features = static_cast<std::uint64_t>(std::max<std::int64_t>(rules.features, 0));
+  check_memory(4 * sizeof(double) * features, available_memory(),
+               fmt::format("{}: data.features = {}: a model of that many parameters", names, features));
+}
+
+/// Opens the files and looks at their first bytes, which hold records.
+std::vector<Head> look_at(const ReadingRules& rules, const NamedFiles& part, Source& source) {
   std::vector<Head> heads;
-  source.files.resize(part.files.size());
-  throw_on_all_ranks(comm, [&] {
-    for (std::size_t i = 0; comm.is_root() && i < part.files.size(); ++i) {
-      SourceFile& at = source.files[i];
-      at.file = std::make_unique<InputFile>(part.files[i].path());
-      heads.push_back(read_head(*at.file, rules));
-      at.path = heads[i].path;
-      at.gzip = heads[i].gzip;
-    }
-  });
-  for (SourceFile& at : source.files) {
-    comm.broadcast(at.path);
-    comm.broadcast(at.gzip);
+  for (const FoundFile& found : part.files) {
+    auto file = std::make_unique<InputFile>(found.path());
+    const Head& head = heads.emplace_back(read_head(*file, rules));
+    source.files.push_back({std::move(file), head.path, head.gzip});
   }
   return heads;
 }
 
-/// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
-/// noise, of doubles, must fit before anything of that length is allocated.
-void check_dimension(const Communicator& comm, const ReadingRules& rules, const std::string& path) {
-  throw_on_all_ranks(comm, [&] {
-    const auto features = static_cast<std::uint64_t>(std::max<std::int64_t>(rules.features, 0));
-    check_memory(4 * sizeof(double) * features, available_memory(),
-                 fmt::format("{}: data.features = {}: a model of that many parameters", path, features));
-  });
-}
-
-/// On the root: what its format finds in the first bytes, if the config agrees with it.
+/// What the format finds in the first bytes, if the config agrees with it.
 void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, Source& source) {
   source.format_name = detect_format(rules, heads[0]);
   source.format = make_format(source.format_name, rules);
@@ -61,9 +50,14 @@ void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, So
   if (layout.storage == Storage::dense_u8 && map.affine()) layout.storage = Storage::dense_f32;
 }
 
-/// What the root read off the first bytes, on all ranks; how many records there are stays with the root.
+/// What the root read off the first bytes, on all ranks; how many records there are stays with the root, and so do
+/// the bytes.
 void share(const Communicator& comm, const ReadingRules& rules, Source& source) {
   const auto archive_fields = [&](Archive& archive) {
+    for (SourceFile& file : source.files) {
+      archive.field("path", file.path);
+      archive.field("gzip", file.gzip);
+    }
     archive.field("format", source.format_name);
     if (archive.reading()) source.format = make_format(source.format_name, rules);
     source.layout.archive(archive);
@@ -100,10 +94,10 @@ void open_everywhere(const Communicator& comm, const FoundFile& here, SourceFile
 Source open_source(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
   const ReadingRules& rules = dataset.rules;
   Source source;
-  const std::vector<Head> heads = look_at(comm, rules, part, source);
-  check_dimension(comm, rules, source.path());
   throw_on_all_ranks(comm, [&] {
-    if (!comm.is_root()) return;
+    check_dimension(rules, part.names);
+    if (!comm.is_root()) return source.files.resize(part.files.size());
+    const std::vector<Head> heads = look_at(rules, part, source);
     if (dataset.role != DataRole::evaluation) check_public_names(heads[0], dataset);
     inspect_heads(heads, rules, source);
   });

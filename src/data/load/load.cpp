@@ -22,7 +22,11 @@ int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
 
 DatasetFacts inspect_part(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
   const Source source = open_source(comm, dataset, part);
-  DatasetFacts facts{static_cast<std::uint64_t>(part.declared), source.layout.features, source.layout.storage};
+  DatasetFacts facts{static_cast<std::uint64_t>(part.declared),
+                     source.layout.features,
+                     source.layout.storage,
+                     {},
+                     source.layout.feature_names};
   if (part.declared == 0) facts.records = count_records(comm, source);
   return facts;
 }
@@ -42,6 +46,7 @@ DatasetFacts inspect_sites(const Communicator& comm, const Dataset& dataset) {
   const std::vector<NamedFiles>& sites = dataset.parts;
   const std::size_t shards = sites.size();
   std::vector<std::int64_t> seen(3 * shards);  // records, features, storage of each
+  std::string names;                           // of the first site's features, which the root looks at
   throw_on_all_ranks(comm, [&] {
     check_distinct_files(dataset.seen());
     for (std::size_t s = 0; s < shards; ++s) {
@@ -49,13 +54,14 @@ DatasetFacts inspect_sites(const Communicator& comm, const Dataset& dataset) {
           comm.rank())
         continue;
       const DatasetFacts facts = inspect_part(Communicator::alone(), dataset, sites[s]);
+      if (s == 0) names = facts.feature_names;
       seen[3 * s] = static_cast<std::int64_t>(facts.records);
       seen[3 * s + 1] = static_cast<std::int64_t>(facts.features);
       seen[3 * s + 2] = static_cast<std::int64_t>(facts.storage);
     }
   });
   comm.sum(seen);
-  DatasetFacts facts{0, static_cast<std::uint64_t>(seen[1]), static_cast<Storage>(seen[2])};
+  DatasetFacts facts{0, static_cast<std::uint64_t>(seen[1]), static_cast<Storage>(seen[2]), {}, names};
   for (std::size_t s = 0; s < shards; ++s) {
     if (seen[3 * s + 1] != seen[1] || seen[3 * s + 2] != seen[2])
       throw DataError(
@@ -109,27 +115,24 @@ void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRul
 
 }  // namespace
 
-std::string feature_names(const Dataset& dataset) {
-  const ShowFields show(dataset.shows_values());
-  return open_source(Communicator::alone(), dataset, dataset.first()).layout.feature_names;
-}
-
-void check_feature_names(const Dataset& training, const std::string& key, const std::string& names) {
+std::string feature_names(const Dataset& training) try {
   Dataset labelled = training;
   std::string& label = labelled.rules.label;
   if (label == no_label) label = "auto";  // of records to predict; those of the training have one
-  std::string known;
-  try {
-    known = feature_names(labelled);
-  } catch (const Error&) {  // not here
-  }
+  const ShowFields show(labelled.shows_values());
+  return open_source(Communicator::alone(), labelled, labelled.first()).layout.feature_names;
+} catch (const Error&) {  // not here
+  return {};
+}
+
+void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training) {
   // Tables of different widths are refused by their widths.
-  const bool alike = std::ranges::count(known, ',') == std::ranges::count(names, ',');
-  if (!known.empty() && !names.empty() && alike && names != known)
+  const bool alike = std::ranges::count(of_training, ',') == std::ranges::count(names, ',');
+  if (!of_training.empty() && !names.empty() && alike && names != of_training)
     throw DataError(fmt::format(
         "{}: its features are {}, those of the training file {}; they go by their place: put the columns "
         "into the same order, under the same names",
-        key, names, known));
+        key, names, of_training));
 }
 
 DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {

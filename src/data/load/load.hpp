@@ -28,13 +28,12 @@ namespace dpmpi {
 /// rank's message.
 DatasetFacts inspect(const Communicator& comm, const Dataset& dataset);
 
-/// Names of the features of a table that has a header, in order, with commas; empty for other files. Local. Errors
-/// as for inspect.
-std::string feature_names(const Dataset& dataset);
+/// DatasetFacts::feature_names of the training file; empty if it cannot be seen from here. Local.
+std::string feature_names(const Dataset& training);
 /// Features go by their place, so a table with the same names in another order would give numbers without meaning:
 /// throws DataError if `names`, of the file that option `key` gives, are not those of the training file. Where one
-/// of them has none, or the training file cannot be seen from here, nothing is compared. Local.
-void check_feature_names(const Dataset& training, const std::string& key, const std::string& names);
+/// of them has none, nothing is compared. Local.
+void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training);
 
 /// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
 /// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out

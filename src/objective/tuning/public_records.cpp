@@ -43,11 +43,10 @@ PublicSet read_public_set(const Communicator& comm, const DataFiles& files, cons
     if (facts.features != features)
       throw DataError(
           fmt::format("{} = {} has {} features, data.train has {}", key, name, facts.features, features));
-    check_feature_names(files.training, key + " = " + name, feature_names(files.models));
+    check_feature_names(key + " = " + name, facts.feature_names, feature_names(files.training));
     check_memory(static_cast<std::uint64_t>(PublicSet::bytes(facts.records, features)), available_memory(),
                  fmt::format("{} = {}", key, name));
-    const Shard shard =
-        load(alone, files.models, BlockLayout::of(facts, 1), Ownership::even(1, 1), kind);
+    const Shard shard = load(alone, files.models, BlockLayout::of(facts, 1), Ownership::even(1, 1), kind);
     set.emplace(shard.blocks.at(0).records);
     if (set->count == 0) throw DataError(fmt::format("{} = {} has no record to train on", key, name));
   });

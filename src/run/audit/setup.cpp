@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 #include "data/load/load.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
 #include "run/train/input_checks.hpp"
 
 namespace dpmpi {
@@ -90,14 +91,15 @@ void AuditSetup::try_worst_case() {
 void AuditSetup::read_public_records() {
   const Dataset& evaluation = files.evaluation;
   if (evaluation.empty()) return;
-  const Communicator alone = Communicator::alone();
-  check_feature_names(files.training, evaluation.key, feature_names(evaluation));
-  const DatasetFacts found = inspect(alone, evaluation);
+  const DatasetFacts found = inspect(world, evaluation);
+  throw_on_all_ranks(world,
+                     [&] { check_feature_names(evaluation.key, found.feature_names, facts.data.feature_names); });
   if (found.features != facts.data.features)
     throw DataError(
         fmt::format("data.eval has {} features, data.train has {}", found.features, facts.data.features));
-  public_ = load(alone, evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1),
-                 objective->label_kind(), objective->classes());
+  const Communicator alone = Communicator::alone();
+  public_ = load(alone, evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1), objective->label_kind(),
+                 objective->classes());
   const Records& records = public_.blocks.front().records;
   for (std::uint32_t i = 0; i < records.count; ++i)
     if (!std::isnan(records.label[i])) public_rows.push_back({&records, i});

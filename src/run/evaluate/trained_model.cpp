@@ -120,21 +120,18 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
   const RunConfig& config = *config_of_run;
   const Dataset& dataset = files.scored();
   TrainedModel model;
-  throw_on_all_ranks(comm, [&] {
-    if (comm.is_root())
-      check_feature_names(files.training, dataset.first().names, feature_names(dataset));
-  });
   const DatasetFacts facts = inspect(comm, dataset);
   throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) verify_before_code(config);
+    if (!comm.is_root()) return;
+    check_feature_names(dataset.first().names, facts.feature_names, feature_names(files.training));
+    verify_before_code(config);
   });
   model.objective = make_objective(config, facts);
   model.objective->open(comm, files);
   model.parameters = read_parameters(comm, run, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
-  model.records =
-      load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
-           model.objective->label_kind(), model.objective->classes());
+  model.records = load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
+                       model.objective->label_kind(), model.objective->classes());
   const ShowFields show(dataset.shows_values());
   throw_on_all_ranks(comm, [&] { model.objective->check_records(model.records); });
   return model;

@@ -156,11 +156,11 @@ void PrivateTuning::open(const Communicator& comm, const DataFiles& files) {
     if (comm.is_root()) refuse_private_trainer(files, of_trainer_);
     const FileStamps stamps({&of_trainer_});
     const ShowFields show(of_trainer_.shows_values());
-    check_feature_names(files.training, "data.train of objective.trainer", feature_names(of_trainer_));
+    check_feature_names("data.train of objective.trainer", centre_.data.feature_names,
+                        feature_names(files.training));
     const Communicator alone = Communicator::alone();
     const BlockLayout layout = make_outline(search_->centre(), centre_).layout;
-    shard_ = load(alone, of_trainer_, layout, Ownership::even(layout.blocks, 1), label_kind(),
-                  classes());
+    shard_ = load(alone, of_trainer_, layout, Ownership::even(layout.blocks, 1), label_kind(), classes());
     objective_->check_records(shard_);
     stamps.check();
   });

@@ -67,7 +67,8 @@ void make_plan(Training& run) {
   run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
   run.facts = public_facts(config, run.facts.data, *run.objective);
   run.plan = plan_on_all_ranks(comm, config, run.facts);
-  comm.agree(sha256(plan_json(run.plan, config, run.facts)), "the plan");
+  run.plan_text = plan_json(run.plan, config, run.facts);
+  comm.agree(sha256(run.plan_text), "the plan");
 }
 
 // Root only.
@@ -89,8 +90,7 @@ Ownership owners_of(const Training& run, const BlockLayout& layout) {
 
 Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
                    const Ownership& ownership) {
-  Shard shard =
-      load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
+  Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
   const ShowFields show(dataset.shows_values());
   throw_on_all_ranks(run.comm, [&] { run.objective->check_records(shard); });
   return shard;
@@ -100,16 +100,15 @@ void open_public_records(Training& run) {
   const Dataset& evaluation = run.files.evaluation;
   if (evaluation.empty()) return;
   if (run.root && run.config.is_private()) refuse_private_evaluation(run.files);
-  throw_on_all_ranks(run.comm, [&] {
-    if (run.root) check_feature_names(run.files.training, evaluation.key, feature_names(evaluation));
-  });
   const DatasetFacts facts = inspect(run.comm, evaluation);
+  throw_on_all_ranks(
+      run.comm, [&] { check_feature_names(evaluation.key, facts.feature_names, run.facts.data.feature_names); });
   if (facts.features != run.facts.data.features)
     throw DataError(
         fmt::format("data.eval has {} features, data.train has {}", facts.features, run.facts.data.features));
   const auto blocks = static_cast<std::uint32_t>(std::max(16, run.comm.size()));
-  run.public_records = load_checked(run, evaluation, BlockLayout::of(facts, blocks),
-                                    Ownership::even(blocks, run.comm.size()));
+  run.public_records =
+      load_checked(run, evaluation, BlockLayout::of(facts, blocks), Ownership::even(blocks, run.comm.size()));
 }
 
 // 2. The records.
@@ -137,16 +136,15 @@ void start_directory(Training& run) {
   const RunConfig& config = run.config;
   RootFiles& root = *run.root;
   root.place = make_run_directory(config.run.dir, std::filesystem::path(config.path()).stem().string());
-  const std::string plan = plan_json(run.plan, config, run.facts);
   write_file(root.file("config.ini"), config.resolved());
   if (run.trains_models) write_file(root.file(RunConfig::trainer_file), config.trainer()->resolved());
-  write_file(root.file("plan.json"), plan);
+  write_file(root.file("plan.json"), run.plan_text);
   if (!root.audit.empty())
     write_file(root.file("audit.json"), read_file(config.audit.result, file_limit::document));
   root.ledger.emplace(Ledger::create(root.file("ledger.jsonl"),
                                      {run.plan.adjacency, run.facts.data.records, config.privacy.seeded()},
                                      fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(),
-                                                 sha256(plan), run.curator->commitment())));
+                                                 sha256(run.plan_text), run.curator->commitment())));
   write_key(root.place.path, *root.key);
 }
 
@@ -156,11 +154,11 @@ void open_training_ledger(Training& run) {
   RootFiles& root = *run.root;
   const Plan& plan = run.plan.training->plan;
   if (!root.resumed_trainings)
-    root.resumed_trainings.emplace(Ledger::create(
-        root.file(TrainingLedger::file),
-        {plan.adjacency, run.trains_models->centre().data.records, config.privacy.seeded()},
-        fmt::format(R"("config":"{}","plan":"{}","data":"{}","trainings":{})", config.digest(),
-                    sha256(plan_json(run.plan, config, run.facts)), run.training_commitment, plan.runs)));
+    root.resumed_trainings.emplace(
+        Ledger::create(root.file(TrainingLedger::file),
+                       {plan.adjacency, run.trains_models->centre().data.records, config.privacy.seeded()},
+                       fmt::format(R"("config":"{}","plan":"{}","data":"{}","trainings":{})", config.digest(),
+                                   sha256(run.plan_text), run.training_commitment, plan.runs)));
   check_same_training_data(root.place.path, *root.resumed_trainings, run.training_commitment);
   root.trainings.emplace(std::move(*root.resumed_trainings), plan,
                          root.resumed_from ? root.resumed_from->facts().trainings : 0);

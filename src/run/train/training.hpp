@@ -92,6 +92,7 @@ struct Training {
   std::unique_ptr<Objective> objective;
   TrainsModels* trains_models = nullptr;  ///< the objective, if it trains models on private records
   Plan plan;
+  std::string plan_text;  ///< plan.json
 
   Shard records, public_records;  ///< of data.train and of data.eval
   std::unique_ptr<Curator> curator;

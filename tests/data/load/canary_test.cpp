@@ -464,7 +464,10 @@ TEST_F(Canary, NamesOfColumns) {
     o.train = folder_.write("train.csv", "label,x,colour\n1,2,3\n");
     const std::string file = folder_.write("given.csv", first_line + "\n1,2,3\n");
     const DataFiles files(o, {}, file);
-    return said([&] { check_feature_names(files.training, file, feature_names(files.given)); });
+    return said([&] {
+      check_feature_names(file, inspect(Communicator::alone(), files.given).feature_names,
+                          feature_names(files.training));
+    });
   };
   EXPECT_EQ(message("label,x,colour", "auto"), "");
   EXPECT_MENTIONS(message("label,colour,x", "auto"), "given.csv: its features are colour,x, those of the training");
