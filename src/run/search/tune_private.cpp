@@ -15,6 +15,7 @@
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
+#include "privacy/curator/commitment.hpp"
 #include "run/search/training_plan.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/run_in_memory.hpp"
@@ -175,8 +176,7 @@ std::string PrivateTuning::begin(std::shared_ptr<const TrainingPlan> plan,
   comm_->broadcast(std::span<std::uint8_t>(bytes));
   key_ = SecretKey::from_bytes(bytes);
   wipe(bytes);
-  const Communicator alone = Communicator::alone();
-  std::string commitment = Curator(alone, shard_, {}, objective_->micro_batch_rows(), key_, false).commitment();
+  std::string commitment = commitment_to(Communicator::alone(), shard_, key_);
   comm_->agree(commitment, "the trainer's data");
   return commitment;
 }

@@ -13,6 +13,7 @@
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
+#include "privacy/curator/commitment.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/plan/settings_table.hpp"
@@ -144,7 +145,7 @@ void start_directory(Training& run) {
   root.ledger.emplace(Ledger::create(root.file("ledger.jsonl"),
                                      {run.plan.adjacency, run.facts.data.records, config.privacy.seeded()},
                                      fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(),
-                                                 sha256(run.plan_text), run.curator->commitment())));
+                                                 sha256(run.plan_text), run.commitment)));
   write_key(root.place.path, *root.key);
 }
 
@@ -172,10 +173,11 @@ void open_door(Training& run) {
   run.curator =
       std::make_unique<Curator>(run.comm, run.records, run.plan.queries, run.objective->micro_batch_rows(), key,
                                 run.config.privacy.trust == "root");
+  run.commitment = commitment_to(run.comm, run.records, key);
   if (run.trains_models) run.training_commitment = run.trains_models->begin(run.plan.training, key);
   if (!run.root) return;
   if (!run.options.resume) {
-    run.root->key = KeyRecord{*key, run.config.digest(), run.curator->commitment()};
+    run.root->key = KeyRecord{*key, run.config.digest(), run.commitment};
     start_directory(run);
   }
   run.curator->record_in(*run.root->ledger);
@@ -188,7 +190,7 @@ void open_door(Training& run) {
 void go_on_from_checkpoint(Training& run) {
   RootFiles* const root = run.root.get();
   if (root) {
-    check_same_data(root->place.path, root->resumed_from->facts(), *root->key, run.curator->commitment());
+    check_same_data(root->place.path, root->resumed_from->facts(), *root->key, run.commitment);
     root->ledger->cut();
     run.next = root->resumed_from->facts().step;
     Archive running_sums(*root->resumed_from);

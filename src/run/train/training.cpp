@@ -65,7 +65,7 @@ void Training::save_checkpoint() {
   root->timing.sync();
   Checkpoint facts_of_run{.step = next,
                           .config = config.essentials(),
-                          .commitment = curator->commitment(),
+                          .commitment = commitment,
                           .program = program.digest,
                           .program_text = program.text,
                           .ledger_lines = root->ledger->lines().size(),

@@ -96,7 +96,7 @@ struct Training {
 
   Shard records, public_records;  ///< of data.train and of data.eval
   std::unique_ptr<Curator> curator;
-  std::string training_commitment;  ///< to the records of trains_models
+  std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
 
   std::unique_ptr<Algorithm> algorithm;
   std::uint64_t next = 0;  ///< steps done
