@@ -99,7 +99,8 @@ int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
   if (!comm.is_root()) return printed();
   const Objective& objective = *model.objective;
   if (typed.json) {
-    fmt::print("{}\n", json_of(objective, a, run, data.first().names).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n",
+               json_of(objective, a, run, data.first().names).dump(2, ' ', false, Json::error_handler_t::replace));
     return printed();
   }
   fmt::print("{} on {} records of {}\n", run, a.evaluation.records, data.first().names);

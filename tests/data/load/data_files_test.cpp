@@ -71,7 +71,8 @@ TEST(DataFiles, AreMissedWhereTheyAreNeeded) {
   EXPECT_TRUE(files.evaluation.empty());
   EXPECT_TRUE(files.evaluation.paths().empty());
   EXPECT_EQ(message_of<ConfigError>([&] { files.evaluation.first(); }), "data.eval is not set");
-  EXPECT_EQ(message_of<ConfigError>([] { DataFiles().training.first(); }), "data.train (or data.shards) is not set");
+  EXPECT_EQ(message_of<ConfigError>([] { DataFiles().training.first(); }),
+            "data.train (or data.shards) is not set");
 }
 
 // A rank need not see the files of other sites.

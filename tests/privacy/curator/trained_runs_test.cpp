@@ -93,8 +93,8 @@ TEST(TrainedRuns, ReadNoRecordBeforeTheyDraw) {
   auto& features = world.shard.blocks[0].records.f32;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   features.resize(3 * page);  // floats: there is a whole page among them
-  void* const inside = reinterpret_cast<void*>(
-      (reinterpret_cast<std::uintptr_t>(features.data()) + page - 1) / page * page);  // NOLINT
+  void* const inside = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(features.data()) + page - 1) /
+                                               page * page);  // NOLINT
   ASSERT_EQ(mprotect(inside, page, PROT_NONE), 0);
   EXPECT_FALSE(trained(world).empty());  // who reads the page is killed
   ASSERT_EQ(mprotect(inside, page, PROT_READ | PROT_WRITE), 0);

@@ -63,7 +63,8 @@ class TunePrivateRun : public ::testing::Test {
 
   /// Config and facts of the search, its objective, and the plan.
   struct Search {
-    Search(const test::TuningFolder& here, const Settings& settings) : config(here.config(), settings), files(config.find_files()) {
+    Search(const test::TuningFolder& here, const Settings& settings)
+        : config(here.config(), settings), files(config.find_files()) {
       facts.data = inspect(Communicator::alone(), files.training);
       objective = make_objective(config, facts.data);
       facts = public_facts(config, facts.data, *objective);
@@ -214,8 +215,7 @@ TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
     const PublicFacts facts = public_facts(config, data, *objective);
     const Plan plan = make_plan(config, facts);
     const BlockLayout layout = BlockLayout::of(data, 2);
-    const Shard shard =
-        load(alone_, training, layout, Ownership::even(2, 1), objective->label_kind());
+    const Shard shard = load(alone_, training, layout, Ownership::even(2, 1), objective->label_kind());
     Curator curator(alone_, shard, plan.queries, objective->micro_batch_rows(),
                     key_.derive("trainings").derive("training", p));
     curator.record_in(search.scratch);
