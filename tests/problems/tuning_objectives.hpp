@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/formats/write.hpp"
+#include "data/load/data_files.hpp"
 #include "objective/tuning/tuning.hpp"
 #include "support/data_files.hpp"
 #include "support/shards.hpp"

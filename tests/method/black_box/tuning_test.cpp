@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "data/formats/write.hpp"
+#include "data/load/data_files.hpp"
 #include "data/synthetic/generate.hpp"
 #include "problems/numbered_losses.hpp"
 #include "problems/trial.hpp"
