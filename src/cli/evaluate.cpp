@@ -7,7 +7,6 @@
 
 #include "cli/commands.hpp"
 #include "core/errors.hpp"
-#include "data/load/load.hpp"
 #include "data/records/labels.hpp"
 #include "run/evaluate/metrics.hpp"
 #include "run/evaluate/scores.hpp"
@@ -80,31 +79,31 @@ struct EvaluationRequest {
   std::string run, data;
   std::vector<std::string> overrides;
   bool json = false;
-  std::unique_ptr<RunConfig> config;
+  RunToScore scored;
 };
 
 /// Collective; the root prints.
 int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
-  const RunConfig& config = *typed.config;
+  const RunConfig& config = *typed.scored.config;
+  const Dataset& data = typed.scored.files.scored();
   const std::string& run = typed.run;
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
-  if (config.is_private()) refuse_private_evaluation(config.data);
-  const DataRole role = scored_role(config.data);
+  if (config.is_private()) refuse_private_evaluation(typed.scored.files);
   // What td says of records beyond means are exact sums and largest values over all of them, on every rank.
-  if (role == DataRole::given && config.objective_name == "td" && comm.size() > 1)
+  if (data.role == DataRole::given && config.objective_name == "td" && comm.size() > 1)
     throw ConfigError(
         "dpmpi evaluate: every rank would see exact sums over the records of --data, by which td measures: start it "
         "on one rank, without mpirun");
-  const std::string& data = file_of(config.data, role);
-  TrainedModel model = read_trained_model(comm, run, config);
+  TrainedModel model = read_trained_model(comm, run, typed.scored);
   const Assessment a = assess(comm, model);
   if (!comm.is_root()) return printed();
   const Objective& objective = *model.objective;
   if (typed.json) {
-    fmt::print("{}\n", json_of(objective, a, run, data).dump(2, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n",
+               json_of(objective, a, run, data.first().names).dump(2, ' ', false, Json::error_handler_t::replace));
     return printed();
   }
-  fmt::print("{} on {} records of {}\n", run, a.evaluation.records, data);
+  fmt::print("{} on {} records of {}\n", run, a.evaluation.records, data.first().names);
   for (const auto& [name, value] : metrics_of(objective, a)) fmt::print("  {:<18} {:.6g}\n", name, value);
   if (!a.confusion.empty()) print_confusion(objective, a);
   if (a.calibration) print_calibration(objective, *a.calibration);
@@ -135,7 +134,7 @@ Command evaluate_command() {
       .arguments = {"run"},
       .needed = {"run"},
       .on_all_ranks = [] { return true; },
-      .prepare = [typed] { typed->config = config_of_run(typed->run, typed->data, typed->overrides); },
+      .prepare = [typed] { typed->scored = run_to_score(typed->run, typed->data, typed->overrides); },
       .run = [typed](const Communicator& world) { return show_evaluation(world, *typed); }};
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/events.hpp"
+#include "cli/search.hpp"
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "data/load/load.hpp"
@@ -86,7 +87,7 @@ void print_memory(const Footprint& footprint) {
 
 struct PlanRequest {
   std::string config;
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides, searches;
   std::vector<std::int64_t> ranks = {1, 2, 4, 8};
   bool measure = false, json = false;
 };
@@ -94,7 +95,7 @@ struct PlanRequest {
 /// Collective; prints on the root.
 int show_plan(const Communicator& comm, const PlanRequest& typed) {
   const RunConfig config(typed.config, typed.overrides);
-  const DatasetFacts data = inspect(comm, config.data, DataRole::training);
+  const DatasetFacts data = inspect(comm, config.find_files().training);
   throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) verify_before_code(config);
   });
@@ -135,12 +136,14 @@ Command plan_command() {
           .options =
               Options("")
                   .add("config", typed->config, "the configuration")
+                  .add_each("search", typed->searches, search_help)
                   .add_each("set", typed->overrides, set_help)
                   .add("ranks", typed->ranks, "numbers of ranks to predict the time for", Range::closed(1, 1 << 20))
                   .add("measure", typed->measure, "predict by this machine's rates, measured on synthetic records")
                   .add("json", typed->json, "print JSON"),
           .needed = {"config"},
           .on_all_ranks = [typed] { return typed->measure; },
+          .prepare = [typed] { apply_searches(typed->searches, typed->overrides); },
           .run = [typed](const Communicator& world) { return show_plan(world, *typed); }};
 }
 

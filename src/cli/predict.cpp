@@ -6,7 +6,6 @@
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
 #include "data/formats/write.hpp"
-#include "data/load/load.hpp"
 #include "run/evaluate/scores.hpp"
 #include "run/train/input_checks.hpp"
 
@@ -16,24 +15,24 @@ namespace {
 struct PredictionRequest {
   std::string run, data, output;
   std::vector<std::string> overrides;
-  std::unique_ptr<RunConfig> config;
+  RunToScore scored;
 };
 
 void prepare(PredictionRequest& typed) {
   if (!typed.output.ends_with(".csv") && !typed.output.ends_with(".npy"))
     throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", typed.output));
-  typed.config = config_of_run(typed.run, typed.data, typed.overrides);
+  typed.scored = run_to_score(typed.run, typed.data, typed.overrides);
 }
 
 /// Collective; the root writes.
 int run_predict(const Communicator& comm, const PredictionRequest& typed) {
-  const RunConfig& config = *typed.config;
+  const auto& [config, files] = typed.scored;
   refuse_part_of_run(typed.output);
   if (comm.is_root()) {
-    keep_files(config.data, file_of(config.data, scored_role(config.data)), typed.output);
-    keep_inputs(config, typed.output);
+    keep_files(files.scored().paths(), typed.output);
+    keep_inputs(*config, files, typed.output);
   }
-  TrainedModel model = read_trained_model(comm, typed.run, config);
+  TrainedModel model = read_trained_model(comm, typed.run, typed.scored);
   const std::uint64_t written = write_predictions(comm, model, typed.output);
   if (comm.is_root()) print_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, typed.output);
   return static_cast<int>(ExitCode::done);

@@ -1,12 +1,11 @@
 // `dpmpi train`, `dpmpi tune`, which chooses settings as well, and `dpmpi resume`, which goes on with either.
 
-#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "cli/commands.hpp"
+#include "cli/search.hpp"
 #include "comm/session.hpp"
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
@@ -65,22 +64,15 @@ Command tune_command() {
       .about =
           "Trains a secret number of models with settings among those listed, and keeps the best. What that costs is\n"
           "in the promise. Further settings: dpmpi help tune",
-      .options =
-          Options("")
-              .add("config", typed->from, "the configuration")
-              .add_each("search", typed->searches,
-                        "an option of the method and the values to choose among, in place of tune.search; as "
-                        "often as needed")
-              .add_each("set", typed->overrides, set_help),
+      .options = Options("")
+                     .add("config", typed->from, "the configuration")
+                     .add_each("search", typed->searches, search_help)
+                     .add_each("set", typed->overrides, set_help),
       .needed = {"config"},
       .on_all_ranks = [] { return true; },
       .prepare =
           [typed] {
-            const auto lists = [](const std::string& text) { return text.starts_with("tune.search="); };
-            if (!typed->searches.empty() && std::ranges::any_of(typed->overrides, lists))
-              throw ConfigError("--search and --set tune.search=... list the same: leave out one of them");
-            if (!typed->searches.empty())
-              typed->overrides.push_back(fmt::format("tune.search={}", fmt::join(typed->searches, " ")));
+            apply_searches(typed->searches, typed->overrides);
             read_config(*typed, typed->from, ConfigOf::user);
             if (!typed->config->tunes())
               throw ConfigError(fmt::format(

@@ -20,13 +20,13 @@
 #include "core/numbers/random.hpp"
 #include "core/options.hpp"
 #include "data/records/blocks.hpp"
-#include "data/records/options.hpp"
 #include "objective/at_point.hpp"
 #include "objective/capabilities.hpp"
 
 namespace dpmpi {
 
 class LibraryBuilder;
+struct DataFiles;
 
 /// Public facts that size an objective.
 struct ObjectiveFacts {
@@ -62,7 +62,7 @@ class Objective {
 
   /// Reads the public data that the losses need beside the records. Collective, once, before any other call; `comm`
   /// must outlive the objective. Errors as for load().
-  virtual void open(const Communicator& /*comm*/, const DataOptions& /*data*/) {}
+  virtual void open(const Communicator& /*comm*/, const DataFiles& /*files*/) {}
   /// What the guarantee takes for granted about the loss, in words, for certificates.
   virtual std::vector<std::string> assumptions() const { return {}; }
   /// Throws DataError if a record of this rank cannot be what the objective's options say that it is; asked once,

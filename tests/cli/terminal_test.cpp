@@ -165,8 +165,9 @@ TEST_F(Phases, LoadingTellsPublicCountsOnly) {
   const Communicator alone = Communicator::alone();
   const auto read = [&](std::uint64_t slots) {
     return said([&] {
-      inspect(alone, options, DataRole::training);
-      load(alone, options, DataRole::training, BlockLayout{slots, 4}, Ownership::even(4, 1), LabelKind::real);
+      const Dataset training = DataFiles(options).training;
+      inspect(alone, training);
+      load(alone, training, BlockLayout{slots, 4}, Ownership::even(4, 1), LabelKind::real);
     });
   };
   const std::string counted = read(5000);

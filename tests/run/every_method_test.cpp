@@ -28,14 +28,15 @@ namespace {
 struct Planned {
   Planned(const std::string& folder, const std::string& method)
       : config(folder + "/base.ini", settings_of(method)),
-        data(inspect(comm, config.data, DataRole::training)),
+        files(config.find_files()),
+        data(inspect(comm, files.training)),
         objective(make_objective(config, data)),
         facts(public_facts(config, data, *objective)),
         outline(make_outline(config, facts)),
         plan(make_plan(config, outline, promise())),
-        shard(load(comm, config.data, DataRole::training, plan.layout, Ownership::even(plan.layout.blocks, 1),
+        shard(load(comm, files.training, plan.layout, Ownership::even(plan.layout.blocks, 1),
                    objective->label_kind(), objective->classes())) {
-    objective->open(comm, config.data);
+    objective->open(comm, files);
   }
 
   static Settings settings_of(const std::string& method) {
@@ -56,6 +57,7 @@ struct Planned {
 
   const Communicator comm = Communicator::alone();
   RunConfig config;
+  DataFiles files;
   DatasetFacts data;
   std::unique_ptr<Objective> objective;
   PublicFacts facts;

@@ -110,14 +110,20 @@ inline std::string dataset_digest(const Communicator& comm, const Shard& shard) 
   return digest;
 }
 
-inline Shard load_all(const Communicator& comm, const DataOptions& options, LabelKind kind = LabelKind::real,
-                      std::size_t classes = 0, std::uint32_t blocks = 8, DataRole role = DataRole::training) {
-  const DatasetFacts facts = inspect(comm, options, role);
+inline Shard load_all(const Communicator& comm, const Dataset& dataset, LabelKind kind = LabelKind::real,
+                      std::size_t classes = 0, std::uint32_t blocks = 8) {
+  const DatasetFacts facts = inspect(comm, dataset);
   const BlockLayout layout = BlockLayout::of(facts, blocks);
-  Shard shard = load(comm, options, role, layout, Ownership::even(blocks, comm.size()), kind, classes);
+  Shard shard = load(comm, dataset, layout, Ownership::even(blocks, comm.size()), kind, classes);
   verify(shard.facts.features == facts.features && shard.facts.storage == facts.storage,
          "load agrees with inspect");
   return shard;
+}
+
+/// The training records.
+inline Shard load_all(const Communicator& comm, const DataOptions& options, LabelKind kind = LabelKind::real,
+                      std::size_t classes = 0, std::uint32_t blocks = 8) {
+  return load_all(comm, DataFiles(options).training, kind, classes, blocks);
 }
 
 /// Alone and as one block.

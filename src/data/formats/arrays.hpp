@@ -72,7 +72,7 @@ class Arrays : public Format {
 class ArrayPair final : public Arrays {
  public:
   using ParseHeader = ArrayHeader(std::string_view head, const std::string& file);
-  ArrayPair(const DataOptions& options, std::string_view name, ParseHeader* parse)
+  ArrayPair(const ReadingRules& options, std::string_view name, ParseHeader* parse)
       : Arrays(options), name_(name), parse_(parse) {}
   Layout inspect(const std::vector<Head>& files) override;
 

@@ -5,18 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "core/trim.hpp"
 #include "data/formats/gzip.hpp"
-#include "data/records/options.hpp"
 
 namespace dpmpi {
 namespace {
@@ -48,39 +43,6 @@ std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offse
 
 void refuse_file(const std::string& path, const std::string& what) {
   throw DataError(fmt::format("{}: {}", path, what));
-}
-
-std::string find_file(const DataOptions& options, const std::string& name) {
-  namespace fs = std::filesystem;
-  if (fs::path(name).is_absolute()) return name;
-  const char* const environment = std::getenv("DPMPI_DATA");
-  std::vector<fs::path> folders;
-  if (!options.root.empty()) folders.emplace_back(options.root);
-  if (environment != nullptr && *environment != '\0') folders.emplace_back(environment);
-  folders.emplace_back(options.config_folder.empty() ? "." : options.config_folder);
-  std::string tried;
-  for (const fs::path& folder : folders) {
-    const std::string candidate = (folder / name).lexically_normal().string();
-    std::error_code ignored;
-    if (fs::exists(candidate, ignored)) return candidate;
-    tried += fmt::format("\n  tried {}", candidate);
-  }
-  throw DataError(fmt::format(
-      "{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config file's folder):{}",
-      name, environment == nullptr ? ", which is unset," : "", tried));
-}
-
-std::vector<std::string> split_pair(std::string_view names) {
-  const std::size_t comma = names.find(',');
-  std::vector<std::string> files{std::string(trim(names.substr(0, comma)))};
-  if (comma != names.npos) files.emplace_back(trim(names.substr(comma + 1)));
-  return files;
-}
-
-std::vector<std::string> find_files(const DataOptions& options, std::string_view names) {
-  std::vector<std::string> found = split_pair(names);
-  for (std::string& file : found) file = find_file(options, file);
-  return found;
 }
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {

@@ -5,22 +5,10 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace dpmpi {
 
-struct DataOptions;
 class GzipReader;
-
-/// The path of `name`: itself if absolute, else the first that exists of data.root, $DPMPI_DATA and the config
-/// file's folder (the working directory if there is none) joined with it. Throws DataError listing all places
-/// tried.
-std::string find_file(const DataOptions& options, const std::string& name);
-/// The files of a data.train, data.eval and their like: one, or a pair `images,labels`.
-std::vector<std::string> split_pair(std::string_view names);
-/// find_file of each of them.
-std::vector<std::string> find_files(const DataOptions& options, std::string_view names);
 
 /// Throws DataError that names the file.
 [[noreturn]] void refuse_file(const std::string& path, const std::string& what);

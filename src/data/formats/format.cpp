@@ -20,7 +20,7 @@ using Made = std::unique_ptr<Format>;
 
 struct Entry {
   std::string_view name;
-  Made (*make)(const DataOptions&);
+  Made (*make)(const ReadingRules&);
   std::string_view magic = {};                   // first bytes; a text has none
   std::array<std::string_view, 2> endings = {};  // of names of files
 };
@@ -55,7 +55,7 @@ const Entry* with_magic(std::string_view head) {
 }
 
 /// Whole lines of `bytes` that look like records or a header.
-std::size_t record_lines(std::string_view bytes, const DataOptions& options) {
+std::size_t record_lines(std::string_view bytes, const ReadingRules& options) {
   std::size_t count = 0;
   for (std::size_t at = 0, stop; (stop = bytes.find('\n', at)) != std::string_view::npos; at = stop + 1) {
     const std::string_view line = trim(bytes.substr(at, stop - at));
@@ -72,13 +72,13 @@ std::vector<std::string> format_names() {
   return names;
 }
 
-Made make_format(std::string_view name, const DataOptions& options) {
+Made make_format(std::string_view name, const ReadingRules& options) {
   const auto* const found = std::ranges::find(formats, name, &Entry::name);
   verify(found != std::end(formats), "formats are named as in their table");
   return found->make(options);
 }
 
-std::string_view detect_format(const DataOptions& options, const Head& head) {
+std::string_view detect_format(const ReadingRules& options, const Head& head) {
   const auto* const named = std::ranges::find(formats, options.format, &Entry::name);
   if (named != std::end(formats)) return named->name;
   if (const Entry* const found = with_magic(head.bytes)) return found->name;
@@ -95,7 +95,7 @@ std::string_view detect_format(const DataOptions& options, const Head& head) {
                                      show_field(all.substr(0, 40))));
 }
 
-Head read_head(InputFile& file, const DataOptions& options) {
+Head read_head(InputFile& file, const ReadingRules& options) {
   constexpr std::size_t least = std::size_t{1} << 16, longest = std::size_t{64} << 20;
   Head head{file.path(), file.read(0, least), file.size(), file.gzip()};
   std::string& bytes = head.bytes;

@@ -22,7 +22,7 @@ struct Head {
   std::uint64_t size = 0;  ///< bytes of the file; 0: unknown (gzip)
   bool gzip = false;
 };
-Head read_head(InputFile& file, const DataOptions& options);
+Head read_head(InputFile& file, const ReadingRules& options);
 
 /// What lies in a file for every record: a line of text, or a row of as many bytes as any other.
 struct Section {
@@ -74,7 +74,7 @@ struct Piece {
 /// other ranks get what it found by archive(), and then every rank reads the pieces of its own blocks. All local.
 class Format {
  public:
-  explicit Format(const DataOptions& options) : options_(options) {}
+  explicit Format(const ReadingRules& options) : options_(options) {}
   virtual ~Format() = default;
   /// What the first bytes of a file, or of a pair, tell. Throws DataError for files that are malformed, ConfigError
   /// for settings that do not fit.
@@ -93,12 +93,12 @@ class Format {
   virtual std::vector<std::string> supposed_names(const Head&) const { return {}; }
 
  protected:
-  const DataOptions options_;
+  const ReadingRules options_;
 };
 
 /// The name of a file's format: data.format, or for `auto` by its first bytes, its name's ending, its first lines.
 /// Throws DataError if nothing fits.
-std::string_view detect_format(const DataOptions& options, const Head& head);
-std::unique_ptr<Format> make_format(std::string_view name, const DataOptions& options);
+std::string_view detect_format(const ReadingRules& options, const Head& head);
+std::unique_ptr<Format> make_format(std::string_view name, const ReadingRules& options);
 
 }  // namespace dpmpi

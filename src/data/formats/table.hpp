@@ -22,7 +22,7 @@ struct TableColumn {
 struct TableSchema {
   TableSchema() = default;
   /// What the config makes of columns with these names. Throws ConfigError for settings that do not fit them.
-  TableSchema(const std::vector<std::string>& names, const DataOptions& options);
+  TableSchema(const std::vector<std::string>& names, const ReadingRules& options);
 
   std::vector<TableColumn> columns;
   std::size_t features = 0;
@@ -42,7 +42,7 @@ bool names_label(std::string name);
 
 class Table final : public Format {
  public:
-  Table(const DataOptions& options, char delimiter) : Format(options), delimiter_(delimiter) {}
+  Table(const ReadingRules& options, char delimiter) : Format(options), delimiter_(delimiter) {}
   Layout inspect(const std::vector<Head>& files) override;
   void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const override;
   void archive(Archive& archive) override;

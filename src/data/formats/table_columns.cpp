@@ -52,7 +52,7 @@ void set_use(TableColumn& column, Use use, const std::string& key) {
   column.use = use;
 }
 
-void assign_uses(std::vector<TableColumn>& columns, const DataOptions& options) {
+void assign_uses(std::vector<TableColumn>& columns, const ReadingRules& options) {
   if (options.label != no_label) columns[find_label(columns, options.label)].use = Use::label;
   for (const auto& entry : options.one_hot) {
     const std::size_t colon = entry.find(':');
@@ -86,7 +86,7 @@ bool names_label(std::string name) {
   return name == "label" || name == "target" || name == "class" || name == "y";
 }
 
-TableSchema::TableSchema(const std::vector<std::string>& names, const DataOptions& options)
+TableSchema::TableSchema(const std::vector<std::string>& names, const ReadingRules& options)
     : zero_if_unknown(options.unknown == "zero") {
   if (!options.missing.empty()) missing = option_number(options.missing, "data.missing");
   for (const std::string& name : names) columns.push_back({.name = name});

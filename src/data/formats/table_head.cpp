@@ -23,7 +23,7 @@ struct FirstLines {
   std::uint64_t begin = 0, line = 1;  // behind skipped lines and byte order mark
 };
 
-FirstLines first_lines(std::string_view head, const DataOptions& options, char comment) {
+FirstLines first_lines(std::string_view head, const ReadingRules& options, char comment) {
   FirstLines f;
   std::size_t at = head.starts_with("\xef\xbb\xbf") ? 3 : 0;
   f.begin = at;
@@ -74,12 +74,12 @@ std::string oddity(std::string_view line, char delimiter) {
 }
 
 /// The only line of a file, if no field is a number: a header, unless words or missing fields can be features.
-bool is_lone_header(const std::vector<std::string>& fields, const DataOptions& options) {
+bool is_lone_header(const std::vector<std::string>& fields, const ReadingRules& options) {
   return options.header == "yes" ||
          (options.header == "auto" && !has_number(fields) && options.one_hot.empty() && options.missing.empty());
 }
 
-char comment_of(const DataOptions& options) { return options.comment.empty() ? '\0' : options.comment[0]; }
+char comment_of(const ReadingRules& options) { return options.comment.empty() ? '\0' : options.comment[0]; }
 
 }  // namespace
 

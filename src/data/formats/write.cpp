@@ -134,9 +134,9 @@ std::string output_target(const std::string& path) {
   return path;
 }
 
-void keep_files(const DataOptions& options, std::string_view names, const std::string& output) {
+void keep_files(const std::vector<std::string>& files, const std::string& output) {
   const std::string target = output_target(output);
-  for (const std::string& file : find_files(options, names))
+  for (const std::string& file : files)
     for (const std::string& written : {target, target + ".part"}) {
       std::error_code absent;
       if (std::filesystem::equivalent(file, written, absent))

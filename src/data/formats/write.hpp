@@ -1,20 +1,19 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/records/records.hpp"
 
 namespace dpmpi {
 
-struct DataOptions;
-
 /// The file that writing to `path` creates or replaces: links are followed. Local. Throws DataError if that is no
 /// regular file (a directory, pipe or device) or the link leads nowhere.
 std::string output_target(const std::string& path);
 
-/// Throws ConfigError if what is written to `output`, or to the temporary file beside it, would replace a
-/// file that `names` names (find_files), under whatever name. Local. Errors as for find_files and output_target.
-void keep_files(const DataOptions& options, std::string_view names, const std::string& output);
+/// Throws ConfigError if what is written to `output`, or to the temporary file beside it, would replace one of
+/// `files`, under whatever name. Local. Errors as for output_target.
+void keep_files(const std::vector<std::string>& files, const std::string& output);
 
 /// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
 /// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config

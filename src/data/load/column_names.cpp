@@ -13,30 +13,30 @@ namespace {
 using Names = std::vector<std::string>;
 
 /// What a table's first line has in the place of column names, if data.header = auto takes it for them.
-Names supposed_names(const Head& head, const DataOptions& options) {
-  return make_format(detect_format(options, head), options)->supposed_names(head);
+Names supposed_names(const Head& head, const ReadingRules& rules) {
+  return make_format(detect_format(rules, head), rules)->supposed_names(head);
 }
 
 bool is_in(const Names& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
 
 /// Whether the config has a column of this name.
-bool is_in_config(const DataOptions& options, const std::string& name) {
-  if (name == options.label || (options.label == "auto" && names_label(name)) || is_in(options.drop, name))
-    return true;
+bool is_in_config(const ReadingRules& rules, const std::string& name) {
+  if (name == rules.label || (rules.label == "auto" && names_label(name)) || is_in(rules.drop, name)) return true;
   const auto begins = [&](const std::string& entry) { return entry.starts_with(name + ':'); };
   const auto in_list = [&](const Names& entries) { return !name.empty() && std::ranges::any_of(entries, begins); };
-  return in_list(options.one_hot) || in_list(options.mean) || in_list(options.deviation);
+  return in_list(rules.one_hot) || in_list(rules.mean) || in_list(rules.deviation);
 }
 
 }  // namespace
 
-void check_public_names(const Head& head, const DataOptions& options) {
-  Names unknown = supposed_names(head, options);
-  std::erase_if(unknown, [&](const std::string& name) { return is_in_config(options, name); });
-  if (!unknown.empty() && !options.eval.empty()) {
+void check_public_names(const Head& head, const Dataset& dataset) {
+  const ReadingRules& rules = dataset.rules;
+  Names unknown = supposed_names(head, rules);
+  std::erase_if(unknown, [&](const std::string& name) { return is_in_config(rules, name); });
+  if (!unknown.empty() && !dataset.public_names.empty()) {
     try {
-      InputFile eval(find_file(options, options.eval));
-      const Names known = supposed_names(read_head(eval, options), options);
+      InputFile eval(dataset.public_names);
+      const Names known = supposed_names(read_head(eval, rules), rules);
       std::erase_if(unknown, [&](const std::string& name) { return is_in(known, name); });
     } catch (const DataError&) {  // it is not here, or no table: it confirms nothing
     }

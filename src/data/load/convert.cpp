@@ -32,11 +32,12 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   std::vector<std::string> problems;
   data.validate(problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
-  keep_files(data, options.input, options.output);
+  const Dataset input = DataFiles(data).training;
+  keep_files(input.paths(), options.output);
   const Communicator alone = Communicator::alone();
   const LabelKind kind = data.positive.empty() ? LabelKind::real : LabelKind::sign;
-  const BlockLayout layout{inspect(alone, data, DataRole::training).records, 1};
-  const Shard shard = load(alone, data, DataRole::training, layout, Ownership::even(1, 1), kind);
+  const BlockLayout layout{inspect(alone, input).records, 1};
+  const Shard shard = load(alone, input, layout, Ownership::even(1, 1), kind);
   const Records& records = shard.blocks[0].records;
   if (options.episode_column == 0) {
     write_records(options.output, "native", records);

@@ -15,7 +15,7 @@ namespace {
 /// One file's blocks on this rank while they are filled.
 class FileLoader {
  public:
-  FileLoader(const Communicator& comm, const DataOptions& options, const LabelRule& labels, const Source& source,
+  FileLoader(const Communicator& comm, const Dataset& dataset, const LabelRule& labels, const Source& source,
              const BlockRange& range)
       : comm_(comm),
         labels_(labels),
@@ -23,9 +23,9 @@ class FileLoader {
         range_(range),
         begin_(range.ownership.begin(comm.rank())),
         end_(range.ownership.end(comm.rank())),
-        map_(source.feature_map(options)),
-        rule_{options.normalize == "l2", to_feature(options.bias), to_feature(options.scale)},
-        counted_(options.records == 0 && options.shard_records.empty()) {}
+        map_(source.feature_map(dataset.rules)),
+        rule_{dataset.rules.normalize == "l2", to_feature(dataset.rules.bias), to_feature(dataset.rules.scale)},
+        counted_(dataset.counted) {}
 
   std::vector<Block> load() {
     std::vector<std::vector<Extent>> extents;
@@ -110,9 +110,9 @@ class FileLoader {
 
 }  // namespace
 
-std::vector<Block> load_file(const Communicator& comm, const DataOptions& options, const LabelRule& labels,
+std::vector<Block> load_file(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
                              const Source& source, const BlockRange& range) {
-  return FileLoader(comm, options, labels, source, range).load();
+  return FileLoader(comm, dataset, labels, source, range).load();
 }
 
 }  // namespace dpmpi

@@ -7,7 +7,7 @@
 namespace dpmpi {
 
 /// This rank's blocks of one opened file. Collective; errors on any rank are thrown on all.
-std::vector<Block> load_file(const Communicator& comm, const DataOptions& options, const LabelRule& labels,
+std::vector<Block> load_file(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
                              const Source& source, const BlockRange& range);
 
 }  // namespace dpmpi

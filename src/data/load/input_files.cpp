@@ -1,6 +1,7 @@
 #include "data/load/input_files.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,58 +15,51 @@
 namespace dpmpi {
 namespace {
 
-/// Opens the files on the root, which looks at their first bytes and keeps them to itself: they hold records.
-std::vector<Head> look_at(const Communicator& comm, const DataOptions& options,
-                          const std::vector<std::string>& names, Source& source) {
+/// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
+/// noise, of doubles, must fit before anything of that length is allocated.
+void check_dimension(const ReadingRules& rules, const std::string& names) {
+  const auto features = static_cast<std::uint64_t>(std::max<std::int64_t>(rules.features, 0));
+  check_memory(4 * sizeof(double) * features, available_memory(),
+               fmt::format("{}: data.features = {}: a model of that many parameters", names, features));
+}
+
+/// Opens the files and looks at their first bytes, which hold records.
+std::vector<Head> look_at(const ReadingRules& rules, const NamedFiles& part, Source& source) {
   std::vector<Head> heads;
-  source.files.resize(names.size());
-  throw_on_all_ranks(comm, [&] {
-    for (std::size_t i = 0; comm.is_root() && i < names.size(); ++i) {
-      SourceFile& at = source.files[i];
-      at.file = std::make_unique<InputFile>(find_file(options, names[i]));
-      heads.push_back(read_head(*at.file, options));
-      at.path = heads[i].path;
-      at.gzip = heads[i].gzip;
-    }
-  });
-  for (SourceFile& at : source.files) {
-    comm.broadcast(at.path);
-    comm.broadcast(at.gzip);
+  for (const FoundFile& found : part.files) {
+    auto file = std::make_unique<InputFile>(found.path());
+    const Head& head = heads.emplace_back(read_head(*file, rules));
+    source.files.push_back({std::move(file), head.path, head.gzip});
   }
   return heads;
 }
 
-/// data.features comes from the config alone: whatever the file holds, the parameters, a gradient, a sum and the
-/// noise, of doubles, must fit before anything of that length is allocated.
-void check_dimension(const Communicator& comm, const DataOptions& options, const std::string& path) {
-  throw_on_all_ranks(comm, [&] {
-    const auto features = static_cast<std::uint64_t>(std::max<std::int64_t>(options.features, 0));
-    check_memory(4 * sizeof(double) * features, available_memory(),
-                 fmt::format("{}: data.features = {}: a model of that many parameters", path, features));
-  });
-}
-
-/// On the root: what its format finds in the first bytes, if the config agrees with it.
-void inspect_heads(const std::vector<Head>& heads, const DataOptions& options, Source& source) {
-  source.format_name = detect_format(options, heads[0]);
-  source.format = make_format(source.format_name, options);
+/// What the format finds in the first bytes, if the config agrees with it.
+void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, Source& source) {
+  source.format_name = detect_format(rules, heads[0]);
+  source.format = make_format(source.format_name, rules);
   Layout& layout = source.layout = source.format->inspect(heads);
   const auto in_second = [](const Section& section) { return section.file == 1; };
   if (heads.size() > 1 && std::ranges::none_of(layout.sections, in_second))
     refuse_file(source.path(), fmt::format("the {} format holds its labels itself; a second file {} is not used",
                                            source.format_name, heads[1].path));
-  if (options.features > 0 && layout.features != static_cast<std::uint64_t>(options.features))
+  if (rules.features > 0 && layout.features != static_cast<std::uint64_t>(rules.features))
     refuse_file(source.path(),
-                fmt::format("has {} features where data.features = {}", layout.features, options.features));
-  const FeatureMap map = source.feature_map(options);
+                fmt::format("has {} features where data.features = {}", layout.features, rules.features));
+  const FeatureMap map = source.feature_map(rules);
   if (layout.storage == Storage::dense_u8 && map.affine()) layout.storage = Storage::dense_f32;
 }
 
-/// What the root read off the first bytes, on all ranks; how many records there are stays with the root.
-void share(const Communicator& comm, const DataOptions& options, Source& source) {
+/// What the root read off the first bytes, on all ranks; how many records there are stays with the root, and so do
+/// the bytes.
+void share(const Communicator& comm, const ReadingRules& rules, Source& source) {
   const auto archive_fields = [&](Archive& archive) {
+    for (SourceFile& file : source.files) {
+      archive.field("path", file.path);
+      archive.field("gzip", file.gzip);
+    }
     archive.field("format", source.format_name);
-    if (archive.reading()) source.format = make_format(source.format_name, options);
+    if (archive.reading()) source.format = make_format(source.format_name, rules);
     source.layout.archive(archive);
     source.format->archive(archive);
   };
@@ -80,11 +74,10 @@ void share(const Communicator& comm, const DataOptions& options, Source& source)
 }
 
 /// A plain file is opened by all ranks. Its size may follow private values: only the root compares.
-void open_everywhere(const Communicator& comm, const DataOptions& options, const std::string& name,
-                     SourceFile& source) {
+void open_everywhere(const Communicator& comm, const FoundFile& here, SourceFile& source) {
   if (source.gzip) return;
   throw_on_all_ranks(comm, [&] {
-    if (!source.file) source.file = std::make_unique<InputFile>(find_file(options, name));
+    if (!source.file) source.file = std::make_unique<InputFile>(here.path());
   });
   const auto sizes = gather_lists<std::uint64_t>(comm, {source.file->size()});
   throw_on_all_ranks(comm, [&] {
@@ -98,23 +91,23 @@ void open_everywhere(const Communicator& comm, const DataOptions& options, const
 
 }  // namespace
 
-Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name, DataRole role) {
-  const std::vector<std::string> names = split_pair(name);
+Source open_source(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
+  const ReadingRules& rules = dataset.rules;
   Source source;
-  const std::vector<Head> heads = look_at(comm, options, names, source);
-  check_dimension(comm, options, source.path());
   throw_on_all_ranks(comm, [&] {
-    if (!comm.is_root()) return;
-    if (role != DataRole::evaluation) check_public_names(heads[0], options);
-    inspect_heads(heads, options, source);
+    check_dimension(rules, part.names);
+    if (!comm.is_root()) return source.files.resize(part.files.size());
+    const std::vector<Head> heads = look_at(rules, part, source);
+    if (dataset.role != DataRole::evaluation) check_public_names(heads[0], dataset);
+    inspect_heads(heads, rules, source);
   });
-  share(comm, options, source);
-  for (std::size_t i = 0; i < names.size(); ++i) open_everywhere(comm, options, names[i], source.files[i]);
+  share(comm, rules, source);
+  for (std::size_t i = 0; i < part.files.size(); ++i) open_everywhere(comm, part.files[i], source.files[i]);
   return source;
 }
 
-FeatureMap Source::feature_map(const DataOptions& options) const {
-  FeatureMap map(options, layout.features,
+FeatureMap Source::feature_map(const ReadingRules& rules) const {
+  FeatureMap map(rules, layout.features,
                  [&](const std::string& name) { return format->feature_of(name, layout.features); });
   if (layout.storage == Storage::sparse_f32 && map.moves_zero())
     throw ConfigError(

@@ -3,12 +3,11 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "data/formats/format.hpp"
-#include "data/load/load.hpp"
+#include "data/load/data_files.hpp"
 
 namespace dpmpi {
 
@@ -28,11 +27,11 @@ struct Source {
   const SourceFile& file_of(const Section& section) const { return files[section.file]; }
   const std::string& path() const { return files.front().path; }
   /// The public feature map. ConfigError if a mean would fill sparse rows.
-  FeatureMap feature_map(const DataOptions& options) const;
+  FeatureMap feature_map(const ReadingRules& rules) const;
 };
 
-/// Opens `name` ("file" or "images,labels"). The root looks at the first bytes and tells the others their layout.
-/// Collective; errors are thrown on all ranks.
-Source open_source(const Communicator& comm, const DataOptions& options, const std::string& name, DataRole role);
+/// Opens one part of a dataset. The root looks at the first bytes and tells the others their layout. Collective;
+/// errors are thrown on all ranks.
+Source open_source(const Communicator& comm, const Dataset& dataset, const NamedFiles& part);
 
 }  // namespace dpmpi

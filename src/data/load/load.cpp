@@ -13,10 +13,6 @@
 namespace dpmpi {
 namespace {
 
-bool from_shards(const DataOptions& options, DataRole role) {
-  return role == DataRole::training && !options.shards.empty();
-}
-
 /// The rank that looks at a site's file before blocks are known: the first that will own one of its blocks when the
 /// number of ranks is a multiple of the number of sites, or the other way round.
 int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
@@ -24,56 +20,53 @@ int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
   return static_cast<int>(shard * static_cast<std::uint64_t>(ranks) / shards);
 }
 
-DatasetFacts inspect_file(const Communicator& comm, const DataOptions& options, DataRole role,
-                          const std::string& name, std::int64_t declared) {
-  const Source source = open_source(comm, options, name, role);
-  DatasetFacts facts{static_cast<std::uint64_t>(declared), source.layout.features, source.layout.storage};
-  if (declared == 0) facts.records = count_records(comm, source);
+DatasetFacts inspect_part(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
+  const Source source = open_source(comm, dataset, part);
+  DatasetFacts facts{static_cast<std::uint64_t>(part.declared),
+                     source.layout.features,
+                     source.layout.storage,
+                     {},
+                     source.layout.feature_names};
+  if (part.declared == 0) facts.records = count_records(comm, source);
   return facts;
 }
 
 /// Where this rank sees the files of two sites, they must not be one file under two names.
-void check_distinct_files(const DataOptions& options) {
-  std::vector<std::string> paths;
-  for (const auto& shard : options.shards) {
-    try {
-      paths.push_back(find_file(options, shard));
-    } catch (const DataError&) {
-      continue;  // another site's file, on a disk that this rank does not see
-    }
-    for (std::size_t i = 0; i + 1 < paths.size(); ++i) {
+void check_distinct_files(const std::vector<std::string>& paths) {
+  for (auto later = paths.begin(); later != paths.end(); ++later)
+    for (auto earlier = paths.begin(); earlier != later; ++earlier) {
       std::error_code not_seen;
-      if (std::filesystem::equivalent(paths[i], paths.back(), not_seen))
+      if (std::filesystem::equivalent(*earlier, *later, not_seen))
         throw ConfigError(fmt::format("data.shards: {} and {} are the same file: a record would fill two slots",
-                                      paths[i], paths.back()));
+                                      *earlier, *later));
     }
-  }
 }
 
-DatasetFacts inspect_shards(const Communicator& comm, const DataOptions& options) {
-  const std::size_t shards = options.shards.size();
+DatasetFacts inspect_sites(const Communicator& comm, const Dataset& dataset) {
+  const std::vector<NamedFiles>& sites = dataset.parts;
+  const std::size_t shards = sites.size();
   std::vector<std::int64_t> seen(3 * shards);  // records, features, storage of each
+  std::string names;                           // of the first site's features, which the root looks at
   throw_on_all_ranks(comm, [&] {
-    check_distinct_files(options);
+    check_distinct_files(dataset.seen());
     for (std::size_t s = 0; s < shards; ++s) {
       if (first_reader(static_cast<std::uint32_t>(s), static_cast<std::uint32_t>(shards), comm.size()) !=
           comm.rank())
         continue;
-      const std::int64_t declared = options.shard_records.empty() ? 0 : options.shard_records[s];
-      const DatasetFacts facts =
-          inspect_file(Communicator::alone(), options, DataRole::training, options.shards[s], declared);
+      const DatasetFacts facts = inspect_part(Communicator::alone(), dataset, sites[s]);
+      if (s == 0) names = facts.feature_names;
       seen[3 * s] = static_cast<std::int64_t>(facts.records);
       seen[3 * s + 1] = static_cast<std::int64_t>(facts.features);
       seen[3 * s + 2] = static_cast<std::int64_t>(facts.storage);
     }
   });
   comm.sum(seen);
-  DatasetFacts facts{0, static_cast<std::uint64_t>(seen[1]), static_cast<Storage>(seen[2])};
+  DatasetFacts facts{0, static_cast<std::uint64_t>(seen[1]), static_cast<Storage>(seen[2]), {}, names};
   for (std::size_t s = 0; s < shards; ++s) {
     if (seen[3 * s + 1] != seen[1] || seen[3 * s + 2] != seen[2])
       throw DataError(
           fmt::format("{} has {} features, but {} has {} (or another element type): the sites' files must agree",
-                      options.shards[s], seen[3 * s + 1], options.shards[0], seen[1]));
+                      sites[s].names, seen[3 * s + 1], sites[0].names, seen[1]));
     facts.shards.push_back(static_cast<std::uint64_t>(seen[3 * s]));
     facts.records += facts.shards.back();
   }
@@ -93,16 +86,16 @@ void check_signature(const std::string& file, const std::string& mine, const std
 }
 
 /// This rank's blocks of the sites' files, each read by its owners alone.
-void load_shards(const Communicator& comm, const DataOptions& options, const LabelRule& labels,
-                 const Ownership& ownership, Shard& shard) {
-  const auto sites = static_cast<std::uint32_t>(options.shards.size());
+void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
+                const Ownership& ownership, Shard& shard) {
+  const auto sites = static_cast<std::uint32_t>(dataset.parts.size());
   const std::uint32_t per_site = shard.layout.blocks / sites;
   const std::uint32_t first = ownership.begin(comm.rank()), last = ownership.end(comm.rank());
   std::string mine, file;
   throw_on_all_ranks(comm, [&] {
     const Communicator alone = Communicator::alone();
     for (std::uint32_t s = first / per_site; s * per_site < last; ++s) {
-      const Source source = open_source(alone, options, options.shards[s], DataRole::training);
+      const Source source = open_source(alone, dataset, dataset.parts[s]);
       file = source.path();
       if (!mine.empty()) check_signature(file, signature(source.layout), mine);
       mine = signature(source.layout);
@@ -111,7 +104,7 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
       // The layout of the site's own records, so that row numbers start at its file's first record.
       const Ownership run{{std::max(first, s * per_site), std::min(last, (s + 1) * per_site)}};
       const BlockRange range{shard.layout, run, s * per_site, (s + 1) * per_site};
-      for (Block& block : load_file(alone, options, labels, source, range))
+      for (Block& block : load_file(alone, dataset, labels, source, range))
         shard.blocks.push_back(std::move(block));
     }
   });
@@ -122,70 +115,49 @@ void load_shards(const Communicator& comm, const DataOptions& options, const Lab
 
 }  // namespace
 
-bool shows_values(const DataOptions& options, DataRole role) {
-  return options.show_values || role == DataRole::evaluation;
+std::string feature_names(const Dataset& training) try {
+  Dataset labelled = training;
+  std::string& label = labelled.rules.label;
+  if (label == no_label) label = "auto";  // of records to predict; those of the training have one
+  const ShowFields show(labelled.shows_values());
+  return open_source(Communicator::alone(), labelled, labelled.first()).layout.feature_names;
+} catch (const Error&) {  // not here
+  return {};
 }
 
-DataRole scored_role(const DataOptions& options) {
-  return options.given.empty() ? DataRole::evaluation : DataRole::given;
-}
-
-const std::string& file_of(const DataOptions& options, DataRole role) {
-  const bool training = role == DataRole::training;
-  const std::string& name = training ? options.train : role == DataRole::given ? options.given : options.eval;
-  if (name.empty()) throw ConfigError(training ? "data.train (or data.shards) is not set" : "data.eval is not set");
-  return name;
-}
-
-std::string feature_names(const DataOptions& options, DataRole role) {
-  const std::string& file = from_shards(options, role) ? options.shards.front() : file_of(options, role);
-  const ShowFields show(shows_values(options, role));
-  const Communicator alone = Communicator::alone();
-  return open_source(alone, options, file, role).layout.feature_names;
-}
-
-void check_feature_names(const DataOptions& options, const std::string& key, const std::string& names) {
-  DataOptions training = options;
-  if (training.label == no_label) training.label = "auto";  // of records to predict; those of the training have one
-  std::string known;
-  try {
-    known = feature_names(training, DataRole::training);
-  } catch (const Error&) {  // not here
-  }
+void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training) {
   // Tables of different widths are refused by their widths.
-  const bool alike = std::ranges::count(known, ',') == std::ranges::count(names, ',');
-  if (!known.empty() && !names.empty() && alike && names != known)
+  const bool alike = std::ranges::count(of_training, ',') == std::ranges::count(names, ',');
+  if (!of_training.empty() && !names.empty() && alike && names != of_training)
     throw DataError(fmt::format(
         "{}: its features are {}, those of the training file {}; they go by their place: put the columns "
         "into the same order, under the same names",
-        key, names, known));
+        key, names, of_training));
 }
 
-DatasetFacts inspect(const Communicator& comm, const DataOptions& options, DataRole role) {
-  const ShowFields show(shows_values(options, role));
-  if (from_shards(options, role)) return inspect_shards(comm, options);
-  return inspect_file(comm, options, role, file_of(options, role),
-                      role == DataRole::training ? options.records : 0);
+DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {
+  const ShowFields show(dataset.shows_values());
+  return dataset.by_site ? inspect_sites(comm, dataset) : inspect_part(comm, dataset, dataset.first());
 }
 
-Shard load(const Communicator& comm, const DataOptions& options, DataRole role, const BlockLayout& layout,
-           const Ownership& ownership, LabelKind kind, std::size_t classes) {
+Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
+           LabelKind kind, std::size_t classes) {
   verify(ownership.first.size() == static_cast<std::size_t>(comm.size()) + 1, "one run of blocks per rank");
   verify(ownership.first.back() == layout.blocks, "every block has an owner");
-  const ShowFields show(shows_values(options, role));
-  const LabelRule labels(options, kind, classes, role == DataRole::training);
+  const ShowFields show(dataset.shows_values());
+  const LabelRule labels(dataset.rules, kind, classes, dataset.role == DataRole::training);
   Shard shard;
   shard.layout = layout;
   shard.facts.records = layout.records;
-  if (from_shards(options, role)) {
-    verify(layout.blocks % options.shards.size() == 0, "every site has the same number of blocks");
-    load_shards(comm, options, labels, ownership, shard);
+  if (dataset.by_site) {
+    verify(layout.blocks % dataset.parts.size() == 0, "every site has the same number of blocks");
+    load_sites(comm, dataset, labels, ownership, shard);
     return shard;
   }
-  const Source source = open_source(comm, options, file_of(options, role), role);
+  const Source source = open_source(comm, dataset, dataset.first());
   shard.facts.features = source.layout.features;
   shard.facts.storage = source.layout.storage;
-  shard.blocks = load_file(comm, options, labels, source, {shard.layout, ownership, 0, layout.blocks});
+  shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks});
   return shard;
 }
 

@@ -3,7 +3,8 @@
 // number of ranks. A gzipped file is read by the root, which sends the blocks out.
 //
 // The files of this folder in the order in which a dataset passes through them, none of which knows any format:
-//   load          which files: one, a pair, or the sites'
+//   data_files    which files: one, a pair, or the sites', and where this rank sees them
+//   load          all of them, one after the other
 //   input_files   opened by the ranks; the root asks the Format what the first bytes tell (column_names: and
 //   whether
 //                 names in them are public), and tells the others
@@ -16,41 +17,28 @@
 #include <string>
 
 #include "comm/communicator.hpp"
+#include "data/load/data_files.hpp"
 #include "data/records/blocks.hpp"
-#include "data/records/options.hpp"
 
 namespace dpmpi {
-
-/// Which dataset: data.train or data.shards, or data.eval, or DataOptions::given; data.records, data.shards and
-/// data.keep_one_in apply to the first alone. Only data.eval is public: of the others messages quote no value
-/// unless data.show_values is set.
-enum class DataRole { training, evaluation, given };
-
-/// Whether messages about this dataset may quote it.
-bool shows_values(const DataOptions& options, DataRole role);
-/// What evaluate and predict read: the given file if there is one, else data.eval.
-DataRole scored_role(const DataOptions& options);
-/// The file of a role. Throws ConfigError if it is not set.
-const std::string& file_of(const DataOptions& options, DataRole role);
 
 /// Number of records and features, and the layout in memory: reads headers and counts lines, no values. Collective;
 /// all ranks get the same facts. Throws ConfigError if the file is not set or the settings do not fit it, DataError
 /// if it is unreadable, malformed or holds more records than declared: on all ranks alike, with the first failing
 /// rank's message.
-DatasetFacts inspect(const Communicator& comm, const DataOptions& options, DataRole role);
+DatasetFacts inspect(const Communicator& comm, const Dataset& dataset);
 
-/// Names of the features of a table that has a header, in order, with commas; empty for other files. Local. Errors
-/// as for inspect.
-std::string feature_names(const DataOptions& options, DataRole role);
+/// DatasetFacts::feature_names of the training file; empty if it cannot be seen from here. Local.
+std::string feature_names(const Dataset& training);
 /// Features go by their place, so a table with the same names in another order would give numbers without meaning:
 /// throws DataError if `names`, of the file that option `key` gives, are not those of the training file. Where one
-/// of them has none, or the training file cannot be seen from here, nothing is compared. Local.
-void check_feature_names(const DataOptions& options, const std::string& key, const std::string& names);
+/// of them has none, nothing is compared. Local.
+void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training);
 
 /// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
 /// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out
 /// by data.keep_one_in are empty. Collective; errors as for inspect.
-Shard load(const Communicator& comm, const DataOptions& options, DataRole role, const BlockLayout& layout,
-           const Ownership& ownership, LabelKind kind, std::size_t classes = 0);
+Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
+           LabelKind kind, std::size_t classes = 0);
 
 }  // namespace dpmpi

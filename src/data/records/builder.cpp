@@ -72,7 +72,7 @@ std::uint64_t sum_of_squares(std::span<const std::uint8_t> bytes) {
 
 }  // namespace
 
-FeatureMap::FeatureMap(const DataOptions& options, std::size_t features,
+FeatureMap::FeatureMap(const ReadingRules& options, std::size_t features,
                        const std::function<std::size_t(const std::string&)>& index_of)
     : scale_(options.scale) {
   if (options.mean.empty() && options.deviation.empty()) return;

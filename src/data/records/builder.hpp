@@ -18,7 +18,7 @@ class FeatureMap {
  public:
   /// `index_of` finds the feature (from 0) that an entry `name:number` of data.mean or data.std means; it throws
   /// ConfigError for an unknown name. ConfigError for a wrong number of entries, or std <= 0.
-  FeatureMap(const DataOptions& options, std::size_t features,
+  FeatureMap(const ReadingRules& options, std::size_t features,
              const std::function<std::size_t(const std::string&)>& index_of);
 
   bool affine() const { return !mean_.empty(); }  ///< data.mean or data.std is given

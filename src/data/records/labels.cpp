@@ -22,7 +22,7 @@ LabelRule::Name LabelRule::name_of(std::string_view text) {
   return {std::string(text), numeric ? std::optional(number) : std::nullopt};
 }
 
-LabelRule::LabelRule(const DataOptions& options, LabelKind kind, std::size_t classes, bool thin)
+LabelRule::LabelRule(const ReadingRules& options, LabelKind kind, std::size_t classes, bool thin)
     : kind_(kind), classes_(classes), unlabelled_(options.label == no_label) {
   if (unlabelled_ && thin)
     throw ConfigError(

@@ -23,7 +23,7 @@ class LabelRule {
  public:
   /// `classes` counts for class_ only. `thin`: apply data.keep_one_in (training data). Throws ConfigError if
   /// data.positive is set for labels that are not signs, an entry is malformed, or training data have no labels.
-  LabelRule(const DataOptions& options, LabelKind kind, std::size_t classes, bool thin);
+  LabelRule(const ReadingRules& options, LabelKind kind, std::size_t classes, bool thin);
 
   /// The label, or NaN if the record is left or thinned out. Throws Malformed naming the value and what is allowed.
   float decode(std::string_view raw, std::uint64_t global_index) const;

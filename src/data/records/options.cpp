@@ -48,7 +48,7 @@ void declare_files(DataOptions& d, Options& o) {
       Range::closed(0, 4294967295.0));
 }
 
-void declare_tables(DataOptions& d, Options& o) {
+void declare_tables(ReadingRules& d, Options& o) {
   o.add(
       "header", d.header,
       "Whether a CSV or TSV file starts with column names; auto: yes if no field of the first line is a number while one "
@@ -78,7 +78,7 @@ void declare_tables(DataOptions& d, Options& o) {
   o.add("densify", d.densify, "Store LIBSVM rows as dense rows");
 }
 
-void declare_values(DataOptions& d, Options& o) {
+void declare_values(ReadingRules& d, Options& o) {
   o.add("scale", d.scale, "Public factor on every feature; 8-bit rows stay 8-bit", Range::closed(1e-30, 1e30));
   o.add(
       "mean", d.mean,

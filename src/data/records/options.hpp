@@ -11,13 +11,10 @@
 
 namespace dpmpi {
 
-struct DataOptions {
-  // Where.
-  std::string train, eval, root;
-  std::vector<std::string> shards;
-  std::vector<std::int64_t> shard_records;
+/// How the rows of a file become features and labels.
+struct ReadingRules {
   std::string format = "auto";
-  std::int64_t blocks = 0, records = 0, features = 0;
+  std::int64_t features = 0;
 
   // Text tables and LIBSVM.
   std::string header = "auto", label = "auto", comment, missing, unknown = "error";
@@ -32,10 +29,15 @@ struct DataOptions {
 
   // Labels.
   std::vector<std::string> positive, label_map, only_labels, keep_one_in;
+};
 
-  /// The file that a command line names in place of data.eval (set by whoever read it, not declared). Nobody said
-  /// that its records are public.
-  std::string given;
+/// All of the section: these rules, which files there are, and what is declared of them.
+struct DataOptions : ReadingRules {
+  std::string train, eval, root;
+  std::vector<std::string> shards;
+  std::vector<std::int64_t> shard_records;
+  std::int64_t blocks = 0, records = 0;
+
   /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
   std::string config_folder;
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "data/records/options.hpp"
 
 namespace dpmpi {
 

@@ -34,22 +34,19 @@ PublicSet::PublicSet(const Records& records) : features(records.features) {
   }
 }
 
-PublicSet read_public_set(const Communicator& comm, const DataOptions& data, const std::string& key,
+PublicSet read_public_set(const Communicator& comm, const DataFiles& files, const std::string& key,
                           const std::string& name, std::size_t features, LabelKind kind) {
   std::optional<PublicSet> set;
   throw_on_all_ranks(comm, [&] {
-    DataOptions options = data;
-    options.eval = name;
     const Communicator alone = Communicator::alone();
-    const DatasetFacts facts = inspect(alone, options, DataRole::evaluation);
+    const DatasetFacts facts = inspect(alone, files.models);
     if (facts.features != features)
       throw DataError(
           fmt::format("{} = {} has {} features, data.train has {}", key, name, facts.features, features));
-    check_feature_names(data, key + " = " + name, feature_names(options, DataRole::evaluation));
+    check_feature_names(key + " = " + name, facts.feature_names, feature_names(files.training));
     check_memory(static_cast<std::uint64_t>(PublicSet::bytes(facts.records, features)), available_memory(),
                  fmt::format("{} = {}", key, name));
-    const Shard shard =
-        load(alone, options, DataRole::evaluation, BlockLayout::of(facts, 1), Ownership::even(1, 1), kind);
+    const Shard shard = load(alone, files.models, BlockLayout::of(facts, 1), Ownership::even(1, 1), kind);
     set.emplace(shard.blocks.at(0).records);
     if (set->count == 0) throw DataError(fmt::format("{} = {} has no record to train on", key, name));
   });

@@ -8,7 +8,7 @@
 
 #include "comm/communicator.hpp"
 #include "core/aligned.hpp"
-#include "data/records/options.hpp"
+#include "data/load/data_files.hpp"
 #include "data/records/records.hpp"
 
 namespace dpmpi {
@@ -25,10 +25,10 @@ struct PublicSet {
   explicit PublicSet(const Records& records);
 };
 
-/// Reads the file `name`, which option `key` gives, by the rules of data.eval; the constant column is left out.
+/// Reads files.models, which option `key` names `name`, by the rules of data.eval; the constant column is left out.
 /// Collective: every rank reads it, or all throw the first error. Errors as for load(), and DataError unless it has
 /// `features` features and at least one record.
-PublicSet read_public_set(const Communicator& comm, const DataOptions& data, const std::string& key,
+PublicSet read_public_set(const Communicator& comm, const DataFiles& files, const std::string& key,
                           const std::string& name, std::size_t features, LabelKind kind);
 
 }  // namespace dpmpi

@@ -50,10 +50,10 @@ Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::u
 // Of a kernel model with a thousand training records: how many there are is not known when plans are made.
 double Tuning::flops_per_record() const { return 1000 * (2.0 * static_cast<double>(features_) + 40); }
 
-void Tuning::open(const Communicator& comm, const DataOptions& data) {
+void Tuning::open(const Communicator& comm, const DataFiles& files) {
   comm_ = &comm;
   set_ = std::make_unique<PublicSet>(
-      read_public_set(comm, data, "objective.train", options_.train, features_, label_kind()));
+      read_public_set(comm, files, "objective.train", options_.train, features_, label_kind()));
   check_memory(static_cast<std::uint64_t>(model_->training_bytes(set_->count)), available_memory(),
                fmt::format("training on the {} records of objective.train = {}", set_->count, options_.train));
   model_->open(*set_);

@@ -30,7 +30,7 @@ class Tuning final : public TunedObjective, public LossesAtPoints {
   std::size_t outputs() const override { return 1; }
   double flops_per_record() const override;
 
-  void open(const Communicator& comm, const DataOptions& data) override;
+  void open(const Communicator& comm, const DataFiles& files) override;
   std::vector<std::string> assumptions() const override;
 
   std::size_t trained() const { return trained_; }  ///< models, by this rank, so far

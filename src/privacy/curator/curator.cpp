@@ -5,68 +5,17 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/console/heartbeat.hpp"
 #include "core/errors.hpp"
 #include "core/fault.hpp"
-#include "core/files/digest.hpp"
 #include "core/secrecy.hpp"
+#include "privacy/curator/commitment.hpp"
 #include "privacy/curator/planned_lines.hpp"
 #include "privacy/curator/query_state.hpp"
 
 namespace dpmpi {
 namespace {
-
-template <class Container>
-std::string_view bytes_of(const Container& values) {
-  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])};
-}
-
-// Every bit that a kernel can see of a block.
-std::string content_digest(const Records& r) {
-  Sha256 digest;
-  digest.update(fmt::format("{} {} {} {}", static_cast<int>(r.storage), r.count, r.features, r.bias));
-  for (const auto part : {bytes_of(r.f32), bytes_of(r.u8), bytes_of(r.row_scale), bytes_of(r.row_begin),
-                          bytes_of(r.column), bytes_of(r.value), bytes_of(r.label)})
-    digest.update(part);
-  return digest.hex();
-}
-
-// The selection key of each own block, in order; of no others: a rank must not know which records of other ranks
-// take part. The root derives them all. Collective.
-std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& shard,
-                                      const std::optional<SecretKey>& key) {
-  std::string owned;
-  for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
-  const auto owners = comm.gather(owned);
-  std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
-  for (std::size_t r = 0; r < owners.size(); ++r)  // on the root
-    for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
-      std::uint32_t id = 0;
-      std::memcpy(&id, owners[r].data() + i, sizeof id);
-      parts[r] += bytes_of(key->derive("selection", id).bytes());
-    }
-  std::string mine = comm.scatter(parts);
-  verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
-  std::vector<SecretKey> keys;
-  for (std::size_t at = 0; at < mine.size(); at += 32)
-    keys.push_back(SecretKey::from_bytes(
-        std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
-  for (std::string& part : parts) wipe(part);
-  wipe(mine);
-  return keys;
-}
-
-// On the root; "" elsewhere. Collective.
-std::string commitment_to(const Communicator& comm, const Shard& shard, const std::vector<SecretKey>& block_keys,
-                          const std::optional<SecretKey>& key) {
-  std::string tags;
-  for (std::size_t i = 0; i < block_keys.size(); ++i)
-    tags += block_keys[i].derive("commitment").authenticate(content_digest(shard.blocks[i].records));
-  const auto all_tags = comm.gather(tags);
-  return comm.is_root() ? key->derive("commitment").authenticate(fmt::format("{}", fmt::join(all_tags, ""))) : "";
-}
 
 // The events speak of the block with the largest share of a batch: of the blocks that there are.
 void check_shares(const Query& query, const BlockLayout& layout) {
@@ -100,14 +49,12 @@ Curator::Curator(const Communicator& comm, const Shard& shard, std::vector<Query
   }
   const bool phases_draw =
       std::ranges::any_of(queries, [](const Query& q) { return q.as<Phases>() && q.as<Phases>()->own_noise; });
-  const std::vector<SecretKey> block_keys = own_block_keys(comm, shard, key);
-  for (const SecretKey& block_key : block_keys) {
+  for (const SecretKey& block_key : own_block_keys(comm, shard, key)) {
     selection_.emplace_back(block_key.derive("bits"));
     if (phases_draw) phase_noise_.emplace_back(block_key.derive("phase noise"));
   }
   if (mask_sums && comm.size() > 2) mask_.emplace(comm, key);
   share_keys(key);
-  commitment_ = commitment_to(comm, shard, block_keys, key);
 }
 
 Curator::~Curator() = default;

@@ -59,9 +59,6 @@ class Curator {
           const std::optional<SecretKey>& key, bool mask_sums = true);
   ~Curator();
 
-  /// Keyed commitment to the data (HMAC over the blocks' HMACs; never a plain hash, which could be guessed). Root
-  /// only.
-  const std::string& commitment() const { return commitment_; }
   /// Where releases are recorded. Root only; must be set before the first draw and outlive the curator.
   void record_in(Ledger& ledger) { ledger_ = &ledger; }
 
@@ -156,7 +153,6 @@ class Curator {
   const Communicator& comm_;
   const Shard& shard_;
   Ledger* ledger_ = nullptr;
-  std::string commitment_;
   std::vector<std::unique_ptr<QueryState>> states_;
   std::unique_ptr<SecretStream> noise_;    // root only
   std::unique_ptr<SecretStream> shared_;   // noise that ranks add by themselves, if a query declares it

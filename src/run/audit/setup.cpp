@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 #include "data/load/load.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
 #include "run/train/input_checks.hpp"
 
 namespace dpmpi {
@@ -41,7 +42,7 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
 
 AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
                        ConfigOf whose)
-    : world(all), config(path, overrides, whose), groups(all, config.audit.ranks) {
+    : world(all), config(path, overrides, whose), files(config.find_files()), groups(all, config.audit.ranks) {
   if (!config.is_private())
     throw ConfigError("dpmpi audit: privacy.noise = none promises nothing, so there is nothing to test");
   if (config.trainer())
@@ -49,13 +50,13 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
         fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "
                     "nobody's: audit {}, and this config's method with another objective",
                     config.objective_name, config.trainer()->path()));
-  if (!config.data.eval.empty()) refuse_private_evaluation(config.data);
-  facts.data = inspect(world, config.data, DataRole::training);
+  if (!files.evaluation.empty()) refuse_private_evaluation(files);
+  facts.data = inspect(world, files.training);
   objective = make_objective(config, facts.data);
   facts = public_facts(config, facts.data, *objective);
   plan = plan_on_all_ranks(world, config, facts);
   shape = RecordShape::of(facts.data, config.data);
-  if (!groups.idle()) objective->open(groups.own, config.data);
+  if (!groups.idle()) objective->open(groups.own, files);
   mechanism = {plan.method, objective.get(), plan.queries, plan.adjacency, config.privacy.trust == "root"};
   place = worst_place(plan.queries, plan.layout);
   if (!groups.idle()) start_ = start_point(mechanism);
@@ -88,15 +89,17 @@ void AuditSetup::try_worst_case() {
 
 // Public, so every rank reads all of them.
 void AuditSetup::read_public_records() {
-  if (config.data.eval.empty()) return;
-  const Communicator alone = Communicator::alone();
-  check_feature_names(config.data, "data.eval", feature_names(config.data, DataRole::evaluation));
-  const DatasetFacts found = inspect(alone, config.data, DataRole::evaluation);
+  const Dataset& evaluation = files.evaluation;
+  if (evaluation.empty()) return;
+  const DatasetFacts found = inspect(world, evaluation);
+  throw_on_all_ranks(world,
+                     [&] { check_feature_names(evaluation.key, found.feature_names, facts.data.feature_names); });
   if (found.features != facts.data.features)
     throw DataError(
         fmt::format("data.eval has {} features, data.train has {}", found.features, facts.data.features));
-  public_ = load(alone, config.data, DataRole::evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1),
-                 objective->label_kind(), objective->classes());
+  const Communicator alone = Communicator::alone();
+  public_ = load(alone, evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1), objective->label_kind(),
+                 objective->classes());
   const Records& records = public_.blocks.front().records;
   for (std::uint32_t i = 0; i < records.count; ++i)
     if (!std::isnan(records.label[i])) public_rows.push_back({&records, i});

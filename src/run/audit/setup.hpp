@@ -11,6 +11,7 @@
 #include "run/audit/audit.hpp"
 #include "run/audit/clip_length_objective.hpp"
 #include "run/audit/records.hpp"
+#include "run/config/config.hpp"
 
 namespace dpmpi {
 
@@ -24,6 +25,7 @@ class AuditSetup {
 
   const Communicator& world;
   RunConfig config;
+  const DataFiles files;
   Groups groups;
   PublicFacts facts;
   std::unique_ptr<Objective> objective;

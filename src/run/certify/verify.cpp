@@ -396,10 +396,21 @@ class Verification {
             (name == "tuned" && (training_ || is_candidate(value))))
           expected[name] = value;
       same(place_, line, expected, "the ledger");
+      if (config_->tunes()) chosen(line);
       refuse_other_writing(place_, lines[i], -1);
       done = step;
     }
     if (done != plan.steps) throw Failure{"metrics.jsonl", "lacks the line of the last step"};
+  }
+
+  // A run that chose says what, and with which score; a law that may draw no training may leave both out.
+  void chosen(const json& line) const {
+    const json score = line.value("method.score", json());
+    const bool scored = score.is_number() && std::isfinite(score.get<double>());
+    const bool none = !line.contains("tuned") && !line.contains("method.score");
+    if (none && config_->tune.law.distribution == Repetitions::poisson) return;
+    if (!line.contains("tuned")) throw Failure{place_, "lacks tuned, the settings that the run chose"};
+    if (!scored) throw Failure{place_, "method.score, of the settings that the run chose, is not a finite number"};
   }
 
   // Whether settings are among those of which a run chose.

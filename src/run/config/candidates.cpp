@@ -103,6 +103,9 @@ std::vector<TuningCandidate> candidates(const std::string& search, const MethodE
     for (const std::string& setting : candidate.settings) apply_override(own, setting);
     std::vector<std::string> wrong;
     candidate.method = read_method(method, own, wrong);
+    std::erase_if(wrong, [&](const std::string& problem) {  // an option that is not searched for: said before
+      return std::ranges::find(problems, problem) != problems.end();
+    });
     for (const std::string& problem : wrong)
       problems.push_back(fmt::format("tune.search with {}: {}", fmt::join(candidate.settings, " "), problem));
     if (!wrong.empty()) break;

@@ -31,6 +31,10 @@ std::vector<std::string> names(const Entries& entries) {
   return all;
 }
 
+void take_name(const Settings& settings, const std::string& key, std::string& name) {
+  if (const auto at = settings.find(key); at != settings.end()) name = at->second.value;
+}
+
 // The entry of that name; a problem that says the nearest one otherwise.
 template <class Entries>
 const typename Entries::value_type* entry_of(const Entries& entries, const std::string& name,
@@ -115,8 +119,8 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   tune.declare(section("tune"));
 
   // The names first: they decide which further options exist.
-  for (auto& options : {&objective_section, &method_section}) options->read(settings, problems);
-  problems.clear();  // read again below, with all options declared
+  take_name(settings, "objective.name", objective_name);
+  take_name(settings, "method.name", method_name);
   if (const auto* entry = entry_of(objectives(), objective_name, "objective.name", settings, problems)) {
     objective = entry->builder();
     objective->declare(objective_section);
@@ -221,6 +225,10 @@ std::string RunConfig::value(const std::string& name) const {
 bool RunConfig::whole(const std::string& name) const {
   const auto* const declaration = find(name);
   return declaration != nullptr && declaration->whole;
+}
+
+DataFiles RunConfig::find_files(const std::string& given) const {
+  return DataFiles(data, value("objective.train"), given);
 }
 
 std::string RunConfig::resolved() const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/load/data_files.hpp"
 #include "data/records/options.hpp"
 #include "method/method.hpp"
 #include "method/tuning/tuned_training.hpp"
@@ -63,6 +64,9 @@ class RunConfig {
   /// True: settings are chosen by private search, which is part of the promise.
   bool tunes() const { return !tune.search.empty(); }
   const std::string& path() const { return path_; }
+  /// Looks for the data files that it names, and for `given`, which a command line names in place of data.eval.
+  /// Once for a command: what needs a file is handed what was found. Local.
+  DataFiles find_files(const std::string& given = {}) const;
   bool given(const std::string& name) const;         ///< "section.key" was set by the user
   std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
   bool whole(const std::string& name) const;         ///< "section.key" takes one whole number

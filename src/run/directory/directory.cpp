@@ -108,11 +108,21 @@ void close_to_others(const std::string& folder) {
                     folder, static_cast<unsigned>(rights)));
 }
 
+// A run that hides its times may have been killed before its last files had them: whoever looks next gives them to
+// these. There the model has the time of the plan since before the certificate was written.
+void level_hidden_times(const std::string& directory) {
+  std::error_code absent;
+  const auto time_of = [&](const char* file) { return fs::last_write_time(directory + file, absent); };
+  if (time_of("/model.safetensors") == time_of("/plan.json") && !absent) level_times(directory);
+}
+
 }  // namespace
 
 RunDirectory make_run_directory(const std::string& wanted, const std::string& stem) {
-  if (!wanted.empty() && fs::exists(fs::path(wanted) / "certificate.json"))
+  if (!wanted.empty() && fs::exists(fs::path(wanted) / "certificate.json")) {
+    level_hidden_times(wanted);
     throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
+  }
   const fs::path folder = wanted.empty() ? first_free(stem) : fs::path(wanted);
   create(folder);
   RunDirectory directory{folder.string(), RunLock(folder.string())};
@@ -152,10 +162,7 @@ void refuse_finished(const std::string& path, bool keep_key) {
     if (!keep_key) wipe_key(path);
     remove_checkpoints(path);
   }
-  // Where times are hidden, the model has the plan's since before the certificate was written.
-  std::error_code absent;
-  const auto time_of = [&](const char* file) { return fs::last_write_time(path + file, absent); };
-  if (time_of("/model.safetensors") == time_of("/plan.json") && !absent) level_times(path);
+  level_hidden_times(path);
   throw finished(path);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -85,18 +86,18 @@ void refuse_part_of_run(const std::string& output) {
     throw ConfigError(fmt::format("{} belongs to a run: give another name for the output", output));
 }
 
-void keep_inputs(const RunConfig& config, const std::string& output) {
-  std::vector<std::string> names = config.data.shards;
-  for (const std::string& name : {config.data.train, config.data.eval, fs::absolute(config.path()).string()})
-    if (!name.empty()) names.push_back(name);
-  for (const std::string& name : names) try {
-      keep_files(config.data, name, output);
-    } catch (const DataError&) {  // not on this machine
-    }
+void keep_inputs(const RunConfig& config, const DataFiles& files, const std::string& output) {
+  std::vector<std::string> inputs{fs::absolute(config.path()).string()};
+  for (const Dataset* const dataset : {&files.training, &files.evaluation})
+    for (const std::string& path : dataset->seen()) inputs.push_back(path);
+  try {
+    keep_files(inputs, output);
+  } catch (const DataError&) {  // no file that could be replaced; who writes says why
+  }
 }
 
-std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
-                                         const std::vector<std::string>& overrides) {
+RunToScore run_to_score(const std::string& run, const std::string& data,
+                        const std::vector<std::string>& overrides) {
   const std::string file = run + "/config.ini";
   if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
   check_overrides(overrides);
@@ -107,32 +108,31 @@ std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::stri
         "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
         run, RunConfig::trainer_file));
   refuse_unfinished(run);
-  auto config = std::make_unique<RunConfig>(file, overrides, ConfigOf::run);
-  config->data.given = from_here(data);
+  auto config = std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
   if (data.empty() && config->data.eval.empty())
     throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", file));
-  return config;
+  DataFiles files = config->find_files(from_here(data));
+  return {std::move(config), std::move(files)};
 }
 
-TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config) {
-  const DataRole role = scored_role(config.data);
+TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunToScore& scored) {
+  const auto& [config_of_run, files] = scored;
+  const RunConfig& config = *config_of_run;
+  const Dataset& dataset = files.scored();
   TrainedModel model;
+  const DatasetFacts facts = inspect(comm, dataset);
   throw_on_all_ranks(comm, [&] {
-    if (comm.is_root())
-      check_feature_names(config.data, file_of(config.data, role), feature_names(config.data, role));
-  });
-  const DatasetFacts facts = inspect(comm, config.data, role);
-  throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) verify_before_code(config);
+    if (!comm.is_root()) return;
+    check_feature_names(dataset.first().names, facts.feature_names, feature_names(files.training));
+    verify_before_code(config);
   });
   model.objective = make_objective(config, facts);
-  model.objective->open(comm, config.data);
+  model.objective->open(comm, files);
   model.parameters = read_parameters(comm, run, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
-  model.records =
-      load(comm, config.data, role, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
-           model.objective->label_kind(), model.objective->classes());
-  const ShowFields show(shows_values(config.data, role));
+  model.records = load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
+                       model.objective->label_kind(), model.objective->classes());
+  const ShowFields show(dataset.shows_values());
   throw_on_all_ranks(comm, [&] { model.objective->check_records(model.records); });
   return model;
 }

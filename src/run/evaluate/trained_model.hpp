@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "data/load/data_files.hpp"
 #include "data/records/blocks.hpp"
 #include "objective/objective.hpp"
 #include "run/config/config.hpp"
@@ -17,12 +18,16 @@ namespace dpmpi {
 void refuse_part_of_run(const std::string& output);
 /// Throws ConfigError if writing to `output` would replace the config's own file or one of its data files, as far
 /// as they can be seen from here. Local.
-void keep_inputs(const RunConfig& config, const std::string& output);
+void keep_inputs(const RunConfig& config, const DataFiles& files, const std::string& output);
 
-/// The run's config, with `data` as the given file to look at (empty: none, data.eval is looked at).
-/// Overrides say how these are read: [data] but for the training data. Local. Throws ConfigError, DataError.
-std::unique_ptr<RunConfig> config_of_run(const std::string& run, const std::string& data,
-                                         const std::vector<std::string>& overrides);
+/// A run's config, and the files whose scored() are to be looked at.
+struct RunToScore {
+  std::unique_ptr<const RunConfig> config;
+  DataFiles files;
+};
+/// Of a finished run, with `data` as the given file (empty: none, data.eval is scored). Overrides say how these are
+/// read: [data] but for the training data. Local. Throws ConfigError, DataError.
+RunToScore run_to_score(const std::string& run, const std::string& data, const std::vector<std::string>& overrides);
 
 /// The model, on every rank, and this rank's share of the records.
 struct TrainedModel {
@@ -31,9 +36,9 @@ struct TrainedModel {
   Shard records;
 };
 
-/// Reads RUN/model.safetensors and the given records, or those of data.eval. Collective; all ranks throw alike:
+/// Reads RUN/model.safetensors and the records to score. Collective; all ranks throw alike:
 /// PrivacyError if the model is not the one that RUN/certificate.json certifies, DataError or ConfigError if a file
 /// is missing or the records do not fit the model.
-TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunConfig& config);
+TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunToScore& scored);
 
 }  // namespace dpmpi

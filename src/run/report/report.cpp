@@ -133,6 +133,20 @@ std::string audit(const RunRecord& run) {
          html::table({"game", "epsilon at least", "runs", "test"}, rows);
 }
 
+/// What a search found: settings that were chosen in private.
+std::string tuned(const RunRecord& run) {
+  if (run.metrics.empty() || !run.metrics.back().contains("tuned")) return "";
+  Rows rows;
+  for (const Json& setting : run.metrics.back()["tuned"]) {
+    const std::string text = text_of(setting);
+    const std::size_t equals = std::min(text.find('='), text.size());
+    rows.push_back({text.substr(0, equals), text.substr(std::min(equals + 1, text.size()))});
+  }
+  return html::heading("What was chosen") +
+         html::paragraph("Settings that the search found; what the choice costs is in the promise.") +
+         html::table({}, rows);
+}
+
 std::string releases(const RunRecord& run) {
   Rows rows;
   for (const Json& site : run.plan.at("noise"))
@@ -264,8 +278,8 @@ std::string evidence(const RunRecord& run) {
 }
 
 std::string page_of(const RunRecord& run) {
-  std::string body =
-      privacy(run) + attack(run) + audit(run) + metrics({run}) + roc_section({run}) + method_section({run});
+  std::string body = privacy(run) + attack(run) + audit(run) + tuned(run) + metrics({run}) + roc_section({run}) +
+                     method_section({run});
   if (!run.picture.empty()) body += html::heading("Samples") + html::image(run.picture, "samples of the model");
   return body + releases(run) + noise_against_signal(run) + running_sum_section(run) + times(run) + settings(run) +
          evidence(run);

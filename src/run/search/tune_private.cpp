@@ -15,6 +15,7 @@
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
+#include "privacy/curator/commitment.hpp"
 #include "run/search/training_plan.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/run_in_memory.hpp"
@@ -102,16 +103,21 @@ std::unique_ptr<Objective> TunePrivate::make(const ObjectiveFacts& facts, const 
 
 namespace {
 
-DatasetFacts inspect_data_of(const RunConfig& trainer) {
-  return of_trainer(trainer.path(),
-                    [&] { return inspect(Communicator::alone(), trainer.data, DataRole::training); });
+DatasetFacts inspect_data_of(const RunConfig& trainer, const Dataset& dataset) {
+  return of_trainer(trainer.path(), [&] { return inspect(Communicator::alone(), dataset); });
 }
 
 }  // namespace
 
 PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
                              std::string start)
-    : PrivateTuning(search, facts, std::move(start), inspect_data_of(search->base())) {}
+    : PrivateTuning(search, facts, std::move(start), search->base().find_files().training) {}
+
+PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
+                             std::string start, Dataset of_trainer)
+    : PrivateTuning(search, facts, std::move(start), inspect_data_of(search->base(), of_trainer)) {
+  of_trainer_ = std::move(of_trainer);
+}
 
 PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts,
                              std::string start, const DatasetFacts& data)
@@ -145,18 +151,17 @@ std::string PrivateTuning::advice(std::span<const float> iterate) const {
   return text;
 }
 
-void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
+void PrivateTuning::open(const Communicator& comm, const DataFiles& files) {
   comm_ = &comm;
-  const RunConfig& trainer = search_->base();
   throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) refuse_private_trainer(data, trainer.data);
-    const FileStamps stamps(trainer.data);
-    const ShowFields show(shows_values(trainer.data, DataRole::training));
-    check_feature_names(data, "data.train of objective.trainer", feature_names(trainer.data, DataRole::training));
+    if (comm.is_root()) refuse_private_trainer(files, of_trainer_);
+    const FileStamps stamps({&of_trainer_});
+    const ShowFields show(of_trainer_.shows_values());
+    check_feature_names("data.train of objective.trainer", centre_.data.feature_names,
+                        feature_names(files.training));
     const Communicator alone = Communicator::alone();
     const BlockLayout layout = make_outline(search_->centre(), centre_).layout;
-    shard_ = load(alone, trainer.data, DataRole::training, layout, Ownership::even(layout.blocks, 1), label_kind(),
-                  classes());
+    shard_ = load(alone, of_trainer_, layout, Ownership::even(layout.blocks, 1), label_kind(), classes());
     objective_->check_records(shard_);
     stamps.check();
   });
@@ -171,8 +176,7 @@ std::string PrivateTuning::begin(std::shared_ptr<const TrainingPlan> plan,
   comm_->broadcast(std::span<std::uint8_t>(bytes));
   key_ = SecretKey::from_bytes(bytes);
   wipe(bytes);
-  const Communicator alone = Communicator::alone();
-  std::string commitment = Curator(alone, shard_, {}, objective_->micro_batch_rows(), key_, false).commitment();
+  std::string commitment = commitment_to(Communicator::alone(), shard_, key_);
   comm_->agree(commitment, "the trainer's data");
   return commitment;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "data/load/data_files.hpp"
 #include "data/records/blocks.hpp"
 #include "objective/tuning/tuned_objective.hpp"
 #include "run/config/training_builder.hpp"
@@ -61,7 +62,7 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   double flops_per_record() const override { return scorer_->flops_per_record(); }
 
   /// Reads the trainer's data, on every rank all of them.
-  void open(const Communicator& comm, const DataOptions& data) override;
+  void open(const Communicator& comm, const DataFiles& files) override;
   std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key) override;
   void pay_in(TrainingLedger& ledger) override { ledger_ = &ledger; }
 
@@ -70,6 +71,8 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   const HyperParameters& hyper_parameters() const override { return search_->hyper_parameters(); }
 
  private:
+  PrivateTuning(std::shared_ptr<const SearchedConfig> search, const ObjectiveFacts& facts, std::string start,
+                Dataset of_trainer);
   /// Pays for the trainings at these points, then trains. A point at which the trainer's settings do not fit
   /// together, or would cost something else than planned, has the model of the trainer's start. Throws PrivacyError
   /// if more were asked for than planned.
@@ -92,6 +95,7 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   std::unique_ptr<Objective> scorer_;     // the trainer's own, for records of data.train
   PublicFacts centre_;
   const Communicator* comm_ = nullptr;
+  Dataset of_trainer_;  // found, unless nothing is looked at
   Shard shard_;
   std::shared_ptr<const TrainingPlan> plan_;
   std::optional<SecretKey> key_;

@@ -37,7 +37,7 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
   return certificate_json(run.config, run.facts, run.plan,
                           {.events = root.ledger->events(),
                            .head = root.ledger->head(),
-                           .commitment = run.curator->commitment(),
+                           .commitment = run.commitment,
                            .program = run.program.digest,
                            .generators = generator_commitments(root.key->key, run.records.layout.blocks),
                            .model = safetensors_digest(run.objective->groups(), model),

@@ -13,26 +13,11 @@
 
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
-#include "data/formats/file.hpp"
-#include "data/load/load.hpp"
 #include "run/directory/files.hpp"
 
 namespace dpmpi {
 
 namespace {
-
-// The training files that this rank can see.
-std::vector<std::string> training_files(const DataOptions& data) {
-  if (data.shards.empty()) return find_files(data, data.train);
-  std::vector<std::string> paths;
-  for (const auto& shard : data.shards) {
-    try {
-      paths.push_back(find_file(data, shard));
-    } catch (const DataError&) {  // another site's file, not visible here
-    }
-  }
-  return paths;
-}
 
 // Under two names, or twice: digests are taken only where sizes are equal.
 bool same_file(const std::string& a, const std::string& b) {
@@ -42,33 +27,34 @@ bool same_file(const std::string& a, const std::string& b) {
   return !absent && size == std::filesystem::file_size(b, absent) && !absent && file_digest(a) == file_digest(b);
 }
 
-/// Throws PrivacyError if one of the files of option `key` is also a training file.
-void refuse_training_files(const DataOptions& data, const std::string& key, const std::vector<std::string>& files,
+// Throws PrivacyError if a file of `other`, which option `key` names, is also a training file.
+void refuse_training_files(const Dataset& training, const Dataset& other, const std::string& key,
                            const char* reason) {
-  const auto training = training_files(data);
-  for (const auto& file : files)
-    for (const auto& train : training)
+  const std::vector<std::string> private_files = training.paths();
+  for (const std::string& file : other.paths())
+    for (const std::string& train : private_files)
       if (same_file(file, train))
         throw PrivacyError(fmt::format("{} = {} is also a training file: {}", key, file, reason));
 }
 
 }  // namespace
 
-void refuse_private_evaluation(const DataOptions& data) {
+void refuse_private_evaluation(const DataFiles& files) {
+  const Dataset& scored = files.scored();
   refuse_training_files(
-      data, data.given.empty() ? "data.eval" : "--data", find_files(data, file_of(data, scored_role(data))),
+      files.training, scored, scored.key,
       "metrics on private records would be un-noised releases; use a public held-out file, or none");
 }
 
-void refuse_private_models(const DataOptions& data, const std::string& file) {
+void refuse_private_models(const DataFiles& files) {
   refuse_training_files(
-      data, "objective.train", find_files(data, file),
+      files.training, files.models, files.models.key,
       "a record would train the models that score the others, and the losses of all would depend on "
       "it; use a public file that holds none of them");
 }
 
-void refuse_private_trainer(const DataOptions& data, const DataOptions& trainer) {
-  refuse_training_files(data, "data.train of objective.trainer", training_files(trainer),
+void refuse_private_trainer(const DataFiles& files, const Dataset& of_trainer) {
+  refuse_training_files(files.training, of_trainer, "data.train of objective.trainer",
                         "models would be scored on the records that trained them; cut the file in two");
 }
 
@@ -122,10 +108,6 @@ ProgramIdentity program_identity(const std::string& plugin, const std::vector<st
   return {sha256(program + other_digests + text), text};
 }
 
-std::vector<std::string> files_of_models(const DataOptions& data, const std::string& list) {
-  return list.empty() ? std::vector<std::string>() : find_files(data, list);
-}
-
 FileStamps::Stamp FileStamps::stamp(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
@@ -134,11 +116,10 @@ FileStamps::Stamp FileStamps::stamp(const std::string& path) {
           status.st_mtim.tv_nsec};
 }
 
-FileStamps::FileStamps(const DataOptions& data) {
+FileStamps::FileStamps(const std::vector<const Dataset*>& datasets) {
   try {
-    for (const auto& path : training_files(data)) stamps_.push_back(stamp(path));
-    if (!data.eval.empty())
-      for (const auto& path : find_files(data, data.eval)) stamps_.push_back(stamp(path));
+    for (const Dataset* const dataset : datasets)
+      for (const std::string& path : dataset->paths()) stamps_.push_back(stamp(path));
   } catch (const DataError&) {  // loading says better what is wrong with a file, and where it was looked for
   }
 }

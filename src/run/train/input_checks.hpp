@@ -5,20 +5,20 @@
 #include <string>
 #include <vector>
 
-#include "data/records/options.hpp"
+#include "data/load/data_files.hpp"
 
 namespace dpmpi {
 
 /// Throws PrivacyError if data.eval, or the file given in its place, is also a training file, or has the same bytes
 /// as one: metrics on private records would be releases that nobody accounts for. Local (a file that this rank
 /// cannot see is not compared).
-void refuse_private_evaluation(const DataOptions& data);
+void refuse_private_evaluation(const DataFiles& files);
 
-/// The same for `file`, the public data of objective.train that losses come from.
-void refuse_private_models(const DataOptions& data, const std::string& file);
+/// The same for the public data of objective.train that losses come from.
+void refuse_private_models(const DataFiles& files);
 
-/// The same for the training files of `trainer`, the private data of objective.trainer.
-void refuse_private_trainer(const DataOptions& data, const DataOptions& trainer);
+/// The same for the private data of objective.trainer.
+void refuse_private_trainer(const DataFiles& files, const Dataset& of_trainer);
 
 /// The program that this process runs: its bytes, those of the `plugin` that computes its losses (a shared object's
 /// name, empty: none; not what that loads in turn), those of public files that the losses depend on, the C library
@@ -31,14 +31,12 @@ struct ProgramIdentity {
 };
 /// Local; throws DataError if the program's file cannot be read, ConfigError if the plugin cannot be loaded.
 ProgramIdentity program_identity(const std::string& plugin = {}, const std::vector<std::string>& public_files = {});
-/// The paths of objective.train, `list` as the config has it; empty if it is. Throws DataError if one is missing.
-std::vector<std::string> files_of_models(const DataOptions& data, const std::string& list);
 
-/// Size, time of change and number of all files of a config that this rank can see. A file that is written while it
+/// Size, time of change and number of files that this rank can see. A file that is written while it
 /// is read gives neither the old nor the new data.
 class FileStamps {
  public:
-  explicit FileStamps(const DataOptions& data);
+  explicit FileStamps(const std::vector<const Dataset*>& datasets);
   /// Throws DataError that names the first file that has changed since. Local.
   void check() const;
 

@@ -13,6 +13,7 @@
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
+#include "privacy/curator/commitment.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/plan/settings_table.hpp"
@@ -60,21 +61,21 @@ void make_plan(Training& run) {
   const RunConfig& config = run.config;
   {
     const InStage stage(Stage::load);
-    run.facts.data = inspect(comm, config.data, DataRole::training);
+    run.facts.data = inspect(comm, run.files.training);
   }
   if (run.options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
   run.objective = make_objective(config, run.facts.data);
   run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
   run.facts = public_facts(config, run.facts.data, *run.objective);
   run.plan = plan_on_all_ranks(comm, config, run.facts);
-  comm.agree(sha256(plan_json(run.plan, config, run.facts)), "the plan");
+  run.plan_text = plan_json(run.plan, config, run.facts);
+  comm.agree(sha256(run.plan_text), "the plan");
 }
 
 // Root only.
 void check_public_files(Training& run) {
   const RunConfig& config = run.config;
-  if (const std::string models = config.value("objective.train"); !models.empty() && config.is_private())
-    refuse_private_models(config.data, models);
+  if (config.is_private()) refuse_private_models(run.files);
   if (!config.audit.result.empty())
     run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
                                       config.digest(), run.plan.epsilon(), run.plan.delta());
@@ -83,33 +84,32 @@ void check_public_files(Training& run) {
 // A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
 // rank.
 Ownership owners_of(const Training& run, const BlockLayout& layout) {
-  if (!run.config.data.shards.empty()) return Ownership::even(layout.blocks, run.comm.size());
+  if (run.files.training.by_site) return Ownership::even(layout.blocks, run.comm.size());
   const TimeShares uneven = time_shares(step_cost(run.plan, *run.objective), Machine(), layout.blocks);
   return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
 }
 
-Shard load_checked(const Training& run, DataRole role, const BlockLayout& layout, const Ownership& ownership) {
-  Shard shard = load(run.comm, run.config.data, role, layout, ownership, run.objective->label_kind(),
-                     run.objective->classes());
-  const ShowFields show(shows_values(run.config.data, role));
+Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
+                   const Ownership& ownership) {
+  Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
+  const ShowFields show(dataset.shows_values());
   throw_on_all_ranks(run.comm, [&] { run.objective->check_records(shard); });
   return shard;
 }
 
 void open_public_records(Training& run) {
-  const DataOptions& data = run.config.data;
-  if (data.eval.empty()) return;
-  if (run.root && run.config.is_private()) refuse_private_evaluation(data);
-  throw_on_all_ranks(run.comm, [&] {
-    if (run.root) check_feature_names(data, "data.eval", feature_names(data, DataRole::evaluation));
-  });
-  const DatasetFacts facts = inspect(run.comm, data, DataRole::evaluation);
+  const Dataset& evaluation = run.files.evaluation;
+  if (evaluation.empty()) return;
+  if (run.root && run.config.is_private()) refuse_private_evaluation(run.files);
+  const DatasetFacts facts = inspect(run.comm, evaluation);
+  throw_on_all_ranks(
+      run.comm, [&] { check_feature_names(evaluation.key, facts.feature_names, run.facts.data.feature_names); });
   if (facts.features != run.facts.data.features)
     throw DataError(
         fmt::format("data.eval has {} features, data.train has {}", facts.features, run.facts.data.features));
   const auto blocks = static_cast<std::uint32_t>(std::max(16, run.comm.size()));
-  run.public_records = load_checked(run, DataRole::evaluation, BlockLayout::of(facts, blocks),
-                                    Ownership::even(blocks, run.comm.size()));
+  run.public_records =
+      load_checked(run, evaluation, BlockLayout::of(facts, blocks), Ownership::even(blocks, run.comm.size()));
 }
 
 // 2. The records.
@@ -118,7 +118,7 @@ void open_records(Training& run, Clock::time_point start) {
   const Ownership ownership = owners_of(run, layout);
   if (run.prints()) print_settings(run.config, run.facts, run.plan, run.comm.size());
   const InStage stage(Stage::load);
-  run.records = load_checked(run, DataRole::training, layout, ownership);
+  run.records = load_checked(run, run.files.training, layout, ownership);
   open_public_records(run);
   if (run.prints()) print_user("read the data in {}\n", duration_text(seconds_since(start)));
   debug("blocks {} to {} of {}, {} slots; read after {}", ownership.begin(run.comm.rank()),
@@ -137,16 +137,15 @@ void start_directory(Training& run) {
   const RunConfig& config = run.config;
   RootFiles& root = *run.root;
   root.place = make_run_directory(config.run.dir, std::filesystem::path(config.path()).stem().string());
-  const std::string plan = plan_json(run.plan, config, run.facts);
   write_file(root.file("config.ini"), config.resolved());
   if (run.trains_models) write_file(root.file(RunConfig::trainer_file), config.trainer()->resolved());
-  write_file(root.file("plan.json"), plan);
+  write_file(root.file("plan.json"), run.plan_text);
   if (!root.audit.empty())
     write_file(root.file("audit.json"), read_file(config.audit.result, file_limit::document));
   root.ledger.emplace(Ledger::create(root.file("ledger.jsonl"),
                                      {run.plan.adjacency, run.facts.data.records, config.privacy.seeded()},
                                      fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(),
-                                                 sha256(plan), run.curator->commitment())));
+                                                 sha256(run.plan_text), run.commitment)));
   write_key(root.place.path, *root.key);
 }
 
@@ -156,11 +155,11 @@ void open_training_ledger(Training& run) {
   RootFiles& root = *run.root;
   const Plan& plan = run.plan.training->plan;
   if (!root.resumed_trainings)
-    root.resumed_trainings.emplace(Ledger::create(
-        root.file(TrainingLedger::file),
-        {plan.adjacency, run.trains_models->centre().data.records, config.privacy.seeded()},
-        fmt::format(R"("config":"{}","plan":"{}","data":"{}","trainings":{})", config.digest(),
-                    sha256(plan_json(run.plan, config, run.facts)), run.training_commitment, plan.runs)));
+    root.resumed_trainings.emplace(
+        Ledger::create(root.file(TrainingLedger::file),
+                       {plan.adjacency, run.trains_models->centre().data.records, config.privacy.seeded()},
+                       fmt::format(R"("config":"{}","plan":"{}","data":"{}","trainings":{})", config.digest(),
+                                   sha256(run.plan_text), run.training_commitment, plan.runs)));
   check_same_training_data(root.place.path, *root.resumed_trainings, run.training_commitment);
   root.trainings.emplace(std::move(*root.resumed_trainings), plan,
                          root.resumed_from ? root.resumed_from->facts().trainings : 0);
@@ -174,10 +173,11 @@ void open_door(Training& run) {
   run.curator =
       std::make_unique<Curator>(run.comm, run.records, run.plan.queries, run.objective->micro_batch_rows(), key,
                                 run.config.privacy.trust == "root");
+  run.commitment = commitment_to(run.comm, run.records, key);
   if (run.trains_models) run.training_commitment = run.trains_models->begin(run.plan.training, key);
   if (!run.root) return;
   if (!run.options.resume) {
-    run.root->key = KeyRecord{*key, run.config.digest(), run.curator->commitment()};
+    run.root->key = KeyRecord{*key, run.config.digest(), run.commitment};
     start_directory(run);
   }
   run.curator->record_in(*run.root->ledger);
@@ -190,7 +190,7 @@ void open_door(Training& run) {
 void go_on_from_checkpoint(Training& run) {
   RootFiles* const root = run.root.get();
   if (root) {
-    check_same_data(root->place.path, root->resumed_from->facts(), *root->key, run.curator->commitment());
+    check_same_data(root->place.path, root->resumed_from->facts(), *root->key, run.commitment);
     root->ledger->cut();
     run.next = root->resumed_from->facts().step;
     Archive running_sums(*root->resumed_from);
@@ -227,10 +227,10 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   comm.agree(run->program.digest, "the program");
   if (run->root) refuse_early(*run);
 
-  const FileStamps stamps(config.data);
+  const FileStamps stamps({&run->files.training, &run->files.evaluation});
   make_plan(*run);
   if (run->root) check_public_files(*run);
-  run->objective->open(comm, config.data);
+  run->objective->open(comm, run->files);
   run->plan.method->check_assumptions(*run->objective);
   open_records(*run, start);
   fault_point("load");

@@ -26,11 +26,11 @@ std::map<std::string, std::string> settings_in(const std::string& text) {
 
 void check_config(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                   const RunConfig& config) {
-  if (checkpoint.config != config.essentials())
+  if (const std::string now = config.essentials(); checkpoint.config != now)
     throw ConfigError(fmt::format(
         "{} belongs to another config: the config.ini there was changed since the run began, or a --set changes what "
         "the numbers depend on:{}\n  Put these back, or start a new run with the new settings",
-        directory, changed_settings(checkpoint.config, config.essentials())));
+        directory, changed_settings(checkpoint.config, now)));
   if (key.config_digest != config.digest())
     throw PrivacyError(fmt::format(
         "{}/checkpoint/key is bound to another config than the checkpoint: put back the files that belong together, "

@@ -14,9 +14,8 @@ namespace dpmpi {
 namespace {
 
 // With a plugin of the trainer's config.
-ProgramIdentity identity_of(const RunConfig& config) {
-  ProgramIdentity program = program_identity(config.value("objective.library"),
-                                             files_of_models(config.data, config.value("objective.train")));
+ProgramIdentity identity_of(const RunConfig& config, const DataFiles& files) {
+  ProgramIdentity program = program_identity(config.value("objective.library"), files.models.paths());
   const std::string library = config.trainer() ? config.trainer()->value("objective.library") : "";
   if (library.empty()) return program;
   const ProgramIdentity trainer = program_identity(library);
@@ -47,7 +46,8 @@ Training::Training(const Communicator& ranks, const RunConfig& settings, const T
     : comm(ranks),
       config(settings),
       options(how),
-      program(identity_of(settings)),
+      files(settings.find_files()),
+      program(identity_of(settings, files)),
       root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {}
 
 void Training::compare_replicas() const {
@@ -65,7 +65,7 @@ void Training::save_checkpoint() {
   root->timing.sync();
   Checkpoint facts_of_run{.step = next,
                           .config = config.essentials(),
-                          .commitment = curator->commitment(),
+                          .commitment = commitment,
                           .program = program.digest,
                           .program_text = program.text,
                           .ledger_lines = root->ledger->lines().size(),
@@ -102,7 +102,7 @@ bool Training::evaluation_due(std::uint64_t every) const {
 void Training::evaluate() {
   const InStage stage(Stage::evaluate);
   const auto start = Clock::now();
-  if (!config.data.eval.empty())
+  if (!files.evaluation.empty())
     latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records, next == plan.steps);
   debug_time("evaluation", start);
   if (!root) return;

@@ -84,6 +84,7 @@ struct Training {
   const Communicator& comm;
   const RunConfig& config;
   const TrainOptions& options;
+  const DataFiles files;
   const ProgramIdentity program;
   std::unique_ptr<RootFiles> root;  ///< null on other ranks
 
@@ -91,10 +92,11 @@ struct Training {
   std::unique_ptr<Objective> objective;
   TrainsModels* trains_models = nullptr;  ///< the objective, if it trains models on private records
   Plan plan;
+  std::string plan_text;  ///< plan.json
 
   Shard records, public_records;  ///< of data.train and of data.eval
   std::unique_ptr<Curator> curator;
-  std::string training_commitment;  ///< to the records of trains_models
+  std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
 
   std::unique_ptr<Algorithm> algorithm;
   std::uint64_t next = 0;  ///< steps done

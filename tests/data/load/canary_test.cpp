@@ -58,14 +58,14 @@ class Canary : public ::testing::Test {
     using Read = std::function<void(const DataOptions&)>;
     const Read training = [&](const DataOptions& o) { load_all(Communicator::alone(), o, c.kind, 10, 2); };
     const Read given = [&](DataOptions o) {
-      o.given = std::exchange(o.train, "");
-      load_all(Communicator::alone(), o, c.kind, 10, 2, DataRole::given);
+      const std::string file = std::exchange(o.train, "");
+      load_all(Communicator::alone(), DataFiles(o, {}, file).given, c.kind, 10, 2);
     };
     const Read converted = [&](const DataOptions& o) { convert({o.train, folder_.file("out.bin")}, o); };
     for (const Read& read : {training, given, converted}) compare(c, read, gzipped);
     const Read of_public = [&](DataOptions o) {
       o.eval = std::exchange(o.train, "");
-      load_all(Communicator::alone(), o, c.kind, 10, 2, DataRole::evaluation);
+      load_all(Communicator::alone(), DataFiles(o).evaluation, c.kind, 10, 2);
     };
     const std::string text = message(c, canary, of_public, gzipped, false);
     EXPECT_EQ(text.find("not shown"), text.npos) << "data.eval is public: " << text;
@@ -462,8 +462,12 @@ TEST_F(Canary, NamesOfColumns) {
     DataOptions o = options_;
     o.header = setting;
     o.train = folder_.write("train.csv", "label,x,colour\n1,2,3\n");
-    o.given = folder_.write("given.csv", first_line + "\n1,2,3\n");
-    return said([&] { check_feature_names(o, o.given, feature_names(o, DataRole::given)); });
+    const std::string file = folder_.write("given.csv", first_line + "\n1,2,3\n");
+    const DataFiles files(o, {}, file);
+    return said([&] {
+      check_feature_names(file, inspect(Communicator::alone(), files.given).feature_names,
+                          feature_names(files.training));
+    });
   };
   EXPECT_EQ(message("label,x,colour", "auto"), "");
   EXPECT_MENTIONS(message("label,colour,x", "auto"), "given.csv: its features are colour,x, those of the training");

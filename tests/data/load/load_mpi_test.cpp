@@ -346,7 +346,7 @@ TEST(LoadErrorsOnRanks, RanksThatSeeFilesOfDifferentSizeAreRefused) {
     o.train = "a.csv";
     o.header = "yes";
     mine.write("a.csv", site_csv(0, comm.rank() == 1 ? 21 : 20));
-    const std::string message = message_of([&] { inspect(comm, o, DataRole::training); });
+    const std::string message = message_of([&] { inspect(comm, DataFiles(o).training); });
     EXPECT_MENTIONS(message,
                     "a.csv is not the same file on all ranks: it has another size on rank 1 than on the root");
     EXPECT_EQ(message.find("bytes"), std::string::npos) << message;

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "data/formats/file.hpp"
 #include "support/data_files.hpp"
 
 namespace dpmpi::test {
@@ -98,24 +97,6 @@ TEST(DataOptions, OneFileUnderTwoNamesIsOneShard) {
   std::filesystem::remove(d.shards[1]);
   folder.write("link.csv", "x,y\n1,2\n");
   EXPECT_EQ(load_all(Communicator::alone(), d).layout.records, 2U);
-}
-
-TEST(DataOptions, RelativePathsAreFoundInOrder) {
-  const Folder root, environment, config;
-  const char* const before = std::getenv("DPMPI_DATA");
-  const std::string kept = before == nullptr ? "" : before;
-  setenv("DPMPI_DATA", environment.path().c_str(), 1);
-  DataOptions d;
-  d.root = root.path();
-  d.config_folder = config.path();
-  config.write("a", "x");
-  EXPECT_EQ(find_file(d, "a"), config.file("a"));
-  environment.write("a", "x");
-  EXPECT_EQ(find_file(d, "a"), environment.file("a"));
-  root.write("a", "x");
-  EXPECT_EQ(find_file(d, "a"), root.file("a"));
-  EXPECT_EQ(find_file(d, "/absolute"), "/absolute");
-  kept.empty() ? unsetenv("DPMPI_DATA") : setenv("DPMPI_DATA", kept.c_str(), 1);
 }
 
 TEST(DataOptions, WrongNumbersOfMeans) {

@@ -149,7 +149,7 @@ TEST(Generate, FilesReadBackToTheSameBits) {
     const Records r = load_one(o, LabelKind::sign), expected = generate_records(g, 0, 100);
     ASSERT_EQ(r.count, 100U);
     for (std::size_t i = 0; i < r.count; ++i) EXPECT_EQ(record_bytes(r, i), record_bytes(expected, i));
-    const Shard eval = load_all(Communicator::alone(), o, LabelKind::sign, 0, 1, DataRole::evaluation);
+    const Shard eval = load_all(Communicator::alone(), DataFiles(o).evaluation, LabelKind::sign, 0, 1);
     EXPECT_EQ(record_bytes(eval.blocks[0].records, 29), record_bytes(generate_records(g, 129, 1), 0));
   }
 }

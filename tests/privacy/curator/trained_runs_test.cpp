@@ -3,6 +3,9 @@
 #include <string>
 #include <vector>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
@@ -81,6 +84,20 @@ TEST(TrainedRuns, AreMadeInsideOfARunOnly) {
   EXPECT_THROW(world.curator->train_in_run(world.query, 0, [](Curator&) {}), BugError);
   trained(world);
   EXPECT_THROW(world.curator->train_in_run(world.query, 0, [](Curator&) {}), BugError);
+}
+
+// A commitment to the data reads all of them, and there may be thousands of trainings: a run has one, which is no
+// part of them.
+TEST(TrainedRuns, ReadNoRecordBeforeTheyDraw) {
+  PartWorld world(best_of(two));
+  auto& features = world.shard.blocks[0].records.f32;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  features.resize(3 * page);  // floats: there is a whole page among them
+  void* const inside = reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(features.data()) + page - 1) /
+                                               page * page);  // NOLINT
+  ASSERT_EQ(mprotect(inside, page, PROT_NONE), 0);
+  EXPECT_FALSE(trained(world).empty());  // who reads the page is killed
+  ASSERT_EQ(mprotect(inside, page, PROT_READ | PROT_WRITE), 0);
 }
 
 TEST(TrainedRuns, AllCostTheSame) {

@@ -370,6 +370,27 @@ TEST_P(EveryKind, EveryMemberOfEveryFileIsCheckedOrNamed) {
 INSTANTIATE_TEST_SUITE_P(Runs, EveryKind, ::testing::ValuesIn(kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
+// What was chosen, and its score, may be anything that fits, but they must be there.
+TEST_F(ForgedRun, ATunedRunSaysWhatItChose) {
+  for (const Kind& kind : kinds())
+    if (kind.name == "tuned") configure(kind.config);
+  ASSERT_NO_FATAL_FAILURE(run(folder_ + "/run.ini"));
+  ASSERT_NO_FATAL_FAILURE(begin());
+  const auto bad_after = [&](const std::function<void(Json&)>& change) {
+    Files forged = *files_;
+    change(forged.metrics.back());
+    forged.settle(Files::metrics_file, forged.metrics.size() - 1);
+    forged.write(damaged_);
+    return bad(verify_run(damaged_, *derived_));
+  };
+  EXPECT_EQ(bad_after([](Json&) {}), "");
+  EXPECT_EQ(bad_after([](Json& line) { line["method.score"] = 0.25; }), "");
+  EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"); }), "metrics.jsonl:1");
+  EXPECT_EQ(bad_after([](Json& line) { line.erase("method.score"); }), "metrics.jsonl:1");
+  EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"), line.erase("method.score"); }), "metrics.jsonl:1");
+  EXPECT_EQ(bad_after([](Json& line) { line["method.score"] = nullptr; }), "metrics.jsonl:1");
+}
+
 // ---- Runs with more files
 
 TEST_F(ForgedRun, MembersOfASearchThatTrainsOnASecondSet) {

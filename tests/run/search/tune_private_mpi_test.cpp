@@ -21,7 +21,7 @@ TEST(TunePrivateRanks, TrainersMustTrustThem) {
   test::for_each_size({1, 2, 3}, [&](const Communicator& comm) {
     const RunConfig config(here.config(), {});
     PublicFacts facts;
-    facts.data = inspect(comm, config.data, DataRole::training);
+    facts.data = inspect(comm, config.find_files().training);
     const auto objective = make_objective(config, facts.data);
     facts = public_facts(config, facts.data, *objective);
     std::string message;

@@ -63,14 +63,16 @@ class TunePrivateRun : public ::testing::Test {
 
   /// Config and facts of the search, its objective, and the plan.
   struct Search {
-    Search(const test::TuningFolder& here, const Settings& settings) : config(here.config(), settings) {
-      facts.data = inspect(Communicator::alone(), config.data, DataRole::training);
+    Search(const test::TuningFolder& here, const Settings& settings)
+        : config(here.config(), settings), files(config.find_files()) {
+      facts.data = inspect(Communicator::alone(), files.training);
       objective = make_objective(config, facts.data);
       facts = public_facts(config, facts.data, *objective);
       plan = make_plan(config, facts);
     }
     PrivateTuning& tuning() { return dynamic_cast<PrivateTuning&>(*objective); }
     RunConfig config;
+    DataFiles files;
     PublicFacts facts;
     std::unique_ptr<Objective> objective;
     Plan plan;
@@ -92,7 +94,7 @@ class TunePrivateRun : public ::testing::Test {
 /// Epsilon of so many runs of a config by itself, at 1e-4.
 double epsilon_of_runs(const std::string& path, std::uint64_t runs, const Settings& settings = {}) {
   const RunConfig config(path, settings);
-  const DatasetFacts data = inspect(Communicator::alone(), config.data, DataRole::training);
+  const DatasetFacts data = inspect(Communicator::alone(), config.find_files().training);
   const auto objective = make_objective(config, data);
   std::vector<Event> events = make_plan(config, public_facts(config, data, *objective)).events();
   for (Event& event : events) event.count *= runs;
@@ -171,12 +173,12 @@ class Trainings : public TunePrivateRun {
   struct Ready : Search {
     Ready(const test::TuningFolder& here, const SecretKey& key, const Settings& settings = {})
         : Search(here, settings), scratch(Ledger::in_memory({Adjacency::add_remove, 240, true})) {
-      objective->open(comm, config.data);
+      objective->open(comm, files);
       tuning().begin(plan.training, key);
       fs::remove(path);
       books.emplace(Ledger::create(path, {Adjacency::add_remove, 240}), plan.training->plan);
       tuning().pay_in(*books);
-      records = load(comm, config.data, DataRole::training, BlockLayout::of(facts.data, 1), Ownership::even(1, 1),
+      records = load(comm, files.training, BlockLayout::of(facts.data, 1), Ownership::even(1, 1),
                      objective->label_kind(), objective->classes());
     }
     /// Of all records to score, at point p of those that models were trained at.
@@ -207,13 +209,13 @@ TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
     const Settings settings = search.tuning().search().settings(std::span(points).subspan(2 * p, 2));
     ASSERT_TRUE(settings[0].starts_with("method.rate=") && settings[1].starts_with("method.clip="));
     RunConfig config(here_.trainer(), settings);
-    const DatasetFacts data = inspect(alone_, config.data, DataRole::training);
+    const Dataset training = config.find_files().training;
+    const DatasetFacts data = inspect(alone_, training);
     const auto objective = make_objective(config, data);
     const PublicFacts facts = public_facts(config, data, *objective);
     const Plan plan = make_plan(config, facts);
     const BlockLayout layout = BlockLayout::of(data, 2);
-    const Shard shard =
-        load(alone_, config.data, DataRole::training, layout, Ownership::even(2, 1), objective->label_kind());
+    const Shard shard = load(alone_, training, layout, Ownership::even(2, 1), objective->label_kind());
     Curator curator(alone_, shard, plan.queries, objective->micro_batch_rows(),
                     key_.derive("trainings").derive("training", p));
     curator.record_in(search.scratch);

@@ -48,10 +48,10 @@ TEST(ProgramIdentity, KnowsThePublicFilesOfLossesByTheirBytes) {
   EXPECT_NE(before.text, after.text);
   DataOptions data;
   data.root = testing::TempDir();
-  EXPECT_EQ(files_of_models(data, "dpmpi_guards_public.csv"),
+  EXPECT_EQ(DataFiles(data, "dpmpi_guards_public.csv").models.paths(),
             std::vector<std::string>{std::filesystem::path(data.root) / "dpmpi_guards_public.csv"});
-  EXPECT_TRUE(files_of_models(data, "").empty());
-  EXPECT_THROW(files_of_models(data, "dpmpi_guards_absent.csv"), DataError);
+  EXPECT_TRUE(DataFiles(data).models.paths().empty());
+  EXPECT_THROW(DataFiles(data, "dpmpi_guards_absent.csv").models.paths(), DataError);
 }
 
 // T17 of gibo: a record must not train the models that score the others, under whatever name its file goes, nor in
@@ -65,16 +65,17 @@ TEST(PublicFiles, AreNoPrivateOnes) {
   std::filesystem::create_symlink(mine, link);
   DataOptions data;
   data.train = mine;
-  EXPECT_NO_THROW(refuse_private_models(data, other));
+  EXPECT_NO_THROW(refuse_private_models(DataFiles(data, other)));
   DataOptions trainer;
   trainer.train = other;
-  EXPECT_NO_THROW(refuse_private_trainer(data, trainer));
+  EXPECT_NO_THROW(refuse_private_trainer(DataFiles(data), DataFiles(trainer).training));
   for (const std::string& file : {mine, link, copy, other + "," + mine, other + ", " + mine}) {
-    EXPECT_THROW(refuse_private_models(data, file), PrivacyError) << file;
+    EXPECT_THROW(refuse_private_models(DataFiles(data, file)), PrivacyError) << file;
     trainer.train = file;
-    EXPECT_THROW(refuse_private_trainer(data, trainer), PrivacyError) << file;
+    EXPECT_THROW(refuse_private_trainer(DataFiles(data), DataFiles(trainer).training), PrivacyError) << file;
+    EXPECT_THROW(refuse_private_evaluation(DataFiles(data, {}, file)), PrivacyError) << file;
     data.eval = file;
-    EXPECT_THROW(refuse_private_evaluation(data), PrivacyError) << file;
+    EXPECT_THROW(refuse_private_evaluation(DataFiles(data)), PrivacyError) << file;
   }
 }
 

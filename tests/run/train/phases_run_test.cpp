@@ -115,11 +115,14 @@ TEST_F(PhasesRun, TellNoTimes) {
     EXPECT_EQ(fs::last_write_time(entry.path()), fs::last_write_time(run_ + "/plan.json")) << entry.path();
 
   // A kill after the certificate was written leaves the times of what follows to whoever looks next.
-  for (const char* late : {"/certificate.json", "/timing.jsonl"})
-    fs::last_write_time(run_ + late, fs::file_time_type::clock::now());
-  EXPECT_EQ(test::run_command(std::string(DPMPI_PROGRAM) + " resume " + run_).code, 2);
-  for (const auto& entry : fs::recursive_directory_iterator(run_))
-    EXPECT_EQ(fs::last_write_time(entry.path()), fs::last_write_time(run_ + "/plan.json")) << entry.path();
+  for (const std::string& next : {" resume " + run_, " --config " + config_ + " --set run.dir=" + run_}) {
+    for (const char* late : {"/certificate.json", "/timing.jsonl"})
+      fs::last_write_time(run_ + late, fs::file_time_type::clock::now());
+    EXPECT_EQ(test::run_command(DPMPI_PROGRAM + next).code, 2);
+    for (const auto& entry : fs::recursive_directory_iterator(run_))
+      EXPECT_EQ(fs::last_write_time(entry.path()), fs::last_write_time(run_ + "/plan.json"))
+          << entry.path() << next;
+  }
 }
 
 TEST_F(PhasesRun, TellNoTimesWhileTheyRun) {

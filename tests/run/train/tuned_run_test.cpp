@@ -82,6 +82,17 @@ TEST_F(TunedRun, KeepsItsPromiseWithTheTuningInIt) {
 
   EXPECT_EQ(dpmpi("verify " + run_).code, 0) << dpmpi("verify " + run_).output;
   EXPECT_EQ(dpmpi("report " + run_ + " --output " + folder_ + "/report.html").code, 0);
+  const std::string page = read_file(folder_ + "/report.html");
+  for (const auto& setting : line["tuned"]) {
+    const std::string text = setting.get<std::string>(), key = text.substr(0, text.find('=')),
+                      value = text.substr(text.find('=') + 1);
+    const std::size_t chosen = page.find("<h2>What was chosen</h2>");
+    ASSERT_NE(chosen, page.npos);
+    EXPECT_NE(page.substr(chosen, page.find("</table>", chosen) - chosen)
+                  .find(fmt::format(R"(<td>{}</td><td class="n">{}</td>)", key, value)),
+              page.npos)
+        << text;
+  }
   EXPECT_EQ(dpmpi("evaluate " + run_).code, 0);
   EXPECT_EQ(
       dpmpi(fmt::format("predict {} --data {}/train-eval.csv --output {}/scores.csv", run_, folder_, folder_)).code,
@@ -99,6 +110,9 @@ TEST_F(TunedRun, AListInTheConfigIsEnough) {
       << planned.output;
   ASSERT_EQ(tune("", 1, "train").code, 0);
   EXPECT_EQ(document("plan.json")["events"], document("certificate.json")["events"]);
+  const Outcome searched = dpmpi("plan --json --config " + config_ + " " + search);
+  ASSERT_EQ(searched.code, 0) << searched.output;
+  EXPECT_EQ(json::parse(searched.output)["noise"][0]["runs"].size(), 6u);
   EXPECT_EQ(tune("--search method.rate=1,2 --set run.dir=" + folder_ + "/again").code, 0);
 }
 
@@ -186,6 +200,10 @@ TEST_F(TunedRun, RefusesWhatIsNoList) {
   EXPECT_NE(with("method.rate=1 method.rate=2").find("method.rate is there twice"), std::string::npos);
   EXPECT_NE(with("method.rate=1,,2").find("a value is empty"), std::string::npos);
   EXPECT_NE(with("method.rate=1,-2").find("tune.search with method.rate=-2: "), std::string::npos);
+  const std::string once = refusal({"tune.search=method.rate=1,-2", "method.batch=-3"});
+  EXPECT_NE(once.find("method.batch = -3"), std::string::npos);
+  EXPECT_EQ(once.find("method.batch"), once.rfind("method.batch")) << "it is not searched for: " << once;
+  EXPECT_NE(once.find("tune.search with method.rate=-2: "), std::string::npos) << once;
   EXPECT_NE(refusal({"tune.search=method.rate=1,2", "objective.name=tune_logistic"}).find("trains models itself"),
             std::string::npos);
 }
@@ -195,6 +213,9 @@ TEST_F(TunedRun, RefusesWhatCannotBePaidForAlike) {
   const Outcome nothing = tune("");
   EXPECT_EQ(nothing.code, 2);
   EXPECT_TRUE(contains(nothing, "lists no settings to choose among")) << nothing.output;
+  const Outcome absurd = tune(std::string(search) + " --set tune.clip=1e300");
+  EXPECT_EQ(absurd.code, 2);
+  EXPECT_TRUE(contains(absurd, "query score, by tune.clip and")) << absurd.output;
   const Outcome steps = tune("--search method.steps=10,20");
   EXPECT_EQ(steps.code, 2);
   EXPECT_TRUE(contains(steps, "a training with method.steps=20 spends another part of the budget")) << steps.output;

@@ -17,9 +17,11 @@ inline double likely_noise(const Query& q) {
 }
 /// For so many terms of at most this size. Throws ConfigError, which names the option that makes them large.
 Lattice fit_lattice(const Query& query, double largest, std::uint64_t terms, std::string_view option);
-/// Lattice, slack and largest term of a sum over so many records at most, whose clips lie between these.
-void declare_sum(Query& query, std::uint64_t records, double smallest_clip, double largest_clip);
-void declare_sum(Query& query);  ///< over a batch
+/// Lattice, slack and largest term of a sum over so many records at most, whose clips lie between these and come
+/// from `option`.
+void declare_sum(Query& query, std::uint64_t records, double smallest_clip, double largest_clip,
+                 std::string_view option = "method.clip");
+void declare_sum(Query& query, std::string_view option = "method.clip");  ///< over a batch
 /// Throws PrivacyError if noise of another law than N(0, std^2) has no analysis for `what`.
 void check_gaussian(const Query& query, std::string_view what);
 

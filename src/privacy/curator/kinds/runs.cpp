@@ -53,7 +53,7 @@ void BestOfRuns::declare(Query& q) const {
   q.drawing_error = 0x1p-46 * std::max(1.0, static_cast<double>(q.steps) * q.cost.runs);
   if (candidates)
     q.trainings = std::make_shared<const std::vector<std::vector<Query>>>(declare_trainings(*candidates, q));
-  declare_sum(q);
+  declare_sum(q, candidates ? "tune.clip" : "method.clip");
 }
 
 Events BestOfRuns::events(const Query& q, std::uint64_t first, std::uint64_t last) const {

@@ -17,19 +17,22 @@ Lattice fit_lattice(const Query& q, double largest, std::uint64_t terms, std::st
   }
 }
 
-void declare_sum(Query& q, std::uint64_t records, double smallest_clip, double largest_clip) {
-  q.lattice = fit_lattice(q, largest_clip * (1 + largest_eta), records, "method.clip");
+void declare_sum(Query& q, std::uint64_t records, double smallest_clip, double largest_clip,
+                 std::string_view option) {
+  q.lattice = fit_lattice(q, largest_clip * (1 + largest_eta), records, option);
   q.eta = relative_slack(q.slack, q.dim, smallest_clip, q.lattice);
   q.rounding = rounding_slack(q.slack, q.dim, smallest_clip, q.lattice);
   q.largest_term = largest_clip * (1 + q.eta);
   if (q.eta > largest_eta && q.is_private())
     throw PrivacyError(fmt::format(
         "query {}: the numerical slack is {:.3g}, above {}: the noise is too large for the integer lattice "
-        "of clip {} (lower privacy.noise_multiplier or the dimension {})",
-        q.name, q.eta, largest_eta, q.bound.clip, q.dim));
+        "of {} = {} (lower privacy.noise_multiplier or the dimension {})",
+        q.name, q.eta, largest_eta, option, q.bound.clip, q.dim));
 }
 
-void declare_sum(Query& q) { declare_sum(q, largest_batch(q.sampling, q.records), q.bound.clip, q.bound.clip); }
+void declare_sum(Query& q, std::string_view option) {
+  declare_sum(q, largest_batch(q.sampling, q.records), q.bound.clip, q.bound.clip, option);
+}
 
 void check_gaussian(const Query& q, std::string_view what) {
   if (q.noise != Noise::gaussian && q.is_private())

@@ -1,0 +1,73 @@
+#pragma once
+// Which files a command reads. Names are looked up here and nowhere else, once, when the command begins; whoever
+// reads, compares or watches a file is handed what was found. All local: another rank may see other files.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/records/options.hpp"
+
+namespace dpmpi {
+
+/// What a dataset is for. Only that of evaluation is public: of the others messages quote no value unless
+/// data.show_values is set. data.keep_one_in applies to the one of training alone.
+enum class DataRole { training, evaluation, given };
+
+/// Where this rank sees a file.
+class FoundFile {
+ public:
+  /// `name` itself if absolute, else the first that exists of data.root, $DPMPI_DATA and the config file's folder
+  /// (the working directory if there is none) joined with it.
+  FoundFile(const DataOptions& options, const std::string& name);
+  bool found() const { return missing_.empty(); }
+  /// Throws DataError that lists all places tried, if there is none.
+  const std::string& path() const;
+
+ private:
+  std::string path_, missing_;
+};
+
+/// What an option names: a file, or a pair images,labels.
+struct NamedFiles {
+  NamedFiles(const DataOptions& options, std::string names, std::int64_t declared = 0);
+  std::string names;  ///< as the option has them
+  std::vector<FoundFile> files;
+  std::int64_t declared;  ///< public number of records; 0: they are counted
+};
+
+/// A dataset: which files, and how they are read.
+struct Dataset {
+  DataRole role = DataRole::training;
+  std::string key;                ///< the option that names it
+  std::vector<NamedFiles> parts;  ///< one, or one of each site; none: the option is not set
+  bool by_site = false;           ///< of data.shards: a rank need not see the files of other sites
+  bool counted = true;            ///< how many records there are is public
+  ReadingRules rules;
+  std::string public_names;  ///< data.eval, whose header may confirm that column names are public; empty: not here
+
+  bool empty() const { return parts.empty(); }
+  bool shows_values() const { return rules.show_values || role == DataRole::evaluation; }
+  /// The first of the parts. Throws ConfigError if the option is not set.
+  const NamedFiles& first() const;
+  /// The files that this rank sees.
+  std::vector<std::string> seen() const;
+  /// All files; of sites' those that this rank sees. Throws DataError if another is missing.
+  std::vector<std::string> paths() const;
+};
+
+/// The datasets of a config. A name that is empty has none.
+struct DataFiles {
+  DataFiles() = default;
+  /// `models`: the value of objective.train. `given`: the file of a command line.
+  explicit DataFiles(const DataOptions& options, const std::string& models = {}, const std::string& given = {});
+
+  Dataset training;    ///< of data.train or data.shards
+  Dataset evaluation;  ///< of data.eval
+  Dataset models;      ///< of objective.train, public records that models are trained on
+  Dataset given;       ///< which a command line names in place of data.eval; nobody said that it is public
+  /// What evaluate and predict read.
+  const Dataset& scored() const { return given.empty() ? evaluation : given; }
+};
+
+}  // namespace dpmpi
