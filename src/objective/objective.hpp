@@ -152,6 +152,8 @@ struct ObjectiveEntry {
   struct Builder {
     virtual ~Builder() = default;
     virtual void declare(Options& options) = 0;
+    /// Adds a message for each set of options that do not go together, or that is not complete.
+    virtual void validate(std::vector<std::string>& /*problems*/) const {}
     /// Throws ConfigError / DataError where facts and options do not fit.
     virtual std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const = 0;
     virtual LabelKind label_kind() const = 0;

@@ -195,6 +195,37 @@ TEST_F(Cli, TheNumberOfClassesIsAskedFor) {
   EXPECT_EQ(dpmpi("plan " + config() + " --set objective.name=mlp --set objective.head=logistic").code, 0);
 }
 
+TEST_F(Cli, PositiveLabelsThatNoPublicRecordHasAreRefused) {
+  const auto write = [&](const char* name, const char* negative, const char* positive) {
+    std::ofstream file(folder() + "/" + name);
+    for (int i = 0; i < 100; ++i) file << (i % 2 == 0 ? negative : positive) << "," << i << ",1\n";
+  };
+  write("words.csv", "no", "yes");
+  write("words-eval.csv", "no", "yes");
+  write("no-eval.csv", "no", "no");
+  const auto with = [&](const std::string& more) {
+    return dpmpi("-q " + config() + " --set data.train=words.csv --set data.label=first --set data.header=no " +
+                 "--set method.batch=10 --set privacy.delta=1e-3 --set run.dir=" + folder() + "/words " + more);
+  };
+  for (const char* positive : {"Yes", "1", "yes,no"}) {
+    const Outcome outcome = with(std::string("--set data.eval=words-eval.csv --set data.positive=") + positive);
+    EXPECT_EQ(outcome.code, 3) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, std::string("data.positive = ") + positive + ": ")) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "public file data.eval")) << outcome.output;
+  }
+  EXPECT_EQ(with("--set data.eval=no-eval.csv --set data.positive=yes").code, 3);
+  // Of private labels nothing is said.
+  EXPECT_EQ(with("--set data.eval= --set data.positive=Yes").code, 0);
+}
+
+TEST_F(Cli, ATakenFolderIsRefusedBeforeDataAreLookedFor) {
+  const std::string run = folder() + "/taken";
+  ASSERT_EQ(dpmpi("-q " + config() + " --set run.dir=" + run).code, 0);
+  const Outcome outcome = dpmpi("-q " + config() + " --set data.train=absent.csv --set run.dir=" + run);
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "already holds a finished run")) << outcome.output;
+}
+
 TEST_F(Cli, AnEpsilonThatLeavesNoNoiseIsNotBlamedOnDelta) {
   const Outcome outcome = dpmpi("plan " + config() + " --set privacy.epsilon=1000");
   EXPECT_EQ(outcome.code, 4) << outcome.output;

@@ -8,11 +8,18 @@
 namespace dpmpi {
 namespace {
 
+void require_classes(std::size_t classes, std::vector<std::string>& problems) {
+  if (classes == 0)
+    problems.emplace_back(
+        "objective.classes is not set: the number of classes, a public number (10 for ten digits)");
+}
+
 class SoftmaxBuilder : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     options.add("classes", classes_, "number of classes", Range::at_least(2));
   }
+  void validate(std::vector<std::string>& problems) const override { require_classes(classes(), problems); }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     if (facts.storage == Storage::sparse_f32) return std::make_unique<SparseSoftmax>(facts, classes());
     return make_mlp({.units = {facts.features, classes()}, .input_bias = facts.bias, .head = Head::softmax});
@@ -34,6 +41,9 @@ class MlpBuilder : public ObjectiveEntry::Builder {
         "loss: cross-entropy of classes or of a sign, half the squared error, absolute error, or ramp of a sign",
         {"softmax", "logistic", "squared", "absolute", "ramp"});
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
+  }
+  void validate(std::vector<std::string>& problems) const override {
+    if (head_ == "softmax") require_classes(classes(), problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     return make_mlp({.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),

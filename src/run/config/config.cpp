@@ -135,11 +135,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     for (const auto& options : sections_) declared.push_back(options.get());
     check_unknown(settings, declared, problems, hint_for);
   }
-  if (objective && objective->label_kind() == LabelKind::class_ && objective->classes() == 0 &&
-      !given("objective.classes"))
-    problems.push_back(fmt::format(
-        "objective.classes is not set: {} needs the number of classes, a public number (10 for ten digits)",
-        objective_name));
+  if (objective) objective->validate(problems);
   data.validate(problems);
   privacy.validate(problems);
   if (method) {

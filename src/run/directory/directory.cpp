@@ -118,21 +118,26 @@ void level_hidden_times(const std::string& directory) {
 
 }  // namespace
 
-RunDirectory make_run_directory(const std::string& wanted, const std::string& stem) {
-  if (!wanted.empty() && fs::exists(fs::path(wanted) / "certificate.json")) {
+void refuse_taken(const std::string& wanted) {
+  if (wanted.empty()) return;
+  if (fs::exists(fs::path(wanted) / "certificate.json")) {
     level_hidden_times(wanted);
     throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
   }
+  if (holds_run(wanted) && !nothing_released(wanted))
+    throw ConfigError(
+        fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",
+                    wanted, wanted));
+}
+
+RunDirectory make_run_directory(const std::string& wanted, const std::string& stem) {
   const fs::path folder = wanted.empty() ? first_free(stem) : fs::path(wanted);
   create(folder);
   RunDirectory directory{folder.string(), RunLock(folder.string())};
   close_to_others(directory.path + "/checkpoint");
   refuse_prepared_key(directory.path);
+  refuse_taken(wanted);
   if (!holds_run(folder)) return directory;
-  if (!nothing_released(folder))
-    throw ConfigError(
-        fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",
-                    wanted, wanted));
   wipe_key(directory.path);
   remove_checkpoints(directory.path);
   for (const char* name : {"config.ini", RunConfig::trainer_file, "plan.json", "metrics.jsonl", "timing.jsonl",

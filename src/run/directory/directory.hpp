@@ -12,6 +12,9 @@ struct RunDirectory {
   RunLock lock;
 };
 
+/// Throws ConfigError if `wanted` (run.dir) holds a run that is finished or to be resumed. Local.
+void refuse_taken(const std::string& wanted);
+
 /// A folder that no other run uses: creates `wanted`, or, if that is empty, runs/<stem> or the first free of
 /// runs/<stem>-2, -3, ... What a run left there that was killed before its first step (a ledger without an event,
 /// no checkpoint: nothing was released) is removed. Throws ConfigError if `wanted` holds a run or is in use.

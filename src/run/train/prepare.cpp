@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "comm/broadcast_source.hpp"
 #include "core/console/heartbeat.hpp"
@@ -12,6 +15,7 @@
 #include "core/files/digest.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/labels.hpp"
 #include "data/records/text.hpp"
 #include "privacy/curator/commitment.hpp"
 #include "run/certify/certified_audit.hpp"
@@ -40,7 +44,7 @@ void refuse_code_of_others(const Training& run) {
 // What needs no data is refused before hours go into reading them. Root only.
 void refuse_early(Training& run) {
   refuse_old_stop_file(run.config.run);
-  if (!run.options.resume) return;
+  if (!run.options.resume) return refuse_taken(run.config.run.dir);
   RootFiles& root = *run.root;
   root.place = open_run_directory(*run.options.resume);
   const std::string& directory = root.place.path;
@@ -97,6 +101,30 @@ Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayou
   return shard;
 }
 
+// Where data.positive says which labels are +1, the public records tell whether it names the right ones: private
+// labels are counted nowhere. Collective.
+void check_positive_labels(const Training& run) {
+  const std::vector<std::string>& positive = run.files.evaluation.rules.positive;
+  if (positive.empty() || run.files.evaluation.rules.label == no_label) return;
+  std::array<std::int64_t, 2> found{};
+  for (const Block& block : run.public_records.blocks)
+    for (const float label : block.records.label)
+      if (!std::isnan(label)) ++found[label > 0];
+  run.comm.sum(found);
+  if (found[0] == 0 && found[1] == 0) return;
+  const std::string what = fmt::format("data.positive = {}", fmt::join(positive, ","));
+  if (found[1] == 0)
+    throw DataError(fmt::format(
+        "{}: no label of the public file data.eval is one of these, so that all records would count as -1 and a "
+        "model would have nothing to learn; write labels as the file has them",
+        what));
+  if (found[0] == 0)
+    throw DataError(fmt::format(
+        "{}: every label of the public file data.eval is one of these, so that all records would count as +1 and a "
+        "model would have nothing to learn",
+        what));
+}
+
 void open_public_records(Training& run) {
   const Dataset& evaluation = run.files.evaluation;
   if (evaluation.empty()) return;
@@ -110,6 +138,7 @@ void open_public_records(Training& run) {
   const auto blocks = static_cast<std::uint32_t>(std::max(16, run.comm.size()));
   run.public_records =
       load_checked(run, evaluation, BlockLayout::of(facts, blocks), Ownership::even(blocks, run.comm.size()));
+  check_positive_labels(run);
 }
 
 // 2. The records.
