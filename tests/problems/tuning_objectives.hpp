@@ -8,6 +8,7 @@
 
 #include "data/formats/write.hpp"
 #include "objective/tuning/tuning.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "support/data_files.hpp"
 #include "support/shards.hpp"
 
@@ -55,7 +56,7 @@ inline std::unique_ptr<Tuning> make_tuning(const TuningCase& c, const std::strin
   comm.barrier();
   auto objective = test::make_objective(c.objective, {tuning_features, Storage::dense_f32, 1}, options);
   auto* tuning = dynamic_cast<Tuning*>(objective.release());
-  tuning->open(comm, {});
+  give_public_records(comm, *tuning, {});
   return std::unique_ptr<Tuning>(tuning);
 }
 

@@ -15,6 +15,7 @@
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
+#include "run/objective/train_by_turns.hpp"
 #include "run/search/training_plan.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/run_in_memory.hpp"
@@ -145,7 +146,7 @@ std::string PrivateTuning::advice(std::span<const float> iterate) const {
   return text;
 }
 
-void PrivateTuning::open(const Communicator& comm, const DataOptions& data) {
+void PrivateTuning::read_records(const Communicator& comm, const DataOptions& data) {
   comm_ = &comm;
   const RunConfig& trainer = search_->base();
   throw_on_all_ranks(comm, [&] {

@@ -15,6 +15,7 @@
 #include "data/records/text.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "run/plan/settings_table.hpp"
 #include "run/plan/time_estimate.hpp"
 #include "run/train/input_checks.hpp"
@@ -230,7 +231,8 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   const FileStamps stamps(config.data);
   make_plan(*run);
   if (run->root) check_public_files(*run);
-  run->objective->open(comm, config.data);
+  give_public_records(comm, *run->objective, config.data);
+  if (run->trains_models) run->trains_models->read_records(comm, config.data);
   run->plan.method->check_assumptions(*run->objective);
   open_records(*run, start);
   fault_point("load");
