@@ -23,8 +23,8 @@ void AtPoint::gradient_norms(const Rows& rows, std::span<double> out) const {
   offered(prepared().norms()).gradient_norms(rows, out);
 }
 
-std::vector<Measure> AtPoint::measures(const Communicator& comm, const Shard& shard) const {
-  return offered(prepared().set_measures()).measures(comm, shard);
+std::vector<Measure> AtPoint::measures(const SetTotals& whole, const Shard& shard) const {
+  return offered(prepared().set_measures()).measures(whole, shard);
 }
 
 void PointParts::add(std::span<const float> part) {

@@ -60,8 +60,8 @@ class AtPoint : public ValuesAtPoint {
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const;
   /// As GradientNorms::gradient_norms.
   void gradient_norms(const Rows& rows, std::span<double> out) const;
-  /// As SetMeasures::measures. Collective.
-  std::vector<Measure> measures(const Communicator& comm, const Shard& shard) const;
+  /// As SetMeasures::measures.
+  std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) const;
 
  protected:
   using ValuesAtPoint::ValuesAtPoint;

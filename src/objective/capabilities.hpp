@@ -5,12 +5,14 @@
 // is reached through the values of at_point.hpp, which know whether the objective is still at theirs.
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "comm/communicator.hpp"
 #include "core/errors.hpp"
 #include "core/files/image.hpp"
 #include "core/numbers/lattice.hpp"
@@ -24,6 +26,7 @@ class SaddleObjective;
 class PrivatePrimal;
 class ClassPrior;
 class Objective;
+struct PublicSet;
 class AtPoint;
 class AtPoints;
 class AtProbes;
@@ -122,6 +125,16 @@ struct Measure {
   double value = 0;
 };
 
+/// Makes numbers of a share of a record set those of the whole set. As it stands, the share is the whole set.
+/// Whoever holds a share calls the same functions in the same order, which must follow from what they return and
+/// from settings: never from the share.
+class SetTotals {
+ public:
+  virtual ~SetTotals() = default;
+  virtual void sum(std::span<std::int64_t> /*values*/) const {}  ///< each of the values; no total may overflow
+  virtual double largest(double mine) const { return mine; }     ///< not NaN
+};
+
 /// Measures of a public evaluation set that are no means over records.
 class SetMeasures {
  protected:
@@ -129,8 +142,10 @@ class SetMeasures {
 
  private:
   friend class AtPoint;
-  /// At the point of Objective::prepare(). The same bits on all ranks, on any number of them. Collective.
-  virtual std::vector<Measure> measures(const Communicator& comm, const Shard& shard) = 0;
+  /// At the point of Objective::prepare(), of the set of which `shard` is a share. What it says follows from totals
+  /// alone, which are integers or largest numbers, so that it has the same bits however the set is shared. An error
+  /// that is thrown must follow from totals, too: all shares then throw alike.
+  virtual std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) = 0;
 };
 
 /// Models that make pictures, for a run's samples.png.
@@ -145,6 +160,33 @@ class Pictures {
   virtual GreyImage picture(std::span<const float> w) = 0;
 };
 
+/// Trainings of models that are shared among those who hold the same objective.
+class Turns {
+ public:
+  virtual ~Turns() = default;
+  using Train = std::function<void(std::size_t p, std::span<double> model)>;
+  /// Fills `models`, `size` numbers each: train(p, model) is called for every p, somewhere, and all holders then
+  /// have all models, bit for bit. A model whose first number is NaN counts as failed. All holders call it alike.
+  virtual void share(std::size_t size, std::span<double> models, const Train& train) = 0;
+};
+
+/// A file of public records that an objective needs beside those whose losses it gives.
+struct PublicFile {
+  std::string key, name;     ///< the option that names it, for messages, and what it says
+  std::size_t features = 0;  ///< that its records must have
+};
+
+/// Trains models on public records. Knowing of no files, it says which ones it needs and takes what is in them.
+class PublicTraining {
+ public:
+  virtual PublicFile public_file() const = 0;
+  /// Once, before losses are asked for. Local. Throws ConfigError or DataError where the set does not fit.
+  virtual void take(PublicSet set, std::unique_ptr<Turns> turns) = 0;
+
+ protected:
+  ~PublicTraining() = default;
+};
+
 /// What an objective is capable of: null where it is not.
 struct Capabilities {
   GradientKernel* gradients = nullptr;
@@ -156,6 +198,7 @@ struct Capabilities {
   LossesAtPoints* points = nullptr;
   LossPairs* pairs = nullptr;
   SetMeasures* measures = nullptr;
+  PublicTraining* training = nullptr;
   Pictures* pictures = nullptr;
 };
 

@@ -16,17 +16,16 @@
 #include <string_view>
 #include <vector>
 
-#include "comm/communicator.hpp"
 #include "core/numbers/random.hpp"
 #include "core/options.hpp"
 #include "data/records/blocks.hpp"
+#include "data/records/labels.hpp"
 #include "objective/at_point.hpp"
 #include "objective/capabilities.hpp"
 
 namespace dpmpi {
 
 class LibraryBuilder;
-struct DataFiles;
 
 /// Public facts that size an objective.
 struct ObjectiveFacts {
@@ -60,9 +59,6 @@ class Objective {
   virtual std::size_t micro_batch_rows() const { return 128; }
   virtual LossForm form() const { return AnyForm(); }
 
-  /// Reads the public data that the losses need beside the records. Collective, once, before any other call; `comm`
-  /// must outlive the objective. Errors as for load().
-  virtual void open(const Communicator& /*comm*/, const DataFiles& /*files*/) {}
   /// What the guarantee takes for granted about the loss, in words, for certificates.
   virtual std::vector<std::string> assumptions() const { return {}; }
   /// Throws DataError if a record of this rank cannot be what the objective's options say that it is; asked once,
@@ -78,9 +74,9 @@ class Objective {
   AtPoint at(std::span<const float> w);
   /// The same for a point that is told in parts, and no kernels at it. Throws NotOffered without parts().
   PointParts at_parts();
-  /// Losses at these points (public numbers, count x dim(), row-major). Collective: all ranks give the same points,
-  /// and an objective that trains a model at each of them shares that work among the ranks of open(); the losses
-  /// have the same bits on any number of ranks. Throws NotOffered without points().
+  /// Losses at these points (public numbers, count x dim(), row-major). Whoever holds a share of the records gives
+  /// the same points, for an objective that trains a model at each of them may share that work (Turns); the losses
+  /// have the same bits however it is shared. Throws NotOffered without points().
   AtPoints at_points(std::span<const double> points);
   /// Pairs of losses about x and y, whose spans must stay valid and unchanged too; y empty: about one point. Throws
   /// NotOffered without pairs().
@@ -109,6 +105,7 @@ class Objective {
   LossesAtPoints* points() { return capabilities().points; }
   LossPairs* pairs() { return capabilities().pairs; }
   SetMeasures* set_measures() { return capabilities().measures; }
+  PublicTraining* public_training() { return capabilities().training; }
   Pictures* pictures() { return capabilities().pictures; }
 
   /// phi, if that is the form of the loss; else null.

@@ -67,7 +67,7 @@ inline void check_points_are_replaced(const PropertyCase& c) {
     EXPECT_THROW(old.scores(row, scores), PointReplaced);
     EXPECT_THROW(old.add_clipped_gradients(row, {1}, sum), PointReplaced);
     EXPECT_THROW(old.gradient_norms(row, loss), PointReplaced);
-    EXPECT_THROW(old.measures(Communicator::alone(), {}), PointReplaced);
+    EXPECT_THROW(old.measures(SetTotals(), {}), PointReplaced);
   };
   const AtPoint again = c.objective.at(c.w);
   EXPECT_NO_THROW(again.losses(row, loss));

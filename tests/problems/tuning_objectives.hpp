@@ -9,6 +9,7 @@
 #include "data/formats/write.hpp"
 #include "data/load/data_files.hpp"
 #include "objective/tuning/tuning.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "support/data_files.hpp"
 #include "support/shards.hpp"
 
@@ -56,7 +57,7 @@ inline std::unique_ptr<Tuning> make_tuning(const TuningCase& c, const std::strin
   comm.barrier();
   auto objective = test::make_objective(c.objective, {tuning_features, Storage::dense_f32, 1}, options);
   auto* tuning = dynamic_cast<Tuning*>(objective.release());
-  tuning->open(comm, DataFiles({}, file));
+  give_public_records(comm, *tuning, DataFiles({}, file));
   return std::unique_ptr<Tuning>(tuning);
 }
 

@@ -16,6 +16,7 @@
 #include "data/synthetic/generate.hpp"
 #include "objective/random_records.hpp"
 #include "privacy/curator/release_listener.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "run/plan/plan.hpp"
 #include "run/short_runs.hpp"
 #include "support/lattice_distance.hpp"
@@ -36,7 +37,7 @@ struct Planned {
         plan(make_plan(config, outline, promise())),
         shard(load(comm, files.training, plan.layout, Ownership::even(plan.layout.blocks, 1),
                    objective->label_kind(), objective->classes())) {
-    objective->open(comm, files);
+    give_public_records(comm, *objective, files);
   }
 
   static Settings settings_of(const std::string& method) {

@@ -72,7 +72,7 @@ void TdBase::scores(const Rows& rows, std::span<float> out) {
   }
 }
 
-std::vector<Measure> TdBase::measures(const Communicator& comm, const Shard& shard) {
+std::vector<Measure> TdBase::measures(const SetTotals& whole, const Shard& shard) {
   ProjectedError error(shape_);
   for (const Block& block : shard.blocks)
     for (std::uint32_t i = 0; i < block.records.count; ++i) {
@@ -84,7 +84,7 @@ std::vector<Measure> TdBase::measures(const Communicator& comm, const Shard& sha
       }
       if (steps > 0) error.end_record();
     }
-  std::vector<Measure> all{{"projected_bellman_error", error.value(comm, settings_.dual_l2)}};
+  std::vector<Measure> all{{"projected_bellman_error", error.value(whole, settings_.dual_l2)}};
   if (settings_.grid_world) all.push_back({"value_error", value_error()});
   return all;
 }

@@ -34,7 +34,7 @@ class TdBase : public SaddleObjective, public PrivatePrimal, public SetMeasures 
   void prepare_pair(std::span<const float> w, std::span<const float> v) override { at_w_.load(w), at_v_.load(v); }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
-  std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
+  std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) override;
 
   Capabilities capabilities() override { return {.saddle = this, .primal = this, .measures = this}; }
   /// Unpacks record `i` for transition(): how many there are, 0 for an empty slot and for what contributes nothing.

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "data/load/throw_on_all_ranks.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/math/dot.hpp"
 #include "objective/network/clip.hpp"
@@ -29,9 +28,9 @@ class TdOfEpisodes final : public TdBase {
   std::size_t micro_batch_rows() const override { return 64; }
 
  private:
-  /// Throws ConfigError on all ranks where an episode has more transitions than records have room for: of such data
+  /// Throws ConfigError where an episode of the set has more transitions than records have room for: of such data
   /// every record is taken apart in the wrong places, and none would contribute.
-  std::vector<Measure> measures(const Communicator& comm, const Shard& shard) override;
+  std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) override;
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
@@ -45,7 +44,6 @@ class TdOfEpisodes final : public TdBase {
     std::vector<double> packed;
   };
 
-  void check_room(const Shard& shard) const;
   std::size_t unpack(const Records& records, std::uint32_t i) override;
   Transition transition(std::size_t t) const override;
   NumericSlack slack() const override;
@@ -91,19 +89,16 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
   return static_cast<std::size_t>(steps);
 }
 
-std::vector<Measure> TdOfEpisodes::measures(const Communicator& comm, const Shard& shard) {
-  throw_on_all_ranks(comm, [&] { check_room(shard); });
-  return TdBase::measures(comm, shard);
-}
-
-void TdOfEpisodes::check_room(const Shard& shard) const {
+std::vector<Measure> TdOfEpisodes::measures(const SetTotals& whole, const Shard& shard) {
+  float longest = 0;
   for (const Block& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i)
-      if (block.records.label[i] > static_cast<float>(settings_.episode_steps))
-        throw ConfigError(fmt::format(
-            "objective.episode_steps = {}: an episode has more transitions, by its label; {} features a record make "
-            "states of {} then. Give the number that the file was made with",
-            settings_.episode_steps, block.records.features, settings_.state));
+    for (std::size_t i = 0; i < block.records.count; ++i) longest = std::max(longest, block.records.label[i]);
+  if (whole.largest(static_cast<double>(longest)) > static_cast<double>(settings_.episode_steps))
+    throw ConfigError(fmt::format(
+        "objective.episode_steps = {}: an episode has more transitions, by its label; {} features a record make "
+        "states of {} then. Give the number that the file was made with",
+        settings_.episode_steps, settings_.episode_steps * step_features(), settings_.state));
+  return TdBase::measures(whole, shard);
 }
 
 Transition TdOfEpisodes::transition(std::size_t t) const {

@@ -3,27 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <string>
 
 #include "objective/math/dot.hpp"
 
 namespace dpmpi {
-namespace {
-
-double largest_of_all(const Communicator& comm, double mine) {
-  double largest = mine;
-  for (const std::string& text : comm.gather(std::string(reinterpret_cast<const char*>(&mine), sizeof mine))) {
-    double other = 0;
-    std::memcpy(&other, text.data(), sizeof other);
-    largest = std::max(largest, other);
-  }
-  comm.broadcast(largest);
-  return largest;
-}
-
-}  // namespace
 
 ProjectedError::ProjectedError(const MlpShape& shape)
     : inputs_(shape.inputs(0) + (shape.has_bias(0) ? 1 : 0)),
@@ -53,13 +37,13 @@ double ProjectedError::along(std::size_t transition, const std::vector<double>& 
   return sum;
 }
 
-ProjectedError::Totals ProjectedError::totals(const Communicator& comm) const {
+ProjectedError::Totals ProjectedError::totals(const SetTotals& whole) const {
   std::array<std::int64_t, 2> counts{static_cast<std::int64_t>(transitions()), records_};
-  comm.sum(counts);
-  return {counts[0], counts[1], largest_of_all(comm, largest_psi_), largest_of_all(comm, largest_error_)};
+  whole.sum(counts);
+  return {counts[0], counts[1], whole.largest(largest_psi_), whole.largest(largest_error_)};
 }
 
-std::vector<double> ProjectedError::mean(const Communicator& comm, const Totals& all, double largest,
+std::vector<double> ProjectedError::mean(const SetTotals& whole, const Totals& all, double largest,
                                          const std::function<double(std::size_t)>& factor) const {
   // No coordinate of any partial sum reaches 2^61.
   const double bound = std::max(largest * all.psi * static_cast<double>(all.transitions), 1e-200);
@@ -73,26 +57,26 @@ std::vector<double> ProjectedError::mean(const Communicator& comm, const Totals&
         *to++ += std::llrint(weight * slopes_[t * units_ + u] * states_[t * inputs_ + j]);
     for (std::size_t j = 0; j < second_; ++j) *to++ += std::llrint(weight * levels_[t * second_ + j]);
   }
-  comm.sum(sum);
+  whole.sum(sum);
   std::vector<double> mean;
   for (const std::int64_t x : sum)
     mean.push_back(static_cast<double>(x) / (scale * static_cast<double>(all.records)));
   return mean;
 }
 
-double ProjectedError::value(const Communicator& comm, double mu) const {
-  const Totals all = totals(comm);
+double ProjectedError::value(const SetTotals& whole, double mu) const {
+  const Totals all = totals(whole);
   if (all.records == 0) return 0;
   if (!(std::max(all.psi, all.error) < 1e75)) return std::numeric_limits<double>::infinity();
 
-  const std::vector<double> b = mean(comm, all, all.error, [&](std::size_t t) { return errors_[t]; });
+  const std::vector<double> b = mean(whole, all, all.error, [&](std::size_t t) { return errors_[t]; });
   const std::size_t d = b.size();
   std::vector<double> omega(d), residual = b, p = b;
   const double first = squared_norm(b.data(), d);
   double square = first;
   for (std::size_t i = 0; i < 2 * d + 100 && square > 1e-16 * first; ++i) {
     const double length = std::sqrt(squared_norm(p.data(), d));
-    auto q = mean(comm, all, all.psi, [&](std::size_t t) { return along(t, p) / length; });  // G p / |p|
+    auto q = mean(whole, all, all.psi, [&](std::size_t t) { return along(t, p) / length; });  // G p / |p|
     for (std::size_t j = 0; j < d; ++j) q[j] = length * q[j] + mu * p[j];
     const double step = square / dot(p.data(), q.data(), d);
     add_scaled(step, p.data(), omega.data(), d);

@@ -1,12 +1,12 @@
 #pragma once
-// The mean squared projected Bellman error of transitions that are spread over ranks, without ever forming the
-// matrix of the features' second moments.
+// The mean squared projected Bellman error of transitions of which each holder has a share, without ever forming
+// the matrix of the features' second moments.
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "comm/communicator.hpp"
+#include "objective/capabilities.hpp"
 #include "objective/td/point.hpp"
 
 namespace dpmpi {
@@ -20,20 +20,21 @@ class ProjectedError {
   /// The transitions since the last call are a record. Local.
   void end_record() { ++records_; }
 
-  /// 1/2 b^T (G + mu I)^-1 b with b = sum of delta Psi and G = sum of Psi Psi^T over the records of all ranks,
+  /// 1/2 b^T (G + mu I)^-1 b with b = sum of delta Psi and G = sum of Psi Psi^T over the whole set's records,
   /// divided by their number, by conjugate gradients to a relative residual of 1e-8. Sums are exact integers, so
-  /// the result has the same bits on all ranks and on any number of them. 0 without records; infinite where errors
-  /// or features are beyond 1e75. Collective.
-  double value(const Communicator& comm, double mu) const;
+  /// the result has the same bits however the set is shared. 0 without records; infinite where errors or features
+  /// are beyond 1e75.
+  double value(const SetTotals& whole, double mu) const;
 
  private:
-  struct Totals {  ///< over all ranks
+  struct Totals {  ///< of the whole set
     std::int64_t transitions, records;
     double psi, error;  ///< largest |Psi| and |delta|
   };
-  Totals totals(const Communicator& comm) const;
-  /// The sum of factor(transition) Psi over all ranks, divided by the number of records, where |factor| <= largest.
-  std::vector<double> mean(const Communicator& comm, const Totals& all, double largest,
+  Totals totals(const SetTotals& whole) const;
+  /// The sum of factor(transition) Psi over the whole set, divided by the number of records, where |factor| <=
+  /// largest.
+  std::vector<double> mean(const SetTotals& whole, const Totals& all, double largest,
                            const std::function<double(std::size_t)>& factor) const;
   double along(std::size_t transition, const std::vector<double>& p) const;  ///< <Psi, p>
   std::size_t transitions() const { return errors_.size(); }

@@ -1,14 +1,10 @@
 #pragma once
-// A public dataset that every rank holds as a whole, in double: what models are trained on whose losses on private
-// records are asked for.
+// A public dataset that whoever trains on it holds as a whole, in double: what models are trained on whose losses
+// on private records are asked for.
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
-#include "comm/communicator.hpp"
 #include "core/aligned.hpp"
-#include "data/load/data_files.hpp"
 #include "data/records/records.hpp"
 
 namespace dpmpi {
@@ -24,11 +20,5 @@ struct PublicSet {
   /// The records that count, of one block.
   explicit PublicSet(const Records& records);
 };
-
-/// Reads files.models, which option `key` names `name`, by the rules of data.eval; the constant column is left out.
-/// Collective: every rank reads it, or all throw the first error. Errors as for load(), and DataError unless it has
-/// `features` features and at least one record.
-PublicSet read_public_set(const Communicator& comm, const DataFiles& files, const std::string& key,
-                          const std::string& name, std::size_t features, LabelKind kind);
 
 }  // namespace dpmpi

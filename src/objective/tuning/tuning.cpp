@@ -50,10 +50,9 @@ Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::u
 // Of a kernel model with a thousand training records: how many there are is not known when plans are made.
 double Tuning::flops_per_record() const { return 1000 * (2.0 * static_cast<double>(features_) + 40); }
 
-void Tuning::open(const Communicator& comm, const DataFiles& files) {
-  comm_ = &comm;
-  set_ = std::make_unique<PublicSet>(
-      read_public_set(comm, files, "objective.train", options_.train, features_, label_kind()));
+void Tuning::take(PublicSet set, std::unique_ptr<Turns> turns) {
+  turns_ = std::move(turns);
+  set_ = std::make_unique<PublicSet>(std::move(set));
   check_memory(static_cast<std::uint64_t>(model_->training_bytes(set_->count)), available_memory(),
                fmt::format("training on the {} records of objective.train = {}", set_->count, options_.train));
   model_->open(*set_);
@@ -75,7 +74,7 @@ void Tuning::train(std::span<const double> point, std::span<double> model) {
 }
 
 void Tuning::prepare(std::span<const float> w) {
-  verify(w.size() == dim() && set_, "a point has dim() coordinates, and open() comes first");
+  verify(w.size() == dim() && set_, "a point has dim() coordinates, and take() comes first");
   point_.assign(w.begin(), w.end());
   if (point_ == prepared_) return;
   prepared_ = point_;
@@ -84,11 +83,11 @@ void Tuning::prepare(std::span<const float> w) {
 }
 
 void Tuning::prepare_points(std::span<const double> points) {
-  verify(points.size() % dim() == 0 && set_, "points have dim() coordinates, and open() comes first");
+  verify(points.size() % dim() == 0 && set_, "points have dim() coordinates, and take() comes first");
   prepared_.clear();
   models_.assign(points.size() / dim() * model_->size(), 0.0);
-  train_by_turns(*comm_, model_->size(), std::span<double>(models_),
-                 [&](std::size_t p, std::span<double> model) { train(points.subspan(p * dim(), dim()), model); });
+  turns_->share(model_->size(), models_,
+                [&](std::size_t p, std::span<double> model) { train(points.subspan(p * dim(), dim()), model); });
 }
 
 /// Calls use(first, n, score) for the rows first .. first + n - 1.

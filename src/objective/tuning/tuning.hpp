@@ -22,7 +22,7 @@ struct TuningOptions {
   std::unique_ptr<ScalarLoss> make_loss() const;
 };
 
-class Tuning final : public TunedObjective, public LossesAtPoints {
+class Tuning final : public TunedObjective, public LossesAtPoints, public PublicTraining {
  public:
   Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model);
 
@@ -30,13 +30,14 @@ class Tuning final : public TunedObjective, public LossesAtPoints {
   std::size_t outputs() const override { return 1; }
   double flops_per_record() const override;
 
-  void open(const Communicator& comm, const DataFiles& files) override;
+  PublicFile public_file() const override { return {"objective.train", options_.train, features_}; }
+  void take(PublicSet set, std::unique_ptr<Turns> turns) override;
   std::vector<std::string> assumptions() const override;
 
-  std::size_t trained() const { return trained_; }  ///< models, by this rank, so far
+  std::size_t trained() const { return trained_; }  ///< models, by this object, so far
 
  protected:
-  Capabilities capabilities() override { return {.points = this}; }
+  Capabilities capabilities() override { return {.points = this, .training = this}; }
   const HyperParameters& hyper_parameters() const override { return model_->hyper_parameters(); }
 
  private:
@@ -44,7 +45,6 @@ class Tuning final : public TunedObjective, public LossesAtPoints {
   void prepare(std::span<const float> w) override;
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
-  /// Point p is trained by rank p mod size() of open(), which sends the others the model.
   void prepare_points(std::span<const double> points) override;
   void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
 
@@ -57,7 +57,7 @@ class Tuning final : public TunedObjective, public LossesAtPoints {
   std::unique_ptr<TunedModel> model_;
   std::unique_ptr<ScalarLoss> loss_;
   std::unique_ptr<PublicSet> set_;
-  const Communicator* comm_ = nullptr;
+  std::unique_ptr<Turns> turns_;
   AlignedVector<double> rows_;  // tile_rows x stride_
   AlignedVector<double> values_, point_, prepared_, models_;
   std::size_t trained_ = 0;

@@ -10,6 +10,7 @@
 #include "core/numbers/random.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "run/train/input_checks.hpp"
 
 namespace dpmpi {
@@ -56,7 +57,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
   facts = public_facts(config, facts.data, *objective);
   plan = plan_on_all_ranks(world, config, facts);
   shape = RecordShape::of(facts.data, config.data);
-  if (!groups.idle()) objective->open(groups.own, files);
+  if (!groups.idle()) give_public_records(groups.own, *objective, files);
   mechanism = {plan.method, objective.get(), plan.queries, plan.adjacency, config.privacy.trust == "root"};
   place = worst_place(plan.queries, plan.layout);
   if (!groups.idle()) start_ = start_point(mechanism);

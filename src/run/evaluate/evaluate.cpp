@@ -11,6 +11,7 @@
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "data/records/sampling.hpp"
+#include "run/objective/on_ranks.hpp"
 
 namespace dpmpi {
 namespace {
@@ -144,7 +145,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   add_on_root(comm, totals);
 
   Evaluation result;
-  if (objective.set_measures()) result.measures = at.measures(comm, shard);
+  if (objective.set_measures()) result.measures = at.measures(TotalsOfRanks(comm), shard);
   if (ranks) {
     const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
     if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);

@@ -15,6 +15,7 @@
 #include "run/certify/named_code.hpp"
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "run/plan/plan.hpp"
 
 namespace dpmpi {
@@ -127,7 +128,7 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
     verify_before_code(config);
   });
   model.objective = make_objective(config, facts);
-  model.objective->open(comm, files);
+  give_public_records(comm, *model.objective, files);
   model.parameters = read_parameters(comm, run, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
   model.records = load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),

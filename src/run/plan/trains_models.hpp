@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/numbers/random.hpp"
+#include "data/load/data_files.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/training_ledger.hpp"
 
@@ -42,6 +43,9 @@ class TrainsModels {
   virtual std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const Plan& plan,
                                                    const TrainingPromise& promise) const = 0;
 
+  /// Reads the trainer's data, on every rank all of them; trainings are then shared among the ranks of `comm`,
+  /// which must outlive the objective. Collective, once, before what follows; errors as for load().
+  virtual void read_records(const Communicator& comm, const DataFiles& files) = 0;
   /// Before points are prepared: the plan of the trainings and the run's key (read on the root), from which every
   /// training gets a key of its own. The keyed commitment to the trainer's data. Collective; throws CommError if
   /// ranks read different data.

@@ -16,6 +16,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
 #include "privacy/curator/commitment.hpp"
+#include "run/objective/train_by_turns.hpp"
 #include "run/search/training_plan.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/run_in_memory.hpp"
@@ -151,7 +152,7 @@ std::string PrivateTuning::advice(std::span<const float> iterate) const {
   return text;
 }
 
-void PrivateTuning::open(const Communicator& comm, const DataFiles& files) {
+void PrivateTuning::read_records(const Communicator& comm, const DataFiles& files) {
   comm_ = &comm;
   throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) refuse_private_trainer(files, of_trainer_);

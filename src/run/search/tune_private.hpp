@@ -61,8 +61,7 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   std::size_t micro_batch_rows() const override { return scorer_->micro_batch_rows(); }
   double flops_per_record() const override { return scorer_->flops_per_record(); }
 
-  /// Reads the trainer's data, on every rank all of them.
-  void open(const Communicator& comm, const DataFiles& files) override;
+  void read_records(const Communicator& comm, const DataFiles& files) override;
   std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key) override;
   void pay_in(TrainingLedger& ledger) override { ledger_ = &ledger; }
 

@@ -20,6 +20,7 @@
 #include "privacy/curator/commitment.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/objective/on_ranks.hpp"
 #include "run/plan/settings_table.hpp"
 #include "run/plan/time_estimate.hpp"
 #include "run/train/input_checks.hpp"
@@ -259,7 +260,8 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   const FileStamps stamps({&run->files.training, &run->files.evaluation});
   make_plan(*run);
   if (run->root) check_public_files(*run);
-  run->objective->open(comm, run->files);
+  give_public_records(comm, *run->objective, run->files);
+  if (run->trains_models) run->trains_models->read_records(comm, run->files);
   run->plan.method->check_assumptions(*run->objective);
   open_records(*run, start);
   fault_point("load");

@@ -18,6 +18,7 @@
 #include "data/synthetic/generate.hpp"
 #include "problems/numbered_losses.hpp"
 #include "problems/trial.hpp"
+#include "run/objective/on_ranks.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,7 +48,7 @@ struct Tuned {
     write_records(file, "native", generate_records(options, n, models));
     objective_ = test::make_objective("tune_gp", {d, Storage::dense_f32, 0},
                                       {{"objective.train", file}, {"objective.start", "random"}});
-    objective_->open(comm_, DataFiles({}, file));
+    give_public_records(comm_, *objective_, DataFiles({}, file));
     shard_.facts = {n, d, Storage::dense_f32};
     shard_.layout = BlockLayout::of(shard_.facts, 1);
     shard_.blocks.push_back({0, 0, generate_records(options, 0, n)});

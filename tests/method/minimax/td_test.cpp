@@ -31,7 +31,7 @@ Shard logged_moves() {
 }
 
 double projected_error(const test::Trial& trial) {
-  return trial.objective->at(trial.algorithm->iterate()).measures(trial.comm, trial.shard).at(0).value;
+  return trial.objective->at(trial.algorithm->iterate()).measures(SetTotals(), trial.shard).at(0).value;
 }
 
 struct Outcome {

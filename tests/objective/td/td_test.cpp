@@ -35,7 +35,7 @@ const TdSettings linear{.state = 6, .hidden = 0, .bias = 0, .discount = 0.9};
 double projected_error(SaddleObjective& td, const Point& w, const Records& records) {
   Shard shard;
   shard.blocks.push_back({0, 0, records});
-  const auto measures = td.at(w).measures(Communicator::alone(), shard);
+  const auto measures = td.at(w).measures(SetTotals(), shard);
   EXPECT_EQ(measures.at(0).name, "projected_bellman_error");
   return measures.at(0).value;
 }
@@ -389,7 +389,7 @@ TEST(Td, GridWorldHasItsKnownValues) {
   known.grid_world = true;
   const auto compared = make_td(known);
   const auto value_error = [&](const Point& w) {
-    const Measure last = compared->at(w).measures(Communicator::alone(), {}).back();
+    const Measure last = compared->at(w).measures(SetTotals(), {}).back();
     EXPECT_EQ(last.name, "value_error");
     return last.value;
   };
@@ -429,7 +429,7 @@ TEST(Td, EpisodesThatAreTakenApartWronglyAreRefused) {
     const Point zero(td->dim());
     std::string message;
     try {
-      td->at(zero).measures(Communicator::alone(), shard);
+      td->at(zero).measures(SetTotals(), shard);
     } catch (const ConfigError& e) {
       message = e.what();
     }

@@ -343,7 +343,7 @@ TEST_F(TuningTest, TheLossOfSmoothDataIsLeastNearTheTrueLengths) {
   generate(data);
   const auto objective =
       test::make_objective("tune_gp", {15, Storage::dense_f32, 1}, {{"objective.train", data.eval_output}});
-  objective->open(alone, DataFiles({}, data.eval_output));
+  give_public_records(alone, *objective, DataFiles({}, data.eval_output));
   std::vector<double> points(3 * 15, 0.0);
   for (std::size_t j = 0; j < 15; ++j) points[j] = j < 5 ? 0 : std::log(6.0), points[15 + j] = -1.5;
   const AtPoints models = objective->at_points(points);
@@ -392,8 +392,8 @@ TEST_F(TuningTest, SaysWhatIsWrongWithItsSettings) {
     auto options = c.options;
     options.emplace_back("objective.train", file);
     try {
-      test::make_objective(c.objective, {features, Storage::dense_f32, 1}, options)
-          ->open(alone, DataFiles({}, file));
+      give_public_records(alone, *test::make_objective(c.objective, {features, Storage::dense_f32, 1}, options),
+                          DataFiles({}, file));
     } catch (const Error& e) {
       return std::string(e.what());
     }

@@ -173,7 +173,7 @@ class Trainings : public TunePrivateRun {
   struct Ready : Search {
     Ready(const test::TuningFolder& here, const SecretKey& key, const Settings& settings = {})
         : Search(here, settings), scratch(Ledger::in_memory({Adjacency::add_remove, 240, true})) {
-      objective->open(comm, files);
+      tuning().read_records(comm, files);
       tuning().begin(plan.training, key);
       fs::remove(path);
       books.emplace(Ledger::create(path, {Adjacency::add_remove, 240}), plan.training->plan);
