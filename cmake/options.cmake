@@ -2,6 +2,9 @@
 add_library(dpmpi_flags INTERFACE)
 target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off
                        -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(dpmpi_flags INTERFACE -Wno-sign-conversion)  # part of -Wconversion, unlike in g++
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overruns inside std::string that are not there (GCC bugs 105329, 105651).
   target_compile_options(dpmpi_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)

@@ -1,7 +1,6 @@
 #include "data/records/part_index.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 namespace dpmpi {
 
@@ -65,12 +64,18 @@ std::uint64_t PartIndex::place(const OwnBlock& block, std::size_t p, std::size_t
 void PartIndex::select(std::size_t i, std::size_t p, std::uint64_t begin, std::uint64_t end,
                        std::vector<std::uint32_t>& rows, std::vector<std::uint32_t>& places) {
   const OwnBlock& block = blocks_[i];
-  const auto all = std::views::iota(block.begin[p], block.begin[p + 1]);
   const auto place_at = [&](std::size_t at) { return place(block, p, at); };
-  const auto first = std::ranges::lower_bound(all, begin, {}, place_at),
-             last = std::ranges::lower_bound(all, end, {}, place_at);
+  const auto first_from = [&](std::uint64_t least) {  // places rise
+    std::size_t low = block.begin[p], high = block.begin[p + 1];
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      place_at(middle) < least ? low = middle + 1 : high = middle;
+    }
+    return low;
+  };
+  const std::size_t last = first_from(end);
   chosen_.clear();
-  for (const std::size_t at : std::ranges::subrange(first, last))
+  for (std::size_t at = first_from(begin); at < last; ++at)
     chosen_.push_back(std::uint64_t{block.rows[at]} << 32 | (place_at(at) - begin));
   std::ranges::sort(chosen_);
   rows.clear(), places.clear();

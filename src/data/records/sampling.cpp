@@ -16,6 +16,8 @@ template <class... F>
 struct overloaded : F... {
   using F::operator()...;
 };
+template <class... F>
+overloaded(F...) -> overloaded<F...>;  // clang 14 does not deduce it
 
 // ln(1 - q) without cancellation, by arithmetic that is the same on every machine.
 double log_of_complement(double q) {

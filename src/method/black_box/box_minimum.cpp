@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <deque>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -25,9 +24,9 @@ struct Pair {
 // The inverse Hessian that the pairs know of, times the gradient.
 MatrixXd newton_step(const std::deque<Pair>& pairs, MatrixXd q) {
   std::vector<double> shares;
-  for (const Pair& p : pairs | std::views::reverse) {
-    shares.push_back(dot(p.step, q) / p.curvature);
-    q -= shares.back() * p.change;
+  for (auto p = pairs.rbegin(); p != pairs.rend(); ++p) {
+    shares.push_back(dot(p->step, q) / p->curvature);
+    q -= shares.back() * p->change;
   }
   if (!pairs.empty()) q *= pairs.back().curvature / pairs.back().change.squaredNorm();
   for (const Pair& p : pairs) {

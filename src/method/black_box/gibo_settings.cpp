@@ -180,14 +180,14 @@ void GiboSettings::check_tolerance(const GiboSetup& setup) const {
   posterior.move_to(VectorXd::Zero(d));
   SelectionRule rule = setup.selection;
   rule.box = {};
-  Index largest = rule.most;
-  while (!PointSelection::possible(d, largest)) --largest;
-  const double least = posterior.trace_with(PointSelection(rule).points(posterior, 0, largest));
+  Index points = rule.most;
+  while (!PointSelection::possible(d, points)) --points;
+  const double least = posterior.trace_with(PointSelection(rule).points(posterior, 0, points));
   if (least > trace_tol)
     throw ConfigError(
         fmt::format("method.trace_tol = {} cannot be met: {} points leave a trace of {:.3g} (raise it "
                     "or method.b_max, or lower method.obs_noise_std)",
-                    trace_tol, largest, least));
+                    trace_tol, points, least));
 }
 
 }  // namespace dpmpi

@@ -121,8 +121,10 @@ RowFactors Glm::clipped_factors(const Records& records, const Tile& tile, const 
   RowFactors factors;
   for (std::size_t r = 0; r < tile_rows; ++r) {
     const double limit = clip / norm[r];  // infinite for a record of zeros
-    const bool counts = (std::abs(margin[r]) < infinity) & (std::abs(slope[r]) < infinity) & (norm[r] >= 0) &
-                        (norm[r] < infinity) & (std::abs(row_scale[r]) < infinity) & (label[r] == label[r]);
+    const double margin_size = std::abs(margin[r]), slope_size = std::abs(slope[r]),
+                 largest_value = std::abs(row_scale[r]);
+    const bool counts = (margin_size < infinity) & (slope_size < infinity) & (norm[r] >= 0) & (norm[r] < infinity) &
+                        (largest_value < infinity) & (label[r] == label[r]);
     const double above = slope[r] < -limit ? -limit : slope[r];
     const double clipped = (above > limit ? limit : above) * scale;
     factors.raw[r] = towards_zero(counts ? clipped * row_scale[r] : 0.0);

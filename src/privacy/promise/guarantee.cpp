@@ -87,8 +87,8 @@ double attacker_power(const Guarantee& guarantee, double false_positive_rate) {
   const double delta = guarantee.delta, rate = false_positive_rate;
   const double rejected = std::exp(guarantee.epsilon) * rate + delta;
   const double accepted = 1 - std::exp(-guarantee.epsilon) * (1 - rate - delta);
-  constexpr double outward = 1 + 1e-14;
-  return std::min(1.0, std::min(rejected, accepted) * outward);
+  constexpr double rounding = 1 + 1e-14;
+  return std::min(1.0, std::min(rejected, accepted) * rounding);
 }
 
 std::vector<std::pair<double, double>> attacker_table(const std::vector<Event>& events, Adjacency adjacency,
