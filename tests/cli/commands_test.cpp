@@ -226,6 +226,29 @@ TEST_F(Cli, ATakenFolderIsRefusedBeforeDataAreLookedFor) {
   EXPECT_TRUE(contains(outcome.output, "already holds a finished run")) << outcome.output;
 }
 
+TEST_F(Cli, TheHomeFolderIsFound) {
+  const std::string config_elsewhere = folder() + "/new/home.ini";
+  std::ofstream(config_elsewhere) << "[data]\ntrain = ~/t.csv\neval = t-eval.csv\nroot = ~\n[method]\nbatch = 100\n"
+                                     "epochs = 1\n[privacy]\nepsilon = 2\ndelta = 1e-5\n[run]\ndir = ~/at-home\n";
+  const Outcome outcome = test::run_command(
+      fmt::format("HOME={} {} -q --config {}", fs::absolute(folder()).string(), DPMPI_PROGRAM, config_elsewhere));
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(fs::exists(folder() + "/at-home/certificate.json"));
+}
+
+TEST_F(Cli, AModelWhoseCertificateIsGoneIsNotToldToResume) {
+  const std::string run = folder() + "/lost";
+  ASSERT_EQ(dpmpi("-q " + config() + " --set run.dir=" + run).code, 0);
+  fs::remove(run + "/certificate.json");
+  for (const std::string& command :
+       {"evaluate " + run, "predict " + run + " --data t.csv --output " + folder() + "/p.csv", "resume " + run,
+        config() + " --set run.dir=" + run}) {
+    const Outcome outcome = dpmpi("-q " + command);
+    EXPECT_EQ(outcome.code, 3) << command << "\n" << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "nothing is left to resume")) << command << "\n" << outcome.output;
+  }
+}
+
 TEST_F(Cli, AnEpsilonThatLeavesNoNoiseIsNotBlamedOnDelta) {
   const Outcome outcome = dpmpi("plan " + config() + " --set privacy.epsilon=1000");
   EXPECT_EQ(outcome.code, 4) << outcome.output;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/home.hpp"
 #include "core/trim.hpp"
 
 namespace dpmpi {
@@ -47,13 +48,13 @@ void add_training_files(const DataOptions& options, Dataset& training) {
 
 FoundFile::FoundFile(const DataOptions& options, const std::string& name) {
   namespace fs = std::filesystem;
-  if (fs::path(name).is_absolute()) {
-    path_ = name;
+  if (const std::string place = expand_home(name); fs::path(place).is_absolute()) {
+    path_ = place;
     return;
   }
   const char* const environment = std::getenv("DPMPI_DATA");
   std::vector<fs::path> folders;
-  if (!options.root.empty()) folders.emplace_back(options.root);
+  if (!options.root.empty()) folders.emplace_back(expand_home(options.root));
   if (environment != nullptr && *environment != '\0') folders.emplace_back(environment);
   folders.emplace_back(options.config_folder.empty() ? "." : options.config_folder);
   std::string tried;

@@ -41,8 +41,11 @@ void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, So
   Layout& layout = source.layout = source.format->inspect(heads);
   const auto in_second = [](const Section& section) { return section.file == 1; };
   if (heads.size() > 1 && std::ranges::none_of(layout.sections, in_second))
-    refuse_file(source.path(), fmt::format("the {} format holds its labels itself; a second file {} is not used",
-                                           source.format_name, heads[1].path));
+    refuse_file(
+        source.path(),
+        fmt::format(
+            "the {} format holds its labels itself; a second file {} is not used (files that hold a part of the records each: data.shards)",
+            source.format_name, heads[1].path));
   if (rules.features > 0 && layout.features != static_cast<std::uint64_t>(rules.features))
     refuse_file(source.path(),
                 fmt::format("has {} features where data.features = {}", layout.features, rules.features));

@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
+#include "core/files/home.hpp"
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
 #include "objective/plugin/library.hpp"
@@ -135,6 +136,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     for (const auto& options : sections_) declared.push_back(options.get());
     check_unknown(settings, declared, problems, hint_for);
   }
+  run.dir = expand_home(run.dir);
   if (objective) objective->validate(problems);
   data.validate(problems);
   privacy.validate(problems);

@@ -118,12 +118,25 @@ void level_hidden_times(const std::string& directory) {
 
 }  // namespace
 
+// The key is wiped after the certificate was written: a model without either had one.
+void refuse_lost_certificate(const std::string& path) {
+  const fs::path folder(path);
+  if (fs::exists(folder / "certificate.json") || fs::exists(folder / "checkpoint/key") ||
+      !fs::exists(folder / "model.safetensors"))
+    return;
+  throw DataError(fmt::format(
+      "{} has a model and no certificate.json, which was there once, for the run's key is wiped: nothing is left to "
+      "resume. Put the file back, or train again in another folder",
+      path));
+}
+
 void refuse_taken(const std::string& wanted) {
   if (wanted.empty()) return;
   if (fs::exists(fs::path(wanted) / "certificate.json")) {
     level_hidden_times(wanted);
     throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
   }
+  refuse_lost_certificate(wanted);
   if (holds_run(wanted) && !nothing_released(wanted))
     throw ConfigError(
         fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",
@@ -149,6 +162,7 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
 RunDirectory open_run_directory(const std::string& path) {
   RunDirectory directory{path, RunLock(path)};
   if (fs::exists(path + "/certificate.json")) throw finished(path);  // since the caller looked
+  refuse_lost_certificate(path);
   if (nothing_released(path))
     throw ConfigError(fmt::format(
         "the run in {} was killed before its first step and has released nothing: there is nothing to resume. Start "

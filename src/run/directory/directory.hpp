@@ -12,6 +12,9 @@ struct RunDirectory {
   RunLock lock;
 };
 
+/// Throws DataError if the run in `path` was finished and its certificate is gone. Local.
+void refuse_lost_certificate(const std::string& path);
+
 /// Throws ConfigError if `wanted` (run.dir) holds a run that is finished or to be resumed. Local.
 void refuse_taken(const std::string& wanted);
 

@@ -13,6 +13,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
 #include "run/objective/on_ranks.hpp"
@@ -41,6 +42,7 @@ std::string from_here(const std::string& name) {
 }
 
 void refuse_unfinished(const std::string& run) {
+  refuse_lost_certificate(run);
   if (!fs::exists(run + "/certificate.json"))
     throw DataError(
         fmt::format("{} has no certificate.json: the run is not finished; go on with: dpmpi resume {}", run, run));

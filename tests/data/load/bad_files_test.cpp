@@ -392,7 +392,7 @@ TEST_F(BadFile, NativeSparseOffsetsAndColumns) {
 TEST_F(BadFile, SecondFileWhereNoneIsUsed) {
   const std::string labels = folder_.write("b.csv", "1\n");
   options_.train = folder_.write("a.csv", "x,y\n1,2\n") + "," + labels;
-  expect_message({labels}, {"holds its labels itself"});
+  expect_message({labels}, {"holds its labels itself", "data.shards"});
 }
 
 TEST(Memory, IsCheckedWithNumbers) {

@@ -397,9 +397,11 @@ std::unique_ptr<ObjectiveEntry::Builder> builder_of(const std::string& name, con
 TEST(MlpOptions, SizeTheNetwork) {
   std::vector<std::string> problems;
   const ObjectiveFacts facts{784, Storage::dense_u8, 1};
-  EXPECT_EQ(builder_of("mlp", {{"objective.classes", {"10", ""}}}, problems)->make(facts)->dim(), 785U * 256 + 257 * 128 + 129 * 10);
+  EXPECT_EQ(builder_of("mlp", {{"objective.classes", {"10", ""}}}, problems)->make(facts)->dim(),
+            785U * 256 + 257 * 128 + 129 * 10);
   EXPECT_EQ(builder_of("softmax", {{"objective.classes", {"3", ""}}}, problems)->make(facts)->dim(), 785U * 3);
-  const auto sparse = builder_of("softmax", {{"objective.classes", {"10", ""}}}, problems)->make({784, Storage::sparse_f32, 1});
+  const auto sparse =
+      builder_of("softmax", {{"objective.classes", {"10", ""}}}, problems)->make({784, Storage::sparse_f32, 1});
   EXPECT_EQ(sparse->dim(), 785U * 10);
   EXPECT_EQ(sparse->gradients()->gradient_slack().summed_rows, 1U);  // the kernel for sparse rows
   const Settings sign = {{"objective.hidden", {"", ""}}, {"objective.head", {"logistic", ""}}};
