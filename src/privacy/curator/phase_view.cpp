@@ -50,8 +50,8 @@ double PhaseView::quantum(const L2Bound& bound, std::uint64_t places) {
 PhaseWorkspace::Sum& PhaseView::sum_on(Lattice lattice, std::size_t dim, double bound) {
   for (auto& sum : work_.sums_)
     if (sum.values.size() == dim && sum.total.lattice().k == lattice.k) return sum;
-  return work_.sums_.emplace_back(PhaseWorkspace::Sum{
-      LatticeAccumulator(dim, lattice, bound, 0, Width::int64), std::vector<double>(dim)});
+  return work_.sums_.emplace_back(
+      PhaseWorkspace::Sum{LatticeAccumulator(dim, lattice, bound, 0, Width::int64), std::vector<double>(dim)});
 }
 
 std::span<const double> PhaseView::sum(std::uint64_t begin, std::uint64_t end, const L2Bound& bound,
