@@ -196,13 +196,13 @@ TEST_F(Cli, TheNumberOfClassesIsAskedFor) {
 }
 
 TEST_F(Cli, PositiveLabelsThatNoPublicRecordHasAreRefused) {
-  const auto write = [&](const char* name, const char* negative, const char* positive) {
+  const auto write = [&](const char* name, const char* negative, const char* positive, int from) {
     std::ofstream file(folder() + "/" + name);
-    for (int i = 0; i < 100; ++i) file << (i % 2 == 0 ? negative : positive) << "," << i << ",1\n";
+    for (int i = 0; i < 100; ++i) file << (i % 2 == 0 ? negative : positive) << "," << from + i << ",1\n";
   };
-  write("words.csv", "no", "yes");
-  write("words-eval.csv", "no", "yes");
-  write("no-eval.csv", "no", "no");
+  write("words.csv", "no", "yes", 0);
+  write("words-eval.csv", "no", "yes", 100);
+  write("no-eval.csv", "no", "no", 200);
   const auto with = [&](const std::string& more) {
     return dpmpi("-q " + config() + " --set data.train=words.csv --set data.label=first --set data.header=no " +
                  "--set method.batch=10 --set privacy.delta=1e-3 --set run.dir=" + folder() + "/words " + more);

@@ -161,9 +161,9 @@ void refuse_short_noise(const std::vector<Query>& queries, std::uint64_t runs, d
   if (lost <= 0.01 * delta) return;
   // The sampler's ends are that likely where the noise is far smaller than what it is to hide: no delta is at
   // fault.
-  if (lost > 1e-12)
+  if (lost > 1e-9)
     throw PrivacyError(fmt::format(
-        "the noise is too weak to hide a record: outcomes of probability up to {:.3g} would tell neighbours apart. "
+        "the noise is too weak to hide a record: outcomes of probability up to {:.3g} could tell neighbours apart. "
         "Choose a smaller privacy.epsilon (1 is strong, 10 is weak) or a larger privacy.noise_multiplier",
         std::min(1.0, lost)));
   throw PrivacyError(fmt::format(

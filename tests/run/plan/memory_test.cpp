@@ -49,7 +49,7 @@ class RunMemory : public test::RunFolder {
     data.close();
     std::ofstream(config_) << fmt::format(
         "[run]\ndir = {}\n[data]\nblocks = 1\ntrain = {}/dense.csv\nheader = no\nlabel = 1\n[objective]\nname = mlp\n"
-        "hidden = {}\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 8\nsteps = 1\nrate = 0.01\n"
+        "classes = 10\nhidden = {}\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 8\nsteps = 1\nrate = 0.01\n"
         "ball = 10\n[privacy]\nnoise_multiplier = 1\ndelta = 1e-4\nadjacency = replace_one\n",
         run_, folder_, hidden);
   }
