@@ -55,7 +55,7 @@ FoundFile::FoundFile(const DataOptions& options, const std::string& name) {
   const char* const environment = std::getenv("DPMPI_DATA");
   std::vector<fs::path> folders;
   if (!options.root.empty()) folders.emplace_back(expand_home(options.root));
-  if (environment != nullptr && *environment != '\0') folders.emplace_back(environment);
+  if (environment != nullptr && *environment != '\0') folders.emplace_back(expand_home(environment));
   folders.emplace_back(options.config_folder.empty() ? "." : options.config_folder);
   std::string tried;
   for (const fs::path& folder : folders) {

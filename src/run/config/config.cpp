@@ -136,7 +136,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     for (const auto& options : sections_) declared.push_back(options.get());
     check_unknown(settings, declared, problems, hint_for);
   }
-  run.dir = expand_home(run.dir);
+  for (std::string* const file : {&run.dir, &run.stop_file, &audit.result}) *file = expand_home(*file);
   if (objective) objective->validate(problems);
   data.validate(problems);
   privacy.validate(problems);

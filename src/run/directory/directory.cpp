@@ -118,14 +118,14 @@ void level_hidden_times(const std::string& directory) {
 
 }  // namespace
 
-// The key is wiped after the certificate was written: a model without either had one.
+// Checkpoints are removed after the certificate was written: a run with a model and without either had one.
 void refuse_lost_certificate(const std::string& path) {
   const fs::path folder(path);
-  if (fs::exists(folder / "certificate.json") || fs::exists(folder / "checkpoint/key") ||
+  if (!holds_run(folder) || fs::exists(folder / "certificate.json") || has_checkpoint(path) ||
       !fs::exists(folder / "model.safetensors"))
     return;
   throw DataError(fmt::format(
-      "{} has a model and no certificate.json, which was there once, for the run's key is wiped: nothing is left to "
+      "{} has a model and no certificate.json, which was there once, for the run has no checkpoint: nothing is left to "
       "resume. Put the file back, or train again in another folder",
       path));
 }

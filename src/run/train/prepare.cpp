@@ -112,18 +112,14 @@ void check_positive_labels(const Training& run) {
     for (const float label : block.records.label)
       if (!std::isnan(label)) ++found[label > 0];
   run.comm.sum(found);
-  if (found[0] == 0 && found[1] == 0) return;
   const std::string what = fmt::format("data.positive = {}", fmt::join(positive, ","));
-  if (found[1] == 0)
+  if (found[1] == 0 && found[0] > 0)
     throw DataError(fmt::format(
-        "{}: no label of the public file data.eval is one of these, so that all records would count as -1 and a "
-        "model would have nothing to learn; write labels as the file has them",
+        "{}: no label of the public file data.eval is one of these; write labels as the file has them (or leave "
+        "data.eval out, if it has none of them and the training file does)",
         what));
-  if (found[0] == 0)
-    throw DataError(fmt::format(
-        "{}: every label of the public file data.eval is one of these, so that all records would count as +1 and a "
-        "model would have nothing to learn",
-        what));
+  if (found[0] == 0 && found[1] > 0 && run.prints())
+    warn("{}: every label of data.eval is one of these: accuracy says nothing there", what);
 }
 
 void open_public_records(Training& run) {
@@ -148,8 +144,8 @@ void open_records(Training& run, Clock::time_point start) {
   const Ownership ownership = owners_of(run, layout);
   if (run.prints()) print_settings(run.config, run.facts, run.plan, run.comm.size());
   const InStage stage(Stage::load);
+  open_public_records(run);  // what is wrong there is said before the private records are read
   run.records = load_checked(run, run.files.training, layout, ownership);
-  open_public_records(run);
   if (run.prints()) print_user("read the data in {}\n", duration_text(seconds_since(start)));
   debug("blocks {} to {} of {}, {} slots; read after {}", ownership.begin(run.comm.rank()),
         ownership.end(run.comm.rank()), layout.blocks, slots_of(run.records), duration_text(seconds_since(start)));
@@ -257,7 +253,6 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   comm.agree(run->program.digest, "the program");
   if (run->root) refuse_early(*run);
 
-  const FileStamps stamps({&run->files.training, &run->files.evaluation});
   make_plan(*run);
   if (run->root) check_public_files(*run);
   give_public_records(comm, *run->objective, run->files);
@@ -265,7 +260,7 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   run->plan.method->check_assumptions(*run->objective);
   open_records(*run, start);
   fault_point("load");
-  stamps.check();
+  run->stamps.check();
 
   const InStage stage(Stage::directory);
   open_door(*run);

@@ -47,6 +47,7 @@ Training::Training(const Communicator& ranks, const RunConfig& settings, const T
       config(settings),
       options(how),
       files(settings.find_files()),
+      stamps({&files.training, &files.evaluation, &files.models}),
       program(identity_of(settings, files)),
       root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {}
 

@@ -85,6 +85,7 @@ struct Training {
   const RunConfig& config;
   const TrainOptions& options;
   const DataFiles files;
+  const FileStamps stamps;  ///< of these, since before their digests were taken
   const ProgramIdentity program;
   std::unique_ptr<RootFiles> root;  ///< null on other ranks
 
