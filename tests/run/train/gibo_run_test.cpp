@@ -43,6 +43,23 @@ class GiboRun : public test::RunFolder {
   }
 };
 
+// The certificate names the public file that models were trained on by its digest.
+TEST_F(GiboRun, APublicFileThatChangesWhileItIsReadIsRefused) {
+  fs::copy_file(folder_ + "/train-eval.csv", folder_ + "/public.csv", fs::copy_options::overwrite_existing);
+  std::ofstream(config_) << fmt::format(
+      "[data]\nblocks = 4\nbias = 0\nheader = yes\ntrain = {0}/train.csv\n[objective]\nname = tune_logistic\n"
+      "train = {0}/public.csv\nridge = 0.01,1\n[method]\nname = gibo\nsteps = 1\nbatch = fixed\nb = 2\nclip = 1\nbox_lo = -1\n"
+      "box_hi = 1\n[run]\ndir = {1}\n[privacy]\nnoise_multiplier = 10\ndelta = 1e-5\nadjacency = replace_one\n",
+      folder_, run_);
+  const Outcome outcome = launch(2, fmt::format("load@0#1=touch={}/public.csv", folder_), config_);
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_NE(outcome.output.find("public.csv was changed while it was read"), std::string::npos) << outcome.output;
+  EXPECT_FALSE(fs::exists(run_ + "/ledger.jsonl"));
+  EXPECT_EQ(launch(2, "none", config_).code, 3) << "the line that was added has one field";
+  fs::copy_file(folder_ + "/train-eval.csv", folder_ + "/public.csv", fs::copy_options::overwrite_existing);
+  EXPECT_EQ(launch(2, "none", config_).code, 0);
+}
+
 // T9: two files of records, one path of iterates (steps too small to be seen): whatever a user sees of the two runs
 // is the same, byte for byte.
 TEST_F(GiboRun, WhatIsSeenFollowsFromThePathAlone) {
