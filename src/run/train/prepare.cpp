@@ -118,7 +118,7 @@ void check_positive_labels(const Training& run) {
         "{}: no label of the public file data.eval is one of these; write labels as the file has them (or leave "
         "data.eval out, if it has none of them and the training file does)",
         what));
-  if (found[0] == 0 && found[1] > 0 && run.prints())
+  if (found[0] == 0 && found[1] > 0 && run.root)
     warn("{}: every label of data.eval is one of these: accuracy says nothing there", what);
 }
 
