@@ -8,11 +8,12 @@
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "core/errors.hpp"
+#include "support/text.hpp"
 
 namespace dpmpi {
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using test::contains;
 
 CommandLine parse(std::vector<const char*> words) {
   words.insert(words.begin(), "dpmpi");

@@ -10,6 +10,7 @@
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -22,7 +23,7 @@ Outcome dpmpi(const std::string& arguments) {
   return test::run_command(fmt::format("{} {}", DPMPI_PROGRAM, arguments));
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using test::contains;
 
 class Cli : public ::testing::Test {
  protected:

@@ -315,11 +315,15 @@ TEST_F(TrainedRun, Refusals) {
   fs::resize_file(path("cut/model.safetensors"), 5);
   fs::copy(path("sign"), path("unfinished"));
   fs::remove(path("unfinished/certificate.json"));
+  fs::copy(path("unfinished"), path("lost"));
+  fs::create_directory(path("unfinished/checkpoint"));
+  std::ofstream(path("unfinished/checkpoint/latest")) << "a killed run leaves one";
   for (const Case& c : std::vector<Case>{
            {"evaluate sign --data sign.csv", 4, "is also a training file"},
            {"evaluate other", 4, "is not the model of"},
            {"evaluate cut", 3, "is no model file, or is cut"},
            {"evaluate unfinished", 3, "dpmpi resume unfinished"},
+           {"evaluate lost", 3, "nothing is left to resume"},
            {"evaluate nothing", 2, "nothing is not a run directory"},
            {"evaluate classes", 2, "name the records with --data FILE"},
            {"evaluate classes --data wide.csv", 3, "tensor weight is"},

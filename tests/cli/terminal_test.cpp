@@ -13,6 +13,7 @@
 #include "privacy/promise/guarantee.hpp"
 #include "support/data_files.hpp"
 #include "support/process.hpp"
+#include "support/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 using test::Outcome;
 using test::terminal_output;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using test::contains;
 
 class Terminal : public ::testing::Test {
  protected:

@@ -30,6 +30,15 @@ inline Shard random_shard(const test::RecordsShape& shape, std::uint32_t blocks,
   return shard;
 }
 
+/// All records in one block.
+inline Shard one_block(Records r) {
+  Shard shard;
+  shard.facts = {r.count, r.features, r.storage};
+  shard.layout = BlockLayout::of(shard.facts, 1);
+  shard.blocks.push_back({0, 0, std::move(r)});
+  return shard;
+}
+
 /// Makes slot i of the records empty, as if that record had never been there.
 inline void remove_record(Records& r, std::size_t i) {
   r.label[i] = std::numeric_limits<float>::quiet_NaN();

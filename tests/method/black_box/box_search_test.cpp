@@ -16,6 +16,7 @@
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
 #include "support/lattice_distance.hpp"
+#include "support/special_numbers.hpp"
 
 namespace dpmpi {
 namespace {
@@ -24,7 +25,7 @@ using test::distance;
 using test::numbered_shard;
 using test::Trial;
 using Options = std::map<std::string, std::string>;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+using test::nan, test::infinity;
 
 std::unique_ptr<Objective> losses(std::size_t dim, test::BlackBox::Loss loss) {
   return std::make_unique<test::BlackBox>(dim, std::move(loss));

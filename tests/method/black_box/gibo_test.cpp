@@ -23,6 +23,7 @@
 #include "problems/numbered_losses.hpp"
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
+#include "support/special_numbers.hpp"
 
 namespace dpmpi {
 namespace {
@@ -43,7 +44,7 @@ using Settings = std::map<std::string, std::string>;
 using Cuts = std::vector<std::uint64_t>;
 using Loss = test::BlackBox::Loss;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+using test::nan, test::infinity;
 
 Settings with(Settings base, const Settings& changes) {
   for (const auto& [key, value] : changes) base[key] = value;
@@ -388,7 +389,7 @@ TEST(Gibo, WithoutNoiseItFindsTheMinimum) {
 // T10: nor do such records stop a run.
 TEST(Gibo, RecordsThatAreNotFiniteDoNotStopIt) {
   Trial t = trial(usual, 1, 3, [](std::size_t i, std::span<const double> w) {
-    return i == 7 ? (w[0] > 0 ? nan : 1.0) : i == 3 ? inf : i == 13 ? 1e308 : quadratic(i, w);
+    return i == 7 ? (w[0] > 0 ? nan : 1.0) : i == 3 ? infinity : i == 13 ? 1e308 : quadratic(i, w);
   });
   t.run();
   for (const double x : state(t).theta) EXPECT_TRUE(std::isfinite(x));

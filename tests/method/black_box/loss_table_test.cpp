@@ -10,6 +10,7 @@
 
 #include "method/black_box/reduced_weights.hpp"
 #include "problems/loss_sums.hpp"
+#include "support/special_numbers.hpp"
 
 namespace dpmpi {
 namespace {
@@ -27,12 +28,12 @@ using test::sum;
 using test::sum_lattice;
 using test::zero;
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+using test::nan, test::infinity;
 
 // A14, T2: 10,000 pairs of neighbours, extreme losses among them, in integers.
 TEST(LossTable, ReplacingARecordMovesTheSumByTwiceTheClipAtMost) {
   constexpr double B = 0.75;
-  const double extremes[] = {0, 1e-300, 1, -3, 1e6, -1e12, 1e16, 1e200, 1e308, -1e308, inf, -inf, nan};
+  const double extremes[] = {0, 1e-300, 1, -3, 1e6, -1e12, 1e16, 1e200, 1e308, -1e308, infinity, -infinity, nan};
   double largest = 0;
   const Shard shard = labelled_shard({0, 2});
   for (std::uint64_t pair = 0; pair < 10000; ++pair) {
@@ -86,7 +87,7 @@ TEST(LossTable, RecordsThatAreNotFiniteDropOut) {
     return i == 7 || i == 20 || i == 33 ? 0 : quadratic(i, w);
   };
   const auto bad = [&](std::size_t i, std::span<const double> w) {
-    return i == 7 ? (w[0] > 0 ? nan : 1.0) : i == 20 ? inf : i == 33 ? 1e308 : quadratic(i, w);
+    return i == 7 ? (w[0] > 0 ? nan : 1.0) : i == 20 ? infinity : i == 33 ? 1e308 : quadratic(i, w);
   };
   const auto a = sum(clean, shard, points, map, 1), b = sum(bad, shard, points, map, 1);
   EXPECT_LE(distance(a, b, sum_lattice), 1 * (1 + 1e-9)) << "the two that are not finite add nothing";

@@ -12,6 +12,7 @@
 
 #include "core/errors.hpp"
 #include "problems/trial.hpp"
+#include "support/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -38,7 +39,7 @@ std::vector<std::string> problems_of(const std::string& method, const Choices& s
   return problems;
 }
 
-bool says(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+using test::contains;
 
 constexpr const char* names[] = {"clipped-gd", "ht-glm", "ht-smooth", "ht-localize", "ht-known-lipschitz"};
 
@@ -54,8 +55,8 @@ TEST(HeavyTailMessages, OptionsOutOfRangeAreNamedAllAtOnce) {
     for (const auto& option : options.declarations())
       EXPECT_EQ(std::ranges::count_if(problems,
                                       [&](const std::string& text) {
-                                        return says(text, "test.ini:7: " + option.name + " = nan") &&
-                                               says(text, option.allowed);
+                                        return contains(text, "test.ini:7: " + option.name + " = nan") &&
+                                               contains(text, option.allowed);
                                       }),
                 1)
           << name << " " << option.name;
@@ -86,7 +87,7 @@ TEST(HeavyTailMessages, OptionsThatContradictOneAnother) {
     const auto problems = problems_of(method, settings);
     EXPECT_EQ(problems.size(), said.size()) << method;
     for (const auto& part : said)
-      EXPECT_TRUE(std::ranges::any_of(problems, [&](const std::string& text) { return says(text, part); }))
+      EXPECT_TRUE(std::ranges::any_of(problems, [&](const std::string& text) { return contains(text, part); }))
           << method << ": " << part;
   }
 }
@@ -194,7 +195,7 @@ TEST(HeavyTailMessages, PlansNameTheOptionItsValueAndWhatIsAllowed) {
   };
   for (const auto& [method, settings, facts, said] : table) {
     const std::string text = refusal(method, settings, facts);
-    for (const auto& part : said) EXPECT_TRUE(says(text, part)) << method << ": " << part << " in: " << text;
+    for (const auto& part : said) EXPECT_TRUE(contains(text, part)) << method << ": " << part << " in: " << text;
   }
 }
 

@@ -14,13 +14,12 @@
 #include "method/heavy_tailed/one_pass_plan.hpp"
 #include "method/heavy_tailed/smooth_phase.hpp"
 #include "problems/printed_heavy_tails.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
 
-void expect_close(double value, double reference, double relative) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using test::expect_close;
 
 HeavyTailProblem problem(double records, double dim, double order, double second, double moment, double diameter,
                          double rho) {

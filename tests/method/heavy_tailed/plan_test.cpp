@@ -13,13 +13,12 @@
 #include "method/heavy_tailed/localization.hpp"
 #include "method/heavy_tailed/strongly_convex_rounds.hpp"
 #include "problems/printed_heavy_tails.hpp"
+#include "support/close.hpp"
 
 namespace dpmpi {
 namespace {
 
-void expect_close(double value, double reference, double relative) {
-  EXPECT_NEAR(value, reference, relative * std::abs(reference));
-}
+using test::expect_close;
 
 HeavyTailProblem problem(double records, double dim, HeavyTail tail, double diameter, double rho) {
   HeavyTailProblem p;

@@ -18,6 +18,7 @@
 #include "method/heavy_tailed/guarded_pass.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "problems/phase_trial.hpp"
+#include "support/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -384,7 +385,7 @@ std::string refusal(const std::function<Trial()>& make) {
   }
   return "accepted";
 }
-bool names(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+using test::contains;
 
 // T2, and the decision: steps that contract, then plain ones where h beta T <= 1, then guarded ones where their
 // condition holds, then a refusal that says what to take.
@@ -412,9 +413,9 @@ TEST(HtSmooth, ChoosesTheRouteWhoseProofHolds) {
   EXPECT_EQ(mode_of(softmax(fmt::format("{}", 0.999 * longest).c_str(), "guarded")), "guarded");
   for (const char* mode : {"auto", "guarded"}) {
     const std::string text = refusal([&] { return softmax(fmt::format("{}", 1.001 * longest).c_str(), mode); });
-    for (const char* part : {"clipped-gd", "ht-localize", "slack 0.99"}) EXPECT_TRUE(names(text, part)) << text;
+    for (const char* part : {"clipped-gd", "ht-localize", "slack 0.99"}) EXPECT_TRUE(contains(text, part)) << text;
   }
-  EXPECT_TRUE(names(refusal([&] { return softmax("2.501e-3", "plain"); }), "h beta T <= 1"));
+  EXPECT_TRUE(contains(refusal([&] { return softmax("2.501e-3", "plain"); }), "h beta T <= 1"));
 }
 
 TEST(HtSmooth, RefusesWhatItsProofDoesNotCover) {
@@ -423,10 +424,10 @@ TEST(HtSmooth, RefusesWhatItsProofDoesNotCover) {
       return Trial("ht-smooth", {}, 1, make_objective(name, {features, Storage::dense_f32, 1}, settings), shard);
     });
   };
-  EXPECT_TRUE(names(of("logistic", {}, class_shard()), "ht-glm"));
+  EXPECT_TRUE(contains(of("logistic", {}, class_shard()), "ht-glm"));
   EXPECT_TRUE(
-      names(of("mlp", {{"objective.classes", "3"}, {"objective.hidden", "4"}}, class_shard()), "clipped-gd"));
-  EXPECT_TRUE(names(of("softmax", {{"objective.classes", "3"}}, class_shard()), "public bound"));
+      contains(of("mlp", {{"objective.classes", "3"}, {"objective.hidden", "4"}}, class_shard()), "clipped-gd"));
+  EXPECT_TRUE(contains(of("softmax", {{"objective.classes", "3"}}, class_shard()), "public bound"));
   auto ridge = make_objective("mean", {features, Storage::dense_f32, 0});
   ridge->l2 = 0.1;
   EXPECT_THROW(Trial("ht-smooth", {}, 1, std::move(ridge), mean_shard()), ConfigError);

@@ -16,6 +16,7 @@
 #include "objective/minimax/auc.hpp"
 #include "objective/minimax/auc_reference.hpp"
 #include "problems/trial.hpp"
+#include "support/shards.hpp"
 
 namespace dpmpi {
 namespace {
@@ -43,14 +44,6 @@ Records gaussians(std::size_t positives, std::uint64_t seed) {
   return r;
 }
 
-Shard one_block(Records r) {
-  Shard shard;
-  shard.facts = {r.count, r.features, r.storage};
-  shard.layout = BlockLayout::of(shard.facts, 1);
-  shard.blocks.push_back({0, 0, std::move(r)});
-  return shard;
-}
-
 double area(const Records& r, const test::AucReference& f, const std::vector<double>& w) {
   std::vector<std::pair<double, bool>> order;
   for (std::size_t i = 0; i < r.count; ++i) order.emplace_back(f.score(i, w), r.label[i] > 0);
@@ -75,7 +68,7 @@ Outcome run(const std::string& method, const Given& own, double multiplier, doub
               {"rate", fmt::format("{}", rate)},
               {"dual_rate", fmt::format("{}", 0.3 / 0.18)}};
   for (const auto& [key, value] : own) given[key] = value;
-  test::Trial trial(method, given, multiplier, make_auc(settings), one_block(gaussians(records / 10, seed)),
+  test::Trial trial(method, given, multiplier, make_auc(settings), test::one_block(gaussians(records / 10, seed)),
                     Adjacency::add_remove, 77 + seed);
   const Records& data = trial.shard.blocks[0].records;
   const test::AucReference f(settings, data), tested(settings, test_set);

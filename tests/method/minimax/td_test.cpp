@@ -10,24 +10,17 @@
 #include "data/synthetic/generate.hpp"
 #include "objective/td/factory.hpp"
 #include "problems/trial.hpp"
+#include "support/shards.hpp"
 
 namespace dpmpi {
 namespace {
 
 const TdSettings table{.state = 16, .hidden = 0, .bias = 0, .discount = 0.9};
 
-Shard one_block(Records records) {
-  Shard shard;
-  shard.facts = {records.count, records.features, records.storage};
-  shard.layout = BlockLayout::of(shard.facts, 1);
-  shard.blocks.push_back({0, 0, std::move(records)});
-  return shard;
-}
-
 Shard logged_moves() {
   GenerateOptions o;
   o.kind = "gridworld";
-  return one_block(generate_records(o, 0, 20000));
+  return test::one_block(generate_records(o, 0, 20000));
 }
 
 double projected_error(const test::Trial& trial) {
@@ -80,8 +73,8 @@ TEST(MinimaxTd, DifferencesDoAsWellAsGradientsOnANetwork) {
                        {"dual_clip", "1000"},
                        {"rate", "0.2"},
                        {"dual_rate", "0.1"}},
-                      0, make_td({.state = 4, .hidden = 16, .bias = 0}), one_block(generate_records(o, 0, 2000)),
-                      Adjacency::add_remove, 5);
+                      0, make_td({.state = 4, .hidden = 16, .bias = 0}),
+                      test::one_block(generate_records(o, 0, 2000)), Adjacency::add_remove, 5);
     const double first = projected_error(trial);
     trial.run();
     last[method] = projected_error(trial);

@@ -16,11 +16,12 @@
 #include "privacy/accountants/rdp.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
+#include "privacy/mnist_run.hpp"
 
 namespace dpmpi {
 namespace {
 
-const double mnist_delta = std::pow(60000.0, -1.1), mnist_rate = 2048.0 / 60000;
+using test::mnist_delta, test::mnist_rate;
 
 RdpAccountant composed(const std::vector<Event>& events, Adjacency adjacency = Adjacency::add_remove) {
   RdpAccountant accountant(adjacency);

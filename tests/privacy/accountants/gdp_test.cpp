@@ -16,11 +16,12 @@
 #include "core/errors.hpp"
 #include "privacy/curves/strategy.hpp"
 #include "support/close.hpp"
+#include "support/special_numbers.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
 constexpr Adjacency adjacencies[] = {Adjacency::add_remove, Adjacency::replace_one};
 
 using test::expect_close;

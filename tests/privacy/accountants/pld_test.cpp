@@ -15,11 +15,13 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/pure.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
+#include "privacy/mnist_run.hpp"
+#include "support/special_numbers.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using test::infinity;
 constexpr auto add_remove = Adjacency::add_remove, replace_one = Adjacency::replace_one;
 
 PldAccountant composed(const std::vector<Event>& events, Adjacency adjacency = add_remove) {
@@ -43,7 +45,7 @@ struct Published {
   Adjacency adjacency = add_remove;
 };
 
-const double mnist_delta = std::pow(60000.0, -1.1), mnist_rate = 2048.0 / 60000;
+using test::mnist_delta, test::mnist_rate;
 
 std::vector<Published> published() {
   const auto steps = [](double q, double z, std::uint64_t count) { return Event{PoissonGaussian{q, z}, count}; };

@@ -17,6 +17,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
+#include "privacy/mnist_run.hpp"
 #include "privacy/promise/guarantee.hpp"
 #include "support/phases.hpp"
 
@@ -63,7 +64,7 @@ const Unknown& unknown_called(std::string_view name) {
   throw std::invalid_argument("no such unknown");
 }
 
-const double mnist_rate = 2048.0 / 60000, mnist_delta = std::pow(60000.0, -1.1);
+using test::mnist_delta, test::mnist_rate;
 
 TEST(Calibrate, PublishedMultipliers) {
   const struct {

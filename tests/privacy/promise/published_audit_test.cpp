@@ -13,11 +13,13 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/pld.hpp"
+#include "privacy/mnist_run.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr double records = 60000, mnist_rate = 2048 / records, gan_rate = 256 / records;
+constexpr double records = 60000, gan_rate = 256 / records;
+using test::mnist_rate;
 const double delta = std::pow(records, -1.1);
 
 double epsilon(const std::vector<Event>& events, Adjacency adjacency) {
