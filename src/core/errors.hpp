@@ -42,9 +42,6 @@ struct BugError : Error {
   explicit BugError(const std::string& m) : Error(ExitCode::bug, "internal error (please report)", m) {}
 };
 
-/// Throws the error of that code: of `bug` and of any other BugError.
-[[noreturn]] void throw_error(ExitCode code, const std::string& message);
-
 /// Always-on invariant check: throws BugError with the call's location. Not for bad input, which has its own
 /// errors.
 /// (The builtins stand in for std::source_location, which clang 14 cannot use with libstdc++.)

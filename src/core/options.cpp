@@ -266,21 +266,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
-std::string nearest_key(const std::string& key, const std::vector<std::string>& known) {
-  const auto dot = std::min(key.find('.'), key.size());
-  const std::string section = key.substr(0, dot + 1), word = key.substr(std::min(dot + 1, key.size()));
-  std::vector<std::string> sections, words;
-  for (const std::string& candidate : known) {
-    sections.push_back(candidate.substr(0, candidate.find('.') + 1));
-    if (sections.back() == section) words.push_back(candidate.substr(section.size()));
-  }
-  if (const std::string nearest = nearest_name(word, words); !nearest.empty()) return section + nearest;
-  const std::string meant = nearest_name(section, sections) + word;
-  return std::find(known.begin(), known.end(), meant) == known.end() ? "" : meant;
-}
-
 std::string hint_by_spelling(const std::string& key, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_key(key, known);
+  const std::string nearest = nearest_name(key, known);
   return nearest.empty() ? "" : fmt::format("did you mean {}?", nearest);
 }
 

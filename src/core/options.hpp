@@ -129,7 +129,5 @@ void check_unknown(const Settings& settings, const std::vector<const Options*>& 
 
 /// The name among `known` with the smallest edit distance, or "" if none is near.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known);
-/// The same for a key: a near word of its section, or its own word in a section of a near name.
-std::string nearest_key(const std::string& key, const std::vector<std::string>& known);
 
 }  // namespace dpmpi

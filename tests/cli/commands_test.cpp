@@ -186,7 +186,7 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
 }
 
 TEST_F(Cli, TheNumberOfClassesIsAskedFor) {
-  for (const char* objective : {"softmax", "mlp"}) {
+  for (const char* objective : {"softmax", "mlp", "worst_group"}) {
     const std::string named = config() + " --set objective.name=" + objective;
     const Outcome outcome = dpmpi("plan " + named);
     EXPECT_EQ(outcome.code, 2) << outcome.output;

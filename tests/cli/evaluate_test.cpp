@@ -239,9 +239,11 @@ TEST_F(TrainedRun, EpisodesThatAreTooLongAreRefusedOnAllRanksAtOnce) {
          "[method]\nname = dp-sgda\nbatch = 100\nsteps = 5\ndual_rate = 1\ndual_clip = 5\n"
          "[privacy]\nepsilon = 1\ndelta = 1e-4\n";
   const Outcome refused = dpmpi("--quiet --config e.ini", 2);
-  EXPECT_EQ(refused.code, 2) << refused.output;
-  EXPECT_NE(refused.output.find("dpmpi: config error: objective.episode_steps = 2: "), refused.output.npos)
+  EXPECT_EQ(refused.code, 3) << refused.output;
+  EXPECT_NE(refused.output.find("dpmpi: data error: objective.episode_steps = 2: record 90 is an episode of '9'"),
+            refused.output.npos)
       << refused.output;  // and not of rank 1 alone, which would have ended the job under the others
+  EXPECT_FALSE(fs::exists(path("episodes"))) << "before a ledger is begun";
 }
 
 TEST_F(TrainedRun, RecordsNeedNoLabels) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/throw_error.hpp"
 
 namespace dpmpi {
 namespace {

@@ -34,6 +34,7 @@
 #include "run/certify/stated_files.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/checkpoint.hpp"
+#include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
 #include "run/plan/training_ledger.hpp"
@@ -328,7 +329,10 @@ class Verification {
 
   void certificate() {
     place_ = "certificate.json";
-    if (!finished()) return absent(place_, "not there yet: the run is not finished");
+    if (!finished()) {
+      refuse_lost_certificate(run_);
+      return absent(place_, "not there yet: the run is not finished");
+    }
     const Document document = read_document(run_, place_);
     const json& c = certificate_ = document.value;
     json expected = derived_ ? derived_->certificate : c;

@@ -67,6 +67,20 @@ std::string by_section(std::string_view word, const std::vector<std::string>& kn
   return std::ranges::count_if(known, has_word) == 1 ? *std::ranges::find_if(known, has_word) : "";
 }
 
+/// A near word of the same section, or the same word in a section of a near name.
+std::string nearest_key(const std::string& key, const std::vector<std::string>& known) {
+  const auto dot = std::min(key.find('.'), key.size());
+  const std::string section = key.substr(0, dot + 1), word = key.substr(std::min(dot + 1, key.size()));
+  std::vector<std::string> sections, words;
+  for (const std::string& candidate : known) {
+    sections.push_back(candidate.substr(0, candidate.find('.') + 1));
+    if (sections.back() == section) words.push_back(candidate.substr(section.size()));
+  }
+  if (const std::string nearest = nearest_name(word, words); !nearest.empty()) return section + nearest;
+  const std::string meant = nearest_name(section, sections) + word;
+  return is_among(known, meant) ? meant : "";
+}
+
 template <class Entries, class Make>
 std::vector<std::string> which_have(const std::string& key, const char* section, const Entries& entries,
                                     Make&& make) {

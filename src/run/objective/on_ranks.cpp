@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/digest.hpp"
+#include "core/files/file_reader.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
@@ -45,13 +47,18 @@ PublicSet read(const PublicFile& file, const DataFiles& files, LabelKind kind) {
 
 }  // namespace
 
+std::string trained_on(const std::string& digest) { return "models trained on " + digest.substr(0, 12); }
+
 void give_public_records(const Communicator& comm, Objective& objective, const DataFiles& files) {
   PublicTraining* const training = objective.public_training();
   if (training == nullptr) return;
+  std::string digests;
   throw_on_all_ranks(comm, [&] {
+    for (const std::string& path : files.models.paths()) digests += file_digest(path);
     training->take(read(training->public_file(), files, objective.label_kind()),
                    std::make_unique<TurnsOfRanks>(comm));
   });
+  comm.agree(sha256(digests), files.models.key);
 }
 
 double TotalsOfRanks::largest(double mine) const {

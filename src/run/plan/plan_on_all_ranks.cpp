@@ -1,5 +1,6 @@
 #include "core/errors.hpp"
 #include "core/files/archive.hpp"
+#include "core/throw_error.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
 #include "run/plan/plan.hpp"

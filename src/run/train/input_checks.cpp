@@ -14,6 +14,7 @@
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
 #include "run/directory/files.hpp"
+#include "run/objective/on_ranks.hpp"
 
 namespace dpmpi {
 
@@ -103,7 +104,7 @@ ProgramIdentity program_identity(const std::string& plugin, const std::vector<st
   for (const auto& file : public_files) {
     const std::string digest = file_digest(file);
     other_digests += digest;
-    text += fmt::format(", models trained on {}", digest.substr(0, 12));
+    text += ", " + trained_on(digest);
   }
   return {sha256(program + other_digests + text), text};
 }

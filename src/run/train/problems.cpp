@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/throw_error.hpp"
+
 namespace dpmpi {
 
 bool Problems::attempt(const std::function<void()>& check) {
