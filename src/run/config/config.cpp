@@ -136,9 +136,9 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     for (const auto& options : sections_) declared.push_back(options.get());
     check_unknown(settings, declared, problems, hint_for);
   }
-  for (const char* const path :
+  for (const char* const file :
        {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.trainer"})
-    if (const auto* const option = find(name)) option->parse(expand_home(option->text()));
+    if (const auto* const option = find(file)) option->parse(expand_home(option->text()));
   if (objective) objective->validate(problems);
   data.validate(problems);
   privacy.validate(problems);
