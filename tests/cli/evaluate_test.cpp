@@ -246,6 +246,38 @@ TEST_F(TrainedRun, EpisodesThatAreTooLongAreRefusedOnAllRanksAtOnce) {
   EXPECT_FALSE(fs::exists(path("episodes"))) << "before a ledger is begun";
 }
 
+// Models are trained again for every record that is scored: from the file that the run had.
+TEST_F(TrainedRun, ModelsComeFromTheFileOfTheRun) {
+  const std::string names = "y,a,b\n", one = names + "1,2,1\n-1,-2,1\n1,3,-1\n-1,-3,2\n";
+  std::ofstream(path("models.csv")) << one;
+  std::ofstream(path("scored.csv")) << names + "1,2,2\n-1,-1,1\n1,1,3\n-1,-2,0\n1,2,0\n-1,-1,-1\n";
+  std::ofstream(path("wide.csv")) << "y,a,b,c\n1,2,2,1\n-1,-1,1,1\n";
+  std::ofstream(path("models.ini"))
+      << "[run]\ndir = models\n[data]\ntrain = scored.csv\nheader = yes\nblocks = 2\nbias = 0\n[objective]\n"
+         "name = tune_logistic\ntrain = models.csv\nridge = 0.01,1\n[method]\nname = gibo\nsteps = 1\nbatch = fixed\n"
+         "b = 2\nclip = 1\nbox_lo = -1\nbox_hi = 1\n[privacy]\nnoise_multiplier = 10\ndelta = 0.01\n"
+         "adjacency = replace_one\n";
+  const Outcome trained = dpmpi("-q --config models.ini");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  const std::string predict = "predict models --output m.csv --data ", evaluate = "evaluate models --data ";
+  std::ofstream(path("others.csv")) << names + "1,2,2\n-1,-1,1\n";
+  for (const std::string& words : {predict + "others.csv", evaluate + "others.csv"})
+    EXPECT_EQ(dpmpi(words).code, 0) << dpmpi(words).output;
+  const Outcome wide = dpmpi(predict + "wide.csv");
+  EXPECT_EQ(wide.code, 3) << wide.output;
+  EXPECT_NE(wide.output.find("--data = wide.csv has 3 features, the records of the run had 2"), std::string::npos)
+      << wide.output;
+  std::ofstream(path("models.csv")) << one + "1,4,4\n";
+  for (const std::string& words : {predict + "others.csv", evaluate + "others.csv"})
+    for (const int ranks : {1, 3}) {
+      const Outcome changed = dpmpi(words, ranks);
+      EXPECT_EQ(changed.code, 3) << changed.output;
+      EXPECT_NE(changed.output.find("models.csv is not the file on which models were trained in this run"),
+                std::string::npos)
+          << changed.output;
+    }
+}
+
 TEST_F(TrainedRun, RecordsNeedNoLabels) {
   std::istringstream lines(read_file(path("classes.csv")));
   std::ofstream bare(path("bare.csv")), svm(path("bare.svm"));

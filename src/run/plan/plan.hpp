@@ -1,6 +1,5 @@
 #pragma once
-// The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is
-// touched.
+// The promise: what will be released, with how much noise, and the epsilon that follows, all from what is public.
 
 #include <memory>
 #include <string>

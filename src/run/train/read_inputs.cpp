@@ -133,7 +133,7 @@ void look_at_inputs(Training& run, Problems& problems) {
   problems.attempt([&] { refuse_private_files(run); });
   if (!seen) return;
   problems.attempt([&] {
-    if (run.options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
+    if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before
     run.objective = make_objective(config, run.facts.data);
     run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
     run.facts = public_facts(config, run.facts.data, *run.objective);
