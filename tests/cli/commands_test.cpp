@@ -53,7 +53,7 @@ TEST_F(Cli, HelpListAndVersionNeedNothing) {
 }
 
 TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
-  for (const std::string command : {"train", "resume", "plan", "account", "calibrate", "verify", "generate",
+  for (const std::string command : {"train", "resume", "check", "plan", "account", "calibrate", "verify", "generate",
                                     "convert", "evaluate", "predict", "list", "help"}) {
     const Outcome asked = dpmpi("help " + command), flag = dpmpi(command + " --help");
     EXPECT_EQ(asked.code, 0) << asked.output;
@@ -122,7 +122,7 @@ TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
       {config() + " --set rate=1", "expected section.key=value"},
       {"help dpsgd", "did you mean dp-sgd?"},
       {"help audits", "did you mean audit?"},
-      {"resume /nonexistent " + config(), "--config is an option of dpmpi train, tune, plan, audit, not of resume"},
+      {"resume /nonexistent " + config(), "--config is an option of dpmpi train, tune, check, plan, audit, not of resume"},
       {"report /nonexistent " + config(), "--config is an option of dpmpi train"},
       {"list --set run.seed=3", "--set is an option of dpmpi train"},
       {"account x --delta 1e-5x", "--delta 1e-5x is not allowed; it must be a finite number"},
@@ -175,7 +175,7 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
       // Nothing is near, or the word is in more sections than one.
       {"xx.y", "unknown key xx.y\n"},
       {"data.name", "unknown key data.name\n"},
-      {"method.points", "unknown key method.points; it is an option of"}};
+      {"method.points", "unknown key method.points\n"}};
   std::string set;
   for (const auto& [key, hint] : meant) set += " --set " + key + "=1";
   const Outcome outcome = dpmpi(config() + set);
