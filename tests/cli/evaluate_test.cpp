@@ -272,7 +272,8 @@ TEST_F(TrainedRun, ModelsComeFromTheFileOfTheRun) {
     for (const int ranks : {1, 3}) {
       const Outcome changed = dpmpi(words, ranks);
       EXPECT_EQ(changed.code, 3) << changed.output;
-      EXPECT_NE(changed.output.find("models.csv is not the file on which models were trained in this run"),
+      EXPECT_NE(changed.output.find(
+                    "objective.train = models.csv is not the file on which models were trained in this run"),
                 std::string::npos)
           << changed.output;
     }

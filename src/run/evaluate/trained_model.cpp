@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
-#include "core/files/digest.hpp"
-#include "core/files/file_reader.hpp"
 #include "core/files/untrusted_json.hpp"
 #include "data/formats/write.hpp"
 #include "data/load/load.hpp"
@@ -81,24 +79,24 @@ void check_width(const std::string& run, const Dataset& dataset, const DatasetFa
                                 dataset.first().names, facts.features, features.get<std::uint64_t>()));
 }
 
-// The model is one of those that were trained on this file. Collective.
+// The models that are scored were trained on this file. Collective.
 void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models) {
   if (models.empty()) return;
-  std::string program;
+  std::string stated;  // certificates of old runs say nothing of it
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const auto certificate = read_run_json(run + "/certificate.json");
-    if (certificate.is_object() && certificate.contains("program") && certificate["program"].is_string())
-      program = certificate["program"];
+    if (certificate.is_object() && certificate.contains("public_models") &&
+        certificate["public_models"].is_string())
+      stated = certificate["public_models"];
   });
-  comm.broadcast(program);
+  comm.broadcast(stated);
   throw_on_all_ranks(comm, [&] {
-    for (const std::string& path : models.paths())
-      if (const std::string digest = file_digest(path); program.find(trained_on(digest)) == program.npos)
-        throw DataError(fmt::format(
-            "{}: {} is not the file on which models were trained in this run: its SHA-256 begins with {}, "
-            "and {}/certificate.json (program) has another. Put that file back",
-            models.key, path, digest.substr(0, 12), run));
+    if (!stated.empty() && digests_of(models) != stated)
+      throw DataError(fmt::format(
+          "{} = {} is not the file on which models were trained in this run: its SHA-256 is not that of "
+          "public_models in {}/certificate.json. Put the file of the run back",
+          models.key, models.first().names, run));
   });
 }
 

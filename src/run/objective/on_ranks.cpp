@@ -47,14 +47,18 @@ PublicSet read(const PublicFile& file, const DataFiles& files, LabelKind kind) {
 
 }  // namespace
 
-std::string trained_on(const std::string& digest) { return "models trained on " + digest.substr(0, 12); }
+std::string digests_of(const Dataset& dataset) {
+  std::string digests;
+  for (const std::string& path : dataset.paths()) digests += (digests.empty() ? "" : ",") + file_digest(path);
+  return digests;
+}
 
 void give_public_records(const Communicator& comm, Objective& objective, const DataFiles& files) {
   PublicTraining* const training = objective.public_training();
   if (training == nullptr) return;
   std::string digests;
   throw_on_all_ranks(comm, [&] {
-    for (const std::string& path : files.models.paths()) digests += file_digest(path);
+    digests = digests_of(files.models);
     training->take(read(training->public_file(), files, objective.label_kind()),
                    std::make_unique<TurnsOfRanks>(comm));
   });

@@ -9,8 +9,9 @@
 
 namespace dpmpi {
 
-/// How a certificate says on which public file models were trained, by the SHA-256 of its bytes.
-std::string trained_on(const std::string& digest);
+/// SHA-256 of the dataset's files, separated by commas: how a certificate says on which public records models were
+/// trained. Empty if it has none. Local.
+std::string digests_of(const Dataset& dataset);
 
 /// Gives an objective that trains models on public records those of files.models, read by the rules of data.eval
 /// without the constant column; its trainings are shared among the ranks of `comm`, which must outlive it. Others

@@ -109,7 +109,10 @@ void read_private_records(Training& run) {
 
 // The objective's own, and what is taken for granted of it.
 void read_other_records(Training& run, Problems& problems) {
-  const bool given = problems.attempt([&] { give_public_records(run.comm, *run.objective, run.files); });
+  const bool given = problems.attempt([&] {
+    give_public_records(run.comm, *run.objective, run.files);
+    throw_on_all_ranks(run.comm, [&] { run.public_models = digests_of(run.files.models); });
+  });
   if (run.trains_models) problems.attempt([&] { run.trains_models->read_records(run.comm, run.files); });
   if (given && run.plan.method) problems.attempt([&] { run.plan.method->check_assumptions(*run.objective); });
 }

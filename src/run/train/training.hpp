@@ -99,6 +99,7 @@ struct Training {
 
   Shard records, public_records;  ///< of data.train and of data.eval
   std::unique_ptr<Curator> curator;
+  std::string public_models;  ///< SHA-256 of the files on which the objective trains models; empty: it trains none
   std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
 
   std::unique_ptr<Algorithm> algorithm;
