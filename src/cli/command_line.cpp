@@ -10,6 +10,7 @@
 #include <boost/program_options.hpp>
 
 #include "core/errors.hpp"
+#include "core/files/home.hpp"
 
 namespace dpmpi {
 namespace {
@@ -134,6 +135,7 @@ std::vector<std::string> fill(const Command& command, const Options& shared, con
     // A flag may have its value behind it.
     if (option && option->flag && i + 1 < words.size() && words[i + 1].string_key.empty())
       if (const std::string& next = words[i + 1].value[0]; next == "true" || next == "false") value = next, ++i;
+    value = expand_home(value);  // "~" that no shell has seen: behind "=", or in quotation marks
     if (option && option->parse(value)) {
       if (!given.insert(key).second && !option->repeated) problems.push_back(typed_name(key) + " is given twice");
       if (!value.empty()) std::erase(needed, key);

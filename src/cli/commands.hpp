@@ -38,6 +38,7 @@ std::vector<Command> commands();
 Command train_command();
 Command tune_command();
 Command resume_command();
+Command check_command();
 Command plan_command();
 Command account_command();
 Command calibrate_command();

@@ -237,21 +237,32 @@ void apply_override(Settings& settings, const std::string& assignment) {
   settings[key] = {std::string(trim(std::string_view(assignment).substr(equals + 1))), "--set"};
 }
 
+namespace {
+
+/// Letters to put in, leave out, exchange, or swap with the next one.
+std::size_t edits(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> before(to.size() + 1), row(before), after(before);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    after[0] = i + 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      after[j + 1] = std::min({row[j] + (from[i] != to[j]), row[j + 1] + 1, after[j] + 1});
+      if (i > 0 && j > 0 && from[i] == to[j - 1] && from[i - 1] == to[j])
+        after[j + 1] = std::min(after[j + 1], before[j - 1] + 1);
+    }
+    std::swap(before, row);
+    std::swap(row, after);
+  }
+  return row.back();
+}
+
+}  // namespace
+
 std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
   std::string best;
-  std::size_t least = std::max<std::size_t>(3, name.size() / 2);
-  for (const auto& candidate : known) {
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i + 1);
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        const std::size_t change = diagonal + (name[i] != candidate[j]);
-        diagonal = std::exchange(row[j + 1], std::min({change, row[j] + 1, row[j + 1] + 1}));
-      }
-    }
-    if (row.back() < least) least = row.back(), best = candidate;
-  }
+  std::size_t least = (name.size() + 1) / 3 + 1;  // one letter in three may be another
+  for (const auto& candidate : known)
+    if (const std::size_t distance = edits(name, candidate); distance < least) least = distance, best = candidate;
   return best;
 }
 

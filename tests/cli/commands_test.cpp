@@ -54,7 +54,7 @@ TEST_F(Cli, HelpListAndVersionNeedNothing) {
 }
 
 TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
-  for (const std::string command : {"train", "resume", "plan", "account", "calibrate", "verify", "generate",
+  for (const std::string command : {"train", "resume", "check", "plan", "account", "calibrate", "verify", "generate",
                                     "convert", "evaluate", "predict", "list", "help"}) {
     const Outcome asked = dpmpi("help " + command), flag = dpmpi(command + " --help");
     EXPECT_EQ(asked.code, 0) << asked.output;
@@ -123,7 +123,7 @@ TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
       {config() + " --set rate=1", "expected section.key=value"},
       {"help dpsgd", "did you mean dp-sgd?"},
       {"help audits", "did you mean audit?"},
-      {"resume /nonexistent " + config(), "--config is an option of dpmpi train, tune, plan, audit, not of resume"},
+      {"resume /nonexistent " + config(), "--config is an option of dpmpi train, tune, check, plan, audit, not of resume"},
       {"report /nonexistent " + config(), "--config is an option of dpmpi train"},
       {"list --set run.seed=3", "--set is an option of dpmpi train"},
       {"account x --delta 1e-5x", "--delta 1e-5x is not allowed; it must be a finite number"},
@@ -171,7 +171,12 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
       {"method.b_max", "it is an option of gibo"},
       {"method.passes", "did you mean method.epochs?; it is an option of dp-ftrl, zo-naive, zo-o2nc"},
       {"objective.hidden", "it is an option of auc, mlp"},
-      {"method.xyzxyzxyzxyz", "unknown key method.xyzxyzxyzxyz\n"}};
+      {"method.xyzxyzxyzxyz", "unknown key method.xyzxyzxyzxyz\n"},
+      {"metod.rate", "did you mean method.rate?"},
+      // Nothing is near, or the word is in more sections than one.
+      {"xx.y", "unknown key xx.y\n"},
+      {"data.name", "unknown key data.name\n"},
+      {"method.points", "unknown key method.points\n"}};
   std::string set;
   for (const auto& [key, hint] : meant) set += " --set " + key + "=1";
   const Outcome outcome = dpmpi(config() + set);
@@ -187,7 +192,7 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
 }
 
 TEST_F(Cli, TheNumberOfClassesIsAskedFor) {
-  for (const char* objective : {"softmax", "mlp"}) {
+  for (const char* objective : {"softmax", "mlp", "worst_group"}) {
     const std::string named = config() + " --set objective.name=" + objective;
     const Outcome outcome = dpmpi("plan " + named);
     EXPECT_EQ(outcome.code, 2) << outcome.output;
@@ -231,6 +236,16 @@ TEST_F(Cli, ATakenFolderIsRefusedBeforeDataAreLookedFor) {
   EXPECT_TRUE(contains(outcome.output, "already holds a finished run")) << outcome.output;
 }
 
+TEST_F(Cli, AFolderThatCannotBeIsRefusedBeforeDataAreLookedFor) {
+  const std::string file = folder() + "/t.csv";
+  for (const std::string& dir : {file, file + "/below/it"}) {
+    const Outcome outcome = dpmpi("-q " + config() + " --set data.train=absent.csv --set run.dir=" + dir);
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "config error: run.dir = " + dir + ": " + file + " is no folder"))
+        << outcome.output;
+  }
+}
+
 TEST_F(Cli, TheHomeFolderIsFound) {
   const std::string config_elsewhere = folder() + "/new/home.ini";
   std::ofstream(config_elsewhere) << "[data]\ntrain = ~/t.csv\neval = t-eval.csv\nroot = ~\n[method]\nbatch = 100\n"
@@ -239,12 +254,35 @@ TEST_F(Cli, TheHomeFolderIsFound) {
       fmt::format("HOME={} {} -q --config {}", fs::absolute(folder()).string(), DPMPI_PROGRAM, config_elsewhere));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(fs::exists(folder() + "/at-home/certificate.json"));
+  const auto at_home = [&](const std::string& words) {
+    return test::run_command(
+        fmt::format("HOME={} {} -q {}", fs::absolute(folder()).string(), DPMPI_PROGRAM, words));
+  };
+  for (const std::string words :
+       {"verify \"~/at-home\"", "evaluate \"~/at-home\"", "report \"~/at-home\" --output=~/at-home.html",
+        "predict \"~/at-home\" --data=~/t-eval.csv --output=~/at-home.csv", "generate --output=~/at-home-too.csv",
+        "convert \"~/t.csv\" --output=~/at-home.dpmpi --set data.header=yes"}) {
+    const Outcome answer = at_home(words);
+    EXPECT_EQ(answer.code, 0) << words << "\n" << answer.output;
+  }
+  for (const char* made : {"/at-home.html", "/at-home.csv", "/at-home-too.csv", "/at-home.dpmpi"})
+    EXPECT_TRUE(fs::exists(folder() + made)) << made;
+  for (const std::string named :
+       {"plugin --set objective.library=~/none.so",
+        "tune_private --set objective.search=method.rate:1:2 --set objective.trainer=~/none.ini"}) {
+    const Outcome refused = at_home("plan --config " + config_elsewhere + " --set objective.name=" + named);
+    EXPECT_TRUE(contains(refused.output, fs::absolute(folder()).string() + "/none.")) << refused.output;
+  }
 }
 
 TEST_F(Cli, AModelWhoseCertificateIsGoneIsNotToldToResume) {
   const std::string run = folder() + "/lost";
   ASSERT_EQ(dpmpi("-q " + config() + " --set run.keep_key=true --set run.dir=" + run).code, 0);
   fs::remove(run + "/certificate.json");
+  const Outcome verified = dpmpi("verify " + run);
+  EXPECT_EQ(verified.code, 4) << verified.output;
+  EXPECT_TRUE(contains(verified.output, "BAD     certificate.json")) << verified.output;
+  EXPECT_FALSE(contains(verified.output, "not there yet")) << verified.output;
   for (const std::string& command :
        {"evaluate " + run, "predict " + run + " --data t.csv --output " + folder() + "/p.csv", "resume " + run,
         config() + " --set run.dir=" + run}) {

@@ -239,9 +239,44 @@ TEST_F(TrainedRun, EpisodesThatAreTooLongAreRefusedOnAllRanksAtOnce) {
          "[method]\nname = dp-sgda\nbatch = 100\nsteps = 5\ndual_rate = 1\ndual_clip = 5\n"
          "[privacy]\nepsilon = 1\ndelta = 1e-4\n";
   const Outcome refused = dpmpi("--quiet --config e.ini", 2);
-  EXPECT_EQ(refused.code, 2) << refused.output;
-  EXPECT_NE(refused.output.find("dpmpi: config error: objective.episode_steps = 2: "), refused.output.npos)
+  EXPECT_EQ(refused.code, 3) << refused.output;
+  EXPECT_NE(refused.output.find("dpmpi: data error: objective.episode_steps = 2: record 90 is an episode of '9'"),
+            refused.output.npos)
       << refused.output;  // and not of rank 1 alone, which would have ended the job under the others
+  EXPECT_FALSE(fs::exists(path("episodes"))) << "before a ledger is begun";
+}
+
+// Models are trained again for every record that is scored: from the file that the run had.
+TEST_F(TrainedRun, ModelsComeFromTheFileOfTheRun) {
+  const std::string names = "y,a,b\n", one = names + "1,2,1\n-1,-2,1\n1,3,-1\n-1,-3,2\n";
+  std::ofstream(path("models.csv")) << one;
+  std::ofstream(path("scored.csv")) << names + "1,2,2\n-1,-1,1\n1,1,3\n-1,-2,0\n1,2,0\n-1,-1,-1\n";
+  std::ofstream(path("wide.csv")) << "y,a,b,c\n1,2,2,1\n-1,-1,1,1\n";
+  std::ofstream(path("models.ini"))
+      << "[run]\ndir = models\n[data]\ntrain = scored.csv\nheader = yes\nblocks = 2\nbias = 0\n[objective]\n"
+         "name = tune_logistic\ntrain = models.csv\nridge = 0.01,1\n[method]\nname = gibo\nsteps = 1\nbatch = fixed\n"
+         "b = 2\nclip = 1\nbox_lo = -1\nbox_hi = 1\n[privacy]\nnoise_multiplier = 10\ndelta = 0.01\n"
+         "adjacency = replace_one\n";
+  const Outcome trained = dpmpi("-q --config models.ini");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  const std::string predict = "predict models --output m.csv --data ", evaluate = "evaluate models --data ";
+  std::ofstream(path("others.csv")) << names + "1,2,2\n-1,-1,1\n";
+  for (const std::string& words : {predict + "others.csv", evaluate + "others.csv"})
+    EXPECT_EQ(dpmpi(words).code, 0) << dpmpi(words).output;
+  const Outcome wide = dpmpi(predict + "wide.csv");
+  EXPECT_EQ(wide.code, 3) << wide.output;
+  EXPECT_NE(wide.output.find("--data = wide.csv has 3 features, the records of the run had 2"), std::string::npos)
+      << wide.output;
+  std::ofstream(path("models.csv")) << one + "1,4,4\n";
+  for (const std::string& words : {predict + "others.csv", evaluate + "others.csv"})
+    for (const int ranks : {1, 3}) {
+      const Outcome changed = dpmpi(words, ranks);
+      EXPECT_EQ(changed.code, 3) << changed.output;
+      EXPECT_NE(changed.output.find(
+                    "objective.train = models.csv is not the file on which models were trained in this run"),
+                std::string::npos)
+          << changed.output;
+    }
 }
 
 TEST_F(TrainedRun, RecordsNeedNoLabels) {

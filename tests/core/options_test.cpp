@@ -147,6 +147,19 @@ TEST(Options, UnknownKeysNameTheNearest) {
   EXPECT_EQ(problems[0], "x.ini:3: unknown key method.raet; did you mean method.rate?");
 }
 
+TEST(Options, NamesAreNearIfOneLetterInThreeDiffers) {
+  const std::vector<std::string> known{"label", "rate", "steps", "box_lo", "l2"};
+  for (const auto& [typed, nearest] : {std::pair<const char*, const char*>{"lable", "label"},
+                                       {"raet", "rate"},
+                                       {"setps", "steps"},
+                                       {"points", ""},
+                                       {"y", ""},
+                                       {"xx.y", ""},
+                                       {"notes", ""},
+                                       {"l1", "l2"}})
+    EXPECT_EQ(nearest_name(typed, known), nearest) << typed;
+}
+
 TEST(Options, SyntaxErrorsNameTheLine) {
   EXPECT_NE(refusal("[method]\nrate 0.5\n= 3\n").find(":2: 'rate 0.5' is neither"), std::string::npos);
   EXPECT_NE(refusal("[method]\nrate 0.5\n= 3\n").find(":3:"), std::string::npos) << "all problems at once";

@@ -24,11 +24,14 @@ void read_rows(std::string_view bytes) {
     RecordsBuilder out(Storage::sparse_f32, layout.features, layout.records().rows, {});
     const FeatureMap map(options, layout.features, [](const std::string&) { return std::size_t{0}; });
     const LabelRule labels(options, LabelKind::real, 0, true);
+    Faults faults;
     for (const Section& section : layout.sections) {
       Position position{.file = "fuzz", .byte = section.begin};
-      format->read({section, bytes.substr(section.begin, section.rows * section.row_bytes), position, &file}, map,
-                   labels, out);
+      format->read(
+          {section, bytes.substr(section.begin, section.rows * section.row_bytes), position, faults, &file}, map,
+          labels, out);
     }
+    faults.refuse();
     fuzzing::check_records(out.take());
   } catch (const DataError&) {
   }

@@ -18,8 +18,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const LabelRule labels(options, LabelKind::real, 0, true);
     const auto rows = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
     RecordsBuilder out(layout.storage, layout.features, rows, {.unit_norm = (data[0] & 1) != 0});
+    Faults faults;
     Position position{"fuzz"};
-    format->read({layout.records(), text.substr(layout.records().begin), position}, map, labels, out);
+    format->read({layout.records(), text.substr(layout.records().begin), position, faults}, map, labels, out);
+    faults.refuse();
     fuzzing::require(position.global_index == out.rows());
     fuzzing::check_records(out.take());
   } catch (const DataError&) {

@@ -8,20 +8,22 @@
 namespace dpmpi {
 namespace {
 
-/// Calls row(its first byte) for each row of a piece and moves the position behind it. A Malformed that row throws
-/// becomes a DataError with the number of the record.
+/// Calls row(its first byte) for each row of a piece and moves the position behind it. A row that throws Malformed
+/// is left unfinished, and is a fault of that kind, with the number of the record.
 template <class Row>
 void for_each_row(const Piece& piece, Row&& row) {
   Position& at = piece.position;
-  try {
-    for (std::size_t byte = 0; byte < piece.bytes.size(); byte += piece.section.row_bytes) {
+  for (std::size_t byte = 0; byte < piece.bytes.size(); byte += piece.section.row_bytes) {
+    try {
       row(piece.bytes.data() + byte);
-      ++at.global_index;
-      at.byte += piece.section.row_bytes;
+    } catch (const Malformed& problem) {
+      if (!piece.faults.knows(problem.kind))
+        piece.faults.add(at.global_index, problem.kind,
+                         fmt::format("{}: record {}{}: {}", at.file, at.global_index - at.first_index + 1,
+                                     at.shows_byte ? fmt::format(" (byte {})", at.byte) : "", problem.what()));
     }
-  } catch (const Malformed& problem) {
-    throw DataError(fmt::format("{}: record {}{}: {}", at.file, at.global_index - at.first_index + 1,
-                                at.shows_byte ? fmt::format(" (byte {})", at.byte) : "", problem.what()));
+    ++at.global_index;
+    at.byte += piece.section.row_bytes;
   }
 }
 

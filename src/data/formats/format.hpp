@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/files/archive.hpp"
+#include "data/formats/faults.hpp"
 #include "data/formats/file.hpp"
 #include "data/records/builder.hpp"
 #include "data/records/labels.hpp"
@@ -67,6 +68,7 @@ struct Piece {
   const Section& section;
   std::string_view bytes;
   Position& position;         ///< read() moves it behind the piece
+  Faults& faults;             ///< read() adds to them
   InputFile* file = nullptr;  ///< what they were read from; a gzipped file is not here
 };
 
@@ -80,7 +82,8 @@ class Format {
   /// for settings that do not fit.
   virtual Layout inspect(const std::vector<Head>& files) = 0;
   /// Appends all records of a piece to `out` (or, of labels that lie apart, the labels) and moves its position.
-  /// Throws DataError with file, line or record, column, value (show_field) and what is allowed.
+  /// Faults have file, line or record, column, value (show_field) and what is allowed; with one, what is in `out`
+  /// means nothing. Throws DataError if the piece is not made of rows at all.
   virtual void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels,
                     RecordsBuilder& out) const = 0;
   /// What inspect() found and read() needs; nothing that may be secret.

@@ -28,14 +28,16 @@ const char* parse_entry(const char* p, const char* end, std::uint32_t base, cons
   std::int64_t index = 0;
   const auto [colon, error] = std::from_chars(p, end, index);
   if (error != std::errc{} || colon == end || *colon != ':')
-    throw Malformed(fmt::format("{} is not index:value", show_field(token_at(p, end))));
+    throw Malformed(fmt::format("{} is not index:value", show_field(token_at(p, end))), Malformed::entry);
   const std::int64_t last = static_cast<std::int64_t>(out.features()) + base - 1;
   if (index < base || index > last)
     throw Malformed(fmt::format("feature index {} is not in {}..{} (data.features = {}, data.index_base = {})",
-                                show_field(index), base, last, out.features(), base));
+                                show_field(index), base, last, out.features(), base),
+                    Malformed::index);
   if (index <= previous)
     throw Malformed(fmt::format("feature index {} comes after {}: indices must ascend, without duplicates",
-                                show_field(index), show_field(previous)));
+                                show_field(index), show_field(previous)),
+                    Malformed::order);
   double x = 0;
   const char* const stop = scan_number(colon + 1, end, x);
   if (stop == nullptr || (stop != end && !is_space(*stop)))
@@ -51,18 +53,29 @@ const char* parse_entry(const char* p, const char* end, std::uint32_t base, cons
   return stop;
 }
 
-void parse_row(std::string_view line, std::uint64_t global_index, std::uint32_t base, const FeatureMap& map,
-               const LabelRule& labels, RecordsBuilder& out) {
-  const char* p = line.data();
-  const auto* const hash = static_cast<const char*>(std::memchr(p, comment, line.size()));
-  const char* const end = hash != nullptr ? hash : p + line.size();
+/// The label at the start of a line; moves p behind it.
+float parse_label(const char*& p, const char* end, std::uint64_t global_index, const LabelRule& labels) {
   while (p != end && is_space(*p)) ++p;
   const std::string_view label = token_at(p, end);
   const bool missing = label.find(':') != label.npos;
-  if (missing && !labels.unlabelled())
-    throw Malformed(fmt::format("label is missing: the line starts with {}", show_field(label)));
-  const float y = labels.unlabelled() ? labels.label_of_none() : labels.decode(label, global_index);
   if (!missing) p += label.size();
+  if (labels.unlabelled()) return labels.label_of_none();
+  if (missing)
+    throw Malformed(fmt::format("label is missing: the line starts with {}", show_field(label)), Malformed::label);
+  return labels.decode(label, global_index);
+}
+
+void parse_row(const Piece& piece, std::string_view line, std::uint64_t global_index, std::uint32_t base,
+               const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) {
+  const char* p = line.data();
+  const auto* const hash = static_cast<const char*>(std::memchr(p, comment, line.size()));
+  const char* const end = hash != nullptr ? hash : p + line.size();
+  float y = 0;
+  try {
+    y = parse_label(p, end, global_index, labels);
+  } catch (const Malformed& problem) {  // the entries are looked at all the same
+    add_fault(piece, Malformed::label, problem.what());
+  }
   if (map.moves_zero())  // densified rows only: entries that are not written are zeros of the file
     for (std::size_t j = 0; j < out.features(); ++j) out.dense_row()[j] = map(j, 0);
   for (std::int64_t previous = std::int64_t{base} - 1;;) {
@@ -86,6 +99,7 @@ bool holds_record(std::string_view bytes) {
 
 Layout Libsvm::inspect(const std::vector<Head>& files) {
   const Head& head = files[0];
+  refuse_no_text(head);
   if (options_.features == 0)
     throw ConfigError(
         fmt::format("{} is LIBSVM text: set data.features to the public number of features (the largest "
@@ -100,8 +114,8 @@ Layout Libsvm::inspect(const std::vector<Head>& files) {
 
 void Libsvm::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
   const auto base = static_cast<std::uint32_t>(options_.index_base);
-  for_each_record(piece.bytes, comment, piece.position, [&](std::string_view line, std::uint64_t global_index) {
-    parse_row(line, global_index, base, map, labels, out);
+  for_each_record(piece, [&](std::string_view line, std::uint64_t global_index) {
+    parse_row(piece, line, global_index, base, map, labels, out);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "data/formats/table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,7 +29,8 @@ const char* next_field(const char* p, const char* end, char delimiter, std::stri
   for (const char* from = p + 1;;) {
     const char* const quote = std::find(from, end, '"');
     if (quote == end)
-      throw Malformed("a quoted field is not closed on its line (line ends inside quotes are not supported)");
+      throw Malformed("a quoted field is not closed on its line (line ends inside quotes are not supported)",
+                      Malformed::quotes);
     scratch.append(from, quote);
     from = quote + 1;
     if (from == end || *from != '"') {
@@ -38,47 +40,80 @@ const char* next_field(const char* p, const char* end, char delimiter, std::stri
     scratch += '"';
     ++from;
   }
-  if (p != end && *p != delimiter) throw Malformed("text follows a quoted field");
+  if (p != end && *p != delimiter) throw Malformed("text follows a quoted field", Malformed::quotes);
   field = scratch;
   return p;
 }
 
-/// One line's columns, left to right.
+/// The lines of a piece, each column by column from the left.
 class RowParser {
  public:
-  RowParser(const TableSchema& schema, char delimiter, const FeatureMap& map, const LabelRule& labels,
-            RecordsBuilder& out)
-      : schema_(schema), delimiter_(delimiter), map_(map), labels_(labels), out_(out) {}
+  RowParser(const Piece& piece, const TableSchema& schema, char delimiter, const FeatureMap& map,
+            const LabelRule& labels, RecordsBuilder& out)
+      : piece_(piece), schema_(schema), delimiter_(delimiter), map_(map), labels_(labels), out_(out) {
+    if (piece.faults.empty()) return;
+    skipped_.resize(schema.columns.size());
+    for (std::size_t c = 0; c < skipped_.size(); ++c) skipped_[c] = piece.faults.knows(kind_of(c));
+  }
 
   void parse(std::string_view line, std::uint64_t global_index) {
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     const char* p = line.data();
     const char* const end = p + line.size();
+    wrong_.clear();
+    std::size_t label = 0;
     for (std::size_t c = 0; c < schema_.columns.size(); ++c) {
       if (c > 0 && p++ == end) wrong_width(line);
-      p = column(schema_.columns[c], p, end);
+      if (schema_.columns[c].use == TableColumn::Use::label) label = c;
+      p = column(c, p, end);
     }
     if (p != end) wrong_width(line);
-    out_.finish_row(labels_.unlabelled() ? labels_.label_of_none() : labels_.decode(label_, global_index));
+    float y = labels_.label_of_none();
+    if (!labels_.unlabelled()) use(label, [&] { y = labels_.decode(label_, global_index); });
+    if (!wrong_.empty()) return tell_wrong();
+    out_.finish_row(y);
   }
 
  private:
-  const char* column(const TableColumn& column, const char* p, const char* end) {
-    if (column.use == TableColumn::Use::number) {
+  static std::uint64_t kind_of(std::size_t column) { return Malformed::kinds + column; }
+
+  const char* column(std::size_t c, const char* p, const char* end) {
+    const TableColumn& column = schema_.columns[c];
+    const bool is_number = column.use == TableColumn::Use::number;
+    if (is_number) {
       double x = 0;
       const char* stop = scan_number(skip_blanks(p, end), end, x);
       if (stop != nullptr) stop = skip_blanks(stop, end);
       if (stop != nullptr && (stop == end || *stop == delimiter_)) {
-        out_.dense_row()[column.feature] = map_(column.feature, x);
+        use(c, [&] { out_.dense_row()[column.feature] = map_(column.feature, x); });
         return stop;
       }
     }
     std::string_view field;
     p = next_field(p, end, delimiter_, scratch_, field);
-    if (column.use == TableColumn::Use::number) out_.dense_row()[column.feature] = number(column, field);
+    if (is_number) use(c, [&] { out_.dense_row()[column.feature] = number(column, field); });
     if (column.use == TableColumn::Use::label) label_.assign(field);
-    if (column.use == TableColumn::Use::one_hot) one_hot(column, field);
+    if (column.use == TableColumn::Use::one_hot) use(c, [&] { one_hot(column, field); });
     return p;
+  }
+
+  /// What is wrong with a column is told once, if the line has all of them: else they may be others than they seem.
+  template <class Work>
+  void use(std::size_t c, Work&& work) {
+    if (!skipped_.empty() && skipped_[c]) return;
+    try {
+      work();
+    } catch (const Malformed& problem) {
+      wrong_.emplace_back(c, problem.what());
+    }
+  }
+
+  void tell_wrong() {
+    skipped_.resize(schema_.columns.size());
+    for (const auto& [column, what] : wrong_) {
+      add_fault(piece_, kind_of(column), what.c_str());
+      skipped_[column] = true;
+    }
   }
 
   float number(const TableColumn& column, std::string_view field) const {
@@ -109,15 +144,19 @@ class RowParser {
 
   [[noreturn]] void wrong_width(std::string_view line) const {
     throw Malformed(fmt::format("{} columns where {} are expected", split_fields(line, delimiter_).size(),
-                                schema_.columns.size()));
+                                schema_.columns.size()),
+                    Malformed::width);
   }
 
+  const Piece& piece_;
   const TableSchema& schema_;
   char delimiter_;
   const FeatureMap& map_;
   const LabelRule& labels_;
   RecordsBuilder& out_;
   std::string scratch_, label_;
+  std::vector<char> skipped_;                               // columns that are known to be wrong; empty: none is
+  std::vector<std::pair<std::size_t, std::string>> wrong_;  // in this line
 };
 
 }  // namespace
@@ -136,8 +175,8 @@ std::vector<std::string> split_fields(std::string_view line, char delimiter) {
 }
 
 void Table::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
-  RowParser parser(schema_, delimiter_, map, labels, out);
-  for_each_record(piece.bytes, piece.section.comment, piece.position,
+  RowParser parser(piece, schema_, delimiter_, map, labels, out);
+  for_each_record(piece,
                   [&](std::string_view line, std::uint64_t global_index) { parser.parse(line, global_index); });
 }
 

@@ -52,19 +52,31 @@ void set_use(TableColumn& column, Use use, const std::string& key) {
   column.use = use;
 }
 
+void set_vocabulary(std::vector<TableColumn>& columns, const std::string& entry) {
+  const std::size_t colon = entry.find(':');
+  if (colon == std::string::npos || colon == 0)
+    throw ConfigError(fmt::format("data.one_hot = {}: entries are written column:word|word|...", entry));
+  const std::string name(trim(std::string_view(entry).substr(0, colon)));
+  TableColumn& column = columns[find_column(columns, name, "data.one_hot")];
+  set_use(column, Use::one_hot, "data.one_hot");
+  column.words = split_words(entry.substr(colon + 1));
+}
+
+/// Throws ConfigError with all that does not fit.
 void assign_uses(std::vector<TableColumn>& columns, const ReadingRules& options) {
-  if (options.label != no_label) columns[find_label(columns, options.label)].use = Use::label;
-  for (const auto& entry : options.one_hot) {
-    const std::size_t colon = entry.find(':');
-    if (colon == std::string::npos || colon == 0)
-      throw ConfigError(fmt::format("data.one_hot = {}: entries are written column:word|word|...", entry));
-    const std::string name(trim(std::string_view(entry).substr(0, colon)));
-    TableColumn& column = columns[find_column(columns, name, "data.one_hot")];
-    set_use(column, Use::one_hot, "data.one_hot");
-    column.words = split_words(entry.substr(colon + 1));
-  }
+  std::vector<std::string> problems;
+  const auto attempt = [&](auto&& set) {
+    try {
+      set();
+    } catch (const ConfigError& e) {
+      problems.emplace_back(e.what());
+    }
+  };
+  if (options.label != no_label) attempt([&] { columns[find_label(columns, options.label)].use = Use::label; });
+  for (const auto& entry : options.one_hot) attempt([&] { set_vocabulary(columns, entry); });
   for (const auto& name : options.drop)
-    set_use(columns[find_column(columns, name, "data.drop")], Use::drop, "data.drop");
+    attempt([&] { set_use(columns[find_column(columns, name, "data.drop")], Use::drop, "data.drop"); });
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
 std::size_t number_features(std::vector<TableColumn>& columns) {

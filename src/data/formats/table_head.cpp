@@ -64,7 +64,6 @@ bool starts_with_header(const FirstLines& first, const std::string& setting, cha
 /// What a first line that was not understood looks like, for messages; "" if nothing is odd about it.
 std::string oddity(std::string_view line, char delimiter) {
   const std::string_view text = trim(line);
-  if (line.find('\0') != line.npos) return "; it holds zero bytes: UTF-8 text is expected (not UTF-16)";
   if (text.find('\r') != text.npos) return "; it holds carriage returns: lines must end with a line feed";
   for (const char other : {';', '\t', ','})
     if (text.find(delimiter) == text.npos && text.find(other) != text.npos)
@@ -84,6 +83,7 @@ char comment_of(const ReadingRules& options) { return options.comment.empty() ? 
 }  // namespace
 
 std::vector<std::string> Table::supposed_names(const Head& head) const {
+  refuse_no_text(head);
   const FirstLines first = first_lines(head.bytes, options_, comment_of(options_));
   if (options_.header != "auto" || !starts_with_header(first, options_.header, delimiter_, head.path)) return {};
   return fields_of(first.records[0], delimiter_, head.path);
@@ -91,6 +91,7 @@ std::vector<std::string> Table::supposed_names(const Head& head) const {
 
 Layout Table::inspect(const std::vector<Head>& files) {
   const Head& head = files[0];
+  refuse_no_text(head);
   const char comment = comment_of(options_);
   const FirstLines first = first_lines(head.bytes, options_, comment);
   if (first.records.empty()) refuse_file(head.path, "holds no records");

@@ -1,9 +1,23 @@
 #include "data/formats/text_lines.hpp"
 
+#include <algorithm>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace dpmpi {
+
+void refuse_no_text(const Head& head) {
+  constexpr std::size_t one_in =
+      64;  // bytes of a text may be damaged or come from an old terminal; of others many are
+  const auto is_control = [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 && std::string_view("\t\n\v\f\r").find(c) == std::string_view::npos;
+  };
+  if (head.bytes.find('\0') != head.bytes.npos)
+    refuse_file(head.path, "is no text, for it holds zero bytes: UTF-8 text is expected (not UTF-16)");
+  if (static_cast<std::size_t>(std::ranges::count_if(head.bytes, is_control)) * one_in > head.bytes.size())
+    refuse_file(head.path, "is no text, for it holds control characters: UTF-8 text is expected");
+}
 
 void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
                    const std::function<void(std::uint64_t, std::string_view)>& visit) {

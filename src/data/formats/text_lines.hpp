@@ -15,6 +15,9 @@
 
 namespace dpmpi {
 
+/// Throws DataError if these are the first bytes of something else than text: a spreadsheet, an archive.
+void refuse_no_text(const Head& head);
+
 /// Calls visit(offset, line without line end) for each line whose first byte lies in [from, to), reading on beyond
 /// `to` to complete the last one. `from` may lie inside a line unless it is `start`, where the file's lines begin.
 void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
@@ -26,22 +29,37 @@ inline bool is_record(std::string_view line, char comment) {
   return !text.empty() && (comment == '\0' || text.front() != comment);
 }
 
-/// Calls row(line, global_index) for each record of `text` (whole lines) and moves `position` behind it. A
-/// Malformed that row throws becomes a DataError with file and line.
+/// Calls row(line, global_index) for each record of `text` (whole lines) and moves `position` behind it.
 template <class Row>
 void for_each_record(std::string_view text, char comment, Position& position, Row&& row) {
-  try {
-    for (std::size_t at = 0; at < text.size(); ++position.line) {
-      const std::size_t stop = std::min(text.find('\n', at), text.size());
-      const std::string_view line = text.substr(at, stop - at);
-      at = stop + 1;
-      if (!is_record(line, comment)) continue;
-      row(line, position.global_index);
-      ++position.global_index;
-    }
-  } catch (const Malformed& problem) {
-    throw DataError(fmt::format("{}:{}: {}", position.file, position.line, problem.what()));
+  for (std::size_t at = 0; at < text.size(); ++position.line) {
+    const std::size_t stop = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, stop - at);
+    at = stop + 1;
+    if (!is_record(line, comment)) continue;
+    row(line, position.global_index);
+    ++position.global_index;
   }
+}
+
+/// A fault of the line at which a piece is.
+inline void add_fault(const Piece& piece, std::uint64_t kind, const char* what) {
+  const Position& at = piece.position;
+  if (!piece.faults.knows(kind)) piece.faults.add(at.line, kind, fmt::format("{}:{}: {}", at.file, at.line, what));
+}
+
+/// Calls row(line, global_index) for each record of a piece, and moves its position. A row that throws Malformed is
+/// left unfinished, and is a fault of that kind.
+template <class Row>
+void for_each_record(const Piece& piece, Row&& row) {
+  for_each_record(piece.bytes, piece.section.comment, piece.position,
+                  [&](std::string_view line, std::uint64_t global_index) {
+                    try {
+                      row(line, global_index);
+                    } catch (const Malformed& problem) {
+                      add_fault(piece, problem.kind, problem.what());
+                    }
+                  });
 }
 
 }  // namespace dpmpi

@@ -60,12 +60,12 @@ FoundFile::FoundFile(const DataOptions& options, const std::string& name) {
   std::string tried;
   for (const fs::path& folder : folders) {
     const std::string candidate = (folder / name).lexically_normal().string();
-    std::error_code ignored;
-    if (fs::exists(candidate, ignored)) {
+    std::error_code why;
+    if (fs::exists(candidate, why)) {
       path_ = candidate;
       return;
     }
-    tried += fmt::format("\n  tried {}", candidate);
+    tried += fmt::format("\n  tried {}{}", candidate, why ? ": " + why.message() : "");
   }
   missing_ = fmt::format(
       "{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config file's folder):{}",

@@ -16,7 +16,7 @@ namespace {
 class FileLoader {
  public:
   FileLoader(const Communicator& comm, const Dataset& dataset, const LabelRule& labels, const Source& source,
-             const BlockRange& range)
+             const BlockRange& range, Faults& faults)
       : comm_(comm),
         labels_(labels),
         source_(source),
@@ -25,14 +25,18 @@ class FileLoader {
         end_(range.ownership.end(comm.rank())),
         map_(source.feature_map(dataset.rules)),
         rule_{dataset.rules.normalize == "l2", to_feature(dataset.rules.bias), to_feature(dataset.rules.scale)},
-        counted_(dataset.counted) {}
+        counted_(dataset.counted),
+        faults_(faults) {}
 
   std::vector<Block> load() {
     std::vector<std::vector<Extent>> extents;
     for (const Section& section : source_.layout.sections)
       extents.push_back(locate_blocks(comm_, source_, section, range_));
     allocate(extents.back());
-    for (std::size_t s = 0; s < extents.size(); ++s) read(source_.layout.sections[s], extents[s]);
+    for (std::size_t s = 0; s < extents.size(); ++s) {
+      faults_.begin_part(range_.first * std::uint64_t{2} + s);
+      read(source_.layout.sections[s], extents[s]);
+    }
     std::vector<Block> blocks;
     for (std::uint32_t b = begin_; b < end_; ++b)
       blocks.push_back({b, range_.layout.begin(b), builders_[b - begin_].take()});
@@ -91,7 +95,7 @@ class FileLoader {
           [&](std::uint32_t block, std::string_view bytes) {
             Position& position = positions[block - begin_];
             const std::uint64_t before = position.global_index;
-            source_.format->read({section, bytes, position, source.file.get()}, map_, labels_,
+            source_.format->read({section, bytes, position, faults_, source.file.get()}, map_, labels_,
                                  builders_[block - begin_]);
             progress.add(position.global_index - before);
           });
@@ -105,14 +109,15 @@ class FileLoader {
   FeatureMap map_;
   RowRule rule_;
   bool counted_;  // the number of records is public
+  Faults& faults_;
   std::vector<RecordsBuilder> builders_;
 };
 
 }  // namespace
 
 std::vector<Block> load_file(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
-                             const Source& source, const BlockRange& range) {
-  return FileLoader(comm, dataset, labels, source, range).load();
+                             const Source& source, const BlockRange& range, Faults& faults) {
+  return FileLoader(comm, dataset, labels, source, range, faults).load();
 }
 
 }  // namespace dpmpi

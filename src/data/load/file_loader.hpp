@@ -6,8 +6,9 @@
 
 namespace dpmpi {
 
-/// This rank's blocks of one opened file. Collective; errors on any rank are thrown on all.
+/// This rank's blocks of one opened file, and what is wrong in them: with faults, they mean nothing. Collective;
+/// errors on any rank are thrown on all.
 std::vector<Block> load_file(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
-                             const Source& source, const BlockRange& range);
+                             const Source& source, const BlockRange& range, Faults& faults);
 
 }  // namespace dpmpi

@@ -85,9 +85,25 @@ void check_signature(const std::string& file, const std::string& mine, const std
                                 mine, reference));
 }
 
+/// What is wrong in the places that the ranks have read, in one text that is the same on any number of ranks.
+void refuse_on_all_ranks(const Communicator& comm, Faults& faults) {
+  if (!comm.any(!faults.empty())) return;
+  Archive written;
+  faults.archive(written);
+  for (const std::string& bytes : comm.gather(written.bytes())) {
+    Archive archive(bytes);
+    Faults of_rank;
+    of_rank.archive(archive);
+    faults.merge(std::move(of_rank));
+  }
+  std::string text = faults.text();
+  comm.broadcast(text);
+  throw DataError(text);
+}
+
 /// This rank's blocks of the sites' files, each read by its owners alone.
 void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRule& labels,
-                const Ownership& ownership, Shard& shard) {
+                const Ownership& ownership, Shard& shard, Faults& faults) {
   const auto sites = static_cast<std::uint32_t>(dataset.parts.size());
   const std::uint32_t per_site = shard.layout.blocks / sites;
   const std::uint32_t first = ownership.begin(comm.rank()), last = ownership.end(comm.rank());
@@ -104,7 +120,7 @@ void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRul
       // The layout of the site's own records, so that row numbers start at its file's first record.
       const Ownership run{{std::max(first, s * per_site), std::min(last, (s + 1) * per_site)}};
       const BlockRange range{shard.layout, run, s * per_site, (s + 1) * per_site};
-      for (Block& block : load_file(alone, dataset, labels, source, range))
+      for (Block& block : load_file(alone, dataset, labels, source, range, faults))
         shard.blocks.push_back(std::move(block));
     }
   });
@@ -149,15 +165,17 @@ Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& 
   Shard shard;
   shard.layout = layout;
   shard.facts.records = layout.records;
+  Faults faults;
   if (dataset.by_site) {
     verify(layout.blocks % dataset.parts.size() == 0, "every site has the same number of blocks");
-    load_sites(comm, dataset, labels, ownership, shard);
-    return shard;
+    load_sites(comm, dataset, labels, ownership, shard, faults);
+  } else {
+    const Source source = open_source(comm, dataset, dataset.first());
+    shard.facts.features = source.layout.features;
+    shard.facts.storage = source.layout.storage;
+    shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks}, faults);
   }
-  const Source source = open_source(comm, dataset, dataset.first());
-  shard.facts.features = source.layout.features;
-  shard.facts.storage = source.layout.storage;
-  shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks});
+  refuse_on_all_ranks(comm, faults);
   return shard;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/throw_error.hpp"
 
 namespace dpmpi {
 namespace {
@@ -34,22 +35,6 @@ std::string attempt(const std::function<void()>& work) {
   return {};
 }
 
-[[noreturn]] void rethrow(const std::string& encoded) {
-  const std::string message = encoded.substr(1);
-  switch (static_cast<ExitCode>(encoded[0])) {
-    case ExitCode::config:
-      throw ConfigError(message);
-    case ExitCode::data:
-      throw DataError(message);
-    case ExitCode::privacy:
-      throw PrivacyError(message);
-    case ExitCode::mpi:
-      throw CommError(message);
-    default:
-      throw BugError(message);
-  }
-}
-
 }  // namespace
 
 void throw_on_all_ranks(const Communicator& comm, const std::function<void()>& work) {
@@ -59,7 +44,7 @@ void throw_on_all_ranks(const Communicator& comm, const std::function<void()>& w
   const auto first = std::find_if(all.begin(), all.end(), [](const auto& text) { return !text.empty(); });
   std::string text = first == all.end() ? std::string{} : *first;
   comm.broadcast(text);
-  rethrow(text);
+  throw_error(static_cast<ExitCode>(text[0]), text.substr(1));
 }
 
 }  // namespace dpmpi

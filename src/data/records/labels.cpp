@@ -45,13 +45,13 @@ LabelRule::LabelRule(const ReadingRules& options, LabelKind kind, std::size_t cl
 
 float LabelRule::decode(std::string_view raw, std::uint64_t global_index) const {
   const std::string_view text = trim(raw);
-  if (is_missing(text)) throw Malformed(fmt::format("label is missing ({})", show_field(text)));
+  if (is_missing(text)) throw Malformed(fmt::format("label is missing ({})", show_field(text)), Malformed::label);
   return decode(name_of(text), global_index);
 }
 
 float LabelRule::decode(double raw, std::uint64_t global_index) const {
   if (!std::isfinite(raw))
-    throw Malformed(fmt::format("label {} is not finite", show_field(fmt::format("{}", raw))));
+    throw Malformed(fmt::format("label {} is not finite", show_field(fmt::format("{}", raw))), Malformed::label);
   return decode(Name{fmt::format("{}", raw), raw}, global_index);
 }
 
@@ -64,13 +64,14 @@ float LabelRule::decode(const Name& raw, std::uint64_t global_index) const {
   } else if (!map_.empty()) {
     const auto entry = std::find_if(map_.begin(), map_.end(), [&](const auto& e) { return e.first == raw; });
     if (entry == map_.end())
-      throw Malformed(fmt::format("label {} is not in data.label_map", show_field(raw.text)));
+      throw Malformed(fmt::format("label {} is not in data.label_map", show_field(raw.text)), Malformed::label);
     value = entry->second;
   } else if (!raw.number) {
     throw Malformed(
         fmt::format("label {} is not a finite number: set data.positive (one group against the rest) or "
                     "data.label_map (name:number)",
-                    show_field(raw.text)));
+                    show_field(raw.text)),
+        Malformed::label);
   }
   const float label = check(value, raw);
   for (const Thinning& t : thinning_)
@@ -84,20 +85,24 @@ float LabelRule::check(double value, const Name& raw) const {
     case LabelKind::sign:
       if (value == 1) return 1;
       if (value == -1 || value == 0) return -1;
-      throw Malformed(fmt::format(
-          "label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1",
-          show_field(raw.text)));
+      throw Malformed(
+          fmt::format(
+              "label {} is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1",
+              show_field(raw.text)),
+          Malformed::label);
     case LabelKind::class_:
       if (value >= 0 && value < static_cast<double>(classes_) && value == std::floor(value))
         return static_cast<float>(value);
       throw Malformed(
           fmt::format("label {} is not allowed: whole numbers 0 to {} are; data.label_map renames labels",
-                      show_field(raw.text), classes_ - 1));
+                      show_field(raw.text), classes_ - 1),
+          Malformed::label);
     case LabelKind::count:
       if (value >= 0 && value <= largest_count && value == std::floor(value)) return static_cast<float>(value);
       throw Malformed(
           fmt::format("label {} is not allowed: counts 0, 1, 2, ... up to 2^24 are; data.label_map renames labels",
-                      show_field(raw.text)));
+                      show_field(raw.text)),
+          Malformed::label);
     case LabelKind::real:
       break;
   }

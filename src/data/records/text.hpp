@@ -9,9 +9,12 @@
 
 namespace dpmpi {
 
-/// A malformed value, thrown inside the parsers; they add file and line and rethrow it as DataError.
+/// A malformed value, thrown inside the parsers, which add file and line. Of what has no column of its own, a kind
+/// is told once, at its first place.
 struct Malformed : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  enum Kind { value, label, entry, index, order, width, quotes, kinds };
+  explicit Malformed(const std::string& what, Kind of = value) : std::runtime_error(what), kind(of) {}
+  Kind kind;
 };
 
 /// The value for a message: quoted, control characters escaped, cut after 40 characters.

@@ -9,6 +9,7 @@
 #include "objective/minimax/network_saddle.hpp"
 #include "objective/minimax/record_groups.hpp"
 #include "objective/network/head.hpp"
+#include "objective/network/mlp.hpp"
 
 namespace dpmpi {
 namespace {
@@ -134,6 +135,9 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
     options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", activation_names());
   }
+  void validate(std::vector<std::string>& problems) const override {
+    if (head_ == "softmax") require_classes(classes(), problems);
+  }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     return make_worst_group(
         {.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
@@ -148,7 +152,7 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
 
  private:
   std::vector<std::int64_t> sizes_, hidden_;
-  std::int64_t feature_ = 0, classes_ = 10;
+  std::int64_t feature_ = 0, classes_ = 0;  // not set
   std::string head_ = "softmax", activation_ = "tanh";
 };
 

@@ -16,4 +16,7 @@ namespace dpmpi {
 /// starts at zero, several start at random. Throws ConfigError if a layer has no unit.
 std::unique_ptr<Objective> make_mlp(MlpShape shape);
 
+/// Appends a problem if the number of classes, an option without a default, was not set.
+void require_classes(std::size_t classes, std::vector<std::string>& problems);
+
 }  // namespace dpmpi

@@ -8,12 +8,6 @@
 namespace dpmpi {
 namespace {
 
-void require_classes(std::size_t classes, std::vector<std::string>& problems) {
-  if (classes == 0)
-    problems.emplace_back(
-        "objective.classes is not set: the number of classes, a public number (10 for ten digits)");
-}
-
 class SoftmaxBuilder : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
@@ -67,4 +61,11 @@ const ObjectiveRegistration softmax{
     {"softmax", "log sum_k exp(<w_k, x>) - <w_label, x>", make_builder<SoftmaxBuilder>}};
 
 }  // namespace
+
+void require_classes(std::size_t classes, std::vector<std::string>& problems) {
+  if (classes == 0)
+    problems.emplace_back(
+        "objective.classes is not set: the number of classes, a public number (10 for ten digits)");
+}
+
 }  // namespace dpmpi

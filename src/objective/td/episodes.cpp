@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "data/records/text.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/math/dot.hpp"
 #include "objective/network/clip.hpp"
@@ -28,9 +29,9 @@ class TdOfEpisodes final : public TdBase {
   std::size_t micro_batch_rows() const override { return 64; }
 
  private:
-  /// Throws ConfigError where an episode of the set has more transitions than records have room for: of such data
-  /// every record is taken apart in the wrong places, and none would contribute.
-  std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) override;
+  /// Refuses an episode of more transitions than records have room for: of such data every record is taken apart in
+  /// the wrong places, and none would contribute.
+  void check_records(const Shard& shard) const override;
   void add_clipped_primal_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void add_clipped_saddle_gradients(const Rows& rows, const SaddleClip& clip, double scale,
@@ -89,16 +90,17 @@ std::size_t TdOfEpisodes::unpack(const Records& records, std::uint32_t i) {
   return static_cast<std::size_t>(steps);
 }
 
-std::vector<Measure> TdOfEpisodes::measures(const SetTotals& whole, const Shard& shard) {
-  float longest = 0;
+void TdOfEpisodes::check_records(const Shard& shard) const {
   for (const Block& block : shard.blocks)
-    for (std::size_t i = 0; i < block.records.count; ++i) longest = std::max(longest, block.records.label[i]);
-  if (whole.largest(static_cast<double>(longest)) > static_cast<double>(settings_.episode_steps))
-    throw ConfigError(fmt::format(
-        "objective.episode_steps = {}: an episode has more transitions, by its label; {} features a record make "
-        "states of {} then. Give the number that the file was made with",
-        settings_.episode_steps, settings_.episode_steps * step_features(), settings_.state));
-  return TdBase::measures(whole, shard);
+    for (std::size_t i = 0; i < block.records.count; ++i) {
+      const float steps = block.records.label[i];
+      if (!(steps > static_cast<float>(settings_.episode_steps))) continue;
+      throw DataError(fmt::format(
+          "objective.episode_steps = {}: record {} is an episode of {} transitions, by its label; {} features a record "
+          "make states of {} then. Give the number that the file was made with",
+          settings_.episode_steps, block.first_index + i + 1, show_field(fmt::format("{}", steps)),
+          settings_.episode_steps * step_features(), settings_.state));
+    }
 }
 
 Transition TdOfEpisodes::transition(std::size_t t) const {

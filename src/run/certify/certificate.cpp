@@ -230,6 +230,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["model_digest"] = provenance.model;
   out["metrics_digest"] = provenance.metrics;
   out["program"] = provenance.program;
+  if (!provenance.public_models.empty()) out["public_models"] = provenance.public_models;
   out["version"] = DPMPI_VERSION;
   return out.dump(2) + "\n";
 }

@@ -34,6 +34,7 @@
 #include "run/certify/stated_files.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/checkpoint.hpp"
+#include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
 #include "run/plan/training_ledger.hpp"
@@ -328,7 +329,10 @@ class Verification {
 
   void certificate() {
     place_ = "certificate.json";
-    if (!finished()) return absent(place_, "not there yet: the run is not finished");
+    if (!finished()) {
+      refuse_lost_certificate(run_);
+      return absent(place_, "not there yet: the run is not finished");
+    }
     const Document document = read_document(run_, place_);
     const json& c = certificate_ = document.value;
     json expected = derived_ ? derived_->certificate : c;
@@ -339,6 +343,8 @@ class Verification {
     if (!config_->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
     for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
     for (const char* origin : {"program", "version"}) expected[origin] = stated_text(c, origin);
+    if (c.contains("public_models") && !config_->value("objective.train").empty())
+      expected["public_models"] = stated_text(c, "public_models");
     if (derived_ && c.contains("generators") && c["generators"].is_object())
       for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
         expected["generators"][stream] = stated_text(c["generators"], stream);
@@ -350,6 +356,8 @@ class Verification {
     good(place_, fmt::format("made again from config.ini and the ledger: epsilon {} at delta {}, and every other "
                              "member; digests of ledger, config and plan",
                              c["epsilon"].dump(), c["delta"].dump()));
+    if (c.contains("public_models"))
+      unchecked(place_, "public_models", "the digest of objective.train, which is not read");
     unchecked(place_, "generators, program, version", "keyed by the run's key, or about the machine that trained");
   }
   void expected_of_trainings(json& expected) {

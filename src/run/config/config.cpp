@@ -136,7 +136,9 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     for (const auto& options : sections_) declared.push_back(options.get());
     check_unknown(settings, declared, problems, hint_for);
   }
-  for (std::string* const file : {&run.dir, &run.stop_file, &audit.result}) *file = expand_home(*file);
+  for (const char* const file :
+       {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.trainer"})
+    if (const auto* const option = find(file)) option->parse(expand_home(option->text()));
   if (objective) objective->validate(problems);
   data.validate(problems);
   privacy.validate(problems);

@@ -45,6 +45,7 @@ bool is_among(const std::vector<std::string>& known, std::string_view key) {
   return std::ranges::find(known, key) != known.end();
 }
 
+/// A letter stands for too much in too many places to be a word of another section.
 std::string by_synonym(std::string_view section, std::string_view word, const std::vector<std::string>& known) {
   std::string found;
   for (const auto& [words, keys] : synonyms()) {
@@ -52,18 +53,32 @@ std::string by_synonym(std::string_view section, std::string_view word, const st
     const auto key = std::ranges::find_if(keys, [&](std::string_view each) { return is_among(known, each); });
     if (key == keys.end()) continue;
     if (key->starts_with(section)) return std::string(*key);  // of two meanings, the one of this section
-    if (found.empty()) found = *key;
+    if (found.empty() && word.size() > 1) found = *key;
   }
   return found;
 }
 
-/// The same word in another section.
+/// The same word in another section, if there is one such section.
 std::string by_section(std::string_view word, const std::vector<std::string>& known) {
-  const auto found = std::ranges::find_if(known, [&](const std::string& key) {
+  const auto has_word = [&](const std::string& key) {
     const auto dot = key.find('.');
     return dot != key.npos && std::string_view(key).substr(dot + 1) == word;
-  });
-  return found == known.end() ? "" : *found;
+  };
+  return std::ranges::count_if(known, has_word) == 1 ? *std::ranges::find_if(known, has_word) : "";
+}
+
+/// A near word of the same section, or the same word in a section of a near name.
+std::string nearest_key(const std::string& key, const std::vector<std::string>& known) {
+  const auto dot = std::min(key.find('.'), key.size());
+  const std::string section = key.substr(0, dot + 1), word = key.substr(std::min(dot + 1, key.size()));
+  std::vector<std::string> sections, words;
+  for (const std::string& candidate : known) {
+    sections.push_back(candidate.substr(0, candidate.find('.') + 1));
+    if (sections.back() == section) words.push_back(candidate.substr(section.size()));
+  }
+  if (const std::string nearest = nearest_name(word, words); !nearest.empty()) return section + nearest;
+  const std::string meant = nearest_name(section, sections) + word;
+  return is_among(known, meant) ? meant : "";
 }
 
 template <class Entries, class Make>
@@ -98,7 +113,7 @@ std::string hint_for(const std::string& key, const std::vector<std::string>& kno
   const std::vector<std::string> having = owners(key);
   std::string meant = by_section(word, known);
   if (meant.empty()) meant = by_synonym(section, word, known);
-  if (meant.empty() && having.empty()) meant = nearest_name(key, known);
+  if (meant.empty() && having.empty()) meant = nearest_key(key, known);
   std::vector<std::string> hints;
   if (!meant.empty()) hints.push_back(fmt::format("did you mean {}?", meant));
   if (!having.empty()) hints.push_back(fmt::format("it is an option of {}", fmt::join(having, ", ")));

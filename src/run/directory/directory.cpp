@@ -1,7 +1,12 @@
 #include "run/directory/directory.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -128,6 +133,20 @@ void refuse_lost_certificate(const std::string& path) {
       "{} has a model and no certificate.json, which was there once, for the run has no checkpoint: nothing is left to "
       "resume. Put the file back, or train again in another folder",
       path));
+}
+
+// What is there of it, or the nearest folder above, has to be a folder that can be written to.
+void refuse_impossible(const std::string& wanted) {
+  const std::string what =
+      wanted.empty() ? "run.dir is not set, and a run goes below runs/" : "run.dir = " + wanted;
+  fs::path place = fs::absolute(wanted.empty() ? "runs" : wanted);
+  std::error_code error;
+  while (fs::status(place, error).type() == fs::file_type::not_found && place.has_relative_path())
+    place = place.parent_path();
+  if (fs::exists(fs::status(place, error)) && !fs::is_directory(place, error))
+    throw ConfigError(fmt::format("{}: {} is no folder", what, place.string()));
+  if (::faccessat(AT_FDCWD, place.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    throw ConfigError(fmt::format("{}: nothing can be made in {}: {}", what, place.string(), std::strerror(errno)));
 }
 
 void refuse_taken(const std::string& wanted) {

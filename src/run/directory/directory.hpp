@@ -15,6 +15,9 @@ struct RunDirectory {
 /// Throws DataError if the run in `path` was finished and its certificate is gone. Local.
 void refuse_lost_certificate(const std::string& path);
 
+/// Throws ConfigError if no folder can be made of `wanted` (run.dir), or, if that is empty, below runs/. Local.
+void refuse_impossible(const std::string& wanted);
+
 /// Throws ConfigError if `wanted` (run.dir) holds a run that is finished or to be resumed. Local.
 void refuse_taken(const std::string& wanted);
 

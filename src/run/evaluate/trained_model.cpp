@@ -68,6 +68,38 @@ std::vector<float> read_parameters(const Communicator& comm, const std::string& 
   return w;
 }
 
+// Objectives take any number of features, and only the model would not fit. Root only.
+void check_width(const std::string& run, const Dataset& dataset, const DatasetFacts& facts) {
+  const auto plan = read_run_json(run + "/plan.json");
+  const auto features = plan.is_object() && plan.contains("data") && plan["data"].is_object()
+                            ? plan["data"].value("features", nlohmann::json())
+                            : nlohmann::json();
+  if (features.is_number_unsigned() && features != facts.features)
+    throw DataError(fmt::format("{} = {} has {} features, the records of the run had {}", dataset.key,
+                                dataset.first().names, facts.features, features.get<std::uint64_t>()));
+}
+
+// The models that are scored were trained on this file. Collective.
+void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models) {
+  if (models.empty()) return;
+  std::string stated;  // certificates of old runs say nothing of it
+  throw_on_all_ranks(comm, [&] {
+    if (!comm.is_root()) return;
+    const auto certificate = read_run_json(run + "/certificate.json");
+    if (certificate.is_object() && certificate.contains("public_models") &&
+        certificate["public_models"].is_string())
+      stated = certificate["public_models"];
+  });
+  comm.broadcast(stated);
+  throw_on_all_ranks(comm, [&] {
+    if (!stated.empty() && digests_of(models) != stated)
+      throw DataError(fmt::format(
+          "{} = {} is not the file on which models were trained in this run: its SHA-256 is not that of "
+          "public_models in {}/certificate.json. Put the file of the run back",
+          models.key, models.first().names, run));
+  });
+}
+
 // What a run was is not to be changed, nor which records it was trained on: those are refused as data.
 void check_overrides(const std::vector<std::string>& overrides) {
   for (const auto& setting : overrides) {
@@ -127,8 +159,10 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     check_feature_names(dataset.first().names, facts.feature_names, feature_names(files.training));
+    check_width(run, dataset, facts);
     verify_before_code(config);
   });
+  check_file_of_models(comm, run, files.models);
   model.objective = make_objective(config, facts);
   give_public_records(comm, *model.objective, files);
   model.parameters = read_parameters(comm, run, *model.objective);

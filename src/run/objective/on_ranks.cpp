@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/digest.hpp"
+#include "core/files/file_reader.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
@@ -45,13 +47,22 @@ PublicSet read(const PublicFile& file, const DataFiles& files, LabelKind kind) {
 
 }  // namespace
 
+std::string digests_of(const Dataset& dataset) {
+  std::string digests;
+  for (const std::string& path : dataset.paths()) digests += (digests.empty() ? "" : ",") + file_digest(path);
+  return digests;
+}
+
 void give_public_records(const Communicator& comm, Objective& objective, const DataFiles& files) {
   PublicTraining* const training = objective.public_training();
   if (training == nullptr) return;
+  std::string digests;
   throw_on_all_ranks(comm, [&] {
+    digests = digests_of(files.models);
     training->take(read(training->public_file(), files, objective.label_kind()),
                    std::make_unique<TurnsOfRanks>(comm));
   });
+  comm.agree(sha256(digests), files.models.key);
 }
 
 double TotalsOfRanks::largest(double mine) const {

@@ -213,6 +213,11 @@ Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uin
   return {method, BlockLayout::of(facts.data, blocks), method->steps, facts.adjacency, runs};
 }
 
+Plan make_draft(const RunConfig& config, const Outline& outline) {
+  const double given = config.privacy.noise_multiplier;
+  return {outline, declare_queries(config, outline, !config.is_private() ? 0 : given > 0 ? given : 1), {}};
+}
+
 Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Outline& outline) {
   Promise promise;
   const double delta = resolve_delta(config, facts);

@@ -1,6 +1,5 @@
 #pragma once
-// The promise: what will be released, with how much noise, and the epsilon that follows, all before a record is
-// touched.
+// The promise: what will be released, with how much noise, and the epsilon that follows, all from what is public.
 
 #include <memory>
 #include <string>
@@ -51,6 +50,9 @@ struct Plan : Outline {
 /// The outline of so many runs. The objective of the facts must outlive it. Local, deterministic, touches no
 /// record. Throws ConfigError or PrivacyError, as what follows does.
 Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs = 1);
+/// The plan but for its promise, which takes long to find: noise as large as the sensitivity, if the config does
+/// not say how much. Local, cheap.
+Plan make_draft(const RunConfig& config, const Outline& outline);
 /// Calibrates the noise to privacy.epsilon by privacy.accountant, or takes privacy.noise_multiplier, and accounts
 /// for the whole run; of several runs for all of them together. Local, deterministic.
 Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Outline& outline);
@@ -59,8 +61,14 @@ Plan make_plan(const RunConfig& config, const Outline& outline, Promise promise)
 /// All of them for one run, with plan.training.
 Plan make_plan(const RunConfig& config, const PublicFacts& facts);
 
-/// The plan of a run on several ranks. Collective. Accounting can be costly (convolutions), so the root makes the
-/// promise for all; its refusals are met by all ranks alike.
+/// The draft of a run on several ranks. Collective. Throws ConfigError or PrivacyError on all ranks where these do
+/// not suit it: their memory, or who of them may be trusted.
+Plan draft_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts);
+/// The plan of a run whose outline is that of its draft. Collective. Accounting can be costly (convolutions), so
+/// the root makes the promise for all; its refusals are met by all ranks alike.
+Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts,
+                       const Outline& outline);
+/// Both, one after the other.
 Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts);
 
 /// plan.json: deterministic text, ends with a newline.

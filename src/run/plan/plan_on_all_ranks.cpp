@@ -1,5 +1,6 @@
 #include "core/errors.hpp"
 #include "core/files/archive.hpp"
+#include "core/throw_error.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
 #include "run/plan/plan.hpp"
@@ -59,9 +60,7 @@ T made_by_root(const Communicator& comm, Make&& make) {
     }
   comm.broadcast(refusal);
   comm.broadcast(text);
-  if (refusal == static_cast<std::int32_t>(ExitCode::config)) throw ConfigError(text);
-  if (refusal == static_cast<std::int32_t>(ExitCode::privacy)) throw PrivacyError(text);
-  if (refusal != 0) throw BugError(text);
+  if (refusal != 0) throw_error(static_cast<ExitCode>(refusal), text);
   if (!comm.is_root()) {
     Archive archive(text);
     made.archive(archive);
@@ -80,19 +79,28 @@ void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
 
 }  // namespace
 
-Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
-  const Outline outline = make_outline(config, facts);
+Plan draft_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  Plan draft = make_draft(config, make_outline(config, facts));
+  if (trains_models(facts)) refuse_untrusted_trainers(*config.trainer(), comm.size());
+  refuse_what_does_not_fit(comm, draft.method->footprint, false);
+  if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(draft, comm.size());
+  return draft;
+}
+
+Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts,
+                       const Outline& outline) {
   Plan plan =
       make_plan(config, outline, made_by_root<Promise>(comm, [&] { return make_promise(config, facts, outline); }));
   if (const auto* const trains = trains_models(facts)) {
-    refuse_untrusted_trainers(*config.trainer(), comm.size());
     plan.training = trains->plan(
         config, plan, made_by_root<TrainingPromise>(comm, [&] { return trains->promise(config, plan); }));
     refuse_what_does_not_fit(comm, plan.training->plan.method->footprint, true);
   }
-  refuse_what_does_not_fit(comm, plan.method->footprint, false);
-  if (!facts.ranks_trusted) refuse_phases_on_untrusted_ranks(plan, comm.size());
   return plan;
+}
+
+Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const PublicFacts& facts) {
+  return plan_on_all_ranks(comm, config, facts, draft_on_all_ranks(comm, config, facts));
 }
 
 }  // namespace dpmpi

@@ -42,6 +42,7 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
                            .generators = generator_commitments(root.key->key, run.records.layout.blocks),
                            .model = safetensors_digest(run.objective->groups(), model),
                            .metrics = file_digest(root.file("metrics.jsonl")),
+                           .public_models = run.public_models,
                            .audit = root.audit,
                            .training = training_provenance(run)});
 }

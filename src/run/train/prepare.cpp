@@ -1,29 +1,20 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "comm/broadcast_source.hpp"
 #include "core/console/heartbeat.hpp"
 #include "core/console/log.hpp"
+#include "core/console/print.hpp"
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
-#include "data/load/load.hpp"
-#include "data/load/throw_on_all_ranks.hpp"
-#include "data/records/labels.hpp"
-#include "data/records/text.hpp"
 #include "privacy/curator/commitment.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
-#include "run/objective/on_ranks.hpp"
 #include "run/plan/settings_table.hpp"
-#include "run/plan/time_estimate.hpp"
-#include "run/train/input_checks.hpp"
+#include "run/train/read_inputs.hpp"
 #include "run/train/resume_checks.hpp"
 #include "run/train/stop_requests.hpp"
 #include "run/train/training.hpp"
@@ -42,10 +33,9 @@ void refuse_code_of_others(const Training& run) {
   if (const std::string why = refusal_of_code(run.config); !why.empty() && !vouched) throw ConfigError(why);
 }
 
-// What needs no data is refused before hours go into reading them. Root only.
-void refuse_early(Training& run) {
+// The run to go on with: what needs no data is refused before hours go into reading them. Root only.
+void open_run(Training& run) {
   refuse_old_stop_file(run.config.run);
-  if (!run.options.resume) return refuse_taken(run.config.run.dir);
   RootFiles& root = *run.root;
   root.place = open_run_directory(*run.options.resume);
   const std::string& directory = root.place.path;
@@ -60,95 +50,15 @@ void refuse_early(Training& run) {
   check_training_ledger(file, root.resumed_from->facts(), *root.resumed_trainings);
 }
 
-// 1. Size and shape of the data, the objective, and from them the promise: all of it public.
+// The promise, from what is public alone: how large the data are, the objective, and the settings.
 void make_plan(Training& run) {
-  const Communicator& comm = run.comm;
   const RunConfig& config = run.config;
-  {
-    const InStage stage(Stage::load);
-    run.facts.data = inspect(comm, run.files.training);
-  }
-  if (run.options.resume) permit_code(config);  // the root is beyond refuse_early: nobody gets facts before
-  run.objective = make_objective(config, run.facts.data);
-  run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
-  run.facts = public_facts(config, run.facts.data, *run.objective);
-  run.plan = plan_on_all_ranks(comm, config, run.facts);
+  run.plan = plan_on_all_ranks(run.comm, config, run.facts, run.plan);
   run.plan_text = plan_json(run.plan, config, run.facts);
-  comm.agree(sha256(run.plan_text), "the plan");
-}
-
-// Root only.
-void check_public_files(Training& run) {
-  const RunConfig& config = run.config;
-  if (config.is_private()) refuse_private_models(run.files);
-  if (!config.audit.result.empty())
-    run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
-                                      config.digest(), run.plan.epsilon(), run.plan.delta());
-}
-
-// A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
-// rank.
-Ownership owners_of(const Training& run, const BlockLayout& layout) {
-  if (run.files.training.by_site) return Ownership::even(layout.blocks, run.comm.size());
-  const TimeShares uneven = time_shares(step_cost(run.plan, *run.objective), Machine(), layout.blocks);
-  return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
-}
-
-Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
-                   const Ownership& ownership) {
-  Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
-  const ShowFields show(dataset.shows_values());
-  throw_on_all_ranks(run.comm, [&] { run.objective->check_records(shard); });
-  return shard;
-}
-
-// Where data.positive says which labels are +1, the public records tell whether it names the right ones: private
-// labels are counted nowhere. Collective.
-void check_positive_labels(const Training& run) {
-  const std::vector<std::string>& positive = run.files.evaluation.rules.positive;
-  if (positive.empty() || run.files.evaluation.rules.label == no_label) return;
-  std::array<std::int64_t, 2> found{};
-  for (const Block& block : run.public_records.blocks)
-    for (const float label : block.records.label)
-      if (!std::isnan(label)) ++found[label > 0];
-  run.comm.sum(found);
-  const std::string what = fmt::format("data.positive = {}", fmt::join(positive, ","));
-  if (found[1] == 0 && found[0] > 0)
-    throw DataError(fmt::format(
-        "{}: no label of the public file data.eval is one of these; write labels as the file has them (or leave "
-        "data.eval out, if it has none of them and the training file does)",
-        what));
-  if (found[0] == 0 && found[1] > 0 && run.root)
-    warn("{}: every label of data.eval is one of these: accuracy says nothing there", what);
-}
-
-void open_public_records(Training& run) {
-  const Dataset& evaluation = run.files.evaluation;
-  if (evaluation.empty()) return;
-  if (run.root && run.config.is_private()) refuse_private_evaluation(run.files);
-  const DatasetFacts facts = inspect(run.comm, evaluation);
-  throw_on_all_ranks(
-      run.comm, [&] { check_feature_names(evaluation.key, facts.feature_names, run.facts.data.feature_names); });
-  if (facts.features != run.facts.data.features)
-    throw DataError(
-        fmt::format("data.eval has {} features, data.train has {}", facts.features, run.facts.data.features));
-  const auto blocks = static_cast<std::uint32_t>(std::max(16, run.comm.size()));
-  run.public_records =
-      load_checked(run, evaluation, BlockLayout::of(facts, blocks), Ownership::even(blocks, run.comm.size()));
-  check_positive_labels(run);
-}
-
-// 2. The records.
-void open_records(Training& run, Clock::time_point start) {
-  const BlockLayout& layout = run.plan.layout;
-  const Ownership ownership = owners_of(run, layout);
-  if (run.prints()) print_settings(run.config, run.facts, run.plan, run.comm.size());
-  const InStage stage(Stage::load);
-  open_public_records(run);  // what is wrong there is said before the private records are read
-  run.records = load_checked(run, run.files.training, layout, ownership);
-  if (run.prints()) print_user("read the data in {}\n", duration_text(seconds_since(start)));
-  debug("blocks {} to {} of {}, {} slots; read after {}", ownership.begin(run.comm.rank()),
-        ownership.end(run.comm.rank()), layout.blocks, slots_of(run.records), duration_text(seconds_since(start)));
+  run.comm.agree(sha256(run.plan_text), "the plan");
+  if (!run.root || config.audit.result.empty()) return;
+  run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
+                                    config.digest(), run.plan.epsilon(), run.plan.delta());
 }
 
 // Root only.
@@ -192,7 +102,7 @@ void open_training_ledger(Training& run) {
   run.trains_models->pay_in(*root.trainings);
 }
 
-// 3. The door in front of the records, and what is written when one goes through.
+// The door in front of the records, and what is written when one goes through.
 void open_door(Training& run) {
   std::optional<SecretKey> key;
   if (run.root) key = key_of(run);
@@ -248,19 +158,26 @@ void open_logs(Training& run, Clock::time_point start) {
 }  // namespace
 
 std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& config, const TrainOptions& options) {
-  auto run = std::make_unique<Training>(comm, config, options);
   const auto start = Clock::now();
+  if (!options.resume) refuse_place(comm, config);
+  auto run = std::make_unique<Training>(comm, config, options);
   comm.agree(run->program.digest, "the program");
-  if (run->root) refuse_early(*run);
+  if (run->root && options.resume) open_run(*run);
 
-  make_plan(*run);
-  if (run->root) check_public_files(*run);
-  give_public_records(comm, *run->objective, run->files);
-  if (run->trains_models) run->trains_models->read_records(comm, run->files);
-  run->plan.method->check_assumptions(*run->objective);
-  open_records(*run, start);
+  Problems problems;
+  look_at_inputs(*run, problems);
+  problems.raise();
+  read_inputs(*run, problems);
+  problems.raise();
   fault_point("load");
   run->stamps.check();
+  const std::string reading = duration_text(seconds_since(start));
+
+  make_plan(*run);
+  if (run->prints()) {
+    print_settings(config, run->facts, run->plan, comm.size());
+    print_user("read the data in {}\n", reading);
+  }
 
   const InStage stage(Stage::directory);
   open_door(*run);

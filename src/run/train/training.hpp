@@ -92,11 +92,14 @@ struct Training {
   PublicFacts facts;
   std::unique_ptr<Objective> objective;
   TrainsModels* trains_models = nullptr;  ///< the objective, if it trains models on private records
-  Plan plan;
-  std::string plan_text;  ///< plan.json
+  Plan plan;                              ///< a draft until the records are read
+  std::string plan_text;                  ///< plan.json
+  DatasetFacts public_data;               ///< of data.eval; no records: there is none
+  Ownership owners;                       ///< of the plan's blocks
 
   Shard records, public_records;  ///< of data.train and of data.eval
   std::unique_ptr<Curator> curator;
+  std::string public_models;  ///< SHA-256 of the files on which the objective trains models; empty: it trains none
   std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
 
   std::unique_ptr<Algorithm> algorithm;

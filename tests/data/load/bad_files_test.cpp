@@ -1,5 +1,7 @@
 // Every way in which a file can be bad: one message with file, line or byte, the value, and what is allowed.
 #include <sys/stat.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -103,12 +105,6 @@ TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
   expect_columns("x;y\n1;2\n", {"1 columns were found", "'x;y'; it holds ';' where fields are separated by ','"});
   options_.header = "auto";
   expect_columns("x,y\r1,2\r3,4", {"'x,y\\x0d1,2\\x0d3,4'", "lines must end with a line feed"});
-  expect_columns(std::string("\xff\xfex\0,\0y\0\n\0"
-                             "1\0,\0"
-                             "2\0\n\0",
-                             18),
-                 {"'\\xff\\xfex\\x00,", "UTF-16"});
-  expect_columns("\x8a\x01\xc3,\n\x07\n" + std::string(100, '\x90'), {"'\\x8a\\x01\\xc3,'"});
   options_.label = "last";
   options_.drop = {"1"};
   options_.header = "no";
@@ -117,6 +113,95 @@ TEST_F(BadFile, TablesWhoseColumnsAreNotRecognised) {
   const auto message = message_of<ConfigError>([&] { load_one(options_); });
   EXPECT_MENTIONS(message, "odd.csv: the table has no feature column");
   EXPECT_EQ(message.find("7,8"), message.npos) << "a record is private";
+}
+
+// Before anything else is said of it: neither of its columns nor of how many records there are.
+TEST_F(BadFile, NoText) {
+  options_.features = 3;
+  const std::string wide(
+      "\xff\xfex\0,\0y\0\n\0"
+      "1\0,\0"
+      "2\0\n\0",
+      18);
+  const std::string archive = std::string("PK\x03\x04\x14\x08,", 7) + std::string(200, '\x90') + "\n\"\n1:2\n";
+  for (const bool shown : {true, false}) {
+    options_.show_values = shown;
+    for (const char* name : {"a.csv", "a.tsv", "a.svm", "a"}) {
+      expect(name, wide, {"is no text", "zero bytes", "UTF-16"});
+      expect(name, archive, {"is no text", "control characters"});
+    }
+  }
+  options_.header = "yes";
+  options_.features = 0;
+  options_.train = folder_.write("a.csv", "x,y\n1,2\n3,\f4\n");  // a page break is a blank
+  EXPECT_NO_THROW(load_one(options_, kind_, 10));
+}
+
+// Whoever mends a table sees all that there is to mend, and of each column the first line only.
+TEST_F(BadFile, EveryWrongColumnIsNamedOnceWithItsFirstLine) {
+  options_.show_values = false;
+  options_.header = "yes";
+  options_.one_hot = {"job:a|b"};
+  options_.label = "y";
+  kind_ = LabelKind::sign;
+  options_.train = folder_.write("a.csv",
+                                 "age,job,y,pay,id\n"
+                                 "1,a,1,2,7\n"
+                                 "1,c,1,,7\n"
+                                 "old,a,1,x,7\n"  // of pay a line is named before
+                                 "1,zzz,9,2,7\n"
+                                 "1,a,1,2\n"  // its columns may be others than they seem
+                                 "odd,a,1,2\n"
+                                 "1,\"a,1,2,7\n"
+                                 "1,d,8,nan,7\n");
+  const std::string file = options_.train, hidden = "(private, not shown; see data.show_values)";
+  const std::string what = message_of([&] { load_one(options_, kind_); });
+  EXPECT_EQ(what,
+            file + ":3: column 'job': " + hidden +
+                " is not in its vocabulary in data.one_hot: add it, or set data.unknown = zero\n  " + file +
+                ":3: column 'pay': missing value " + hidden +
+                ": set data.missing to a public number that replaces it\n  " + file +
+                ":4: column 'age': " + hidden +
+                " is not a finite number (data.one_hot takes text columns, data.drop leaves columns out)\n  " +
+                file + ":5: label " + hidden +
+                " is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1\n  " +
+                file + ":6: 4 columns where 5 are expected\n  " + file +
+                ":8: a quoted field is not closed on its line (line ends inside quotes are not supported)");
+}
+
+TEST_F(BadFile, OfVeryManyWrongColumnsNotAllAreTold) {
+  std::string names = "y", row = "1";
+  for (int c = 0; c < 100; ++c) names += fmt::format(",c{}", c), row += ",word";
+  options_.header = "yes";
+  options_.train = folder_.write("a.csv", names + "\n" + row + "\n");
+  const std::string what = message_of([&] { load_one(options_, kind_); });
+  EXPECT_EQ(std::ranges::count(what, '\n'), 30);
+  EXPECT_MENTIONS(what, "column 'c29'");
+  EXPECT_TRUE(what.ends_with("\n  and more")) << what;
+}
+
+TEST_F(BadFile, EveryKindOfFaultInLibsvmTextIsToldOnce) {
+  options_.features = 3;
+  options_.show_values = false;
+  options_.train = folder_.write("a.svm", "1 1:1\nred 1:x\nred 4:1\nblue 4:1 3\n1 2:1 2:1\n1 3 2:1\n");
+  const std::string what = message_of([&] { load_one(options_, kind_); });
+  EXPECT_EQ(std::ranges::count(what, '\n'), 4) << what;
+  for (const char* part :
+       {"a.svm:2: label ", "a.svm:2: value ", "a.svm:3: feature index ", "a.svm:5: feature index ",
+        "a.svm:6: (private, not shown; see data.show_values) is not index:value"})
+    EXPECT_MENTIONS(what, part);
+}
+
+TEST_F(BadFile, EverySettingThatNamesNoColumnIsTold) {
+  options_.header = "yes";
+  options_.label = "target";
+  options_.one_hot = {"job:a|b"};
+  options_.drop = {"id", "x"};
+  options_.train = folder_.write("a.csv", "x,y\n1,2\n");
+  const auto message = message_of<ConfigError>([&] { load_one(options_, kind_); });
+  for (const char* part : {"data.label: there is no column 'target'", "data.one_hot: there is no column 'job'",
+                           "data.drop: there is no column 'id'"})
+    EXPECT_MENTIONS(message, part);
 }
 
 TEST_F(BadFile, Directory) {

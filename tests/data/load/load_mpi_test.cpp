@@ -291,6 +291,51 @@ TEST(LoadErrorsOnRanks, TheFirstFailingRankIsHeard) {
                     "a.csv:32: column 'x': 'early'");
 }
 
+// The message as a whole: of each column the first line in the file, whichever ranks have found others.
+TEST(LoadErrorsOnRanks, AllWrongColumnsAreTheSameOnAnyNumberOfRanks) {
+  std::string text = "y,u,v,w\n";
+  for (int i = 0; i < 200; ++i)
+    text += fmt::format("{},{},{},{}\n", i == 190 ? "9" : "1", i % 60 == 59 ? "a" : "1", i % 90 == 31 ? "b" : "2",
+                        i > 120 ? "c" : "3");
+  const std::string expected =
+      "a.csv:33: column 'v': 'b' is not a finite number (data.one_hot takes text columns, data.drop leaves columns "
+      "out)\n  {0}a.csv:61: column 'u': 'a' is not a finite number (data.one_hot takes text columns, data.drop leaves "
+      "columns out)\n  {0}a.csv:123: column 'w': 'c' is not a finite number (data.one_hot takes text columns, "
+      "data.drop leaves columns out)\n  {0}a.csv:192: label '9' is not allowed: -1 or +1 (or 0 or 1) are; "
+      "data.positive names other labels that become +1";
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    for (const bool zipped : {false, true}) {
+      SharedFolder folder(comm);
+      folder.fill([&](const Folder& f) { zipped ? f.write_gzip("a.csv", text) : f.write("a.csv", text); });
+      DataOptions o;
+      o.header = "yes";
+      o.show_values = true;
+      o.train = folder.file("a.csv");
+      EXPECT_EQ(message_of([&] { load_all(comm, o, LabelKind::sign, 0, 8); }),
+                folder.file("") + fmt::format(fmt::runtime(expected), folder.file("")));
+    }
+  });
+}
+
+TEST(LoadErrorsOnRanks, AllWrongColumnsOfAllSitesAreTold) {
+  const auto site = [](int bad, const char* what) {
+    std::string text = "y,u,v\n";
+    for (int i = 0; i < 20; ++i) text += i == bad ? fmt::format("1,{0},{0}\n", what) : "1,2,3\n";
+    return text;
+  };
+  for (const char* message : {"a.csv:19: column 'u': 'left'", "a.csv:19: column 'v': 'left'",
+                              "b.csv:4: column 'u': 'right'", "b.csv:4: column 'v': 'right'"})
+    expect_same_error(
+        [&](const Folder& f) {
+          f.write("a.csv", site(17, "left"));
+          f.write("b.csv", site(2, "right"));
+        },
+        [](DataOptions& o) {
+          o.shards = {"a.csv", "b.csv"};
+        },
+        message);
+}
+
 TEST(LoadErrorsOnRanks, TruncatedGzipAndIdx) {
   std::string text = "y,x\n", bytes(800, '\1');
   for (int i = 0; i < 30000; ++i) text += fmt::format("1,{}\n", i * 7919 % 10007);

@@ -269,7 +269,8 @@ TEST(WorstGroup, OptionsAndShape) {
     return test::make_objective("worst_group", facts, given);
   };
   EXPECT_THROW(make({}), ConfigError) << "sizes are never counted from the data";
-  EXPECT_THROW(make({{"objective.group_sizes", "10,20"}}), ConfigError) << "ten classes are ten groups";
+  EXPECT_THROW(make({{"objective.group_sizes", "10,20"}, {"objective.classes", "10"}}), ConfigError)
+      << "ten classes are ten groups";
   EXPECT_THROW(make({{"objective.group_sizes", "10,20"}, {"objective.group_feature", "7"}}), ConfigError);
   EXPECT_THROW(make({{"objective.group_sizes", "10"}, {"objective.group_feature", "1"}}), ConfigError);
   const auto f = make({{"objective.group_sizes", "10,20"}, {"objective.head", "logistic"}});

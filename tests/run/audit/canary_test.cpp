@@ -198,7 +198,7 @@ TEST_F(CanaryRun, OtherWaysToPrivateFilesQuoteNothingEither) {
   const std::string groups =
       train_ +
       "none --set data.train=in/group.csv --set data.eval= --set data.header=yes --set objective.name=worst_group "
-      "--set objective.group_feature=1 --set objective.group_sizes=60,60 --set method.name=dp-sgda --set method.dual_clip=1";
+      "--set objective.classes=2 --set objective.group_feature=1 --set objective.group_sizes=60,60 --set method.name=dp-sgda --set method.dual_clip=1";
   expect_nothing_said(groups, 3);
   const Outcome shown = dpmpi(groups + " --set data.show_values=true");
   EXPECT_NE(shown.output.find("that feature of record 3 is '7316529"), std::string::npos) << shown.output;

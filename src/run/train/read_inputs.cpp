@@ -1,0 +1,156 @@
+#include "run/train/read_inputs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/console/heartbeat.hpp"
+#include "core/console/log.hpp"
+#include "core/errors.hpp"
+#include "data/load/load.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/labels.hpp"
+#include "data/records/text.hpp"
+#include "run/certify/named_code.hpp"
+#include "run/objective/on_ranks.hpp"
+#include "run/plan/time_estimate.hpp"
+#include "run/train/input_checks.hpp"
+#include "run/train/stop_requests.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// Blocks by which records can be looked at, whatever the plan makes of them.
+std::uint32_t some_blocks(const DatasetFacts& facts, int ranks) {
+  const std::size_t least = static_cast<std::size_t>(std::max(16, ranks));
+  return static_cast<std::uint32_t>(round_up(least, std::max<std::size_t>(1, facts.shards.size())));
+}
+
+void refuse_private_files(const Training& run) {
+  throw_on_all_ranks(run.comm, [&] {
+    if (!run.root || !run.config.is_private()) return;
+    if (!run.files.evaluation.empty()) refuse_private_evaluation(run.files);
+    refuse_private_models(run.files);
+  });
+}
+
+void look_at_public_records(Training& run, bool training_seen) {
+  const Dataset& evaluation = run.files.evaluation;
+  if (evaluation.empty()) return;
+  run.public_data = inspect(run.comm, evaluation);
+  if (!training_seen) return;
+  throw_on_all_ranks(run.comm, [&] {
+    check_feature_names(evaluation.key, run.public_data.feature_names, run.facts.data.feature_names);
+  });
+  if (run.public_data.features != run.facts.data.features)
+    throw DataError(fmt::format("data.eval has {} features, data.train has {}", run.public_data.features,
+                                run.facts.data.features));
+}
+
+// A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
+// rank.
+Ownership owners_of(const Training& run) {
+  const BlockLayout& layout = run.plan.layout;
+  if (run.files.training.by_site) return Ownership::even(layout.blocks, run.comm.size());
+  const TimeShares uneven = time_shares(step_cost(run.plan, *run.objective), Machine(), layout.blocks);
+  return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
+}
+
+Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
+                   const Ownership& ownership) {
+  Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
+  const ShowFields show(dataset.shows_values());
+  throw_on_all_ranks(run.comm, [&] { run.objective->check_records(shard); });
+  return shard;
+}
+
+// Where data.positive says which labels are +1, the public records tell whether it names the right ones: private
+// labels are counted nowhere. Collective.
+void check_positive_labels(const Training& run) {
+  const std::vector<std::string>& positive = run.files.evaluation.rules.positive;
+  if (positive.empty() || run.files.evaluation.rules.label == no_label) return;
+  std::array<std::int64_t, 2> found{};
+  for (const Block& block : run.public_records.blocks)
+    for (const float label : block.records.label)
+      if (!std::isnan(label)) ++found[label > 0];
+  run.comm.sum(found);
+  const std::string what = fmt::format("data.positive = {}", fmt::join(positive, ","));
+  if (found[1] == 0 && found[0] > 0)
+    throw DataError(fmt::format(
+        "{}: no label of the public file data.eval is one of these; write labels as the file has them (or leave "
+        "data.eval out, if it has none of them and the training file does)",
+        what));
+  if (found[0] == 0 && found[1] > 0 && run.root)
+    warn("{}: every label of data.eval is one of these: accuracy says nothing there", what);
+}
+
+void read_public_records(Training& run) {
+  if (run.public_data.records == 0) return;  // there are none, or nobody could look at them
+  const std::uint32_t blocks = some_blocks(run.public_data, run.comm.size());
+  run.public_records = load_checked(run, run.files.evaluation, BlockLayout::of(run.public_data, blocks),
+                                    Ownership::even(blocks, run.comm.size()));
+  check_positive_labels(run);
+}
+
+void read_private_records(Training& run) {
+  const bool planned = !run.owners.first.empty();
+  const std::uint32_t blocks = some_blocks(run.facts.data, run.comm.size());
+  const BlockLayout layout = planned ? run.plan.layout : BlockLayout::of(run.facts.data, blocks);
+  const Ownership owners = planned ? run.owners : Ownership::even(blocks, run.comm.size());
+  run.records = load_checked(run, run.files.training, layout, owners);
+  debug("blocks {} to {} of {}, {} slots", owners.begin(run.comm.rank()), owners.end(run.comm.rank()),
+        layout.blocks, slots_of(run.records));
+}
+
+// The objective's own, and what is taken for granted of it.
+void read_other_records(Training& run, Problems& problems) {
+  const bool given = problems.attempt([&] {
+    give_public_records(run.comm, *run.objective, run.files);
+    throw_on_all_ranks(run.comm, [&] { run.public_models = digests_of(run.files.models); });
+  });
+  if (run.trains_models) problems.attempt([&] { run.trains_models->read_records(run.comm, run.files); });
+  if (given && run.plan.method) problems.attempt([&] { run.plan.method->check_assumptions(*run.objective); });
+}
+
+}  // namespace
+
+void refuse_place(const Communicator& comm, const RunConfig& config) {
+  throw_on_all_ranks(comm, [&] {
+    if (!comm.is_root()) return;
+    refuse_old_stop_file(config.run);
+    refuse_impossible(config.run.dir);
+    refuse_taken(config.run.dir);
+  });
+}
+
+void look_at_inputs(Training& run, Problems& problems) {
+  const RunConfig& config = run.config;
+  const InStage stage(Stage::load);
+  const bool seen = problems.attempt([&] { run.facts.data = inspect(run.comm, run.files.training); });
+  problems.attempt([&] { look_at_public_records(run, seen); });
+  problems.attempt([&] { refuse_private_files(run); });
+  if (!seen) return;
+  problems.attempt([&] {
+    if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before
+    run.objective = make_objective(config, run.facts.data);
+    run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
+    run.facts = public_facts(config, run.facts.data, *run.objective);
+    run.plan = draft_on_all_ranks(run.comm, config, run.facts);
+    run.owners = owners_of(run);
+  });
+}
+
+void read_inputs(Training& run, Problems& problems) {
+  if (!run.objective) return;
+  const InStage stage(Stage::load);
+  read_other_records(run, problems);
+  problems.attempt([&] { read_public_records(run); });
+  problems.attempt([&] { read_private_records(run); });
+}
+
+}  // namespace dpmpi
