@@ -136,9 +136,9 @@ Command evaluate_command() {
                  "how good the model is on labelled records (default: data.eval)"}},
       .about =
           "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read by the\n"
-          "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy and the share of the largest class, exact area under the ROC curve, the\n"
-          "confusion matrix, and, for logistic and softmax losses, predicted probabilities against what was found. The\n"
-          "same numbers on any number of ranks.\n\n"
+          "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy beside the share of the largest class,\n"
+          "exact area under the ROC curve, the confusion matrix, and, for logistic and softmax losses, predicted\n"
+          "probabilities against what was found. The same numbers on any number of ranks.\n\n"
           "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
           "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
           "objective.library=FILE; the directory has to verify before it is loaded.",

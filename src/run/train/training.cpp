@@ -126,9 +126,9 @@ void Training::evaluate() {
 Findings Training::look() {
   Findings findings;
   if (files.evaluation.empty()) return findings;
-  const double work = work_of_record(*objective, plan.queries);
-  if (next == 0) findings = look_before_training(comm, *algorithm, work, public_records);
-  if (next == plan.steps) findings = look_after_training(comm, *algorithm, work, public_records);
+  if (next == 0) findings = look_before_training(comm, *objective, *algorithm, plan.queries, public_records);
+  if (next == plan.steps)
+    findings = look_after_training(comm, *objective, *algorithm, plan.queries, public_records);
   if (!root) return findings;
   const auto add = [&](std::optional<Warning> warning) {
     if (warning) findings.warnings.push_back(std::move(*warning));

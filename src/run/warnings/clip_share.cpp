@@ -16,7 +16,7 @@ namespace {
 constexpr double most_records = 256, fewest_records = 16;
 constexpr double work_of_look = 1e9;                         // flops: within a second
 constexpr double nearly_all_cut = 0.99, nearly_none = 0.01;  // shares
-constexpr double far_above = 0.1, far_below = 30;            // sizes over the clip
+constexpr double far_above = 30;                             // clips
 
 double quantile(std::span<const float> ascending, double share) {
   const double last = static_cast<double>(ascending.size()) - 1;
@@ -32,15 +32,15 @@ std::vector<Measure> ClipShare::measures() const {
           {"clip.size_90", three_digits(nine_tenths)}};
 }
 
-std::optional<Warning> ClipShare::warning(const std::string& where) const {
+std::optional<Warning> ClipShare::warning(const std::string& where, double little) const {
   Warning warning{"clip", "", {{"where", where}, {"cut", three_digits(cut)}, {"median", three_digits(median)}}};
-  if (cut >= nearly_all_cut && median > far_below)
+  if (cut >= nearly_all_cut && median > far_above)
     warning.text = fmt::format(
         "{} the clip cuts {} of what the records of data.eval add, half of them to less than 1/{:.3g}: of their "
         "lengths nothing is left, and steps are small. Scale the features (data.std, data.scale, data.normalize), or "
         "raise the clip",
         where, percent(cut), median);
-  else if (cut <= nearly_none && nearly_all < far_above && nearly_all > 0)
+  else if (cut <= nearly_none && nearly_all < little && nearly_all > 0)
     warning.text = fmt::format(
         "{} the clip cuts {} of what the records of data.eval add, and all but one in a hundred are below {:.3g} of "
         "it. The noise follows the clip: it is about {:.3g} times larger than these records need. Lower the clip",

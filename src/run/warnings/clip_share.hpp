@@ -21,8 +21,9 @@ struct ClipShare {
   double tenth = 0, median = 0, nine_tenths = 0, nearly_all = 0;
 
   std::vector<Measure> measures() const;  ///< clip.*
-  /// Where nearly all are cut to a small part, or nearly none. `where` says at which point.
-  std::optional<Warning> warning(const std::string& where) const;
+  /// Where nearly all are cut to a small part, or nearly none are cut and nearly all are below `little` of the clip
+  /// (0: that is never said). `where` says at which point.
+  std::optional<Warning> warning(const std::string& where, double little) const;
 };
 
 /// Of some records of which `shard` is this rank's share; fewer where a record's work, in flops, is much.
