@@ -1,6 +1,7 @@
 // How good a finished run's model is on labelled records.
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -21,10 +22,25 @@ std::string class_name(const Objective& objective, std::size_t k) {
   return objective.label_kind() == LabelKind::sign ? (k == 1 ? "1" : "-1") : std::to_string(k);
 }
 
+/// The share of the largest class: the accuracy of who always says the same. By the rows of the confusion matrix.
+std::optional<double> largest_class(const Assessment& a) {
+  const std::size_t classes = a.classes();
+  std::uint64_t most = 0, all = 0;
+  for (std::size_t k = 0; k < classes; ++k) {
+    std::uint64_t of_class = 0;
+    for (std::size_t j = 0; j < classes; ++j) of_class += a.confusion[k * classes + j];
+    most = std::max(most, of_class), all += of_class;
+  }
+  if (all == 0) return {};
+  return static_cast<double>(most) / static_cast<double>(all);
+}
+
 /// Name and value of every metric, in the order in which they are shown.
 std::vector<std::pair<std::string, double>> metrics_of(const Objective& objective, const Assessment& a) {
   std::vector<std::pair<std::string, double>> metrics{{std::string(objective.loss_name()), a.evaluation.loss}};
   if (a.evaluation.accuracy) metrics.emplace_back("accuracy", *a.evaluation.accuracy);
+  if (const auto largest = largest_class(a); largest && a.evaluation.accuracy)
+    metrics.emplace_back("largest_class", *largest);
   if (a.evaluation.auc) metrics.emplace_back("auc", *a.evaluation.auc);
   if (a.absolute_error) metrics.emplace_back("absolute_error", *a.absolute_error);
   if (a.calibration) metrics.emplace_back("calibration_error", a.calibration->error);
@@ -120,9 +136,9 @@ Command evaluate_command() {
                  "how good the model is on labelled records (default: data.eval)"}},
       .about =
           "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read by the\n"
-          "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy, exact area under the ROC curve, the\n"
-          "confusion matrix, and, for logistic and softmax losses, predicted probabilities against what was found. The\n"
-          "same numbers on any number of ranks.\n\n"
+          "run's [data] options (data.label_map, data.scale, ...). Loss, accuracy beside the share of the largest class,\n"
+          "exact area under the ROC curve, the confusion matrix, and, for logistic and softmax losses, predicted\n"
+          "probabilities against what was found. The same numbers on any number of ranks.\n\n"
           "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
           "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
           "objective.library=FILE; the directory has to verify before it is loaded.",

@@ -54,8 +54,8 @@ TEST_F(Cli, HelpListAndVersionNeedNothing) {
 }
 
 TEST_F(Cli, EveryCommandHasHelpAndOptionsOfOthersAreRefused) {
-  for (const std::string command : {"train", "resume", "check", "plan", "account", "calibrate", "verify", "generate",
-                                    "convert", "evaluate", "predict", "list", "help"}) {
+  for (const std::string command : {"train", "resume", "check", "plan", "account", "calibrate", "verify",
+                                    "generate", "convert", "evaluate", "predict", "list", "help"}) {
     const Outcome asked = dpmpi("help " + command), flag = dpmpi(command + " --help");
     EXPECT_EQ(asked.code, 0) << asked.output;
     EXPECT_TRUE(contains(asked.output, "dpmpi " + command) || command == "train") << asked.output;
@@ -123,7 +123,8 @@ TEST_F(Cli, WrongCommandsSayWhatIsAllowed) {
       {config() + " --set rate=1", "expected section.key=value"},
       {"help dpsgd", "did you mean dp-sgd?"},
       {"help audits", "did you mean audit?"},
-      {"resume /nonexistent " + config(), "--config is an option of dpmpi train, tune, check, plan, audit, not of resume"},
+      {"resume /nonexistent " + config(),
+       "--config is an option of dpmpi train, tune, check, plan, audit, not of resume"},
       {"report /nonexistent " + config(), "--config is an option of dpmpi train"},
       {"list --set run.seed=3", "--set is an option of dpmpi train"},
       {"account x --delta 1e-5x", "--delta 1e-5x is not allowed; it must be a finite number"},

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/heavy_tailed/advice.hpp"
 #include "method/heavy_tailed/options.hpp"
 #include "method/heavy_tailed/proximal_descent.hpp"
@@ -113,7 +114,7 @@ class ClippedGdPlan final : public MethodPlan {
   SamplingRule rule_;
 };
 
-class ClippedGd final : public Algorithm {
+class ClippedGd final : public Algorithm, public ClipsRecords {
  public:
   ClippedGd(const ClippedGdSettings& settings, Objective& objective, const std::vector<Query>& queries,
             double clipped_at_first)
@@ -133,6 +134,10 @@ class ClippedGd final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return descent_.published(); }
+  SizesOverClip sizes_over_clip() override {
+    if (!clip_.known()) return {};
+    return sizes_of_gradients(objective_, descent_.point(), {gradient_.bound.clip * clip_.scale()});
+  }
   std::span<const std::byte> replicated() override { return std::as_bytes(descent_.point()); }
   void archive(Archive& archive) override {
     clip_.archive(archive);

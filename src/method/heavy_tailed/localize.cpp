@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/heavy_tailed/advice.hpp"
 #include "method/heavy_tailed/aggregate.hpp"
 #include "method/heavy_tailed/localize_schedule.hpp"
@@ -77,7 +78,7 @@ class HtLocalizePlan final : public MethodPlan {
   Disjoint folds_;
 };
 
-class HtLocalize final : public Algorithm {
+class HtLocalize final : public Algorithm, public ClipsRecords {
  public:
   HtLocalize(const HtLocalizeSettings& settings, const FoldedSchedule& schedule, const Disjoint& folds,
              Objective& objective, const Query& gradient)
@@ -104,6 +105,10 @@ class HtLocalize final : public Algorithm {
 
   /// x_i after phase i; x_0 before.
   std::span<const float> iterate() override { return x_; }
+  SizesOverClip sizes_over_clip() override {
+    const std::uint64_t release = std::min(next_, folds_.uses() - 1);
+    return sizes_of_gradients(objective_, x_, {gradient_.clip_at(release)});
+  }
   std::span<const std::byte> replicated() override { return std::as_bytes(descent_.point()); }
 
   void archive(Archive& archive) override {

@@ -22,6 +22,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/folding_vector.hpp"
 #include "method/last_iterate/setup.hpp"
 #include "method/method.hpp"
@@ -73,7 +74,7 @@ class LastIteratePlan final : public MethodPlan {
   LastIterateSetup setup_;
 };
 
-class ZoHidden final : public Algorithm {
+class ZoHidden final : public Algorithm, public ClipsRecords {
  public:
   ZoHidden(const LastIterateSettings& settings, const LastIterateSetup& setup, Objective& objective,
            const Query& differences)
@@ -115,6 +116,25 @@ class ZoHidden final : public Algorithm {
   }
   std::span<const std::byte> replicated() override { return std::as_bytes(std::span(w_.doubles())); }
 
+  // Along directions of its own: those of the run are not drawn yet at its start. Only a point that is shown is
+  // looked at.
+  SizesOverClip sizes_over_clip() override {
+    constexpr std::size_t most = std::size_t{1}
+                                 << 22;  // numbers of a frame that is made once, not at every reading
+    const std::size_t K = differences_.dim;
+    if (K * objective_.dim() > most) return {};
+    const auto x = iterate();
+    auto frames = std::make_shared<Frames>(settings_.law, objective_.dim(), K, 0);
+    frames->begin(0);
+    auto probes = std::make_shared<ProjectedDifferences>(objective_, *frames, rule());
+    return [this, frames, probes, point = std::vector<double>(x.begin(), x.end()), K, q = std::vector<double>()](
+               const Rows& rows, std::span<double> out) mutable {
+      q.resize(rows.size() * K);
+      probes->unclipped(point, rows, q);
+      for (std::size_t r = 0; r < rows.size(); ++r) out[r] = size_over_clip(std::span(q).subspan(r * K, K));
+    };
+  }
+
   void archive(Archive& archive) override {
     archive.field("hidden.w", w_.doubles());
     archive.field("hidden.shown", shown_);
@@ -129,6 +149,15 @@ class ZoHidden final : public Algorithm {
       if (!group.regularised()) continue;
       for (double& x : std::span(w_.doubles()).subspan(group.offset, group.size())) x *= 1 - setup_.omega;
     }
+  }
+
+  /// Of one record's differences; 0 if one is not finite.
+  double size_over_clip(std::span<const double> q) const {
+    double square = 0, largest = 0;
+    for (const double v : q) square += v * v, largest = std::max(largest, std::abs(v));
+    if (!std::isfinite(square)) return 0;
+    const double clip = differences_.bound.clip;
+    return settings_.joint ? std::sqrt(square) / clip : largest * std::sqrt(real(q.size())) / clip;
   }
 
   DifferenceRule rule() const {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/method.hpp"
 #include "method/minimax/released_prior.hpp"
 #include "method/minimax/saddle_iterate.hpp"
@@ -95,7 +96,7 @@ class DpSgdaPlan final : public MethodPlan {
   SamplingRule rule_;
 };
 
-class DpSgda final : public Algorithm {
+class DpSgda final : public Algorithm, public ClipsRecords {
  public:
   DpSgda(const DpSgdaSettings& settings, const SaddleClip& clips, SaddleObjective& f, const Query& query,
          const std::optional<Query>& prior)
@@ -134,6 +135,15 @@ class DpSgda final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return iterate_.published(); }
+  SizesOverClip sizes_over_clip() override {
+    const auto w = iterate_.point();
+    if (!f_.primal())
+      return sizes_of_kernel(clipped_dual_gradients(f_, w), f_.dual_dim(), query_.bound,
+                             {{0, f_.dual_dim(), clips_.dual}});
+    return sizes_of_kernel(
+        clipped_saddle_gradients(f_, w, clips_), f_.dim(), query_.bound,
+        {{0, f_.primal_dim(), clips_.primal}, {f_.primal_dim(), f_.dual_dim(), clips_.weight * clips_.dual}});
+  }
 
   void archive(Archive& archive) override {
     prior_.archive(archive, f_);

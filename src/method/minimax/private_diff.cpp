@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/method.hpp"
 #include "method/minimax/private_diff.hpp"
 #include "method/minimax/released_prior.hpp"
@@ -116,7 +117,7 @@ class PrivateDiffPlan final : public MethodPlan {
   std::uint64_t restarts_ = 0, differences_ = 0;  ///< releases of the primal; none if it sees no record
 };
 
-class PrivateDiff final : public Algorithm {
+class PrivateDiff final : public Algorithm, public ClipsRecords {
  public:
   PrivateDiff(const PrivateDiffSettings& settings, const DifferenceRadius& radius, std::uint64_t rounds,
               SaddleObjective& f, const PrivateDiffQueries& queries)
@@ -144,6 +145,13 @@ class PrivateDiff final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return iterate_.published(); }
+  /// Of the gradients that a restart sums, or of those of the dual where there are no others.
+  SizesOverClip sizes_over_clip() override {
+    const auto w = iterate_.point();
+    const Query& query = queries_.restart ? *queries_.restart : queries_.dual;
+    return sizes_of_kernel(queries_.restart ? clipped_primal_gradients(f_, w) : clipped_dual_gradients(f_, w),
+                           query.dim, query.bound, {{0, query.dim, query.bound.clip}});
+  }
 
   void archive(Archive& archive) override {
     prior_.archive(archive, f_);

@@ -67,6 +67,8 @@ class ChosenClip {
 
   /// Step 0: chooses the clip by the norms at w. Collective. Without a private rule nothing happens.
   void choose(Curator& curator, const Query& query, Objective& objective, std::span<const float> w);
+  /// False: it is to be chosen yet.
+  bool known() const { return !rule_.is_private() || clip_ < rule_.largest(); }
   /// The clip over the rule's largest(), for Curator::sum.
   double scale() const { return clip_ / rule_.largest(); }
   void archive(Archive& archive) { archive.field("clip", clip_); }

@@ -13,6 +13,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/method.hpp"
 #include "method/sgd/optimizer.hpp"
 #include "objective/minimax/saddle.hpp"
@@ -99,7 +100,7 @@ class DpFtrlPlan final : public MethodPlan {
   std::uint64_t leaves_ = 0;  ///< steps of a tree
 };
 
-class DpFtrl final : public Algorithm {
+class DpFtrl final : public Algorithm, public ClipsRecords {
  public:
   DpFtrl(const DpFtrlSettings& settings, Objective& objective, const Query& gradient)
       : objective_(objective),
@@ -126,6 +127,7 @@ class DpFtrl final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return optimizer_.published(x_); }
+  SizesOverClip sizes_over_clip() override { return sizes_of_gradients(objective_, x_, gradient_.bound); }
 
   void archive(Archive& archive) override {
     archive.field("x", x_);

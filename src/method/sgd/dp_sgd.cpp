@@ -1,6 +1,7 @@
 // dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1).
 
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/method.hpp"
 #include "method/schedule.hpp"
 #include "method/sgd/optimizer.hpp"
@@ -73,7 +74,7 @@ class DpSgdPlan final : public MethodPlan {
   SamplingRule rule_;
 };
 
-class DpSgd final : public Algorithm {
+class DpSgd final : public Algorithm, public ClipsRecords {
  public:
   DpSgd(const DpSgdSettings& settings, Objective& objective, const Query& gradient)
       : objective_(objective),
@@ -101,6 +102,7 @@ class DpSgd final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return optimizer_.published(x_); }
+  SizesOverClip sizes_over_clip() override { return sizes_of_gradients(objective_, x_, gradient_.bound); }
 
   void archive(Archive& archive) override {
     archive.field("x", x_);

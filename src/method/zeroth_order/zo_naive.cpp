@@ -12,6 +12,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/method.hpp"
 #include "method/zeroth_order/settings.hpp"
 #include "objective/values/zeroth_order.hpp"
@@ -104,7 +105,7 @@ class ZoNaivePlan final : public MethodPlan {
   std::uint64_t epochs_ = 0;  ///< K of one pass
 };
 
-class ZoNaive final : public Algorithm {
+class ZoNaive final : public Algorithm, public ClipsRecords {
  public:
   ZoNaive(const ZoNaiveSettings& settings, OnlineToNonconvex loop, Objective& objective, const Query& gradient)
       : objective_(objective),
@@ -128,6 +129,9 @@ class ZoNaive final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return loop_.published(); }
+  SizesOverClip sizes_over_clip() override {
+    return oracle_.sizes_of_gradients(loop_.end(), per_record_, gradient_.bound.clip);
+  }
   void archive(Archive& archive) override { loop_.archive(archive); }
 
  private:

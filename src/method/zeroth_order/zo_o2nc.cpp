@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/numbers/real.hpp"
+#include "method/clipped_records.hpp"
 #include "method/method.hpp"
 #include "method/zeroth_order/design.hpp"
 #include "privacy/curves/strategy.hpp"
@@ -76,7 +77,7 @@ class ZoO2ncPlan final : public MethodPlan {
   ZoDesign design_;
 };
 
-class ZoO2nc final : public Algorithm {
+class ZoO2nc final : public Algorithm, public ClipsRecords {
  public:
   ZoO2nc(const ZoDesign& design, OnlineToNonconvex loop, Objective& objective, const Query& gradient)
       : design_(design),
@@ -109,6 +110,10 @@ class ZoO2nc final : public Algorithm {
   }
 
   std::span<const float> iterate() override { return loop_.published(); }
+  /// Of the estimates that a sum begins with.
+  SizesOverClip sizes_over_clip() override {
+    return oracle_.sizes_of_gradients(loop_.end(), 1 / real(design_.shape.first_batch), gradient_.clip_at(0));
+  }
   void archive(Archive& archive) override { loop_.archive(archive); }
 
  private:

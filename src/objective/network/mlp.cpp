@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "objective/loss_of_score.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/network.hpp"
 #include "objective/network/pass.hpp"
@@ -14,15 +15,34 @@ namespace {
 
 constexpr std::size_t micro_rows = MlpPass::rows_at_once;
 
+/// Null for heads of several outputs.
+std::unique_ptr<ScalarLoss> loss_of(Head head) {
+  switch (head) {
+    case Head::softmax:
+      return nullptr;
+    case Head::logistic:
+      return logistic_loss();
+    case Head::squared:
+      return squared_loss();
+    case Head::absolute:
+      return absolute_loss();
+    case Head::ramp:
+      return ramp_loss();
+  }
+  return nullptr;
+}
+
 class Mlp final : public Objective,
                   public GradientKernel,
                   public GradientNorms,
                   public PointInParts,
-                  public LossPairs {
+                  public LossPairs,
+                  public LossOfScore {
  public:
   explicit Mlp(MlpShape shape)
       : shape_(std::move(shape)),
         head_(shape_.head, shape_.units.back()),
+        loss_of_score_(loss_of(shape_.head)),
         pass_(shape_),
         network_(pass_.network()),
         gradient_(shape_, pass_, head_) {}
@@ -32,6 +52,7 @@ class Mlp final : public Objective,
   std::size_t classes() const override { return shape_.head == Head::softmax ? outputs() : 0; }
   std::size_t outputs() const override { return shape_.units.back(); }
   bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
+  const ScalarLoss* loss_of_score() const override { return loss_of_score_.get(); }
   LossForm form() const override {
     return shape_.layers() == 1 && shape_.head == Head::softmax ? LossForm(SoftmaxForm()) : AnyForm();
   }
@@ -60,6 +81,7 @@ class Mlp final : public Objective,
 
   MlpShape shape_;
   MlpHead head_;
+  std::unique_ptr<ScalarLoss> loss_of_score_;
   MlpPass pass_;
   MlpNetwork<float>& network_;
   MlpClippedGradient gradient_;

@@ -99,6 +99,18 @@ void ZerothOrder::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator
   }
 }
 
+std::function<void(const Rows&, std::span<double>)> ZerothOrder::sizes_of_gradients(std::span<const double> x,
+                                                                                    double weight, double clip) {
+  kernel(Kind::gradient, x, {}, 0, weight);
+  return [this, over = weight / clip](const Rows& rows, std::span<double> out) {
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const auto slot = rows.slot.empty() ? static_cast<std::uint32_t>(r) : rows.slot[r];
+      const auto whole = estimate(Rows{rows.records, rows.index.subspan(r, 1)}, slot);
+      out[r] = std::sqrt(squared_norm(whole.data(), whole.size())) * over;
+    }
+  };
+}
+
 std::span<const double> ZerothOrder::estimate(const Rows& row, std::uint32_t slot) {
   verify(row.size() == 1 && weight_ > 0, "one record at a time, after gradient() or difference()");
   if (!takes_part(row.records, row.index[0])) return {};

@@ -14,6 +14,7 @@
 // kept: tiles are made, used at both points and dropped.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -56,6 +57,11 @@ class ZerothOrder {
   /// GRAD1 or DIFF1 (of the last call above) of one record before weight and clip: dim() entries, valid until the
   /// next call; empty if it is not finite. For tests, and for choosing a clip on public records.
   std::span<const double> estimate(const Rows& row, std::uint32_t slot);
+
+  /// Of the records, numbered as they come: |weight * GRAD1(x)| over the clip. `x` must stay; valid until the next
+  /// kernel. Local.
+  std::function<void(const Rows& rows, std::span<double> out)> sizes_of_gradients(std::span<const double> x,
+                                                                                  double weight, double clip);
 
   /// How far a contribution may exceed the bound; records go to the lattice one by one.
   NumericSlack slack() const { return slack(objective_.dim()); }

@@ -379,9 +379,14 @@ class Verification {
     if (derived_) epsilon_of_steps(lines_of(text));
     good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
                                       derived_ ? "; epsilon spent after every step that it shows" : ""));
-    unchecked("metrics.jsonl", "eval, method, tuned", "who has data.eval can evaluate the model");
+    unchecked("metrics.jsonl", "eval, method, tuned, constant, clip, warnings",
+              "who has data.eval can evaluate the model");
     unchecked("metrics.jsonl", "step",
               "a line is for a step that may be shown; which of these were is not checked");
+  }
+  /// What a look at data.eval finds.
+  static bool is_of_look(const std::string& name) {
+    return name.starts_with("constant.") || name.starts_with("clip.") || name == "warnings";
   }
   // Epsilon of the steps done, of every line, by the accountant of the promise.
   void epsilon_of_steps(const std::vector<std::string>& lines) {
@@ -392,19 +397,20 @@ class Verification {
       place_ = fmt::format("metrics.jsonl:{}", i + 1);
       const json line = parsed(lines[i], place_), number = line.value("step", json());
       const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
-      if (step <= done || step > plan.steps || !plan.method->releases(step))
+      const bool start = i == 0 && number == 0;  // which is public, and costs nothing
+      if (!start && (step <= done || step > plan.steps || !plan.method->releases(step)))
         throw Failure{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
       json expected{{"step", step}, {"epsilon", "infinity"}};
       if (config_->is_private()) {
-        spent->compose(plan.events(done, step));
-        expected["epsilon"] = json::parse(json(spent->epsilon(plan.delta())).dump());
+        if (!start) spent->compose(plan.events(done, step));
+        expected["epsilon"] = start ? json(0.0) : json::parse(json(spent->epsilon(plan.delta())).dump());
       }
       for (const auto& [name, value] : line.items())
-        if (name.starts_with("eval.") || name.starts_with("method.") ||
+        if (name.starts_with("eval.") || name.starts_with("method.") || is_of_look(name) ||
             (name == "tuned" && (training_ || is_candidate(value))))
           expected[name] = value;
       same(place_, line, expected, "the ledger");
-      if (config_->tunes()) chosen(line);
+      if (config_->tunes() && !start) chosen(line);
       refuse_other_writing(place_, lines[i], -1);
       done = step;
     }

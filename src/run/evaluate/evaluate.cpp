@@ -24,7 +24,8 @@ bool right(LabelKind kind, std::span<const float> scores, float threshold, float
   return static_cast<float>(best) == label;
 }
 
-// The numbers of all ranks, in the order of the ranks. Collective; valid on the root.
+}  // namespace
+
 std::vector<float> gathered(const Communicator& comm, const std::vector<float>& mine) {
   std::vector<float> all;
   for (const std::string& part :
@@ -35,8 +36,6 @@ std::vector<float> gathered(const Communicator& comm, const std::vector<float>& 
   }
   return all;
 }
-
-}  // namespace
 
 std::uint64_t slots_of(const Shard& shard) {
   std::uint64_t slots = 0;
@@ -125,7 +124,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const AtPoint at = objective.at(w);
   // Sums of whole units: their order does not matter.
   const double unit = exact_unit(loss_cap, shard.layout.records);
-  std::array<std::int64_t, 3> totals{};              // records, loss, right
+  std::array<std::int64_t, 4> totals{};              // records, loss, right, losses that are not finite
   std::vector<float> scores, ranked_scores, labels;  // of a micro-batch; for the ROC curve
   std::vector<double> losses;
   for_each_micro_batch(objective, shard, "evaluating", [&](const Block& block, const Rows& rows) {
@@ -138,6 +137,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
       totals[0] += 1;
       totals[1] +=
           std::llrint((std::isfinite(losses[i]) ? std::clamp(losses[i], -loss_cap, loss_cap) : loss_cap) / unit);
+      totals[3] += !std::isfinite(losses[i]);
       totals[2] += says_labels && right(kind, own, objective.decision_threshold(), truth);
       if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);
     }
@@ -154,6 +154,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
   result.records = static_cast<std::uint64_t>(totals[0]);
   result.loss = static_cast<double>(totals[1]) * unit / n;
+  result.not_finite = static_cast<std::uint64_t>(totals[3]);
   if (says_labels) result.accuracy = static_cast<double>(totals[2]) / n;
   return result;
 }

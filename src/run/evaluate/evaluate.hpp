@@ -20,6 +20,7 @@ using RocCurve = std::vector<std::pair<double, double>>;
 struct Evaluation {
   std::uint64_t records = 0;
   double loss = 0;                 ///< mean per-record loss without regulariser, to exact_unit()
+  std::uint64_t not_finite = 0;    ///< records whose loss is no finite number
   std::optional<double> accuracy;  ///< sign and class labels, of objectives that have scores
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
   std::vector<Measure> measures;   ///< the objective's own
@@ -41,6 +42,9 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
 /// Adds up `values` of all ranks on the root, to which each sends its own: they may be of private records, and a
 /// reduction would pass sums of some ranks through the memory of others. Collective.
 void add_on_root(const Communicator& comm, std::span<std::int64_t> values);
+
+/// The numbers of all ranks, in the order of the ranks. Collective; valid on the root.
+std::vector<float> gathered(const Communicator& comm, const std::vector<float>& mine);
 
 /// The unit of exact sums over `records` numbers of size <= largest: 2^-24, or as fine as 64 bits have room for.
 /// The same on any number of ranks. Local.

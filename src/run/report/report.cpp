@@ -20,6 +20,7 @@
 #include "run/report/pictures.hpp"
 #include "run/report/plot.hpp"
 #include "run/report/run_record.hpp"
+#include "run/report/warnings_section.hpp"
 
 namespace dpmpi {
 namespace {
@@ -278,8 +279,8 @@ std::string evidence(const RunRecord& run) {
 }
 
 std::string page_of(const RunRecord& run) {
-  std::string body = privacy(run) + attack(run) + audit(run) + tuned(run) + metrics({run}) + roc_section({run}) +
-                     method_section({run});
+  std::string body = privacy(run) + warnings_section({run}) + attack(run) + audit(run) + tuned(run) +
+                     metrics({run}) + roc_section({run}) + method_section({run});
   if (!run.picture.empty()) body += html::heading("Samples") + html::image(run.picture, "samples of the model");
   return body + releases(run) + noise_against_signal(run) + running_sum_section(run) + times(run) + settings(run) +
          evidence(run);
@@ -327,8 +328,8 @@ std::string comparison(const std::vector<RunRecord>& runs) {
   body += html::paragraph(
       "Each promise is about its own run. Who sees several runs on the same records has the sum of what they tell: "
       "dpmpi account on all their events.");
-  return body + metrics(runs) + roc_section(runs) + method_section(runs) + slope_section(runs) +
-         html::heading("Settings that differ") + html::table(head, differences(runs));
+  return body + warnings_section(runs) + metrics(runs) + roc_section(runs) + method_section(runs) +
+         slope_section(runs) + html::heading("Settings that differ") + html::table(head, differences(runs));
 }
 
 }  // namespace

@@ -147,12 +147,21 @@ void open_logs(Training& run, Clock::time_point start) {
   const auto& from = root.resumed_from;
   root.spending.emplace(run.plan, run.config.privacy.accountant);
   root.metrics = LineFile(root.file("metrics.jsonl"), from ? from->facts().metrics_bytes : 0);
+  root.losses = LossHistory(run.objective->saddle() == nullptr, run.objective->loss_name());
+  if (from) root.losses.read(read_file(root.file("metrics.jsonl"), file_limit::lines), root.file("metrics.jsonl"));
   // Times follow the secret batch sizes.
   root.timing = LineFile(root.file("timing.jsonl"), from ? from->facts().timing_bytes : 0, 0600);
   root.timing.append(fmt::format(R"({{"phase":"load","step":{},"seconds":{:.3f},"ranks":{}}})", run.next,
                                  seconds_since(start), run.comm.size()));
   if (from && run.prints()) print_user("going on after step {} of {}\n", run.next, run.plan.steps);
   root.resumed_from.reset();
+}
+
+// What can be said before the first step. The start point is public. Collective.
+void look_at_start(Training& run) {
+  if (!run.files.evaluation.empty()) return run.evaluate();
+  if (run.prints())
+    print_user("without public records (data.eval) nothing can be seen of the model: no metrics, no warnings\n");
 }
 
 }  // namespace
@@ -184,6 +193,7 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   run->algorithm = run->plan.method->start(*run->objective, run->plan.queries);
   if (options.resume) go_on_from_checkpoint(*run);
   if (run->root) open_logs(*run, start);
+  if (!options.resume) look_at_start(*run);
   if (!options.resume || config.run.moved) run->save_checkpoint();
   return run;
 }

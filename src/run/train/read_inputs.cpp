@@ -21,6 +21,7 @@
 #include "run/plan/time_estimate.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/stop_requests.hpp"
+#include "run/warnings/constant_predictor.hpp"
 
 namespace dpmpi {
 namespace {
@@ -95,6 +96,7 @@ void read_public_records(Training& run) {
   run.public_records = load_checked(run, run.files.evaluation, BlockLayout::of(run.public_data, blocks),
                                     Ownership::even(blocks, run.comm.size()));
   check_positive_labels(run);
+  run.constant = best_constant(run.comm, *run.objective, run.public_records);
 }
 
 void read_private_records(Training& run) {

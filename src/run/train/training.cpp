@@ -9,6 +9,7 @@
 #include "core/console/log.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "run/warnings/before_training.hpp"
 
 namespace dpmpi {
 namespace {
@@ -106,8 +107,14 @@ void Training::evaluate() {
   if (!files.evaluation.empty())
     latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records, next == plan.steps);
   debug_time("evaluation", start);
+  const Findings findings = look();
   if (!root) return;
-  write_metrics();
+  write_metrics(findings);
+  for (const Warning& warning : findings.warnings) warn("{}", warning.text);
+  if (next == 0) {  // progress shows what was trained
+    latest = {};
+    return;
+  }
   if (!latest.roc.empty()) write_file(root->file("roc.json"), nlohmann::json(latest.roc).dump() + "\n");
   if (objective->pictures()) write_file(root->file("samples.png"), png(objective->picture(algorithm->iterate())));
   if (plan.hides_times()) return;
@@ -115,12 +122,30 @@ void Training::evaluate() {
       fmt::format(R"({{"step":{},{}}})", next, times_text(seconds_since(started), curator->timing())));
 }
 
+// Only what is public is looked at; without data.eval nothing is. Collective; valid on the root.
+Findings Training::look() {
+  Findings findings;
+  if (files.evaluation.empty()) return findings;
+  if (next == 0) findings = look_before_training(comm, *objective, *algorithm, plan.queries, public_records);
+  if (next == plan.steps)
+    findings = look_after_training(comm, *objective, *algorithm, plan.queries, public_records);
+  if (!root) return findings;
+  const auto add = [&](std::optional<Warning> warning) {
+    if (warning) findings.warnings.push_back(std::move(*warning));
+  };
+  add(root->losses.add(next, latest, next == plan.steps));
+  if (next == plan.steps) add(constant.warning(latest));
+  if (next == 0)
+    for (Measure& measure : constant.measures()) findings.measures.push_back(std::move(measure));
+  return findings;
+}
+
 // Root only.
-void Training::write_metrics() {
+void Training::write_metrics(const Findings& findings) {
   nlohmann::ordered_json line;
   line["step"] = next;
   if (config.is_private()) {
-    line["epsilon"] = root->spending->up_to(next);
+    line["epsilon"] = next == 0 ? 0.0 : root->spending->up_to(next);  // the start point is public
   } else {
     line["epsilon"] = "infinity";
   }
@@ -130,9 +155,12 @@ void Training::write_metrics() {
     if (latest.auc) line["eval.auc"] = *latest.auc;
     for (const Measure& measure : latest.measures) line["eval." + measure.name] = measure.value;
   }
-  for (const Measure& measure : algorithm->measures()) line["method." + measure.name] = measure.value;
-  if (const auto chosen = algorithm->chosen(); !chosen.empty()) line["tuned"] = chosen;
-  if (trains_models) line["tuned"] = trains_models->settings(algorithm->iterate());
+  if (next > 0) {
+    for (const Measure& measure : algorithm->measures()) line["method." + measure.name] = measure.value;
+    if (const auto chosen = algorithm->chosen(); !chosen.empty()) line["tuned"] = chosen;
+    if (trains_models) line["tuned"] = trains_models->settings(algorithm->iterate());
+  }
+  findings.add_to(line);
   root->metrics.append(line.dump());
 }
 
@@ -154,6 +182,7 @@ std::string Training::note() const {
   if (latest.records > 0) {
     text += fmt::format("  eval.{} {:.4f}", objective->loss_name(), latest.loss);
     if (latest.accuracy) text += fmt::format("  eval.accuracy {:.4f}", *latest.accuracy);
+    if (latest.accuracy && constant.accuracy) text += fmt::format(" (largest class {:.3g})", *constant.accuracy);
     if (latest.auc) text += fmt::format("  eval.auc {:.4f}", *latest.auc);
     for (const Measure& measure : latest.measures)
       text += fmt::format("  eval.{} {:.4f}", measure.name, measure.value);

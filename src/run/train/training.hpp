@@ -24,6 +24,9 @@
 #include "run/plan/trains_models.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/train.hpp"
+#include "run/warnings/constant_predictor.hpp"
+#include "run/warnings/loss_history.hpp"
+#include "run/warnings/warning.hpp"
 
 namespace dpmpi {
 
@@ -53,6 +56,7 @@ struct RootFiles {
   std::optional<TrainingLedger> trainings;      ///< if the objective trains models
   std::optional<SavedCheckpoint> resumed_from;  ///< until the run has gone on from it
   std::optional<Spending> spending;
+  LossHistory losses;
   LineFile metrics, timing;
 
   std::string file(std::string_view name) const { return place.path + "/" + std::string(name); }
@@ -71,7 +75,8 @@ struct Training {
   void compare_replicas() const;
   /// Collective; compares replicas first. Throws DataError.
   void save_checkpoint();
-  /// Scores the iterate on data.eval and writes a line of metrics. Collective.
+  /// Scores the iterate on data.eval and writes a line of metrics, with what public records say of the training:
+  /// that is said to people, too. Collective.
   void evaluate();
   /// Only released iterates are looked at: each of them where they are rare, else one in `every`.
   bool evaluation_due(std::uint64_t every) const;
@@ -103,13 +108,15 @@ struct Training {
   std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
 
   std::unique_ptr<Algorithm> algorithm;
-  std::uint64_t next = 0;  ///< steps done
+  std::uint64_t next = 0;      ///< steps done
+  ConstantPredictor constant;  ///< of data.eval; on the root
   Evaluation latest;
   Clock::time_point started = Clock::now();  ///< of the first step
 
  private:
   void debug_time(std::string_view what, Clock::time_point start) const;
-  void write_metrics();
+  Findings look();
+  void write_metrics(const Findings& findings);
 };
 
 double seconds_since(Training::Clock::time_point start);

@@ -53,8 +53,8 @@ TEST_F(HiddenRun, ShowsNothingBeforeTheRelease) {
   EXPECT_EQ(count(output.substr(0, done), " eval."), 0u) << output;
   EXPECT_GE(count(output, " eval.loss"), 1u) << output << "of the model, at the end";
   const std::string metrics = read_file(run_ + "/metrics.jsonl");
-  EXPECT_EQ(count(metrics, "\n"), 1u) << metrics;
-  EXPECT_EQ(nlohmann::json::parse(metrics)["step"], 60);
+  EXPECT_EQ(count(metrics, "\n"), 2u) << metrics;
+  for (const char* step : {R"({"step":0,)", R"({"step":60,)"}) EXPECT_EQ(count(metrics, step), 1u) << metrics;
   for (const char* word : {"train.loss", "clip_fraction", "norm", "crc", "hash"})
     EXPECT_EQ(count(output + metrics, word), 0u) << word;
 
@@ -73,8 +73,8 @@ TEST_F(HiddenRun, LedgersShowTheirReleasesOnly) {
   const auto outcome = alone("none", config_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const std::string metrics = read_file(run_ + "/metrics.jsonl");
-  EXPECT_EQ(count(metrics, "\n"), 3u) << metrics;
-  for (const char* step : {R"({"step":25,)", R"({"step":50,)", R"({"step":60,)"})
+  EXPECT_EQ(count(metrics, "\n"), 4u) << metrics;
+  for (const char* step : {R"({"step":0,)", R"({"step":25,)", R"({"step":50,)", R"({"step":60,)"})
     EXPECT_EQ(count(metrics, step), 1u);
   EXPECT_EQ(certificate()["events"][0]["releases"], (std::vector{25, 50, 60}));
 }
@@ -85,7 +85,7 @@ TEST_F(HiddenRun, AStoppedRunReleasesNothingAndIsChargedWhole) {
   EXPECT_EQ(outcome.code, 6) << outcome.output;
   EXPECT_EQ(count(outcome.output, "eval."), 0u) << outcome.output;
   EXPECT_FALSE(fs::exists(run_ + "/model.safetensors"));
-  EXPECT_EQ(read_file(run_ + "/metrics.jsonl"), "");
+  EXPECT_EQ(nlohmann::json::parse(read_file(run_ + "/metrics.jsonl"))["step"], 0) << "the public start point alone";
   EXPECT_EQ(count(read_file(run_ + "/ledger.jsonl"), R"("event":"hidden_state","steps":60)"), 1u);
   for (const auto& file : fs::directory_iterator(run_ + "/checkpoint"))
     EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write) << file.path();

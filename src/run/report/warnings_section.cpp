@@ -1,0 +1,42 @@
+#include "run/report/warnings_section.hpp"
+
+#include <fmt/format.h>
+
+#include "run/report/html.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Json = RunRecord::Json;
+
+std::string warnings_of(const RunRecord& run, const std::string& name) {
+  std::string out;
+  for (const Json& line : run.metrics)
+    for (const Json& warning : line.value("warnings", Json::array()))
+      out += fmt::format("<p class=\"alarm\"><b>{}Warning.</b> {}</p>\n", html::escape(name),
+                         html::escape(warning.at("text").get<std::string>()));
+  return out;
+}
+
+/// What accuracy and loss are to be compared with.
+std::string constant_of(const RunRecord& run, const std::string& name) {
+  const std::string accuracy = run.last("constant.accuracy"), loss = run.last("constant.loss");
+  std::string text;
+  if (!accuracy.empty()) text += fmt::format(" The largest class is a share of {} of data.eval.", accuracy);
+  if (!loss.empty()) text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", loss);
+  return text.empty() ? "" : html::paragraph(name + "To compare with:" + text);
+}
+
+}  // namespace
+
+std::string warnings_section(const std::vector<RunRecord>& runs) {
+  std::string warnings, constants;
+  for (const RunRecord& run : runs) {
+    const std::string name = runs.size() > 1 ? run.name + ": " : "";
+    warnings += warnings_of(run, name);
+    constants += constant_of(run, name);
+  }
+  return (warnings.empty() ? "" : html::heading("Warnings") + warnings) + constants;
+}
+
+}  // namespace dpmpi
