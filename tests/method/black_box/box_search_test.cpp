@@ -17,6 +17,7 @@
 #include "support/kolmogorov.hpp"
 #include "support/lattice_distance.hpp"
 #include "support/special_numbers.hpp"
+#include "support/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -182,6 +183,38 @@ TEST(RandomSearch, FindsTheBestOfItsPoints) {
   EXPECT_EQ(run(0, 10), regularised);
   const auto noisy = run(0.2, 0);  // s = 4 sqrt(400) 0.2 / 500 = 0.032
   EXPECT_LT(bowl(0, std::vector<double>(noisy.begin(), noisy.end())), least + 0.2);
+}
+
+// The middle one of five values of both parameters is nearest to 0.3, and no uniform point is as near to it.
+TEST(RandomSearch, GoesThroughAGrid) {
+  std::vector<std::vector<double>> points;
+  Trial trial("random-search", {{"candidates", "25"}, {"block", "5"}, {"points", "grid"}, {"box_hi", "1.6"}}, 0,
+              losses(2,
+                     [&points](std::size_t i, std::span<const double> w) {
+                       if (i == 0) points.emplace_back(w.begin(), w.end());
+                       return bowl(i, w);
+                     }),
+              numbered_shard(50));
+  trial.run();
+  std::ranges::sort(points);
+  points.erase(std::unique(points.begin(), points.end()), points.end());  // each block has a record 0
+  ASSERT_EQ(points.size(), 25u);
+  for (std::size_t j = 0; j < 25; ++j)
+    for (const std::size_t k : {0u, 1u})
+      EXPECT_NEAR(points[j][k], -1 + 2.6 * (static_cast<double>(k == 0 ? j / 5 : j % 5) + 0.5) / 5, 1e-6) << j;
+  EXPECT_NEAR(trial.iterate()[0], 0.3, 1e-6);
+  EXPECT_NEAR(trial.iterate()[1], 0.3, 1e-6);
+}
+
+TEST(RandomSearch, SaysWhichGridsThereAre) {
+  try {
+    const Trial trial("random-search", {{"candidates", "100"}, {"points", "grid"}}, 1, losses(6, bowl),
+                      numbered_shard(10));
+    ADD_FAILURE() << "100 is no sixth power";
+  } catch (const ConfigError& e) {
+    for (const char* part : {"method.candidates = 100", "6 parameters", "64 (a side of 2 values)", "729"})
+      EXPECT_TRUE(test::contains(e.what(), part)) << part << ": " << e.what();
+  }
 }
 
 TEST(RandomSearch, RefusesWhatItCannotDo) {
