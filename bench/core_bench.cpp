@@ -1,5 +1,10 @@
 // Secret normals, keystream words and lattice rounding: the serial work of the root.
 
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
 #include <benchmark/benchmark.h>
 
 #include "core/numbers/discrete_gaussian.hpp"
@@ -64,6 +69,25 @@ void lattice_add(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(8 * count) * state.iterations());
 }
 BENCHMARK(lattice_add);
+
+// What the root adds to a sum in a step: Gaussian noise, on the lattice.
+void noise_of_a_sum(benchmark::State& state) {
+  SecretStream stream(SecretKey::from_seed(1));
+  LatticeAccumulator sum(count, Lattice{20}, 1.0);
+  std::vector<double> normal(1024);
+  std::uint64_t step = 0;
+  const auto add = [&](std::size_t first, std::span<std::int64_t> total) {
+    const std::span<double> draws = std::span(normal).first(total.size());
+    stream.normals(step, 0, first, draws);
+    for (std::size_t i = 0; i < total.size(); ++i) total[i] += nearest_point(1e5 * draws[i]);
+  };
+  for (auto _ : state) {
+    sum.clear(), sum.begin(1), sum.finish(std::cref(add)), ++step;
+    benchmark::DoNotOptimize(sum.totals().data());
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(count) * state.iterations());
+}
+BENCHMARK(noise_of_a_sum);
 
 }  // namespace
 

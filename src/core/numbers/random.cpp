@@ -111,42 +111,19 @@ std::string Authenticator::hex() {
 
 // secret stream
 
-SecretStream::SecretStream(const SecretKey& key) : context_(EVP_CIPHER_CTX_new()) {
-  const std::array<unsigned char, 16> iv{};
-  verify(context_ && EVP_EncryptInit_ex(static_cast<EVP_CIPHER_CTX*>(context_), EVP_chacha20(), nullptr,
-                                        key.bytes().data(), iv.data()) == 1,
-         "ChaCha20 is not available");
-}
-SecretStream::~SecretStream() { EVP_CIPHER_CTX_free(static_cast<EVP_CIPHER_CTX*>(context_)); }
-SecretStream::SecretStream(SecretStream&& other) noexcept : context_(other.context_) { other.context_ = nullptr; }
+SecretStream::SecretStream(const SecretKey& key) : cipher_(key) {}
 
 void SecretStream::words(std::uint64_t step, std::uint32_t site, std::uint64_t first,
                          std::span<std::uint64_t> out) {
-  if (out.empty()) return;
   verify(first % 8 == 0 && (first + out.size()) / 8 < (std::uint64_t{1} << 32), "keystream position out of range");
-  // RFC 8439 layout: 32-bit block counter, then the 96-bit nonce (site, step).
-  std::array<unsigned char, 16> iv;
-  const auto block = static_cast<std::uint32_t>(first / 8);
-  std::memcpy(iv.data(), &block, 4);
-  std::memcpy(iv.data() + 4, &site, 4);
-  std::memcpy(iv.data() + 8, &step, 8);
-  auto* context = static_cast<EVP_CIPHER_CTX*>(context_);
-  verify(EVP_EncryptInit_ex(context, nullptr, nullptr, nullptr, iv.data()) == 1, "ChaCha20 failed");
-  std::fill(out.begin(), out.end(), 0);
-  constexpr std::size_t piece = std::size_t{1} << 20;  // words; EVP lengths are int
-  for (std::size_t i = 0; i < out.size(); i += piece) {
-    auto* bytes = reinterpret_cast<unsigned char*>(out.data() + i);
-    int written = 0;
-    const auto length = static_cast<int>(8 * std::min(piece, out.size() - i));
-    verify(EVP_EncryptUpdate(context, bytes, &written, bytes, length) == 1 && written == length, "ChaCha20 failed");
-  }
+  if (!out.empty()) cipher_.keystream(step, site, static_cast<std::uint32_t>(first / 8), out);
 }
 
 std::uint64_t SecretStream::word(std::uint64_t step, std::uint32_t site, std::uint64_t i) {
   std::array<std::uint64_t, 8> block;
   words(step, site, i - i % block.size(), block);
   const std::uint64_t wanted = block[i % block.size()];
-  OPENSSL_cleanse(block.data(), sizeof block);
+  wipe(block);
   return wanted;
 }
 
@@ -167,7 +144,7 @@ void SecretStream::normals(std::uint64_t step, std::uint32_t site, std::uint64_t
       wipe(normal);
     }
   }
-  wipe(bits);
+  wipe(bits.data(), std::min(bits.size(), round_up_even(out.size())) * sizeof bits[0]);
 }
 
 SecretReader::~SecretReader() { wipe(buffer_); }

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/numbers/chacha20.hpp"
+
 namespace dpmpi {
 
 /// A 256-bit key. Wiped when destroyed; never printed. Lies in pages that no core dump holds and, where the limit
@@ -60,10 +62,6 @@ class Authenticator {
 class SecretStream {
  public:
   explicit SecretStream(const SecretKey& key);
-  ~SecretStream();
-  SecretStream(SecretStream&&) noexcept;
-  SecretStream(const SecretStream&) = delete;
-  SecretStream& operator=(const SecretStream&) = delete;
 
   /// out[i] = 64-bit word first + i of (step, site); `first` is a multiple of 8 (one cipher block).
   void words(std::uint64_t step, std::uint32_t site, std::uint64_t first, std::span<std::uint64_t> out);
@@ -76,7 +74,7 @@ class SecretStream {
  private:
   std::uint64_t word(std::uint64_t step, std::uint32_t site, std::uint64_t i);
 
-  void* context_;
+  ChaCha20 cipher_;
 };
 
 /// The Philox4x32-10 stream of (seed, purpose, step), addressed by word. Copyable; holds no state.
@@ -161,7 +159,12 @@ constexpr double resolved_radius = 10.5;
 
 /// A draw in quanta, to the nearest point, halves upwards: each point gets the doubles of a half-open interval.
 /// With halves to even, even points of the finest lattice would come some 2^-15 more often than odd ones.
-inline std::int64_t nearest_point(double quanta) { return static_cast<std::int64_t>(std::floor(quanta + 0.5)); }
+/// This is floor(quanta + 1/2), written so that loops become vector code (g++ 12 has none for that).
+inline std::int64_t nearest_point(double quanta) {
+  const double above = quanta + 0.5;
+  const auto whole = static_cast<std::int64_t>(above);  // towards 0
+  return whole - static_cast<std::int64_t>(static_cast<double>(whole) > above);
+}
 
 /// Natural logarithm by the same arithmetic (x > 0, finite), for samplers whose bits must not depend on the C
 /// library.
