@@ -1,5 +1,6 @@
 // One epsilon for DP-SGD runs of 10^3 to 10^6 steps: progress asks for one per checkpoint. And searches for the
-// noise that keeps a target, where they take longest: tiny sampling rates.
+// noise that keeps a target, where they take longest: tiny sampling rates. And what a plan of an ordinary run asks
+// for.
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +11,9 @@
 #include <benchmark/benchmark.h>
 
 #include "privacy/accountants/accountant.hpp"
+#include "privacy/loss_distributions/transform.hpp"
 #include "privacy/promise/calibrate.hpp"
+#include "privacy/promise/guarantee.hpp"
 
 namespace {
 
@@ -61,6 +64,23 @@ BENCHMARK_CAPTURE(noise_for, tiny_delta, 3.14e-5, 258, {.0357, 6.12e-11, add_rem
 BENCHMARK_CAPTURE(noise_for, tinier_delta, 1.772e-6, 5519, {.0984, 2.04e-11, add_remove});
 BENCHMARK_CAPTURE(noise_for, million_uses, 5.149e-6, 981923, {.3, 5.14e-7, replace_one});
 BENCHMARK_CAPTURE(noise_for, ten_million_uses, 1e-6, 10'000'000, {.1, 1e-7, add_remove});
+
+// What a plan asks for: the noise, its guarantee, and what attackers find.
+void plan_for(benchmark::State& state, double rate, std::uint64_t steps, const PrivacyTarget& target) {
+  const auto events = [&](double z) { return std::vector<Event>{{PoissonGaussian{rate, z}, steps}}; };
+  for (auto _ : state) {
+    const KeptTransforms kept;
+    const Calibration noise = calibrate_noise(events, target, "best");
+    const std::vector<Event> found = events(noise.value);
+    const Guarantee g = epsilon_guarantee(found, target.adjacency, target.delta, "best", noise.answered.get());
+    benchmark::DoNotOptimize(attacker_table(found, target.adjacency, g));
+  }
+}
+BENCHMARK_CAPTURE(plan_for, batches_of_2048, 2048.0 / 60000, 2344, {1, 5.5e-6, add_remove});
+BENCHMARK_CAPTURE(plan_for, replace_one, 1024.0 / 60000, 1200, {1, 5.5e-6, replace_one});
+BENCHMARK_CAPTURE(plan_for, weak_promise, 1024.0 / 60000, 5000, {8, 1e-5, add_remove});
+BENCHMARK_CAPTURE(plan_for, small_batches, 64.0 / 60000, 20000, {8, 1e-5, add_remove});
+BENCHMARK_CAPTURE(plan_for, hundred_thousand_steps, 1e-3, 100'000, {2, 1e-7, add_remove});
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "privacy/loss_distributions/compose.hpp"
 #include "privacy/loss_distributions/grid.hpp"
 #include "privacy/loss_distributions/pairs.hpp"
+#include "privacy/loss_distributions/transform.hpp"
 
 namespace dpmpi {
 
@@ -279,6 +280,7 @@ void PldAccountant::compose(const Event& event) {
 }
 
 std::vector<double> PldAccountant::epsilons(const std::vector<double>& deltas) const {
+  const KeptTransforms kept;
   std::vector<double> all;
   Grids known;
   for (const double delta : deltas) {
@@ -308,6 +310,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     if (!refinements.back().possible()) return {0, infinity};
   }
 
+  const KeptTransforms kept;
   Interval all;
   const auto open = [&](const Interval& interval, double most) {
     const double wide = interval.most == infinity ? 1 : interval.most - interval.least - goal.close * most;
@@ -357,6 +360,7 @@ PldAccountant::Reach PldAccountant::grids_within(std::size_t largest, double del
 double PldAccountant::epsilon_on(const Grids& grids, double delta) const {
   verify(delta > 0 && delta < 1, "delta in (0, 1)");
   if (uses_.count(NonPrivate{}) > 0) return infinity;
+  const KeptTransforms kept;
   double most = 0;
   Progress progress("composing privacy losses", 0, "laws");
   const std::vector<Direction> directions = directions_of(uses_, adjacency());

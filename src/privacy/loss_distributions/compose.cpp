@@ -11,6 +11,8 @@ namespace dpmpi {
 
 namespace {
 
+constexpr double smallest_log = -746;  // exponentials of less are 0 in doubles
+
 std::vector<SketchPoint> points_of(const GridLaw& law) {
   std::vector<SketchPoint> points;
   points.reserve(law.mass.size());
@@ -66,10 +68,12 @@ ComposedLoss::ComposedLoss(std::span<const CountedLaw> laws, const Focus& focus,
     verify(law.step == step_, "one step for all laws");
     const std::vector<SketchPoint> points = points_of(law);
     const double moment = log_moment(points, tilt_);
-    std::ranges::fill(powers.law(), 0.0);
+    const std::span<double> tilted = powers.law();
+    std::ranges::fill(tilted, 0.0);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const auto at = static_cast<std::size_t>(((law.place[i] % size) + size) % size);
-      powers.law()[at] += std::exp(points[i].log_mass + tilt_ * points[i].loss - moment);
+      const double log_mass = points[i].log_mass + tilt_ * points[i].loss - moment;
+      if (log_mass < smallest_log) continue;  // 0 in doubles, which takes long to find out
+      tilted[static_cast<std::size_t>(law.place[i]) & (focus.size - 1)] += std::exp(log_mass);
     }
     powers.multiply(count);
     infinite.add(law, count, bound);

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
+#include <utility>
 
 #include <fftw3.h>
+
+#include "core/numbers/real.hpp"
 
 namespace dpmpi {
 
@@ -18,72 +22,107 @@ double transform_error(std::size_t size) { return 0x1p-50 * std::log2(static_cas
 
 }  // namespace
 
-struct CircularPowers::Plans {
-  explicit Plans(std::size_t size)
+struct CircularPowers::Arrays {
+  explicit Arrays(std::size_t size)
       : real(fftw_alloc_real(size)),
         transform(fftw_alloc_complex(size / 2 + 1)),
         forward(fftw_plan_dft_r2c_1d(static_cast<int>(size), real, transform, FFTW_ESTIMATE)),
-        backward(fftw_plan_dft_c2r_1d(static_cast<int>(size), transform, real, FFTW_ESTIMATE)) {}
-  ~Plans() {
+        backward(fftw_plan_dft_c2r_1d(static_cast<int>(size), transform, real, FFTW_ESTIMATE)),
+        powers(size / 2 + 1) {}
+  ~Arrays() {
     fftw_destroy_plan(forward);
     fftw_destroy_plan(backward);
     fftw_free(transform);
     fftw_free(real);
   }
-  Plans(const Plans&) = delete;
-  Plans& operator=(const Plans&) = delete;
+  Arrays(const Arrays&) = delete;
+  Arrays& operator=(const Arrays&) = delete;
 
   double* real;
   fftw_complex* transform;
   fftw_plan forward, backward;
+  std::vector<Power> powers;
 };
+
+// Those of the calling thread, by their size, while anybody keeps them.
+struct KeptTransforms::Store {
+  int keepers = 0;
+  std::map<std::size_t, std::unique_ptr<CircularPowers::Arrays>> arrays;
+};
+
+KeptTransforms::Store& KeptTransforms::store() {
+  thread_local Store kept;
+  return kept;
+}
+
+KeptTransforms::KeptTransforms() { ++store().keepers; }
+KeptTransforms::~KeptTransforms() {
+  if (--store().keepers == 0) store().arrays.clear();
+}
 
 CircularPowers::CircularPowers(std::size_t size)
     : size_(size),
-      plans_(std::make_unique<Plans>(size)),
+      arrays_(std::move(KeptTransforms::store().arrays[size])),
       // and 2^-48 for the logarithm, the angle and their products with the count
-      law_error_(transform_error(size) + 0x1p-48),
-      log_size_(size / 2 + 1, 0.0),
-      angle_(size / 2 + 1, 0.0),
-      log_bound_(size / 2 + 1, 0.0),
-      relative_(size / 2 + 1, 0.0) {
-  real_ = plans_->real;
-  std::fill_n(real_, size_, 0.0);
+      law_error_(transform_error(size) + 0x1p-48) {
+  if (!arrays_) arrays_ = std::make_unique<Arrays>(size);
+  std::ranges::fill(arrays_->powers, Power());
+  std::ranges::fill(law(), 0.0);
 }
 
-CircularPowers::~CircularPowers() = default;
+CircularPowers::~CircularPowers() {
+  KeptTransforms::Store& kept = KeptTransforms::store();
+  if (kept.keepers > 0) kept.arrays[size_] = std::move(arrays_);
+}
 
-// |a^n - b^n| <= n |a - b| max(|a|, |b|)^(n-1) in the unit disc, where the transform of a law is.
+std::span<double> CircularPowers::law() { return {arrays_->real, size_}; }
+
+// |a^n - b^n| <= n |a - b| max(|a|, |b|)^(n-1) in the unit disc, where the transform of a law is. Where that
+// maximum is below e^(-750/n), power and error are 0 in doubles, whatever they are multiplied with. After many uses
+// most frequencies are, so these are told by one comparison (2^-50 is above its rounding).
 void CircularPowers::multiply(double count) {
-  fftw_execute(plans_->forward);
-  for (std::size_t k = 0; k < log_size_.size(); ++k) {
-    const double re = plans_->transform[k][0], im = plans_->transform[k][1];
+  fftw_execute(arrays_->forward);
+  const double vanishing = std::max(0.0, std::exp(-750 / count) * (1 - 0x1p-50) - law_error_);
+  const double square = vanishing * vanishing;
+  for (std::size_t k = 0; k < arrays_->powers.size(); ++k) {
+    const double re = arrays_->transform[k][0], im = arrays_->transform[k][1];
+    Power& power = arrays_->powers[k];
+    if (re * re + im * im < square || power.vanishes()) {
+      power.log_size = power.log_bound = -infinity;
+      continue;
+    }
     const double absolute = std::min(1.0, std::hypot(re, im));
-    log_size_[k] += count * std::log(absolute);
-    angle_[k] = std::remainder(angle_[k] + count * std::atan2(im, re), 2 * std::numbers::pi);
+    power.log_size += count * std::log(absolute);
+    power.angle = std::remainder(power.angle + count * std::atan2(im, re), 2 * std::numbers::pi);
     const double largest = std::min(1.0, absolute + law_error_);
-    log_bound_[k] += count * std::log(largest);
-    relative_[k] += count * law_error_ / largest;
+    power.log_bound += count * std::log(largest);
+    power.relative += count * law_error_ / largest;
   }
 }
 
 CircularPowers::Product CircularPowers::product() {
-  const std::size_t last = log_size_.size() - 1;
+  const std::size_t last = arrays_->powers.size() - 1;
   double sum = 0, squares = 0, error = 0, squared_errors = 0;
   for (std::size_t k = 0; k <= last; ++k) {
-    const double absolute = std::exp(log_size_[k]), weight = k == 0 || k == last ? 1 : 2;
-    plans_->transform[k][0] = absolute * std::cos(angle_[k]);
-    plans_->transform[k][1] = absolute * std::sin(angle_[k]);
+    const Power& power = arrays_->powers[k];
+    fftw_complex& out = arrays_->transform[k];
+    if (power.vanishes()) {
+      out[0] = out[1] = 0;
+      continue;
+    }
+    const double absolute = std::exp(power.log_size), weight = k == 0 || k == last ? 1 : 2;
+    out[0] = absolute * std::cos(power.angle);
+    out[1] = absolute * std::sin(power.angle);
     sum += weight * absolute;
     squares += weight * absolute * absolute;
-    const double off = std::exp(log_bound_[k]) * std::min(relative_[k] + 0x1p-48, 2.0);
+    const double off = std::exp(power.log_bound) * std::min(power.relative + 0x1p-48, 2.0);
     error += weight * off;
     squared_errors += weight * off * off;
   }
-  fftw_execute(plans_->backward);
+  fftw_execute(arrays_->backward);
   const double scale = 1 / static_cast<double>(size_);
   Product result;
-  result.mass.assign(real_, real_ + size_);
+  result.mass.assign(law().begin(), law().end());
   for (double& mass : result.mass) mass *= scale;
   result.error = scale * (error + transform_error(size_) * (sum + error)) * (1 + 0x1p-20);
   const double norm = std::sqrt(scale * squares), off = std::sqrt(scale * squared_errors);  // Parseval

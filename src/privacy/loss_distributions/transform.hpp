@@ -17,7 +17,7 @@ class CircularPowers {
   CircularPowers& operator=(const CircularPowers&) = delete;
 
   /// Multiplies by the count-th power of a law: nonnegative, of total 1 up to rounding. Overwrites the array.
-  std::span<double> law() { return {real_, size_}; }
+  std::span<double> law();
   void multiply(double count);
 
   /// The product, and bounds on the errors of its elements (which may be slightly negative): of each of them, and
@@ -30,13 +30,31 @@ class CircularPowers {
   Product product();
 
  private:
-  struct Plans;
+  friend class KeptTransforms;
+  // A frequency of the product, of size e^log_size: it is at most e^log_bound, its error that times `relative`.
+  struct Power {
+    double log_size = 0, angle = 0, log_bound = 0, relative = 0;
+    bool vanishes() const { return log_bound < -750; }
+  };
+  struct Arrays;
   std::size_t size_;
-  double* real_;
-  std::unique_ptr<Plans> plans_;
-  double law_error_;                          // of an element of a law's transform, per use
-  std::vector<double> log_size_, angle_;      // of the product's transform
-  std::vector<double> log_bound_, relative_;  // it is at most e^log_bound, its error that times relative
+  std::unique_ptr<Arrays> arrays_;
+  double law_error_;  // of an element of a law's transform, per use
+};
+
+/// While one of these lives, what transforms of one size need is kept for the next one of this thread. For whoever
+/// asks for many: arrays and roots of unity take as long to make as a transform.
+class KeptTransforms {
+ public:
+  KeptTransforms();
+  ~KeptTransforms();
+  KeptTransforms(const KeptTransforms&) = delete;
+  KeptTransforms& operator=(const KeptTransforms&) = delete;
+
+ private:
+  friend class CircularPowers;
+  struct Store;
+  static Store& store();
 };
 
 }  // namespace dpmpi

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "privacy/accountants/pld.hpp"
+#include "privacy/loss_distributions/transform.hpp"
 #include "privacy/promise/search.hpp"
 
 namespace dpmpi {
@@ -62,6 +63,7 @@ class PldSearch {
   double resolution() const { return costly_ ? Search::coarse : Search::fine; }
 
   const Problem& problem_;
+  KeptTransforms kept_transforms_;
   PldAccountant::Grids grids_;      // those that values are computed on
   bool costly_ = false;             // these are not the accountant's
   std::map<double, double> known_;  // without correction

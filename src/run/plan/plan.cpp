@@ -14,6 +14,7 @@
 #include "core/numbers/real.hpp"
 #include "data/memory.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
+#include "privacy/loss_distributions/transform.hpp"
 #include "privacy/promise/calibrate.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -227,6 +228,7 @@ Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Ou
     return promise;
   }
   Calibration noise{config.privacy.noise_multiplier};
+  const KeptTransforms kept;  // from the search to the attacker's table
   // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
   const auto unit_queries = declare_queries(config, outline, 1.0);
   const auto events_for = [&](double multiplier) {

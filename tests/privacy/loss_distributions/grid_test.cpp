@@ -242,6 +242,43 @@ TEST(CircularPowers, BoundsItsErrorForManyUses) {  // binomial masses
   }
 }
 
+std::vector<double> geometric_powers(double ratio, double count) {
+  CircularPowers powers(256);
+  double mass = 1 - ratio;
+  for (double& m : powers.law()) m = mass, mass *= ratio;
+  powers.multiply(count);
+  return powers.product().mass;
+}
+
+// Of 10^5 uses all but a few frequencies vanish.
+TEST(CircularPowers, KeptArraysChangeNoBit) {
+  const std::vector<double> few = geometric_powers(.5, 3), many = geometric_powers(.9, 1e5);
+  const KeptTransforms kept;
+  for (int turn = 0; turn < 2; ++turn) {
+    EXPECT_EQ(geometric_powers(.5, 3), few);
+    EXPECT_EQ(geometric_powers(.9, 1e5), many);
+  }
+}
+
+// A law used n times, and n laws used once, or in two parts of which one alone vanishes.
+TEST(CircularPowers, VanishingFrequenciesComposeLikeOthers) {
+  const auto in_parts = [](std::vector<double> counts) {
+    CircularPowers powers(64);
+    for (const double count : counts) {
+      std::ranges::fill(powers.law(), 0.0);
+      powers.law()[0] = .6, powers.law()[1] = .4;
+      powers.multiply(count);
+    }
+    return powers.product();
+  };
+  const auto whole = in_parts({6000}), parts = in_parts({5999, 1}), turned = in_parts({1, 5999});
+  for (std::size_t k = 0; k < whole.mass.size(); ++k) {
+    EXPECT_NEAR(whole.mass[k], parts.mass[k], whole.error + parts.error);
+    EXPECT_NEAR(whole.mass[k], turned.mass[k], whole.error + turned.error);
+  }
+  EXPECT_LT(whole.error, 1e-10);
+}
+
 // A tilted law's total is 1 to the last bits: what a plain sum of 10^6 masses loses would be 3e-5 of everything
 // after 10^7 uses, and shift all masses of the circle. From above epsilon was 2.70 here; it is 2.8913 at least.
 TEST(ComposedLoss, TotalsDoNotDriftOverManyUses) {
