@@ -4,7 +4,9 @@
 #include <array>
 #include <cstring>
 
-#if !defined(__AVX512F__)
+#if defined(__AVX512F__) && __has_builtin(__builtin_shufflevector)
+#define DPMPI_WIDE_CHACHA20
+#else
 #include <openssl/evp.h>
 #endif
 
@@ -14,7 +16,7 @@
 
 namespace dpmpi {
 
-#if defined(__AVX512F__)
+#ifdef DPMPI_WIDE_CHACHA20
 
 namespace {
 
@@ -36,30 +38,30 @@ inline void quarter_round(Blocks& x, std::size_t a, std::size_t b, std::size_t c
   x[c] += x[d], x[b] ^= x[c], turn<7>(x[b]);
 }
 
-// Halves of the four lanes of both: `low` or high words of each lane, or of each pair of words.
+// Halves of the four lanes of both: low or high words of each lane, or of each pair of words.
 template <int half>
 Lanes interleave_words(Lanes x, Lanes y) {
-  constexpr std::uint32_t h = 2 * half;
-  return __builtin_shuffle(x, y,
-                           Lanes{h, h + 16, h + 1, h + 17, h + 4, h + 20, h + 5, h + 21, h + 8, h + 24, h + 9,
-                                 h + 25, h + 12, h + 28, h + 13, h + 29});
+  constexpr int h = 2 * half;
+  return __builtin_shufflevector(x, y, h, h + 16, h + 1, h + 17, h + 4, h + 20, h + 5, h + 21, h + 8, h + 24, h + 9,
+                                 h + 25, h + 12, h + 28, h + 13, h + 29);
 }
 template <int half>
 Pairs interleave_pairs(Lanes x, Lanes y) {
-  constexpr std::uint64_t h = half;
-  return __builtin_shuffle(reinterpret_cast<Pairs>(x), reinterpret_cast<Pairs>(y),
-                           Pairs{h, h + 8, h + 2, h + 10, h + 4, h + 12, h + 6, h + 14});
+  constexpr int h = half;
+  return __builtin_shufflevector(reinterpret_cast<Pairs>(x), reinterpret_cast<Pairs>(y), h, h + 8, h + 2, h + 10,
+                                 h + 4, h + 12, h + 6, h + 14);
 }
 // Lanes 0 and 2, or 1 and 3, of both.
 template <int odd>
 Pairs every_other_lane(Pairs x, Pairs y) {
-  constexpr std::uint64_t o = 2 * odd;
-  return __builtin_shuffle(x, y, Pairs{o, o + 1, o + 4, o + 5, o + 8, o + 9, o + 12, o + 13});
+  constexpr int o = 2 * odd;
+  return __builtin_shufflevector(x, y, o, o + 1, o + 4, o + 5, o + 8, o + 9, o + 12, o + 13);
 }
 
 // Block after block, from word after word. `of[r][g]` has words 4 g .. 4 g + 3 of blocks r, 4 + r, 8 + r, 12 + r.
 inline void store_blocks(const Blocks& x, std::uint64_t* out) {
   Pairs of[4][4];
+#pragma GCC unroll 4
   for (std::size_t g = 0; g < 4; ++g) {
     const Lanes* const w = &x[4 * g];
     const Lanes low01 = interleave_words<0>(w[0], w[1]), high01 = interleave_words<1>(w[0], w[1]);
@@ -67,6 +69,7 @@ inline void store_blocks(const Blocks& x, std::uint64_t* out) {
     of[0][g] = interleave_pairs<0>(low01, low23), of[1][g] = interleave_pairs<1>(low01, low23);
     of[2][g] = interleave_pairs<0>(high01, high23), of[3][g] = interleave_pairs<1>(high01, high23);
   }
+#pragma GCC unroll 4
   for (std::size_t r = 0; r < 4; ++r) {
     const Pairs even_low = every_other_lane<0>(of[r][0], of[r][1]),
                 even_high = every_other_lane<0>(of[r][2], of[r][3]);
@@ -82,7 +85,8 @@ inline void store_blocks(const Blocks& x, std::uint64_t* out) {
   }
 }
 
-// 16 `sets` blocks: two sets fill the registers, and each waits for its own results only.
+// 16 `sets` blocks: two sets fill the registers, and each waits for its own results only. Loops are unrolled at
+// every level of optimisation, or their indices would keep the words in memory.
 template <std::size_t sets>
 void write_blocks(const std::array<std::uint32_t, 16>& state, std::uint64_t* out) {
   constexpr Lanes count{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -91,15 +95,23 @@ void write_blocks(const std::array<std::uint32_t, 16>& state, std::uint64_t* out
     const Lanes same = Lanes{} + state[i];
     return i == 12 ? same + count + static_cast<std::uint32_t>(lanes * s) : same;
   };
+#pragma GCC unroll 2
   for (std::size_t s = 0; s < sets; ++s)
+#pragma GCC unroll 16
     for (std::size_t i = 0; i < 16; ++i) x[s][i] = begin(s, i);
   for (int round = 0; round < 20; round += 2) {
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < 4; ++i)
+#pragma GCC unroll 2
       for (Blocks& b : x) quarter_round(b, i, i + 4, i + 8, i + 12);
+#pragma GCC unroll 4
     for (std::size_t i = 0; i < 4; ++i)
+#pragma GCC unroll 2
       for (Blocks& b : x) quarter_round(b, i, (i + 1) % 4 + 4, (i + 2) % 4 + 8, (i + 3) % 4 + 12);
   }
+#pragma GCC unroll 2
   for (std::size_t s = 0; s < sets; ++s) {
+#pragma GCC unroll 16
     for (std::size_t i = 0; i < 16; ++i) x[s][i] += begin(s, i);
     store_blocks(x[s], out + words_at_once * s);
   }
