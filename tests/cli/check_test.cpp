@@ -28,9 +28,9 @@ class Check : public ::testing::Test {
           "[data]\ntrain = t.csv\neval = t-eval.csv\nheader = yes\nblocks = 4\n[method]\nbatch = 50\n"
           "epochs = 1\n[privacy]\nepsilon = 2\ndelta = 1e-3\n");
     std::string bad = read_file(path("t.csv"));
-    replace_line(bad, 40, "1,word,2,3");
+    replace_line(bad, 40, "1,hushed,2,3");
     replace_line(bad, 290, "7,1,2,3");
-    replace_line(bad, 150, "1,other,2,");
+    replace_line(bad, 150, "1,secret,2,");
     write("bad.csv", bad);
     write("bad-eval.csv", "label,x1,x2,x3\n1,1,2,3\n-1,1,seven,3\n");
   }
@@ -80,7 +80,7 @@ TEST_F(Check, AllThatIsWrongIsSaidAtOnceOnAnyNumberOfRanks) {
         "bad.csv:150: column 'x3': missing value (private, not shown", "bad.csv:290: label (private, not shown"})
     EXPECT_TRUE(contains(alone.output, part)) << part << "\n" << alone.output;
   EXPECT_FALSE(contains(alone.output, "bad.csv:150: column 'x1'")) << "a column is named once\n" << alone.output;
-  EXPECT_FALSE(contains(alone.output, "word") || contains(alone.output, "other")) << alone.output;
+  EXPECT_FALSE(contains(alone.output, "hushed") || contains(alone.output, "secret")) << alone.output;
   const Outcome three = dpmpi(words, 3);
   EXPECT_EQ(three.code, 2);
   EXPECT_EQ(three.output.substr(0, alone.output.size()), alone.output);

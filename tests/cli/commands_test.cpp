@@ -177,7 +177,7 @@ TEST_F(Cli, KeysOfOtherProgramsMethodsAndSectionsAreToldByTheirNameHere) {
       // Nothing is near, or the word is in more sections than one.
       {"xx.y", "unknown key xx.y\n"},
       {"data.name", "unknown key data.name\n"},
-      {"method.points", "unknown key method.points\n"}};
+      {"method.points", "unknown key method.points; it is an option of random-search\n"}};
   std::string set;
   for (const auto& [key, hint] : meant) set += " --set " + key + "=1";
   const Outcome outcome = dpmpi(config() + set);

@@ -265,7 +265,7 @@ TEST_F(TrainedRun, ModelsComeFromTheFileOfTheRun) {
     EXPECT_EQ(dpmpi(words).code, 0) << dpmpi(words).output;
   const Outcome wide = dpmpi(predict + "wide.csv");
   EXPECT_EQ(wide.code, 3) << wide.output;
-  EXPECT_NE(wide.output.find("--data = wide.csv has 3 features, the records of the run had 2"), std::string::npos)
+  EXPECT_NE(wide.output.find("/wide.csv has 3 features, the records of the run had 2"), std::string::npos)
       << wide.output;
   std::ofstream(path("models.csv")) << one + "1,4,4\n";
   for (const std::string& words : {predict + "others.csv", evaluate + "others.csv"})
