@@ -3,11 +3,24 @@
 #include <memory>
 
 #include "comm/shared_heartbeats.hpp"
+#include "core/console/log.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "run/train/read_inputs.hpp"
 #include "run/train/watchdog.hpp"
+#include "run/warnings/before_training.hpp"
 
 namespace dpmpi {
+namespace {
+
+// What a training would say before its first step. Collective.
+void warn_of_training(const Training& run) {
+  if (run.public_data.records == 0) return;
+  const Findings findings =
+      look_before_training(run.comm, run.config, run.facts, *run.objective, run.public_records);
+  for (const Warning& warning : findings.warnings) warn("{}", warning.text);
+}
+
+}  // namespace
 
 CheckedInputs check_inputs(const Communicator& comm, const RunConfig& config) {
   const SharedHeartbeats heartbeats(comm);
@@ -24,6 +37,7 @@ CheckedInputs check_inputs(const Communicator& comm, const RunConfig& config) {
     problems.attempt([&] { throw_on_all_ranks(comm, [&] { run->stamps.check(); }); });
   }
   problems.raise();
+  warn_of_training(*run);
   return {run->facts.data, run->public_data, run->plan.layout.blocks};
 }
 

@@ -126,7 +126,9 @@ void Training::evaluate() {
 Findings Training::look() {
   Findings findings;
   if (files.evaluation.empty()) return findings;
-  if (next == 0) findings = look_before_training(comm, *objective, *algorithm, plan.queries, public_records);
+  if (next == 0)
+    findings =
+        look_before_training(comm, *objective, *algorithm, plan.queries, public_records, facts.data.feature_names);
   if (next == plan.steps)
     findings = look_after_training(comm, *objective, *algorithm, plan.queries, public_records);
   if (!root) return findings;

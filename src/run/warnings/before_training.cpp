@@ -37,11 +37,12 @@ bool noised(const std::vector<Query>& queries) { return std::ranges::any_of(quer
 }  // namespace
 
 Findings look_before_training(const Communicator& comm, Objective& objective, Algorithm& at_start,
-                              const std::vector<Query>& queries, const Shard& public_records) {
+                              const std::vector<Query>& queries, const Shard& public_records,
+                              const std::string& names) {
   Findings findings;
   look_at_clip(comm, at_start, work_of_record(objective, queries), public_records, "at the start point",
                noised(queries) ? little_at_start : 0, findings);
-  auto uneven = uneven_columns(comm, public_records);
+  auto uneven = uneven_columns(comm, public_records, names);
   if (uneven && comm.is_root()) findings.warnings.insert(findings.warnings.begin(), std::move(*uneven));
   return findings;
 }
@@ -54,7 +55,7 @@ Findings look_before_training(const Communicator& comm, const RunConfig& config,
     queries.push_back(
         Query::declare(spec, static_cast<std::uint32_t>(queries.size()), outline.adjacency, facts.data.records));
   const auto algorithm = outline.method->start(objective, queries);
-  return look_before_training(comm, objective, *algorithm, queries, public_records);
+  return look_before_training(comm, objective, *algorithm, queries, public_records, facts.data.feature_names);
 }
 
 Findings look_after_training(const Communicator& comm, Objective& objective, Algorithm& at_end,

@@ -83,14 +83,14 @@ std::vector<ColumnSize> column_sizes(const Communicator& comm, const Shard& shar
   return sizes;
 }
 
-std::optional<Warning> uneven_columns(const Communicator& comm, const Shard& shard) {
+std::optional<Warning> uneven_columns(const Communicator& comm, const Shard& shard, const std::string& names) {
   std::vector<ColumnSize> sizes = column_sizes(comm, shard);
   if (sizes.empty()) return {};
   std::ranges::stable_sort(sizes, std::ranges::greater(), &ColumnSize::size);
   const double ratio = sizes.front().size / sizes.back().size;
   if (!(ratio > uneven)) return {};
 
-  const FeatureNames name(shard.facts.feature_names);
+  const FeatureNames name(names);
   constexpr std::size_t shown = 3;  // of the largest, and of the smallest
   const std::size_t ends = std::min(shown, sizes.size() / 2);
   Warning warning{"scales", "", {{"ratio", three_digits(ratio)}, {"columns", nlohmann::ordered_json::object()}}};

@@ -3,6 +3,7 @@
 // ones leaves next to nothing of the small ones, and noise of that clip covers it.
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -20,8 +21,8 @@ struct ColumnSize {
 /// little is known. Collective; the same on all ranks, whatever their number.
 std::vector<ColumnSize> column_sizes(const Communicator& comm, const Shard& shard);
 
-/// Where the largest is more than a hundred times the smallest. Collective; valid on the root, which knows the
-/// names of features.
-std::optional<Warning> uneven_columns(const Communicator& comm, const Shard& shard);
+/// Where the largest is more than a hundred times the smallest. `names` of the features, with commas; empty: they
+/// are numbered. Collective; valid on the root.
+std::optional<Warning> uneven_columns(const Communicator& comm, const Shard& shard, const std::string& names);
 
 }  // namespace dpmpi

@@ -24,21 +24,21 @@ Warning divergence(std::string text, std::uint64_t step, double loss) {
 }  // namespace
 
 std::string LossHistory::from_to(double from, std::uint64_t step, double to) const {
-  return fmt::format("the {} on data.eval was {:.3g} after {} steps and is {:.3g}", name_, from, step, to);
+  return fmt::format("the {} on data.eval was {:.3g} after step {} and is {:.3g}", name_, from, step, to);
 }
 
 std::optional<Warning> LossHistory::look(std::uint64_t step, const Evaluation& evaluation, bool last) const {
   const double loss = evaluation.loss;
   if (evaluation.not_finite > 0)
     return divergence(
-        fmt::format("after {} steps the {} of {} of the {} records of data.eval is not a finite number. {}", step,
+        fmt::format("after step {} the {} of {} of the {} records of data.eval is not a finite number. {}", step,
                     name_, evaluation.not_finite, evaluation.records, advice),
         step, loss);
   if (!start_ || !minimised_) return {};
   const double start = start_->loss, size = std::max(std::abs(start), std::abs(best_->loss));
   if (loss - start > far * size)
     return divergence(
-        fmt::format("after {} steps the {} on data.eval is {:.3g}, far above the {:.3g} of the start point. "
+        fmt::format("after step {} the {} on data.eval is {:.3g}, far above the {:.3g} of the start point. "
                     "{}",
                     step, name_, loss, start, advice),
         step, loss);

