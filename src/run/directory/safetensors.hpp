@@ -36,8 +36,8 @@ struct Tensor {
   std::size_t rows = 0, cols = 0;
   std::vector<float> values;
 };
-/// Nothing if there is none of this name, or it has more than `most` numbers. Throws DataError for a file that is no
-/// model, or a tensor that is not in it as its header says.
+/// Nothing if there is none of this name, or it has more than `most` numbers. Throws DataError for a file that is
+/// no model, or a tensor that is not in it as its header says.
 std::optional<Tensor> read_tensor(const std::string& path, const std::string& name, std::size_t most);
 
 }  // namespace dpmpi

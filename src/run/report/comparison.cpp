@@ -66,8 +66,8 @@ std::string comparison(const std::vector<RunRecord>& runs) {
   body += html::paragraph(
       "Each promise is about its own run. Who sees several runs on the same records has the sum of what they tell: "
       "dpmpi account on all their events.");
-  return body + warnings_section(runs) + metrics_section(runs) + roc_section(runs) + method_section(runs) + slope_section(runs) +
-         html::heading("Settings that differ") + html::table(head, differences(runs));
+  return body + warnings_section(runs) + metrics_section(runs) + roc_section(runs) + method_section(runs) +
+         slope_section(runs) + html::heading("Settings that differ") + html::table(head, differences(runs));
 }
 
 }  // namespace dpmpi

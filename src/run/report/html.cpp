@@ -64,7 +64,7 @@ std::string facts(const Rows& rows) {
 }
 
 std::string table(const std::vector<std::string>& head, const Rows& rows) {
-  constexpr std::size_t narrow = 4;  // columns that a telephone shows beside each other
+  constexpr std::size_t narrow = 3;  // columns that a telephone shows beside each other
   const bool stacks = head.size() > narrow;
   std::string out = stacks ? "<table class=\"stacks\">" : "<table>";
   if (!head.empty()) {

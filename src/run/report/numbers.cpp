@@ -57,10 +57,9 @@ std::string shown_above(const nlohmann::ordered_json& value) {
 }
 
 std::string measured(double x) {
-  if (!std::isfinite(x) || whole(x)) return shown(x);
-  std::string text = tidy(fmt::format("{:#.3g}", x));
-  if (text.ends_with('.')) text.pop_back();
-  return text;
+  constexpr double no_decimals = 99.95;
+  if (!std::isfinite(x) || whole(x) || std::abs(x) >= no_decimals) return shown(x);
+  return tidy(fmt::format("{:#.3g}", x));
 }
 
 std::string shown_share(double share) {

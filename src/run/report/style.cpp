@@ -51,7 +51,7 @@ img { image-rendering: pixelated; max-width: 100%; width: 30em; }
 @media print { body { max-width: none; margin: 0; font-size: 10.5pt; } h2, h3, figcaption { break-after: avoid; }
   svg, img, tr, .tile, .alarm, .key, figure { break-inside: avoid; } .tile, .alarm { border: 1px solid var(--line); }
   .tiles { grid-template-columns: repeat(4, 1fr); gap: 0.6em; } .tile { padding: 0.6em; } .tile b { font-size: 1.7em; }
-  .beside, .plots { grid-template-columns: 1fr 1fr; } }
+  .beside, .plots { grid-template-columns: 1fr 1fr; } .beside .plots { grid-template-columns: 1fr; } }
 )";
 
 }  // namespace dpmpi::html

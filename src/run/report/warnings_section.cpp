@@ -23,7 +23,8 @@ std::string constant_of(const RunRecord& run, const std::string& name) {
   const auto accuracy = run.last("constant.accuracy"), loss = run.last("constant.loss");
   std::string text;
   if (accuracy) text += fmt::format(" The largest class is a share of {} of data.eval.", measured(*accuracy));
-  if (loss) text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", measured(*loss));
+  if (loss)
+    text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", measured(*loss));
   return text.empty() ? "" : html::paragraph(name + "To compare with:" + text);
 }
 

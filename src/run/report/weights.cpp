@@ -59,7 +59,7 @@ std::string bars(const Tensor& w, const std::vector<std::string>& names) {
     const double length = largest > 0 && std::isfinite(weight) ? 100 * std::abs(weight) / largest : 0;
     out += fmt::format("\n<tr><td>{}</td>{}<td class=\"n\">{}</td><td><i{} style=\"width:{:.1f}%\"></i></td></tr>",
                        html::escape(names.empty() ? fmt::format("feature {}", j + 1) : names[j]),
-                       w.rows > 1 ? fmt::format("<td class=\"n\">{}</td>", strongest(w, j)) : "", shown(weight),
+                       w.rows > 1 ? fmt::format("<td class=\"n\">{}</td>", strongest(w, j)) : "", measured(weight),
                        weight < 0 ? " class=\"minus\"" : "", std::min(100.0, length));
   }
   return out + "</table>\n";

@@ -95,6 +95,8 @@ TEST(Numbers, HaveThreeDigitsAndBoundsAreRoundedOutward) {
   EXPECT_EQ(shown_share(0.02), "2.00 %");
   EXPECT_EQ(measured(0.92), "0.920");
   EXPECT_EQ(measured(123.4), "123");
+  EXPECT_EQ(measured(99.97), "100");
+  EXPECT_EQ(measured(-0.99986), "-1.00");
   EXPECT_EQ(measured(0.5), "0.500");
   EXPECT_EQ(with_short_exponents("(1, 1e-05) in file-01e-x, 2e-10"), "(1, 1e-5) in file-01e-x, 2e-10");
   EXPECT_EQ(shown_count(20000), "20,000");

@@ -268,7 +268,7 @@ TEST_F(Report, EscapesWhatRunsAreCalled) {
   EXPECT_TRUE(contains(page, "&lt;b&gt;&amp;amp;"));
 }
 
-// gnuplot would run what stands between backquotes in some of its strings.
+// Names come from anybody's files, and no shell or plotter may take them for commands.
 TEST_F(Report, RunsNothingThatStandsInAFile) {
   copy("one", "ours");
   std::string metrics = read_file(path("ours/metrics.jsonl"));
@@ -445,11 +445,13 @@ TEST_F(Report, ConfusionAndCalibrationOfTheFinalModel) {
 
 TEST_F(Report, WeightsStandBesideTheNamesOfTheirFeatures) {
   std::ofstream(path("named.csv")) << "age,pay <b>,kind,label\n1,2,a,1\n2,1,b,-1\n3,1,a,1\n4,0,b,-1\n";
-  ASSERT_EQ(dpmpi("--quiet --config a.ini --set data.eval= --set data.train=named.csv --set data.header=yes --set 'data.one_hot=kind:a|b' "
-                  "--set data.label=label --set method.batch=2 --set method.steps=3 --set privacy.noise=none "
-                  "--set run.dir=named")
-                .code,
-            0);
+  ASSERT_EQ(
+      dpmpi(
+          "--quiet --config a.ini --set data.eval= --set data.train=named.csv --set data.header=yes --set 'data.one_hot=kind:a|b' "
+          "--set data.label=label --set method.batch=2 --set method.steps=3 --set privacy.noise=none "
+          "--set run.dir=named")
+          .code,
+      0);
   const std::string page = report_html({path("named")}, false);
   for (const char* name : {"<td>age</td>", "<td>pay &lt;b&gt;</td>", "<td>kind=a</td>", "<td>kind=b</td>"})
     EXPECT_TRUE(contains(page, name)) << name;
