@@ -1,7 +1,7 @@
 # Flags that every target of the project shares.
 add_library(dpmpi_flags INTERFACE)
-target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -ffp-contract=off
-                       -fno-math-errno)
+target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                       $<$<BOOL:${DPMPI_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(dpmpi_flags INTERFACE -Wno-sign-conversion)  # part of -Wconversion, unlike in g++
 endif()

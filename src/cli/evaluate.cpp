@@ -1,7 +1,6 @@
 // How good a finished run's model is on labelled records.
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,36 +16,6 @@ namespace dpmpi {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string class_name(const Objective& objective, std::size_t k) {
-  return objective.label_kind() == LabelKind::sign ? (k == 1 ? "1" : "-1") : std::to_string(k);
-}
-
-/// The share of the largest class: the accuracy of who always says the same. By the rows of the confusion matrix.
-std::optional<double> largest_class(const Assessment& a) {
-  const std::size_t classes = a.classes();
-  std::uint64_t most = 0, all = 0;
-  for (std::size_t k = 0; k < classes; ++k) {
-    std::uint64_t of_class = 0;
-    for (std::size_t j = 0; j < classes; ++j) of_class += a.confusion[k * classes + j];
-    most = std::max(most, of_class), all += of_class;
-  }
-  if (all == 0) return {};
-  return static_cast<double>(most) / static_cast<double>(all);
-}
-
-/// Name and value of every metric, in the order in which they are shown.
-std::vector<std::pair<std::string, double>> metrics_of(const Objective& objective, const Assessment& a) {
-  std::vector<std::pair<std::string, double>> metrics{{std::string(objective.loss_name()), a.evaluation.loss}};
-  if (a.evaluation.accuracy) metrics.emplace_back("accuracy", *a.evaluation.accuracy);
-  if (const auto largest = largest_class(a); largest && a.evaluation.accuracy)
-    metrics.emplace_back("largest_class", *largest);
-  if (a.evaluation.auc) metrics.emplace_back("auc", *a.evaluation.auc);
-  if (a.absolute_error) metrics.emplace_back("absolute_error", *a.absolute_error);
-  if (a.calibration) metrics.emplace_back("calibration_error", a.calibration->error);
-  for (const Measure& measure : a.evaluation.measures) metrics.emplace_back(measure.name, measure.value);
-  return metrics;
-}
 
 void print_confusion(const Objective& objective, const Assessment& a) {
   const std::size_t classes = a.classes();
@@ -77,17 +46,8 @@ void print_calibration(const Objective& objective, const ScoreCalibration& c) {
 }
 
 Json json_of(const Objective& objective, const Assessment& a, const std::string& run, const std::string& data) {
-  Json out{{"run", run}, {"data", data}, {"records", a.evaluation.records}, {"metrics", Json::object()}};
-  for (const auto& [name, value] : metrics_of(objective, a)) out["metrics"][name] = value;
-  const std::size_t classes = a.classes();
-  for (std::size_t k = 0; k < classes; ++k) {
-    out["classes"].push_back(class_name(objective, k));
-    const auto row = a.confusion.begin() + static_cast<std::ptrdiff_t>(k * classes);
-    out["confusion"].push_back(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
-  }
-  if (a.calibration)
-    for (const auto& bin : a.calibration->bins)
-      out["calibration"].push_back({{"records", bin.records}, {"predicted", bin.predicted}, {"found", bin.found}});
+  Json out{{"run", run}, {"data", data}};
+  out.update(assessment_json(objective, a));
   return out;
 }
 
@@ -111,7 +71,7 @@ int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
         "dpmpi evaluate: every rank would see exact sums over the records of --data, by which td measures: start it "
         "on one rank, without mpirun");
   TrainedModel model = read_trained_model(comm, run, typed.scored);
-  const Assessment a = assess(comm, model);
+  const Assessment a = assess(comm, *model.objective, model.parameters, model.records);
   if (!comm.is_root()) return printed();
   const Objective& objective = *model.objective;
   if (typed.json) {

@@ -54,10 +54,11 @@ Command report_command() {
       .name = "report",
       .forms = {{"dpmpi report RUN [RUN...]", "a page (report.html) about a run, or on several beside each other"}},
       .about =
-          "A page for people: the promise, what an attacker can find out, public metrics over steps and over epsilon,\n"
-          "settings, ROC curve, noise of running sums, samples; for several runs these beside each other, with slopes if\n"
-          "they are a sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not\n"
-          "public; training writes it too, unless it is --quiet. Plots need gnuplot.",
+          "A page for people who decide: the promise and the result, what they mean, how good the model is beside a\n"
+          "constant, which classes it confuses, whether its probabilities can be believed, its largest weights, what an\n"
+          "attacker can find out, noise, settings; for several runs these beside each other, with slopes if they are a\n"
+          "sweep. Written to RUN/report.html, for several runs to report.html. It holds nothing that is not public;\n"
+          "training writes it too, unless it is --quiet.",
       .options = Options("")
                      .add_each("run", typed->runs, "a run directory")
                      .add("output", typed->output, "another file")

@@ -16,8 +16,9 @@ namespace {
 
 using namespace dpmpi;
 
-constexpr const char* names[] = {"plan.json",  "certificate.json", "metrics.jsonl", "timing.jsonl",
-                                 "config.ini", "roc.json",         "samples.png"};
+constexpr const char* names[] = {"plan.json",    "certificate.json", "metrics.jsonl",
+                                 "timing.jsonl", "config.ini",       "roc.json",
+                                 "samples.png",  "assessment.json",  "model.safetensors"};
 constexpr const char* wholes[] = {
     R"({"epsilon":1,"delta":1e-5,"adjacency":"add_remove","attacker":{},"noise":[],"interval":[0,1],"events":[],"by":{}})",
     R"({"epsilon":1})",
@@ -25,6 +26,8 @@ constexpr const char* wholes[] = {
     "{\"step\":1}\n",
     "[data]\ntrain = x\n",
     "[[0,0],[1,1]]",
+    "x",
+    "{}",
     "x"};
 
 std::string folder() {
@@ -41,9 +44,10 @@ void use(const RunRecord& run) {
   for (const char* prefix : {"eval.", "method.", ""})
     for (const std::string& name : run.metric_names(prefix)) {
       run.curve("step", name);
-      fuzzing::require(!run.last(name).empty());
+      fuzzing::require(run.last(name).has_value());
     }
   for (const auto& [x, y] : run.roc) fuzzing::require(x >= 0 && x <= 1 && y >= 0 && y <= 1);
+  if (run.weights) fuzzing::require(run.weights->values.size() == run.weights->rows * run.weights->cols);
   if (run.plan.contains("epsilon") && (!run.finished() || run.certificate.contains("epsilon"))) run.is_private();
 }
 

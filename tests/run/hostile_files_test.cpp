@@ -129,7 +129,7 @@ TEST_F(HostileFiles, VerifyOfAStoppedRun) {
 TEST_F(HostileFiles, Report) {
   expect_refusals("finished", "report R --times",
                   {"config.ini", "plan.json", "certificate.json", "metrics.jsonl", "timing.jsonl", "roc.json",
-                   "samples.png", "report.html"});
+                   "assessment.json", "model.safetensors", "samples.png", "report.html"});
 }
 
 TEST_F(HostileFiles, AccountAndCalibrate) {

@@ -121,8 +121,11 @@ std::string TableSchema::signature() const {
 
 std::string TableSchema::feature_names() const {
   std::string names;
-  for (const TableColumn& column : columns)
-    if (column.use == Use::number || column.use == Use::one_hot) names += (names.empty() ? "" : ",") + column.name;
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ",") + name; };
+  for (const TableColumn& column : columns) {
+    if (column.use == Use::number) add(column.name);
+    for (const std::string& word : column.words) add(column.name + "=" + word);
+  }
   return names;
 }
 

@@ -33,4 +33,20 @@ std::vector<double> attacker_curve(const std::vector<Event>& events, Adjacency a
   return found;
 }
 
+// (1 + d) / 2 for the distance d of the two laws in total variation, which is delta at epsilon 0. By one (epsilon,
+// delta) it is at most (e^epsilon - 1 + 2 delta) / (e^epsilon + 1) (Kairouz, Oh and Viswanath 2015).
+double right_guesses(const std::vector<Event>& events, Adjacency adjacency, const Guarantee& guarantee) {
+  double distance = 1;
+  if (std::isfinite(guarantee.epsilon))
+    distance = std::tanh(guarantee.epsilon / 2) + 2 * guarantee.delta / (std::exp(guarantee.epsilon) + 1);
+  for (const auto& [name, bound] : guarantee.by) {
+    if (std::isinf(bound)) continue;
+    const auto accountant = make_accountant(name, adjacency);
+    accountant->compose(events);
+    distance = std::min(distance, accountant->delta(0));
+  }
+  constexpr double rounding = 1 + 1e-14;
+  return std::min(1.0, (1 + distance) / 2 * rounding);
+}
+
 }  // namespace dpmpi

@@ -13,4 +13,8 @@ namespace dpmpi {
 std::vector<double> attacker_curve(const std::vector<Event>& events, Adjacency adjacency,
                                    const Guarantee& guarantee, const std::vector<double>& rates);
 
+/// Upper bound on the share of right guesses of somebody who has to say whether a record took part, where both are
+/// equally likely; at least 1/2, which a coin reaches. By the same. Local.
+double right_guesses(const std::vector<Event>& events, Adjacency adjacency, const Guarantee& guarantee);
+
 }  // namespace dpmpi

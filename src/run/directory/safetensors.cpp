@@ -171,4 +171,28 @@ std::vector<float> read_safetensors(const std::string& path, std::span<const Par
   return w;
 }
 
+std::optional<Tensor> read_tensor(const std::string& path, const std::string& name, std::size_t most) {
+  FileReader file = open_run_file(path);
+  const auto header = read_header(file, path);
+  const std::uint64_t begin = file.size() - file.left();
+  const auto entry = header.find(name);
+  if (entry == header.end()) return {};
+  try {
+    const auto shape = entry->at("shape").get<std::vector<std::uint64_t>>();
+    const auto offsets = entry->at("data_offsets").get<std::vector<std::uint64_t>>();
+    if (entry->at("dtype") != "F32" || shape.empty() || shape.size() > 2 || offsets.size() != 2) return {};
+    const std::uint64_t rows = shape.size() == 2 ? shape[0] : 1, cols = shape.back();
+    if (rows > most || cols > most || rows * cols > most) return {};
+    const std::uint64_t bytes = rows * cols * sizeof(float);
+    if (offsets[0] > file.left() || file.left() - offsets[0] < bytes || offsets[1] - offsets[0] != bytes)
+      throw DataError(fmt::format("{}: tensor {} is not where its header says", path, name));
+    Tensor tensor{rows, cols, std::vector<float>(rows * cols)};
+    file.go_to(begin + offsets[0]);
+    file.read({reinterpret_cast<char*>(tensor.values.data()), bytes});
+    return tensor;
+  } catch (const nlohmann::json::exception&) {
+    throw DataError(fmt::format("{}: its header is not understood", path));
+  }
+}
+
 }  // namespace dpmpi

@@ -2,6 +2,7 @@
 // Model files in the safetensors layout: the length of a JSON header, the header, float32 tensors.
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,5 +30,14 @@ std::string parameters_digest(const std::string& path);
 /// A model file's parameters. Throws DataError (file, tensor, what is there and what the objective has) unless it
 /// holds exactly the tensors of `groups`.
 std::vector<float> read_safetensors(const std::string& path, std::span<const ParameterGroup> groups);
+
+/// One tensor as it stands in the file, row by row.
+struct Tensor {
+  std::size_t rows = 0, cols = 0;
+  std::vector<float> values;
+};
+/// Nothing if there is none of this name, or it has more than `most` numbers. Throws DataError for a file that is
+/// no model, or a tensor that is not in it as its header says.
+std::optional<Tensor> read_tensor(const std::string& path, const std::string& name, std::size_t most);
 
 }  // namespace dpmpi

@@ -83,19 +83,15 @@ std::size_t Assessment::classes() const {
   return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(confusion.size()))));
 }
 
-Assessment assess(const Communicator& comm, TrainedModel& model) {
-  const Objective& objective = *model.objective;
-  Assessment result{evaluate(comm, *model.objective, model.parameters, model.records), {}, {}, {}};
+Assessment assess(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
+                  bool with_roc) {
+  Assessment result{evaluate(comm, objective, w, shard, with_roc), {}, {}, {}};
   const LabelKind kind = objective.label_kind();
   const bool quantity = is_quantity(kind);
-  if (quantity && !predicts_labels(objective)) return result;
+  if (objective.outputs() == 0 || !predicts_labels(objective)) return result;
 
-  Tally tally(objective,
-              quantity                  ? 0
-              : kind == LabelKind::sign ? 2
-                                        : objective.classes(),
-              model.records.layout.records);
-  for_each_score(model, [&](const Block& block, std::uint32_t row, std::span<const float> scores) {
+  Tally tally(objective, quantity ? 0 : kind == LabelKind::sign ? 2 : objective.classes(), shard.layout.records);
+  for_each_score(objective, w, shard, [&](const Block& block, std::uint32_t row, std::span<const float> scores) {
     tally.add(scores, block.records.label[row]);
   });
   add_on_root(comm, tally.sums());
@@ -107,6 +103,55 @@ Assessment assess(const Communicator& comm, TrainedModel& model) {
     result.confusion = tally.confusion();
   if (objective.scores_are_logits()) result.calibration = tally.calibration();
   return result;
+}
+
+namespace {
+
+/// The share of the largest class: the accuracy of who always says the same. By the rows of the confusion matrix.
+std::optional<double> largest_class(const Assessment& a) {
+  const std::size_t classes = a.classes();
+  std::uint64_t most = 0, all = 0;
+  for (std::size_t k = 0; k < classes; ++k) {
+    std::uint64_t of_class = 0;
+    for (std::size_t j = 0; j < classes; ++j) of_class += a.confusion[k * classes + j];
+    most = std::max(most, of_class), all += of_class;
+  }
+  if (all == 0) return {};
+  return static_cast<double>(most) / static_cast<double>(all);
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> metrics_of(const Objective& objective, const Assessment& a) {
+  std::vector<std::pair<std::string, double>> metrics{{std::string(objective.loss_name()), a.evaluation.loss}};
+  if (a.evaluation.accuracy) metrics.emplace_back("accuracy", *a.evaluation.accuracy);
+  if (const auto largest = largest_class(a); largest && a.evaluation.accuracy)
+    metrics.emplace_back("largest_class", *largest);
+  if (a.evaluation.auc) metrics.emplace_back("auc", *a.evaluation.auc);
+  if (a.absolute_error) metrics.emplace_back("absolute_error", *a.absolute_error);
+  if (a.calibration) metrics.emplace_back("calibration_error", a.calibration->error);
+  for (const Measure& measure : a.evaluation.measures) metrics.emplace_back(measure.name, measure.value);
+  return metrics;
+}
+
+std::string class_name(const Objective& objective, std::size_t k) {
+  return objective.label_kind() == LabelKind::sign ? (k == 1 ? "1" : "-1") : std::to_string(k);
+}
+
+nlohmann::ordered_json assessment_json(const Objective& objective, const Assessment& a) {
+  using Json = nlohmann::ordered_json;
+  Json out{{"records", a.evaluation.records}, {"metrics", Json::object()}};
+  for (const auto& [name, value] : metrics_of(objective, a)) out["metrics"][name] = value;
+  const std::size_t classes = a.classes();
+  for (std::size_t k = 0; k < classes; ++k) {
+    out["classes"].push_back(class_name(objective, k));
+    const auto row = a.confusion.begin() + static_cast<std::ptrdiff_t>(k * classes);
+    out["confusion"].push_back(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
+  }
+  if (a.calibration)
+    for (const auto& bin : a.calibration->bins)
+      out["calibration"].push_back({{"records", bin.records}, {"predicted", bin.predicted}, {"found", bin.found}});
+  return out;
 }
 
 }  // namespace dpmpi

@@ -5,11 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 #include "comm/communicator.hpp"
 #include "run/evaluate/evaluate.hpp"
-#include "run/evaluate/trained_model.hpp"
 
 namespace dpmpi {
 
@@ -34,7 +37,14 @@ struct Assessment {
   std::size_t classes() const;
 };
 
-/// Collective; valid on the root.
-Assessment assess(const Communicator& comm, TrainedModel& model);
+/// How the model at w does on these labelled records. Collective; valid on the root.
+Assessment assess(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
+                  bool with_roc = false);
+
+/// Every metric, in the order in which they are shown.
+std::vector<std::pair<std::string, double>> metrics_of(const Objective& objective, const Assessment& a);
+std::string class_name(const Objective& objective, std::size_t k);
+/// All of it but the ROC curve: records, metrics, and, where there are some, classes, confusion and calibration.
+nlohmann::ordered_json assessment_json(const Objective& objective, const Assessment& a);
 
 }  // namespace dpmpi

@@ -23,10 +23,12 @@ std::vector<float> all_scores(TrainedModel& model) {
   std::vector<float> scores(slots_of(model.records) * outputs, std::numeric_limits<float>::quiet_NaN());
   if (model.records.blocks.empty()) return scores;
   const std::uint64_t first = model.records.blocks.front().first_index;
-  for_each_score(model, [&](const Block& block, std::uint32_t row, std::span<const float> own) {
-    std::copy(own.begin(), own.end(),
-              scores.begin() + static_cast<std::ptrdiff_t>((block.first_index - first + row) * outputs));
-  });
+  for_each_score(*model.objective, model.parameters, model.records,
+                 [&](const Block& block, std::uint32_t row, std::span<const float> own) {
+                   std::copy(
+                       own.begin(), own.end(),
+                       scores.begin() + static_cast<std::ptrdiff_t>((block.first_index - first + row) * outputs));
+                 });
   return scores;
 }
 
@@ -82,13 +84,13 @@ class RowText {
 }  // namespace
 
 void for_each_score(
-    TrainedModel& model,
+    Objective& objective, std::span<const float> w, const Shard& shard,
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take) {
-  const std::size_t outputs = model.objective->outputs();
+  const std::size_t outputs = objective.outputs();
   if (outputs == 0) return;
-  const AtPoint at = model.objective->at(model.parameters);
+  const AtPoint at = objective.at(w);
   std::vector<float> scores;
-  for_each_micro_batch(*model.objective, model.records, "scoring", [&](const Block& block, const Rows& rows) {
+  for_each_micro_batch(objective, shard, "scoring", [&](const Block& block, const Rows& rows) {
     scores.resize(rows.size() * outputs);
     at.scores(rows, scores);
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -10,10 +10,10 @@
 
 namespace dpmpi {
 
-/// Calls take(block, row, scores) for every record of this rank, in the file's order (empty slots left out), with
-/// objective.outputs() scores; never where there are none. Local.
+/// Calls take(block, row, scores) at w for every record of this rank, in the file's order (empty slots left out),
+/// with objective.outputs() scores; never where there are none. Local.
 void for_each_score(
-    TrainedModel& model,
+    Objective& objective, std::span<const float> w, const Shard& shard,
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take);
 
 /// Whether scores say what labels are. Those of a critic, or of a policy's values, do not.

@@ -23,19 +23,6 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-constexpr std::string_view style = R"(
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; max-width: 64em; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.6em; } h2 { font-size: 1.2em; margin-top: 2em; border-bottom: 1px solid #ccc; }
-table { border-collapse: collapse; margin: 0.8em 0; } td, th { padding: 0.15em 0.9em 0.15em 0; text-align: left; vertical-align: top; }
-th { border-bottom: 1px solid #888; } td { overflow-wrap: anywhere; } td:first-child { overflow-wrap: normal; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: normal; white-space: nowrap; }
-.big { font-size: 1.5em; } .alarm { background: #fde8e8; border-left: 5px solid #c00; padding: 0.6em 1em; }
-.plots { display: flex; flex-wrap: wrap; gap: 1em; } .plots svg { width: 30em; max-width: 100%; height: auto; }
-img { image-rendering: pixelated; max-width: 100%; }
-@media print { body { max-width: none; font-size: 11px; } h2 { break-after: avoid; } svg, img, tr { break-inside: avoid; }
-  .plots { display: block; } .plots svg { width: 48%; } }
-)";
-
 }  // namespace
 
 std::string escape(std::string_view text) {
@@ -58,8 +45,28 @@ std::string escape(std::string_view text) {
 std::string heading(std::string_view text) { return fmt::format("<h2>{}</h2>\n", escape(text)); }
 std::string paragraph(std::string_view text) { return fmt::format("<p>{}</p>\n", escape(text)); }
 
-std::string table(const std::vector<std::string>& head, const std::vector<std::vector<std::string>>& rows) {
-  std::string out = "<table>";
+std::string alarm(std::string_view word, std::string_view text) {
+  return fmt::format("<p class=\"alarm\"><b>{}</b> {}</p>\n", escape(word), escape(text));
+}
+
+std::string tile(std::string_view number, std::string_view name, std::string_view sentence) {
+  return fmt::format("<div class=\"tile\"><p><b>{}</b> <span>{}</span></p><p>{}</p></div>\n", escape(number),
+                     escape(name), escape(sentence));
+}
+
+std::string tiles(const std::string& markup) { return "<div class=\"tiles\">\n" + markup + "</div>\n"; }
+
+std::string facts(const Rows& rows) {
+  std::string out = "<table class=\"facts\">";
+  for (const auto& row : rows)
+    out += fmt::format("\n<tr><td>{}</td><td>{}</td></tr>", escape(row.at(0)), escape(row.at(1)));
+  return out + "</table>\n";
+}
+
+std::string table(const std::vector<std::string>& head, const Rows& rows) {
+  constexpr std::size_t narrow = 3;  // columns that a telephone shows beside each other
+  const bool stacks = head.size() > narrow;
+  std::string out = stacks ? "<table class=\"stacks\">" : "<table>";
   if (!head.empty()) {
     out += "<tr>";
     for (const auto& cell : head) out += fmt::format("<th>{}</th>", escape(cell));
@@ -67,11 +74,17 @@ std::string table(const std::vector<std::string>& head, const std::vector<std::v
   }
   for (const auto& row : rows) {
     out += "\n<tr>";
-    for (const auto& cell : row)
-      out += fmt::format("<td{}>{}</td>", numeric(cell) ? " class=\"n\"" : "", escape(cell));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      out +=
+          fmt::format("<td{}{}>{}</td>", numeric(row[i]) ? " class=\"n\"" : "",
+                      stacks && i > 0 ? fmt::format(" data-name=\"{}\"", escape(head.at(i))) : "", escape(row[i]));
     out += "</tr>";
   }
   return out + "</table>\n";
+}
+
+std::string beside(const std::string& words, const std::string& picture) {
+  return "<div class=\"beside\">\n<div>" + words + "</div>\n<div>" + picture + "</div>\n</div>\n";
 }
 
 std::string details(std::string_view summary, const std::string& markup) {
@@ -84,12 +97,12 @@ std::string image(std::string_view png, std::string_view description) {
                      base64(png));
 }
 
-std::string page(std::string_view title, const std::string& body) {
+std::string page(std::string_view title, std::string_view under, const std::string& body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width\"><title>{0}</title><style>{1}</style></head>\n<body>\n"
-      "<h1>{0}</h1>\n{2}</body></html>\n",
-      escape(title), style, body);
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{0}</title>\n"
+      "<style>{1}</style></head>\n<body>\n<h1>{0}</h1>\n<p class=\"under\">{2}</p>\n{3}</body></html>\n",
+      escape(title), style, escape(under), body);
 }
 
 }  // namespace dpmpi::html

@@ -1,147 +1,131 @@
 #include "run/report/plot.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string_view>
-#include <system_error>
-
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "run/report/axis.hpp"
 #include "run/report/html.hpp"
-
-extern char** environ;
 
 namespace dpmpi {
 namespace {
 
-namespace fs = std::filesystem;
+// In the units of the drawing, which a page scales to the room that it has.
+constexpr double width = 420, height = 250, left = 58, right = 14, top = 12, bottom = 40;
+constexpr std::size_t most_points = 1000;  // of a line: more than a screen tells apart
 
-/// A folder for gnuplot's input and output, removed with all in it.
-class TempFolder {
- public:
-  TempFolder() {
-    std::error_code absent;
-    std::string name = (fs::temp_directory_path(absent) / "dpmpi-plot-XXXXXX").string();
-    if (!absent && mkdtemp(name.data()) != nullptr) folder_ = name;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    if (!folder_.empty()) fs::remove_all(folder_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-  bool open() const { return !folder_.empty(); }
-  std::string file(const char* name) const { return folder_ + "/" + name; }
-
- private:
-  std::string folder_;
+struct Frame {
+  Axis x, y;
+  double at_x(double value) const { return left + x.place(value) * (width - left - right); }
+  double at_y(double value) const { return height - bottom - y.place(value) * (height - top - bottom); }
 };
 
-// posix_spawn, because a plain fork is not safe in a process whose memory a network card knows.
-bool run_gnuplot(const std::string& script, const std::string& output) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::array<std::string, 2> words{"gnuplot", script};
-  std::array<char*, 3> arguments{words[0].data(), words[1].data(), nullptr};
-  pid_t child = 0;
-  const int failed = posix_spawnp(&child, "gnuplot", &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed != 0) return false;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return false;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+/// The class of a line's colour. Beyond the palette lines are broken in other ways.
+std::string colour_class(int colour) {
+  constexpr int palette = 8, dashes = 3;
+  if (colour < 0) return "ref";
+  return fmt::format("k{} d{}", colour % palette, colour / palette % dashes);
 }
 
-// In single quotes: in double ones gnuplot runs what stands between backquotes, and names come from anybody's
-// files.
-std::string literal(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    const bool printable = static_cast<unsigned char>(c) >= ' ' && c != '\x7f';
-    if (c == '\'')
-      out += "''";
-    else
-      out += printable && c != '`' ? c : ' ';
-  }
-  return out + "'";
-}
-
-/// Points that can be drawn.
-Plot::Line finite(const Plot::Line& line, bool log_x, bool log_y) {
-  Plot::Line out{line.name, {}, line.dots};
+/// Points that can be drawn, and no more of them than can be seen.
+Plot::Line drawable(const Plot& plot, const Plot::Line& line) {
+  Plot::Line out{line.name, {}, line.dots, line.colour};
   for (const auto& [x, y] : line.points)
-    if (std::isfinite(x) && std::isfinite(y) && (!log_x || x > 0) && (!log_y || y > 0))
+    if (std::isfinite(x) && std::isfinite(y) && (!plot.log_x || x > 0) && (!plot.log_y || y > 0))
       out.points.emplace_back(x, y);
+  const std::size_t every = out.points.size() / most_points + 1;
+  if (every == 1) return out;
+  std::vector<std::pair<double, double>> kept;
+  for (std::size_t i = 0; i < out.points.size(); i += every) kept.push_back(out.points[i]);
+  kept.push_back(out.points.back());
+  out.points = std::move(kept);
   return out;
 }
 
-std::string script_of(const Plot& plot, const std::vector<Plot::Line>& lines, const std::string& id) {
-  std::string text = fmt::format(
-      "set terminal svg size 460,300 dynamic noenhanced font 'sans-serif,12' name {}\nset grid lc rgb '#dddddd'\nset border "
-      "3 lc rgb '#666666'\nset tics nomirror\nset xlabel {}\nset ylabel {}\nset key above left\n{}{}",
-      literal(id), literal(plot.x), literal(plot.y), plot.log_x ? "set logscale x\n" : "",
-      plot.log_y ? "set logscale y\n" : "");
-  std::string commands;
-  bool named = false;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    text += fmt::format("$line{} << END\n", i);
-    for (const auto& [x, y] : lines[i].points) text += fmt::format("{} {}\n", x, y);
-    text += "END\n";
-    commands += fmt::format("{}$line{} using 1:2 with {} lw 2 {}", i > 0 ? ", " : "plot ", i,
-                            lines[i].dots || lines[i].points.size() < 2 ? "points pt 7" : "lines",
-                            lines[i].name.empty() ? "notitle" : "title " + literal(lines[i].name));
-    named = named || !lines[i].name.empty();
+Frame frame_of(const Plot& plot, const std::vector<Plot::Line>& lines) {
+  std::vector<double> xs, ys;
+  for (const Plot::Line& line : lines)
+    for (const auto& [x, y] : line.points) xs.push_back(x), ys.push_back(y);
+  return {axis_over(xs, plot.log_x, plot.log_x && lines[0].dots), axis_over(ys, plot.log_y, true)};
+}
+
+std::string marks(const Frame& frame) {
+  std::string out;
+  for (const auto& [place, name] : frame.y.marks) {
+    const double y = height - bottom - place * (height - top - bottom);
+    out += fmt::format(
+        "<line class=\"grid\" x1=\"{:.0f}\" x2=\"{:.0f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
+        "<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n",
+        left, width - right, y, y, left - 6, y + 4, name);
   }
-  return text + (named ? "" : "unset key\n") + commands + "\n";
+  for (const auto& [place, name] : frame.x.marks) {
+    const double x = left + place * (width - left - right);
+    const bool last = x > width - right - 12;  // its name ends with the plot
+    out += fmt::format(
+        "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.0f}\" y2=\"{:.0f}\"/>"
+        "<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"{}\">{}</text>\n",
+        x, x, height - bottom, height - bottom + 4, last ? width - 2 : x, height - bottom + 17,
+        last ? "end" : "middle", name);
+  }
+  return out + fmt::format("<line class=\"axis\" x1=\"{0:.0f}\" x2=\"{1:.0f}\" y1=\"{2:.0f}\" y2=\"{2:.0f}\"/>\n",
+                           left, width - right, height - bottom);
+}
+
+std::string drawn(const Plot::Line& line, const Frame& frame) {
+  const std::string colour = colour_class(line.colour);
+  std::string out;
+  if (line.dots || line.points.size() < 2) {
+    for (const auto& [x, y] : line.points)
+      out += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\"/>", colour, frame.at_x(x),
+                         frame.at_y(y));
+    return out + "\n";
+  }
+  for (const auto& [x, y] : line.points)
+    out += fmt::format("{}{:.1f},{:.1f}", out.empty() ? "" : " ", frame.at_x(x), frame.at_y(y));
+  return fmt::format("<polyline class=\"{}\" points=\"{}\"/>\n", colour, out);
 }
 
 }  // namespace
 
-std::string svg(const Plot& plot, const std::string& id) {
-  std::vector<Plot::Line> lines;
-  for (const auto& line : plot.lines)
-    if (auto drawn = finite(line, plot.log_x, plot.log_y); !drawn.points.empty()) lines.push_back(std::move(drawn));
-  const TempFolder folder;
-  if (lines.empty() || !folder.open()) return "";
-  std::ofstream(folder.file("plot.gp")) << script_of(plot, lines, id);
-  if (!run_gnuplot(folder.file("plot.gp"), folder.file("plot.svg"))) return "";
-  std::ostringstream drawn;
-  drawn << std::ifstream(folder.file("plot.svg")).rdbuf();
-  const std::string text = drawn.str();
-  const std::size_t begin = text.find("<svg");
-  return begin == text.npos ? "" : text.substr(begin);
+std::string colour_key(const std::vector<std::pair<std::string, int>>& names) {
+  std::string out = "<div class=\"key\">";
+  for (const auto& [name, colour] : names)
+    out += fmt::format(
+        "<span><svg viewBox=\"0 0 26 10\"><line class=\"{}\" x1=\"1\" x2=\"25\" y1=\"5\" y2=\"5\"/></svg>{}</span>",
+        colour_class(colour), html::escape(name));
+  return out + "</div>";
 }
 
-Gallery::Gallery(std::string id) : id_(std::move(id)) {}
+std::string figure(const Plot& plot) {
+  std::vector<Plot::Line> lines;
+  std::vector<std::pair<std::string, int>> names;
+  for (const Plot::Line& line : plot.lines) {
+    lines.push_back(drawable(plot, line));
+    if (lines.back().points.empty())
+      lines.pop_back();
+    else if (!line.name.empty())
+      names.emplace_back(line.name, line.colour);
+  }
+  if (lines.empty()) return "";
+  const Frame frame = frame_of(plot, lines);
+  const std::string what = html::escape(plot.y), over = html::escape(plot.x);
+  std::string out = fmt::format(
+      "<figure><figcaption>{}</figcaption>\n<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{} over {}\">\n{}",
+      what, width, height, what, over, marks(frame));
+  for (const Plot::Line& line : lines) out += drawn(line, frame);
+  out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>\n</svg>\n", width - right,
+                     height - 4, over);
+  return out + (names.empty() ? "" : colour_key(names)) + "</figure>\n";
+}
 
 void Gallery::add(const Plot& plot) {
   const auto nothing = [](const Plot::Line& line) { return line.points.size() < (line.dots ? 1 : 2); };
-  if (std::all_of(plot.lines.begin(), plot.lines.end(), nothing)) return;
-  markup_ += svg(plot, fmt::format("{}{}_", id_, ++wanted_));
+  if (!std::all_of(plot.lines.begin(), plot.lines.end(), nothing)) markup_ += figure(plot);
 }
 
 std::string Gallery::markup() const {
-  if (markup_.empty())
-    return wanted_ > 0
-               ? html::paragraph("(No plots: gnuplot is not installed, or has no folder for temporary files.)")
-               : "";
-  return "<div class=\"plots\">" + markup_ + "</div>\n";
+  return markup_.empty() ? "" : "<div class=\"plots\">\n" + markup_ + "</div>\n";
 }
 
 }  // namespace dpmpi

@@ -1,9 +1,11 @@
 #include "run/report/run_record.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <utility>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
@@ -65,6 +67,15 @@ std::string read_picture(const std::string& path) {
 }
 
 constexpr std::size_t most_metrics = 64;  // a plot is drawn of each
+constexpr std::size_t most_weights = std::size_t{1} << 24;
+
+std::string day_of(const std::string& path) {
+  std::error_code unknown;
+  const auto written = fs::last_write_time(path, unknown);
+  if (unknown) return {};
+  const auto time = std::chrono::floor<std::chrono::seconds>(std::chrono::file_clock::to_sys(written));
+  return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::chrono::system_clock::to_time_t(time)));
+}
 
 }  // namespace
 
@@ -87,11 +98,22 @@ RunRecord::Curve RunRecord::curve(const std::string& x, const std::string& y) co
   return curve;
 }
 
-std::string RunRecord::last(const std::string& metric) const {
+std::optional<double> RunRecord::last(const std::string& metric) const {
   for (auto line = metrics.rbegin(); line != metrics.rend(); ++line)
-    if (line->contains(metric) && (*line)[metric].is_number())
-      return fmt::format("{:.5g}", (*line)[metric].get<double>());
-  return "";
+    if (line->contains(metric) && (*line)[metric].is_number()) return (*line)[metric].get<double>();
+  return {};
+}
+
+std::string_view RunRecord::setting(std::string_view key) const {
+  const auto found =
+      std::ranges::find(settings, key, [](const auto& pair) { return std::string_view(pair.first); });
+  return found == settings.end() ? std::string_view() : found->second;
+}
+
+// A certificate says so itself.
+bool RunRecord::seeded() const {
+  const std::string_view seed = setting("privacy.seed");
+  return !finished() && !seed.empty() && !seed.starts_with('-');
 }
 
 RunRecord read_run(const std::string& directory, bool times) {
@@ -109,6 +131,10 @@ RunRecord read_run(const std::string& directory, bool times) {
   run.settings = read_settings(directory + "/config.ini");
   run.picture = read_picture(directory + "/samples.png");
   run.roc = parse_roc(directory + "/roc.json");
+  if (const std::string seen = directory + "/assessment.json"; fs::exists(seen)) run.assessment = read_object(seen);
+  if (const std::string model = directory + "/model.safetensors"; run.finished() && fs::exists(model))
+    run.weights = read_tensor(model, "weight", most_weights);
+  run.begun = day_of(directory + "/plan.json");
   for (const char* key : {"epsilon", "delta", "adjacency", "attacker", "noise", "interval", "events", "by"})
     if (!run.plan.contains(key)) throw DataError(fmt::format("{}/plan.json has no {}", directory, key));
   return run;

@@ -2,11 +2,15 @@
 // What a run directory says, read for its report.
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "run/directory/safetensors.hpp"
 
 namespace dpmpi {
 
@@ -20,17 +24,27 @@ struct RunRecord {
   std::vector<std::pair<std::string, std::string>> settings;  ///< "section.key" and value, in the file's order
   std::string picture;                                        ///< samples.png, or empty
   Curve roc;                                                  ///< false and true positives: roc.json, or empty
+  Json assessment = Json::object();                           ///< assessment.json, or empty
+  std::optional<Tensor> weights;                              ///< of a finished linear model: a row a class, or one
+  std::string begun;                                          ///< the day of plan.json (UTC)
 
   bool finished() const { return certificate.is_object(); }
-  bool is_private() const { return epsilon().is_number(); }
-  /// The certificate's, while there is none the plan's; a string where it is infinite.
-  const Json& epsilon() const { return (finished() ? certificate : plan).at("epsilon"); }
+  bool is_private() const { return epsilon().is_number() && !seeded(); }
+  /// The certificate's, while there is none the plan's.
+  const Json& promise() const { return finished() ? certificate : plan; }
+  /// Of that; a string where it is infinite.
+  const Json& epsilon() const { return promise().at("epsilon"); }
+  /// What the config says; empty: nothing.
+  std::string_view setting(std::string_view key) const;
   /// Names of what metrics.jsonl follows that begin with `prefix` ("eval." for "eval.loss", ...).
   std::vector<std::string> metric_names(const std::string& prefix) const;
   /// (step or epsilon spent, value) of a metric; "step" and "epsilon" are metrics too.
   Curve curve(const std::string& x, const std::string& y) const;
-  /// The last value of a metric; empty if there is none.
-  std::string last(const std::string& metric) const;
+  /// The last value of a metric.
+  std::optional<double> last(const std::string& metric) const;
+
+ private:
+  bool seeded() const;
 };
 
 /// Throws ConfigError, DataError.

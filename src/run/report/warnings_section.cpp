@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "run/report/html.hpp"
+#include "run/report/numbers.hpp"
 
 namespace dpmpi {
 namespace {
@@ -13,17 +14,17 @@ std::string warnings_of(const RunRecord& run, const std::string& name) {
   std::string out;
   for (const Json& line : run.metrics)
     for (const Json& warning : line.value("warnings", Json::array()))
-      out += fmt::format("<p class=\"alarm\"><b>{}Warning.</b> {}</p>\n", html::escape(name),
-                         html::escape(warning.at("text").get<std::string>()));
+      out += html::alarm(name + "Warning.", warning.at("text").get<std::string>());
   return out;
 }
 
 /// What accuracy and loss are to be compared with.
 std::string constant_of(const RunRecord& run, const std::string& name) {
-  const std::string accuracy = run.last("constant.accuracy"), loss = run.last("constant.loss");
+  const auto accuracy = run.last("constant.accuracy"), loss = run.last("constant.loss");
   std::string text;
-  if (!accuracy.empty()) text += fmt::format(" The largest class is a share of {} of data.eval.", accuracy);
-  if (!loss.empty()) text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", loss);
+  if (accuracy) text += fmt::format(" The largest class is a share of {} of data.eval.", measured(*accuracy));
+  if (loss)
+    text += fmt::format(" One score for all records of data.eval has a loss of {} at best.", measured(*loss));
   return text.empty() ? "" : html::paragraph(name + "To compare with:" + text);
 }
 

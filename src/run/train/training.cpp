@@ -1,5 +1,7 @@
 #include "run/train/training.hpp"
 
+#include <sstream>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include "core/console/log.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "run/evaluate/metrics.hpp"
 #include "run/warnings/before_training.hpp"
 
 namespace dpmpi {
@@ -104,8 +107,10 @@ bool Training::evaluation_due(std::uint64_t every) const {
 void Training::evaluate() {
   const InStage stage(Stage::evaluate);
   const auto start = Clock::now();
-  if (!files.evaluation.empty())
-    latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records, next == plan.steps);
+  if (next == plan.steps)
+    assess_model();
+  else if (!files.evaluation.empty())
+    latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records);
   debug_time("evaluation", start);
   const Findings findings = look();
   if (!root) return;
@@ -140,6 +145,22 @@ Findings Training::look() {
   if (next == 0)
     for (Measure& measure : constant.measures()) findings.measures.push_back(std::move(measure));
   return findings;
+}
+
+// For looking: a certificate does not vouch for it.
+void Training::assess_model() {
+  nlohmann::ordered_json seen = nlohmann::ordered_json::object();
+  if (!files.evaluation.empty()) {
+    Assessment found = assess(comm, *objective, algorithm->iterate(), public_records, true);
+    if (root) seen = assessment_json(*objective, found);
+    latest = std::move(found.evaluation);
+  }
+  if (!root) return;
+  std::istringstream names(facts.data.feature_names);
+  for (std::string name; std::getline(names, name, ',');) seen["features"].push_back(name);
+  if (!seen.empty())
+    write_file(root->file("assessment.json"),
+               seen.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 // Root only.

@@ -115,6 +115,8 @@ struct Training {
 
  private:
   void debug_time(std::string_view what, Clock::time_point start) const;
+  /// The last evaluation, and all that report.html shows of the model beyond metrics. Collective.
+  void assess_model();
   Findings look();
   void write_metrics(const Findings& findings);
 };

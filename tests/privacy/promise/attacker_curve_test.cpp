@@ -29,5 +29,24 @@ TEST(AttackerCurve, BoundsTheBestAttackAtEveryRate) {
   }
 }
 
+// Of two normals one deviation apart, whoever guesses by the nearer one is right in Phi(1/2) of all cases.
+TEST(AttackerCurve, BoundsTheShareOfRightGuesses) {
+  const double best = boost::math::cdf(boost::math::normal(), 0.5);
+  const std::vector<Event> events{{Gaussian{2}, 4}};  // mu = 1
+  for (const auto& [accountant, slack] : {std::pair{"gdp", 1e-9}, {"pld", 0.001}, {"rdp", 0.1}}) {
+    const Guarantee guarantee = epsilon_guarantee(events, Adjacency::add_remove, 1e-5, accountant);
+    const double bound = right_guesses(events, Adjacency::add_remove, guarantee);
+    EXPECT_GE(bound, best * (1 - 1e-12)) << accountant;
+    EXPECT_LE(bound, best * (1 + slack)) << accountant;
+  }
+}
+
+TEST(AttackerCurve, GuessesByThePromiseAlone) {
+  const Guarantee one{.epsilon = std::log(3), .delta = 0.02, .by = {}};
+  EXPECT_NEAR(right_guesses({}, Adjacency::replace_one, one), (3 + 0.02) / 4, 1e-12);
+  EXPECT_NEAR(right_guesses({}, Adjacency::replace_one, {.epsilon = 0, .delta = 0.5, .by = {}}), 0.75, 1e-12);
+  EXPECT_EQ(right_guesses({}, Adjacency::replace_one, {.epsilon = HUGE_VAL, .delta = 1e-5, .by = {}}), 1);
+}
+
 }  // namespace
 }  // namespace dpmpi

@@ -12,6 +12,7 @@
 #include "core/errors.hpp"
 #include "problems/black_box.hpp"
 #include "run/evaluate/evaluate.hpp"
+#include "run/evaluate/metrics.hpp"
 #include "run/evaluate/scores.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
@@ -101,7 +102,9 @@ TEST(Evaluate, ObjectivesWithoutScoresHaveLossesAlone) {
         EXPECT_FALSE(result.accuracy || result.auc);
         EXPECT_TRUE(result.roc.empty());
       }
-      for_each_score(model, [](const Block&, std::uint32_t, std::span<const float>) { FAIL() << "no scores"; });
+      for_each_score(*model.objective, model.parameters, model.records,
+                     [](const Block&, std::uint32_t, std::span<const float>) { FAIL() << "no scores"; });
+      EXPECT_TRUE(assess(comm, *model.objective, model.parameters, model.records).confusion.empty());
       EXPECT_THROW(write_predictions(comm, model, ::testing::TempDir() + "no_scores.csv"), ConfigError);
     }
   });

@@ -142,7 +142,7 @@ std::map<std::string, std::string> run(const Communicator& comm, Settings settin
   std::map<std::string, std::string> digests;
   if (comm.is_root())
     for (const char* file : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "plan.json", "certificate.json",
-                             "samples.png", "roc.json", "training_ledger.jsonl"})
+                             "samples.png", "roc.json", "assessment.json", "training_ledger.jsonl"})
       if (fs::exists(dir + "/" + file)) digests[file] = sha256(read_file(dir + "/" + file));
   return digests;
 }
@@ -156,7 +156,7 @@ void expect_same(std::initializer_list<int> sizes, const Settings& settings, con
   });
   if (test::world().is_root()) {
     EXPECT_EQ(reference.size(), 5u + reference.count("samples.png") + reference.count("roc.json") +
-                                    reference.count("training_ledger.jsonl"))
+                                    reference.count("assessment.json") + reference.count("training_ledger.jsonl"))
         << what;
   }
 }

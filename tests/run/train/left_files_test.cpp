@@ -49,9 +49,9 @@ TEST_F(LeftFiles, AreThoseThatAreAllowed) {
     names.insert(name);
     EXPECT_EQ(holds_key(read_file(file.path())), name == "checkpoint/key") << name;
   }
-  EXPECT_EQ(names,
-            (std::set<std::string>{"certificate.json", "checkpoint/key", "config.ini", "ledger.jsonl",
-                                   "metrics.jsonl", "model.safetensors", "plan.json", "roc.json", "timing.jsonl"}));
+  EXPECT_EQ(names, (std::set<std::string>{"assessment.json", "certificate.json", "checkpoint/key", "config.ini",
+                                          "ledger.jsonl", "metrics.jsonl", "model.safetensors", "plan.json",
+                                          "roc.json", "timing.jsonl"}));
   std::istringstream metrics(read_file(run_ + "/metrics.jsonl"));
   for (std::string line; std::getline(metrics, line);) {
     const auto values = nlohmann::json::parse(line);

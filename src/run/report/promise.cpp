@@ -1,0 +1,212 @@
+#include "run/report/promise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/errors.hpp"
+#include "privacy/events/planned_events.hpp"
+#include "privacy/promise/attacker_curve.hpp"
+#include "run/report/html.hpp"
+#include "run/report/numbers.hpp"
+#include "run/report/plot.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Json = RunRecord::Json;
+
+Adjacency adjacency_of(const RunRecord& run) {
+  return parse_adjacency(run.plan.at("adjacency").get<std::string>()).value_or(Adjacency::add_remove);
+}
+bool replaces(const RunRecord& run) { return adjacency_of(run) == Adjacency::replace_one; }
+
+/// Of what was planned: its events are in the file.
+Guarantee guarantee_of(const RunRecord& run) {
+  Guarantee guarantee{
+      .epsilon = run.epsilon().get<double>(), .delta = run.plan.at("delta").get<double>(), .by = {}};
+  for (const auto& [accountant, bound] : run.plan.at("by").items())
+    if (bound.is_number()) guarantee.by.emplace_back(accountant, bound.get<double>());
+  return guarantee;
+}
+
+std::string one_in(double chance) {
+  constexpr double rounding = 1 + 1e-12;  // 1 / 1e-5 is a little less than 100000
+  return chance > 0 && chance < 1 ? "1 in " + shown_count(std::stod(shown_below(rounding / chance)))
+                                  : shown(chance);
+}
+
+/// Why nothing is promised, without the words that stand before it in a certificate.
+std::string reason(const RunRecord& run) {
+  if (!run.finished()) return "Its settings leave epsilon infinite.";
+  std::string text = shown(run.certificate.value("statement", Json()));
+  if (const std::size_t colon = text.find(": "); text.starts_with("NOT PRIVATE") && colon != text.npos) {
+    text.erase(0, colon + 2);
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  return text;
+}
+
+/// Of a search whose models were trained on private records of other people.
+std::string second_set(const RunRecord& run) {
+  const Json& source = run.promise();
+  if (!source.contains("training") || !source.contains("both")) return "";
+  std::string out = html::heading("To those on whose records models are trained");
+  html::Rows rows;
+  for (const auto& [part, who] : {std::pair{"training", "who is there"}, {"both", "who is in both sets"}}) {
+    const Json& promise = source.at(part);
+    rows.push_back({who, "epsilon " + shown_above(promise.value("epsilon", Json())) + ", delta " +
+                             shown_above(promise.value("delta", Json()))});
+    if (run.finished()) out += html::paragraph(shown(promise.value("statement", Json())));
+  }
+  return out + html::facts(rows);
+}
+
+/// The two sentences. Both hold for all accountants, since each of them bounds everything that can be told.
+std::string meaning(const RunRecord& run) {
+  const double guesses =
+      right_guesses(planned_events(run.plan, run.directory + "/plan.json"), adjacency_of(run), guarantee_of(run));
+  const bool replace = replaces(run);
+  std::string out = html::paragraph(fmt::format(
+      "Somebody who knows all records but one, sees everything that was released, and holds it for equally likely {}, "
+      "is right in at most {} % of cases; a coin is right in 50 %.",
+      replace ? "that this one is A or that it is B" : "that this one took part or that it did not",
+      shown_above(100 * guesses)));
+  const Json& attacker = run.plan.at("attacker");
+  const auto found = attacker.find("0.01");
+  if (found == attacker.end() || !found->is_number()) return out;
+  return out +
+         html::paragraph(fmt::format(
+             "Whatever the release may lead to for a person: if it happens with a chance of 1 % {}, it happens "
+             "with a chance of at most {} % {}.",
+             replace ? "with any other record in the person's place" : "without the person's record",
+             shown_above(100 * found->get<double>()), replace ? "with the person's own" : "with it"));
+}
+
+std::string played_games(const RunRecord& run) {
+  if (!run.finished() || !run.certificate.contains("audit")) return {};
+  const Json& result = run.certificate["audit"];
+  html::Rows rows;
+  for (const Json& game : result.at("games"))
+    if (game.contains("bound"))
+      rows.push_back({shown(game.at("game")), shown_below(game.at("bound").get<double>()),
+                      shown(game.value("runs", Json())), shown(game.value("test", Json()))});
+  return html::heading("What attackers did find out") +
+         html::paragraph("Attackers played against this config's mechanism (dpmpi audit). With confidence " +
+                         shown(result.at("confidence")) +
+                         ", epsilon is no smaller than these bounds; accounting says that it is no larger than " +
+                         shown_above(result.at("epsilon")) + ".") +
+         html::table({"game", "epsilon at least", "runs", "test"}, rows);
+}
+
+html::Rows members_found(const RunRecord& run) {
+  html::Rows rows;
+  for (const auto& [rate, power] : run.plan.at("attacker").items()) {
+    const double known = std::strtod(rate.c_str(), nullptr);
+    if (!(known > 0 && known <= 1))
+      throw DataError(fmt::format("{}/plan.json: {} is no rate of false alarms", run.directory, rate));
+    rows.push_back({shown(100 * known) + " %", shown_above(100 * power.get<double>()) + " %"});
+  }
+  return rows;
+}
+
+Plot attacker_plot(const RunRecord& run) {
+  Plot plot{
+      "false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}, false, Plot::reference}}, true};
+  std::vector<double> rates;
+  for (int i = 0; i < 60; ++i) rates.push_back(std::pow(10.0, -4 + i / 15.0));
+  const std::vector<double> found = attacker_curve(planned_events(run.plan, run.directory + "/plan.json"),
+                                                   adjacency_of(run), guarantee_of(run), rates);
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    plot.lines[0].points.emplace_back(rates[i], found[i]);
+    plot.lines[1].points.emplace_back(rates[i], rates[i]);
+  }
+  for (Plot::Line& line : plot.lines) line.points.emplace_back(1, 1);
+  return plot;
+}
+
+}  // namespace
+
+std::string_view neighbours(const RunRecord& run) {
+  return replaces(run) ? "replacing one record by another" : "adding or removing one record";
+}
+
+std::string alarms(const std::vector<RunRecord>& runs) {
+  std::vector<std::string> open, unfinished;
+  for (const RunRecord& run : runs) {
+    if (!run.is_private()) open.push_back(run.name);
+    if (!run.finished()) unfinished.push_back(run.name);
+  }
+  std::string out;
+  if (!open.empty())
+    out += html::alarm("NOT PRIVATE.", runs.size() == 1
+                                           ? reason(runs[0])
+                                           : fmt::format("No promise is made by: {}.", fmt::join(open, ", ")));
+  if (!unfinished.empty())
+    out += html::alarm(
+        "Not finished.",
+        "This is what was planned for the whole run. There is no certificate yet; go on with: dpmpi resume " +
+            fmt::format("{}", fmt::join(unfinished, ", ")));
+  return out;
+}
+
+std::string promise_tiles(const RunRecord& run) {
+  const auto n = run.plan.find("n");
+  const double records = n != run.plan.end() && n->is_number() ? n->get<double>() : 0;
+  std::string out;
+  if (run.is_private()) {
+    out += html::tile(
+        shown_above(run.epsilon()), "epsilon",
+        fmt::format("Bounds what the release tells of one record, by {}. 0 is nothing at all.", neighbours(run)));
+    const double delta = run.plan.at("delta").get<double>();
+    out += html::tile(shown_above(delta), "delta",
+                      fmt::format("The chance that is left out of this bound: {}.", one_in(delta)));
+  }
+  if (records > 0)
+    out += html::tile(shown_count(records), run.is_private() ? "records protected" : "records",
+                      run.is_private()
+                          ? "Each of them by the same promise. A person with several records has a weaker one."
+                          : "Nothing is promised to any of them.");
+  return out;
+}
+
+std::string promise_section(const RunRecord& run) {
+  if (!run.is_private()) return "";
+  const Json& source = run.promise();
+  const Json& interval = source.at("interval");
+  std::string out = html::heading("What this promise means") + meaning(run);
+  if (run.finished())
+    out += html::paragraph("In the certificate's words, with all digits:") + "<blockquote>" +
+           html::escape(with_short_exponents(shown(run.certificate.value("statement", Json())))) +
+           "</blockquote>\n";
+  html::Rows rows{
+      {"promise",
+       fmt::format("epsilon {} at delta {}", shown_above(run.epsilon()), shown_above(source.at("delta")))},
+      {"neighbours", fmt::format("{} ({})", shown(source.at("adjacency")), neighbours(run))},
+      {"epsilon is proven to lie",
+       fmt::format("between {} and {}",
+                   interval.at(0).is_number() ? shown_below(interval.at(0).get<double>()) : shown(interval.at(0)),
+                   shown_above(interval.at(1)))}};
+  for (const auto& [accountant, bound] : source.at("by").items())
+    rows.push_back({"at most, by " + accountant, shown_above(bound)});
+  return out + html::facts(rows) + second_set(run);
+}
+
+std::string attacker_section(const RunRecord& run) {
+  if (!run.is_private()) return "";
+  Gallery gallery;
+  gallery.add(attacker_plot(run));
+  return html::heading("What an attacker can find out") +
+         html::beside(
+             html::paragraph(
+                 "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
+                 "that one took part, finds at most this share of the members for this share of false alarms, by all accountants.") +
+                 html::table({"false alarms", "members found"}, members_found(run)),
+             gallery.markup()) +
+         played_games(run);
+}
+
+}  // namespace dpmpi
