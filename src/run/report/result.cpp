@@ -123,7 +123,8 @@ std::string calibration_part(const RunRecord& run) {
     if (bin.at("records").get<double>() > 0)
       plot.lines[0].points.emplace_back(bin.at("predicted").get<double>(), bin.at("found").get<double>());
   const Json& error = run.assessment.value("metrics", Json::object()).value("calibration_error", Json());
-  const bool sign = run.assessment.value("classes", Json::array()).size() == 2;
+  const Json classes = run.assessment.value("classes", Json::array());
+  const bool sign = !classes.empty() && classes.front() == "-1";
   return "<h3>Whether its probabilities can be believed</h3>\n" +
          html::paragraph(fmt::format(
              "Records in ten groups by the probability that the model gives to {}, against the share of them for which "
@@ -201,9 +202,10 @@ std::string metrics_section(const std::vector<RunRecord>& runs) {
   }
   if (spends) gallery.add({"step", "epsilon spent", lines_of(runs, "step", "epsilon")});
   return title +
-         html::paragraph(
-             "Measured on data.eval, whose records are treated as public. The best constant says the same of every "
-             "record, and was chosen with these records in hand.") +
+         html::paragraph(std::string("Measured on data.eval, whose records are treated as public.") +
+                         (runs.size() > 1 ? ""
+                                          : " The best constant says the same of every record, and was chosen "
+                                            "with these records in hand.")) +
          last_values(runs, names) + gallery.markup();
 }
 

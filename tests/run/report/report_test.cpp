@@ -239,6 +239,7 @@ TEST_F(Report, RunsBesideEachOther) {
     EXPECT_TRUE(contains(page, part)) << part;
   EXPECT_FALSE(contains(page, "<td>method.batch</td>")) << "the same in all";
   EXPECT_FALSE(contains(page, "do not compare"));
+  EXPECT_FALSE(contains(page, "best constant")) << "which stands beside a single run";
 }
 
 TEST_F(Report, SaysWhatIsNotPrivateAndNotFinished) {
