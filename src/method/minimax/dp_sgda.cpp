@@ -135,14 +135,14 @@ class DpSgda final : public Algorithm, public ClipsRecords {
   }
 
   std::span<const float> iterate() override { return iterate_.published(); }
+  /// Of the primal gradients, where the problem has any: what bounds those of the dual follows from it.
   SizesOverClip sizes_over_clip() override {
     const auto w = iterate_.point();
     if (!f_.primal())
       return sizes_of_kernel(clipped_dual_gradients(f_, w), f_.dual_dim(), query_.bound,
                              {{0, f_.dual_dim(), clips_.dual}});
-    return sizes_of_kernel(
-        clipped_saddle_gradients(f_, w, clips_), f_.dim(), query_.bound,
-        {{0, f_.primal_dim(), clips_.primal}, {f_.primal_dim(), f_.dual_dim(), clips_.weight * clips_.dual}});
+    return sizes_of_kernel(clipped_saddle_gradients(f_, w, clips_), f_.dim(), query_.bound,
+                           {{0, f_.primal_dim(), clips_.primal}});
   }
 
   void archive(Archive& archive) override {
