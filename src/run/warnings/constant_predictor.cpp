@@ -83,13 +83,14 @@ bool has_accuracy(const Objective& objective) {
 }
 
 Warning worse(std::string_view what, double model, double constant) {
-  return {"constant",
-          fmt::format(
-              "the model is worse than a constant on data.eval: its {} is {:.3g}, and one score for all records "
-              "has {:.3g}. Nothing was learned that is of use there: look at the labels of both files, at the "
-              "sizes of features, at the rate, and at how much noise the epsilon asks for",
-              what, model, constant),
-          {{"model", three_digits(model)}, {"constant", three_digits(constant)}}};
+  return {
+      "constant",
+      fmt::format(
+          "the model is worse than a constant on data.eval: its {} is {:.3g}, and one score for all records "
+          "has {:.3g}. Look at the labels of both files, at the sizes of features, at the rate, and at how much noise "
+          "the epsilon asks for",
+          what, model, constant),
+      {{"model", three_digits(model)}, {"constant", three_digits(constant)}}};
 }
 
 }  // namespace
