@@ -15,7 +15,7 @@
 namespace dpmpi {
 namespace {
 
-constexpr std::uint64_t most_records = 4096;
+constexpr std::uint64_t most_looked_at = 4096;
 constexpr std::size_t most_columns = std::size_t{1} << 22;  // of wider files the first ones: 64 MiB of sums
 constexpr double uneven = 100, rare = 1.0 / 20;
 constexpr double unit = 0x1p-20;  // of sums of logarithms
@@ -70,7 +70,7 @@ class FeatureNames {
 }  // namespace
 
 std::vector<ColumnSize> column_sizes(const Communicator& comm, const Shard& shard) {
-  const PublicSample sample(comm, shard, most_records);
+  const PublicSample sample(comm, shard, most_looked_at);
   Tally tally(std::min(static_cast<std::size_t>(shard.facts.features), most_columns));
   sample.for_each([&](const Rows& rows) { tally.add(rows); });
   comm.sum(tally.sums());

@@ -14,7 +14,7 @@ namespace {
 constexpr double far = 1;           // of the start's size, above it
 constexpr double most_of_it = 0.5;  // of what was won
 constexpr double notable = 0.2;     // of the best loss's size
-constexpr const char* advice =
+constexpr const char* remedy =
     "The run diverges: take a smaller rate (method.rate, where the method has one), or scale the features";
 
 Warning divergence(std::string text, std::uint64_t step, double loss) {
@@ -32,7 +32,7 @@ std::optional<Warning> LossHistory::look(std::uint64_t step, const Evaluation& e
   if (evaluation.not_finite > 0)
     return divergence(
         fmt::format("after step {} the {} of {} of the {} records of data.eval is not a finite number. {}", step,
-                    name_, evaluation.not_finite, evaluation.records, advice),
+                    name_, evaluation.not_finite, evaluation.records, remedy),
         step, loss);
   if (!start_ || !minimised_) return {};
   const double start = start_->loss, size = std::max(std::abs(start), std::abs(best_->loss));
@@ -40,14 +40,14 @@ std::optional<Warning> LossHistory::look(std::uint64_t step, const Evaluation& e
     return divergence(
         fmt::format("after step {} the {} on data.eval is {:.3g}, far above the {:.3g} of the start point. "
                     "{}",
-                    step, name_, loss, start, advice),
+                    step, name_, loss, start, remedy),
         step, loss);
   if (!last) return {};
   if (loss - start > notable * size)
-    return divergence(fmt::format("{}: training made it worse. {}", from_to(start, 0, loss), advice), step, loss);
+    return divergence(fmt::format("{}: training made it worse. {}", from_to(start, 0, loss), remedy), step, loss);
   if (loss - best_->loss > std::max(most_of_it * (start - best_->loss), notable * std::abs(best_->loss)))
     return divergence(fmt::format("{}: most of what was learned was lost again. {}",
-                                  from_to(best_->loss, best_->step, loss), advice),
+                                  from_to(best_->loss, best_->step, loss), remedy),
                       step, loss);
   return {};
 }

@@ -385,10 +385,10 @@ TEST_F(ForgedRun, ATunedRunSaysWhatItChose) {
   };
   EXPECT_EQ(bad_after([](Json&) {}), "");
   EXPECT_EQ(bad_after([](Json& line) { line["method.score"] = 0.25; }), "");
-  EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"); }), "metrics.jsonl:1");
-  EXPECT_EQ(bad_after([](Json& line) { line.erase("method.score"); }), "metrics.jsonl:1");
-  EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"), line.erase("method.score"); }), "metrics.jsonl:1");
-  EXPECT_EQ(bad_after([](Json& line) { line["method.score"] = nullptr; }), "metrics.jsonl:1");
+  EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"); }), "metrics.jsonl:2");
+  EXPECT_EQ(bad_after([](Json& line) { line.erase("method.score"); }), "metrics.jsonl:2");
+  EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"), line.erase("method.score"); }), "metrics.jsonl:2");
+  EXPECT_EQ(bad_after([](Json& line) { line["method.score"] = nullptr; }), "metrics.jsonl:2");
 }
 
 // ---- Runs with more files

@@ -448,7 +448,7 @@ TEST_F(Report, WeightsStandBesideTheNamesOfTheirFeatures) {
   std::ofstream(path("named.csv")) << "age,pay <b>,kind,label\n1,2,a,1\n2,1,b,-1\n3,1,a,1\n4,0,b,-1\n";
   ASSERT_EQ(
       dpmpi(
-          "--quiet --config a.ini --set data.eval= --set data.train=named.csv --set data.header=yes --set 'data.one_hot=kind:a|b' "
+          "--quiet --config a.ini --set data.eval= --set data.train=named.csv --set data.header=yes --set \"data.one_hot=kind:a|b\" "
           "--set data.label=label --set method.batch=2 --set method.steps=3 --set privacy.noise=none "
           "--set run.dir=named")
           .code,

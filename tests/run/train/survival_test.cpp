@@ -156,7 +156,7 @@ TEST_F(Disk, APathThatTheSystemRefusesIsNoInternalError) {
   const std::string path = folder_ + "/" + std::string(300, 'x');
   const Outcome outcome =
       run_command(fmt::format("{} --config {} --set run.dir={}", DPMPI_PROGRAM, config_, path), 60);
-  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_TRUE(contains(outcome, "File name too long")) << outcome.output;
   const Outcome resumed = run_command(fmt::format("{} resume {}", DPMPI_PROGRAM, path), 60);
   EXPECT_EQ(resumed.code, 2) << resumed.output;

@@ -1,5 +1,6 @@
 // Whole runs that choose their settings in private: the promise, the files, and what must not be in them.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -75,7 +76,7 @@ TEST_F(TunedRun, KeepsItsPromiseWithTheTuningInIt) {
   EXPECT_EQ(plan["noise"][0]["runs"].size(), 6u);
   const json line = last_metrics();
   EXPECT_EQ(line["tuned"].size(), 2u);
-  EXPECT_GT(line["method.score"].get<double>(), 0);
+  EXPECT_LT(std::abs(line["method.score"].get<double>()), 10) << "a mean loss with noise, which may be below 0";
   EXPECT_NE(certificate["released"].get<std::string>().find("the model of the selected training"),
             std::string::npos);
   EXPECT_NE(certificate["theorem"].get<std::string>().find("Papernot"), std::string::npos);
@@ -89,7 +90,7 @@ TEST_F(TunedRun, KeepsItsPromiseWithTheTuningInIt) {
     const std::size_t chosen = page.find("<h2>What was chosen</h2>");
     ASSERT_NE(chosen, page.npos);
     EXPECT_NE(page.substr(chosen, page.find("</table>", chosen) - chosen)
-                  .find(fmt::format(R"(<td>{}</td><td class="n">{}</td>)", key, value)),
+                  .find(fmt::format("<td>{}</td><td>{}</td>", key, value)),
               page.npos)
         << text;
   }
