@@ -67,7 +67,8 @@ std::string read_picture(const std::string& path) {
 }
 
 constexpr std::size_t most_metrics = 64;  // a plot is drawn of each
-constexpr std::size_t most_weights = std::size_t{1} << 24;
+// Of more, a report would take memory that the run did not.
+constexpr std::size_t most_weights = std::size_t{1} << 18;
 
 std::string day_of(const std::string& path) {
   std::error_code unknown;
