@@ -16,7 +16,7 @@ namespace dpmpi {
 namespace {
 
 constexpr std::uint64_t most_looked_at = 4096;
-constexpr std::size_t most_columns = std::size_t{1} << 22;  // of wider files the first ones: 64 MiB of sums
+constexpr std::size_t most_columns = std::size_t{1} << 18;  // of wider files the first ones: 4 MiB of sums
 constexpr double uneven = 100, rare = 1.0 / 20;
 constexpr double unit = 0x1p-20;  // of sums of logarithms
 
