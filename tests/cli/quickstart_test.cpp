@@ -42,7 +42,7 @@ TEST(Quickstart, EndsOnOneScreen) {
   for (std::string line; std::getline(lines, line);)
     shown += 1 + (std::max<std::size_t>(1, columns(line)) - 1) / width;
   EXPECT_LE(shown, height) << outcome.output;
-  for (const char* part : {"differentially private", "eval.accuracy", "runs/quickstart/report.html",
+  for (const char* part : {"(1, 1e-05)-differentially", "eval.accuracy", "runs/quickstart/report.html",
                            "docs/guide/tutorial.md", "(accountant", "everything fits together"})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
   EXPECT_TRUE(fs::exists(folder + "/runs/quickstart/report.html"));
