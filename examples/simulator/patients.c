@@ -29,7 +29,8 @@ int main(int count, char** words) {
   uint64_t state = strtoull(words[2], NULL, 10);
   puts("level,dose,interval,weight,hour");
   for (long i = 0; i < atol(words[1]); ++i) {
-    const float x[tablets_columns] = {(float)doses[(int)(4 * uniform(&state))], (float)intervals[(int)(4 * uniform(&state))],
+    const float x[tablets_columns] = {(float)doses[(int)(4 * uniform(&state))],
+                                      (float)intervals[(int)(4 * uniform(&state))],
                                       (float)(0.6 + 1.2 * uniform(&state)), (float)(1 + 71 * uniform(&state))};
     printf("%.4f,%g,%g,%.3f,%.2f\n", tablets_level(truth, x) * exp(0.15 * normal(&state)), x[0], x[1], x[2], x[3]);
   }

@@ -1,8 +1,8 @@
-/* A loss that is a program: a simulator (tablets.h) as a dpmpi plugin. The loss of a patient is the distance between
-   the measured and the simulated level on a scale of logarithms.
+/* A loss that is a program: a simulator (tablets.h) as a dpmpi plugin. The loss of a patient is the distance
+   between the measured and the simulated level on a scale of logarithms.
 
-   A tablet is taken or skipped. So along the threshold of side effects the loss is flat, and jumps where a patient just
-   skips one more: no gradient tells where to go. */
+   A tablet is taken or skipped. So along the threshold of side effects the loss is flat, and jumps where a patient
+   just skips one more: no gradient tells where to go. */
 #include "tablets.h"
 
 #include <dpmpi/plugin.h>

@@ -2,9 +2,9 @@
 #define TABLETS_H
 /* What a patient's blood holds after days of tablets, step by step: no formula gives it, and it has no gradient.
 
-   The patient takes a tablet at every interval, but skips it while the blood holds more than a threshold, because of side
-   effects. The gut passes on a share of what it holds, and no more than it can in an hour. The blood loses a share, less
-   in heavy patients. */
+   The patient takes a tablet at every interval, but skips it while the blood holds more than a threshold, because
+   of side effects. The gut passes on a share of what it holds, and no more than it can in an hour. The blood loses
+   a share, less in heavy patients. */
 #include <math.h>
 
 enum { tablets_columns = 4, tablets_dim = 6 };
