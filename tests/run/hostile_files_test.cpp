@@ -69,7 +69,7 @@ class HostileFiles : public ::testing::Test {
   static std::string path(const std::string& name) { return folder() + "/" + name; }
   // What a command would have to read for ever, or into memory, ends it here. (AddressSanitizer reserves more.)
   static Outcome dpmpi(const std::string& words) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DPMPI_SANITIZE
     const std::string limit;
 #else
     const std::string limit = "ulimit -v 6000000; ";

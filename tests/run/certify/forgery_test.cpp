@@ -562,7 +562,7 @@ TEST_F(ForgedEvents, InTheLedgerAlone) {
 
 // Whoever writes the files chooses what it takes to plan them again. (AddressSanitizer ends a program that gets no
 // more memory.)
-#ifndef __SANITIZE_ADDRESS__
+#ifndef DPMPI_SANITIZE
 class DearPlans : public ForgedEvents {
  protected:
   // The config with these values, and every digest that it is in settled.

@@ -66,7 +66,7 @@ class RunMemory : public test::RunFolder {
   static constexpr std::size_t small = 1'100'000, more = 1'100'000;
 };
 
-#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed
+#ifndef DPMPI_SANITIZE  // which keeps what is freed
 
 // The iterate in double, with noise across the directions: from the start to a stop with a checkpoint, and from the
 // checkpoint to the model. A float32 vector more would be 12 bytes.
