@@ -1,9 +1,6 @@
 # Compiles the sources of each folder of a target together, at most `most` files at a time: what they include is read
 # and instantiated once. Names in anonymous namespaces are then names of the folder.
 function(compile_folders_together target most)
-  if(NOT DPMPI_UNITY)
-    return()
-  endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   get_target_property(base ${target} SOURCE_DIR)

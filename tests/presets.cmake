@@ -36,12 +36,12 @@ endif()
 
 # 3. A change is refused for its warnings in the release build, too.
 file(READ "${root}/.ci/run" script)
-if(NOT script MATCHES "\nexport DPMPI_WERROR=ON")
-  list(APPEND problems ".ci/run: no DPMPI_WERROR=ON")
+if(NOT script MATCHES "\nexport DPMPI_OPTIONS=\"-DDPMPI_WERROR=ON ")
+  list(APPEND problems ".ci/run: no -DDPMPI_WERROR=ON")
 endif()
 file(READ "${root}/launch/build" script)
-if(NOT script MATCHES "-DDPMPI_WERROR=")
-  list(APPEND problems "launch/build: does not pass DPMPI_WERROR on")
+if(NOT script MATCHES "cmake --preset [^\n]*options")
+  list(APPEND problems "launch/build: does not pass DPMPI_OPTIONS on")
 endif()
 
 if(problems)

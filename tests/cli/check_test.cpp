@@ -9,6 +9,7 @@
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -45,7 +46,7 @@ class Check : public ::testing::Test {
   }
   static Outcome dpmpi(const std::string& arguments, int ranks = 1) {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, test::program(), arguments));
   }
   static std::vector<std::string> files() {
     std::vector<std::string> all;

@@ -10,6 +10,7 @@
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 #include "support/text.hpp"
 
 namespace dpmpi {
@@ -20,7 +21,7 @@ using nlohmann::json;
 using test::Outcome;
 
 Outcome dpmpi(const std::string& arguments) {
-  return test::run_command(fmt::format("{} {}", DPMPI_PROGRAM, arguments));
+  return test::run_command(fmt::format("{} {}", test::program(), arguments));
 }
 
 using test::contains;
@@ -82,7 +83,7 @@ TEST_F(Cli, ReferenceManualAndCompletionComeFromTheDeclarations) {
   }
   if (test::run_command("command -v bash").code != 0) GTEST_SKIP() << "no bash";
   std::ofstream(folder() + "/complete.sh")
-      << "source <(" << DPMPI_PROGRAM << " help completion)\n"
+      << "source <(" << test::program() << " help completion)\n"
       << "ask() { COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); compopt() { :; }; "
          "_dpmpi; echo \"${COMPREPLY[@]}\"; }\n"
       << "ask dpmpi veri\nask dpmpi --set method.momentu\nask mpirun dpmpi help privac\n"
@@ -252,12 +253,12 @@ TEST_F(Cli, TheHomeFolderIsFound) {
   std::ofstream(config_elsewhere) << "[data]\ntrain = ~/t.csv\neval = t-eval.csv\nroot = ~\n[method]\nbatch = 100\n"
                                      "epochs = 1\n[privacy]\nepsilon = 2\ndelta = 1e-5\n[run]\ndir = ~/at-home\n";
   const Outcome outcome = test::run_command(
-      fmt::format("HOME={} {} -q --config {}", fs::absolute(folder()).string(), DPMPI_PROGRAM, config_elsewhere));
+      fmt::format("HOME={} {} -q --config {}", fs::absolute(folder()).string(), test::program(), config_elsewhere));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(fs::exists(folder() + "/at-home/certificate.json"));
   const auto at_home = [&](const std::string& words) {
     return test::run_command(
-        fmt::format("HOME={} {} -q {}", fs::absolute(folder()).string(), DPMPI_PROGRAM, words));
+        fmt::format("HOME={} {} -q {}", fs::absolute(folder()).string(), test::program(), words));
   };
   for (const std::string words :
        {"verify \"~/at-home\"", "evaluate \"~/at-home\"", "report \"~/at-home\" --output=~/at-home.html",
@@ -418,7 +419,7 @@ TEST_F(Cli, StoppedAndResumedRunsEndWithTheSameBytes) {
             fs::perms::owner_read | fs::perms::owner_write);
   for (int i = 0; i < 10 && outcome.code == 6; ++i) {
     const std::string ranks = i % 2 ? "mpirun -n 2 " : "";
-    outcome = test::run_command(fmt::format("{}{} resume -q {}", ranks, DPMPI_PROGRAM, parts));
+    outcome = test::run_command(fmt::format("{}{} resume -q {}", ranks, test::program(), parts));
   }
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   for (const char* name : {"model.safetensors", "ledger.jsonl", "metrics.jsonl", "certificate.json", "plan.json"})
@@ -497,7 +498,7 @@ TEST_F(Cli, AccountOfASeededLedgerIsInfinite) {
 
 TEST_F(Cli, AnotherProgramMayNotReplayTheNoise) {
   const std::string run = folder() + "/program", copy = folder() + "/other_dpmpi";
-  fs::copy_file(DPMPI_PROGRAM, copy);
+  fs::copy_file(test::program(), copy);
   std::ofstream(copy, std::ios::app | std::ios::binary) << "x";  // same behaviour, other bytes
   ASSERT_EQ(dpmpi("-q " + config() + " --set run.max_hours=1e-12 --set run.dir=" + run).code, 6);
   const Outcome outcome = test::run_command(copy + " resume -q " + run);
@@ -509,7 +510,7 @@ TEST_F(Cli, OfTwoRunsOnOneFolderOneIsRefused) {
   const std::string run = folder() + "/race";
   const Outcome outcome = test::run_command(
       fmt::format("{0} -q {1} --set run.dir={2} & {0} -q {1} --set run.dir={2}; a=$?; wait $!; echo codes $a $?",
-                  DPMPI_PROGRAM, config(), run));
+                  test::program(), config(), run));
   EXPECT_TRUE(contains(outcome.output, "codes 0 ") != contains(outcome.output, " 0\n")) << outcome.output;
   EXPECT_EQ(file(run + "/certificate.json")["config_digest"], file(run + "/plan.json")["config_digest"]);
 }
@@ -517,7 +518,7 @@ TEST_F(Cli, OfTwoRunsOnOneFolderOneIsRefused) {
 // The system's answer is a signal, which would end the process without a word.
 TEST_F(Cli, AFileSizeLimitIsAFullDisk) {
   const Outcome outcome = test::run_command(
-      fmt::format("ulimit -f 1; {} generate --output {}/limited.csv --records 5000", DPMPI_PROGRAM, folder()));
+      fmt::format("ulimit -f 1; {} generate --output {}/limited.csv --records 5000", test::program(), folder()));
   EXPECT_EQ(outcome.code, 3) << outcome.output;
   EXPECT_TRUE(contains(outcome.output, "limited.csv")) << outcome.output;
 }

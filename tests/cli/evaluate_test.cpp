@@ -17,6 +17,7 @@
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -49,7 +50,7 @@ class TrainedRun : public ::testing::Test {
  protected:
   static Outcome dpmpi(const std::string& arguments, int ranks = 1) {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, test::program(), arguments));
   }
   static std::string folder() { return ::testing::TempDir() + "dpmpi_TrainedRun"; }
   static std::string path(const std::string& name) { return folder() + "/" + name; }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -29,7 +30,7 @@ TEST(Quickstart, EndsOnOneScreen) {
   fs::copy(source + "/launch/quickstart", folder + "/launch/quickstart");
   fs::copy(source + "/launch/environment", folder + "/launch/environment");
   fs::copy(source + "/configs/quickstart.ini", folder + "/configs/quickstart.ini");
-  fs::create_symlink(DPMPI_PROGRAM, folder + "/build/release/dpmpi");
+  fs::create_symlink(test::program(), folder + "/build/release/dpmpi");
   for (const char* step : {"setup", "build"}) {
     std::ofstream(folder + "/launch/" + step) << "#!/bin/sh\n";
     fs::permissions(folder + "/launch/" + step, fs::perms::owner_all);

@@ -1,5 +1,6 @@
 // What people see while the program works: on a terminal, in a file, with and without colours, at every log level.
 #include "support/terminal.hpp"
+#include "support/programs.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -29,7 +30,7 @@ class Terminal : public ::testing::Test {
   static std::string folder() { return ::testing::TempDir() + "dpmpi_Terminal"; }
   /// `words` are options; `before` sets variables of the environment.
   static std::string command(const std::string& words, const std::string& before = "TERM=xterm") {
-    return fmt::format("cd {} && env {} {} {}", folder(), before, DPMPI_PROGRAM, words);
+    return fmt::format("cd {} && env {} {} {}", folder(), before, test::program(), words);
   }
   /// A run that stops by itself after `seconds`.
   static std::string training(const std::string& name, double seconds) {
@@ -101,7 +102,7 @@ TEST_F(Terminal, EveryRankTellsDetails) {
   fs::remove_all(folder() + "/ranks");
   const Outcome told = test::run_command(fmt::format(
       "cd {} && mpirun -n 2 {} --log-level debug --config a.ini --set method.steps=3 --set data.blocks=4 --set run.dir=ranks",
-      folder(), DPMPI_PROGRAM));
+      folder(), test::program()));
   ASSERT_EQ(told.code, 0) << told.output;
   for (const int rank : {0, 1})
     for (const char* detail : {"blocks ", "step 3: evaluation in ", "times in seconds: \"seconds\":"})

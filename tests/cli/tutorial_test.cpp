@@ -12,6 +12,7 @@
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -44,7 +45,7 @@ Page blocks_of(const std::string& text) {
 test::Outcome run_page(const Page& page, const std::string& folder) {
   fs::remove_all(folder);
   fs::create_directories(folder + "/build");
-  fs::create_directory_symlink(fs::path(DPMPI_PROGRAM).parent_path(), folder + "/build/release");
+  fs::create_directory_symlink(fs::path(test::program()).parent_path(), folder + "/build/release");
   for (const char* part : {"launch", "examples", "include", "configs"})
     fs::create_directory_symlink(fs::path(DPMPI_SOURCE_DIR) / part, fs::path(folder) / part);
   std::ofstream(folder + "/page.sh") << "set -e\n" << page.script;

@@ -13,6 +13,7 @@
 #include "data/synthetic/generate.hpp"
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi::test {
 
@@ -35,7 +36,7 @@ class RunFolder : public ::testing::Test {
 
   /// `what`: a config or a run directory to go on with, and settings. See fault_program.cpp for `fault`.
   static Outcome launch(int ranks, const std::string& fault, const std::string& what) {
-    return run_command(fmt::format("mpirun -n {} {} {} {}", ranks, DPMPI_FAULT_PROGRAM, fault, what), 60);
+    return run_command(fmt::format("mpirun -n {} {} {} {}", ranks, test::fault_program(), fault, what), 60);
   }
 
   /// Ranks that outlive a killed one hold the directory for a moment.
@@ -51,7 +52,7 @@ class RunFolder : public ::testing::Test {
 
   /// The same on one rank without mpirun, which takes a fraction of the time.
   static Outcome alone(const std::string& fault, const std::string& what) {
-    return run_command(fmt::format("{} {} {}", DPMPI_FAULT_PROGRAM, fault, what), 60);
+    return run_command(fmt::format("{} {} {}", test::fault_program(), fault, what), 60);
   }
 
   /// What two runs leave for their users is the same, byte for byte.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -71,8 +72,17 @@ std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
 }
 
 std::string InputFile::read(std::uint64_t offset, std::size_t bytes) {
-  std::string out(bytes, '\0');
-  out.resize(read(offset, std::span<char>(out)));
+  if (!gzip()) bytes = std::min<std::uint64_t>(bytes, size_ - std::min(offset, size_));
+  // How much a gzip file holds is not known: each piece is as large as all before it.
+  const std::size_t first = gzip() ? std::size_t{1} << 16 : bytes;
+  std::string out;
+  while (out.size() < bytes) {
+    const std::size_t had = out.size(), wanted = std::min(bytes - had, std::max(first, had));
+    out.resize(had + wanted);
+    const std::size_t got = read(offset + had, std::span(out).subspan(had));
+    out.resize(had + got);
+    if (got < wanted) break;
+  }
   return out;
 }
 

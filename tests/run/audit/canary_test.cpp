@@ -14,6 +14,7 @@
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -77,7 +78,7 @@ class CanaryRun : public ::testing::Test {
 
   Outcome dpmpi(const std::string& arguments, int ranks = 1) const {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return test::run_command(fmt::format("cd {} && {}{} {}", folder_, launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder_, launcher, test::program(), arguments));
   }
 
   /// What the command said, and all that stands below out/.

@@ -29,6 +29,7 @@
 #include "run/search/tuning_folder.hpp"
 #include "run/train/train.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -560,9 +561,7 @@ TEST_F(ForgedEvents, InTheLedgerAlone) {
   EXPECT_EQ(bad(verify_run(damaged_)), "ledger.jsonl:3: noise_multiplier");
 }
 
-// Whoever writes the files chooses what it takes to plan them again. (AddressSanitizer ends a program that gets no
-// more memory.)
-#ifndef DPMPI_SANITIZE
+// Whoever writes the files chooses what it takes to plan them again.
 class DearPlans : public ForgedEvents {
  protected:
   // The config with these values, and every digest that it is in settled.
@@ -587,7 +586,7 @@ class DearPlans : public ForgedEvents {
   void expect_answered(const std::string& place) const {
     rusage before{}, after{};
     ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &before), 0);
-    const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged_));
+    const auto outcome = test::run_command(fmt::format("{} verify {}", test::program(), damaged_));
     ASSERT_EQ(::getrusage(RUSAGE_CHILDREN, &after), 0);
     EXPECT_EQ(outcome.code, 4);
     EXPECT_NE(outcome.output.find("\nBAD     " + place), std::string::npos) << outcome.output;
@@ -621,7 +620,6 @@ TEST_F(DearPlans, OfMoreParametersThanTheModelHolds) {
     expect_answered("plan.json");
   }
 }
-#endif
 
 // Two members of one name: readers differ in which of them they show.
 TEST_F(ForgedEvents, MembersThatAreThereTwice) {

@@ -18,6 +18,7 @@
 #include "run/directory/files.hpp"
 #include "run/train/train.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -239,7 +240,7 @@ TEST_F(Verify, WhatIsLeftInTheFolderOfTheKey) {
     const std::string untidy = copy(finished());
     overwrite(untidy + "/checkpoint/" + file, "secret");
     EXPECT_EQ(bad(untidy), "checkpoint") << file;
-    const auto outcome = test::run_command(fmt::format("{0} verify {1}; {0} resume {1}", DPMPI_PROGRAM, untidy));
+    const auto outcome = test::run_command(fmt::format("{0} verify {1}; {0} resume {1}", test::program(), untidy));
     EXPECT_NE(outcome.output.find(fmt::format("BAD     checkpoint           {} left in a finished", file)),
               std::string::npos)
         << outcome.output;
@@ -257,7 +258,7 @@ TEST_F(Verify, AKeyThatWasKeptOnPurpose) {
   EXPECT_EQ(items.back().state, State::warning) << items.back().detail;
   EXPECT_EQ(items.back().place, "checkpoint");
   EXPECT_NE(items.back().detail.find("run.keep_key"), std::string::npos) << items.back().detail;
-  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, keeps));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", test::program(), keeps));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_NE(outcome.output.find("WARNING checkpoint"), std::string::npos) << outcome.output;
   overwrite(keeps + "/checkpoint/next", "state");
@@ -271,7 +272,7 @@ TEST_F(Verify, BytesThatAreNoTextAreReportedAsJson) {
     const std::size_t place = text.find(file == std::string("config.ini") ? "batch" : "n", 20);
     text.at(place) = static_cast<char>(0xB9);
     overwrite(damaged + "/" + file, text);
-    const auto answer = test::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, damaged));
+    const auto answer = test::run_command(fmt::format("{} verify --json {}", test::program(), damaged));
     EXPECT_EQ(answer.code, 4) << file << answer.output;
     EXPECT_EQ(nlohmann::json::parse(answer.output, nullptr, false).value("verified", true), false) << file;
   }
@@ -308,7 +309,7 @@ TEST_F(Verify, LooksAtARunThatGoesOn) {
       "run.checkpoint_every=100 & run=$!; "
       "for i in $(seq 200); do [ -e {1}/live/checkpoint/latest ] && break; sleep 0.05; done; "
       "for i in 1 2 3 4 5 6 7 8 9 10; do {0} verify {1}/live && echo looked $i; sleep 0.02; done; kill -9 $run",
-      DPMPI_PROGRAM, folder()));
+      test::program(), folder()));
   EXPECT_NE(outcome.output.find("looked 10"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find("BAD"), std::string::npos) << outcome.output;
 }
@@ -317,7 +318,7 @@ TEST_F(Verify, NamesOfFilesForgeNoLines) {
   const std::string damaged = copy(finished());
   overwrite(damaged + "/zz\nok        plan.json\n\x1b[8m", "");
   for (int i = 0; i < 30; ++i) overwrite(fmt::format("{}/more{:02}", damaged, i), "");
-  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", test::program(), damaged));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_EQ(outcome.output.find("\nok        plan.json\n"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
@@ -328,7 +329,7 @@ TEST_F(Verify, NamesOfMembersForgeNoLines) {
   const std::string damaged = copy(finished());
   std::string text = read_file(damaged + "/certificate.json");
   overwrite(damaged + "/certificate.json", text.insert(2, "  \"x\\nok        plan.json\\u001b[8m\": 1,\n"));
-  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", test::program(), damaged));
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_EQ(outcome.output.find("\nok        plan.json\x1b"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
@@ -337,7 +338,7 @@ TEST_F(Verify, NamesOfMembersForgeNoLines) {
 TEST_F(Verify, NamesOfWhatIsLeftBehindForgeNoLines) {
   const std::string damaged = copy(finished());
   overwrite(damaged + "/checkpoint/zz\nok        plan.json\n\x1b[8m", "");
-  const auto outcome = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto outcome = test::run_command(fmt::format("{} verify {}", test::program(), damaged));
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_EQ(outcome.output.find("\nok        plan.json\n"), std::string::npos) << outcome.output;
   EXPECT_EQ(outcome.output.find('\x1b'), std::string::npos) << outcome.output;
@@ -379,19 +380,19 @@ TEST_F(Verify, DocumentsEndWithANewline) {
 }
 
 TEST_F(Verify, CommandAndExitCodes) {
-  const auto good = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, finished()));
+  const auto good = test::run_command(fmt::format("{} verify {}", test::program(), finished()));
   EXPECT_EQ(good.code, 0) << good.output;
   EXPECT_NE(good.output.find("everything fits together"), std::string::npos) << good.output;
-  const auto part = test::run_command(fmt::format("{} verify --json {}", DPMPI_PROGRAM, stopped()));
+  const auto part = test::run_command(fmt::format("{} verify --json {}", test::program(), stopped()));
   EXPECT_EQ(part.code, 0) << part.output;
   EXPECT_EQ(nlohmann::json::parse(part.output)["verified"], true);
   const std::string damaged = copy(finished());
   overwrite(damaged + "/plan.json", "{}");
-  const auto wrong = test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, damaged));
+  const auto wrong = test::run_command(fmt::format("{} verify {}", test::program(), damaged));
   EXPECT_EQ(wrong.code, 4) << wrong.output;
   EXPECT_NE(wrong.output.find("BAD     plan.json"), std::string::npos) << wrong.output;
-  EXPECT_EQ(test::run_command(fmt::format("{} verify {}/none", DPMPI_PROGRAM, folder())).code, 2);
-  EXPECT_EQ(test::run_command(fmt::format("{} verify", DPMPI_PROGRAM)).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify {}/none", test::program(), folder())).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify", test::program())).code, 2);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -29,7 +30,7 @@ class NamedCode : public ::testing::Test {
   static Outcome dpmpi(const std::string& words) {
     fs::remove(path("mark"));
     return test::run_command(
-        fmt::format("cd {} && MARKING_PLUGIN={} {} {}", folder(), path("mark"), DPMPI_PROGRAM, words));
+        fmt::format("cd {} && MARKING_PLUGIN={} {} {}", folder(), path("mark"), test::program(), words));
   }
   static bool was_run() { return fs::exists(path("mark")); }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "run/directory/files.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -157,7 +158,7 @@ TEST_F(Key, IsNotWipedForACertificateOfAnotherRun) {
   fs::remove_all(run_);
   ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
   const auto expect_refused = [&](const char* what) {
-    const Outcome outcome = run_command(fmt::format("{} resume {}", DPMPI_PROGRAM, run_));
+    const Outcome outcome = run_command(fmt::format("{} resume {}", test::program(), run_));
     EXPECT_TRUE(outcome.code == 3 || outcome.code == 4) << what << ": " << outcome.output;
     EXPECT_TRUE(contains(outcome, "certificate.json")) << outcome.output;
     EXPECT_TRUE(holds_key(key_)) << what;
@@ -192,7 +193,7 @@ TEST_F(Key, NoRankLeavesACoreDump) {
                   "for p in /proc/[0-9]*; do case $(readlink $p/exe) in */dpmpi) if grep -q {1} $p/cmdline; then "
                   "set -- $(grep core.file $p/limits); [ $5 -le 1 ] && [ $6 -le 1 ] && echo no core; "
                   "echo filter $((0x$(cat $p/coredump_filter))).; fi;; esac; done; kill $run; wait $run",
-                  DPMPI_PROGRAM, config_, run_));
+                  test::program(), config_, run_));
   EXPECT_EQ(count(outcome, "no core"), 2) << outcome.output;
   EXPECT_EQ(count(outcome, "filter 0."), 2) << outcome.output;
 }
@@ -200,10 +201,10 @@ TEST_F(Key, NoRankLeavesACoreDump) {
 // A rank that is alone on its machine closes itself to debuggers; several read each other's memory, if their MPI
 // library does, and must be left able to.
 TEST_F(Key, OnlyALoneRankIsClosedToOtherProcesses) {
-  Outcome outcome = run_command(fmt::format("SHOW_DUMPABLE=1 {} none {}", DPMPI_FAULT_PROGRAM, config_));
+  Outcome outcome = run_command(fmt::format("SHOW_DUMPABLE=1 {} none {}", test::fault_program(), config_));
   EXPECT_EQ(count(outcome, "dumpable: 0"), 1) << outcome.output;
   fs::remove_all(run_);
-  outcome = run_command(fmt::format("SHOW_DUMPABLE=1 mpirun -n 2 {} none {}", DPMPI_FAULT_PROGRAM, config_));
+  outcome = run_command(fmt::format("SHOW_DUMPABLE=1 mpirun -n 2 {} none {}", test::fault_program(), config_));
   EXPECT_EQ(count(outcome, "dumpable: 1"), 2) << outcome.output;
 }
 

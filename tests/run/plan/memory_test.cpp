@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -56,7 +57,7 @@ class RunMemory : public test::RunFolder {
 
   /// Peak resident bytes of a run, of which a part is done.
   static double peak(const std::string& fault, const std::string& what, int code) {
-    const auto outcome = test::run_command(fmt::format("SHOW_PEAK=1 {} {} {}", DPMPI_FAULT_PROGRAM, fault, what));
+    const auto outcome = test::run_command(fmt::format("SHOW_PEAK=1 {} {} {}", test::fault_program(), fault, what));
     EXPECT_EQ(outcome.code, code) << outcome.output;
     const std::string mark = "peak resident memory: ";
     const std::size_t at = outcome.output.find(mark);
@@ -65,8 +66,6 @@ class RunMemory : public test::RunFolder {
 
   static constexpr std::size_t small = 1'100'000, more = 1'100'000;
 };
-
-#ifndef DPMPI_SANITIZE  // which keeps what is freed
 
 // The iterate in double, with noise across the directions: from the start to a stop with a checkpoint, and from the
 // checkpoint to the model. A float32 vector more would be 12 bytes.
@@ -101,8 +100,6 @@ TEST_F(RunMemory, ANetworkTakesFourMore) {
   }
   EXPECT_NEAR((whole[1] - whole[0]) / (500 * 2001), 12, 2);
 }
-
-#endif
 
 }  // namespace
 }  // namespace dpmpi

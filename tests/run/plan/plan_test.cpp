@@ -22,6 +22,7 @@
 #include "run/plan/time_estimate.hpp"
 #include "run/train/train.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -46,7 +47,7 @@ class Planning : public ::testing::Test {
   }
   static json planned(const std::string& more = "", const std::string& launcher = "") {
     const auto outcome =
-        test::run_command(fmt::format("{}{} plan --quiet --json {} {}", launcher, DPMPI_PROGRAM, config(), more));
+        test::run_command(fmt::format("{}{} plan --quiet --json {} {}", launcher, test::program(), config(), more));
     EXPECT_EQ(outcome.code, 0) << outcome.output;
     return json::parse(outcome.output, nullptr, false);
   }
@@ -92,7 +93,7 @@ TEST_F(Planning, SchemaAndNumbers) {
 }
 
 TEST_F(Planning, TextSaysWhatJsonSays) {
-  const auto outcome = test::run_command(fmt::format("{} plan {}", DPMPI_PROGRAM, config()));
+  const auto outcome = test::run_command(fmt::format("{} plan {}", test::program(), config()));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   for (const char* part : {"poisson_gaussian", "epsilon at delta 1e-05 under add_remove", "% false alarms", "flops",
                            "defaults", "8 ranks", "in total"})
@@ -101,10 +102,10 @@ TEST_F(Planning, TextSaysWhatJsonSays) {
 
 // What a run writes is what was planned, whatever the launcher; predictions stay out of it.
 TEST_F(Planning, TheFileOfARunIsThePlan) {
-  ASSERT_EQ(
-      test::run_command(fmt::format("mpirun -n 2 {} -q {} --set run.dir={}/run", DPMPI_PROGRAM, config(), folder()))
-          .code,
-      0);
+  ASSERT_EQ(test::run_command(
+                fmt::format("mpirun -n 2 {} -q {} --set run.dir={}/run", test::program(), config(), folder()))
+                .code,
+            0);
   json plan = planned();
   EXPECT_EQ(plan.erase("predicted"), 1u);
   EXPECT_EQ(json::parse(read_file(folder() + "/run/plan.json")), plan);
@@ -115,7 +116,7 @@ TEST_F(Planning, AnAccountantCanBeChosen) {
   EXPECT_EQ(rdp["by"].size(), 1u);
   EXPECT_LE(best["method"]["z"].get<double>(), rdp["method"]["z"].get<double>());
   const auto outcome =
-      test::run_command(fmt::format("{} plan {} --set privacy.accountant=moments", DPMPI_PROGRAM, config()));
+      test::run_command(fmt::format("{} plan {} --set privacy.accountant=moments", test::program(), config()));
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_NE(outcome.output.find("privacy.accountant = moments"), std::string::npos) << outcome.output;
 }
@@ -130,7 +131,7 @@ TEST_F(Planning, WhatLiesBeyondTheResolvedNormalsIsCharged) {
          "30\nclip = 0.5\n[privacy]\nnoise_multiplier = 1\n";
   const auto at_delta = [](double delta) {
     return test::run_command(
-        fmt::format("{} plan --config {}/one.ini --set privacy.delta={}", DPMPI_PROGRAM, folder(), delta));
+        fmt::format("{} plan --config {}/one.ini --set privacy.delta={}", test::program(), folder(), delta));
   };
   EXPECT_EQ(at_delta(101 * lost).code, 0);
   const auto refused = at_delta(99 * lost);
@@ -148,7 +149,7 @@ TEST_F(Planning, TheDrawnNumberOfRunsIsCharged) {
   std::ofstream(folder() + "/repeated.ini") << "[data]\ntrain = train.csv\nheader = yes\n[method]\nname = "
                                                "random-stopping\ngamma = 0.001\n[privacy]\nnoise_multiplier = 30\n";
   const auto at_delta = [](double delta, const std::string& command) {
-    return test::run_command(fmt::format("{} {} --config {}/repeated.ini --set privacy.delta={}", DPMPI_PROGRAM,
+    return test::run_command(fmt::format("{} {} --config {}/repeated.ini --set privacy.delta={}", test::program(),
                                          command, folder(), delta));
   };
   EXPECT_EQ(at_delta(101 * lost, "plan").code, 0);
@@ -169,7 +170,7 @@ TEST_F(Planning, TheDrawnNumberOfRunsIsCharged) {
   for (const auto& [member, value] : plan["events"][0].items()) EXPECT_EQ(event[member], value) << member;
   EXPECT_EQ(event["event"], "repeat_and_select");
   EXPECT_FALSE(std::getline(ledger, more));
-  EXPECT_EQ(test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, run)).code, 0);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify {}", test::program(), run)).code, 0);
 }
 
 // A sum of one leaf has the noise of its own clip, not of a clip of leaves that do not exist: both the promise and
@@ -180,7 +181,7 @@ TEST_F(Planning, ASumOfOneLeaf) {
          "[method]\nname = zo-o2nc\ninner = 1\nbatch = 8\n[privacy]\nepsilon = 4\n"
          "delta = 1e-5\nadjacency = replace_one\n";
   const auto outcome =
-      test::run_command(fmt::format("{} plan --quiet --json --config {}/one.ini", DPMPI_PROGRAM, folder()));
+      test::run_command(fmt::format("{} plan --quiet --json --config {}/one.ini", test::program(), folder()));
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   const json plan = json::parse(outcome.output);
   EXPECT_LT(plan["events"][0]["first_leaf"].get<double>(), 0.5);
@@ -197,8 +198,8 @@ TEST_F(Planning, MeasuredRates) {
     EXPECT_GT(machine["seconds_per_noise_value"].get<double>(), 1e-11);
     EXPECT_LT(machine["latency_seconds"].get<double>(), 1);
   }
-  EXPECT_EQ(test::run_command(fmt::format("{} plan {} --ranks 0", DPMPI_PROGRAM, config())).code, 2);
-  EXPECT_EQ(test::run_command(fmt::format("{} {} --measure", DPMPI_PROGRAM, config())).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} plan {} --ranks 0", test::program(), config())).code, 2);
+  EXPECT_EQ(test::run_command(fmt::format("{} {} --measure", test::program(), config())).code, 2);
 }
 
 // Makes only the first releases of those that its plan has.

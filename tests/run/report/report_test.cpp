@@ -19,6 +19,7 @@
 #include "run/report/plot.hpp"
 #include "run/report/report.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -51,7 +52,7 @@ class Report : public ::testing::Test {
   static std::string folder() { return ::testing::TempDir() + "dpmpi_Report"; }
   static std::string path(const std::string& name) { return folder() + "/" + name; }
   static Outcome dpmpi(const std::string& arguments) {
-    return test::run_command(fmt::format("cd {} && {} {}", folder(), DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {} {}", folder(), test::program(), arguments));
   }
 
   static void copy(const std::string& from, const std::string& to) {
@@ -318,7 +319,7 @@ TEST_F(Report, DamagedFilesAreDataErrors) {
 // The page is drawn by the program itself, and needs nothing that a machine may lack.
 TEST_F(Report, IsTheSameWithoutOtherPrograms) {
   const Outcome outcome = test::run_command(fmt::format(
-      "cd {} && PATH=/not/there TMPDIR=/not/there {} report one --output plain.html", folder(), DPMPI_PROGRAM));
+      "cd {} && PATH=/not/there TMPDIR=/not/there {} report one --output plain.html", folder(), test::program()));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   const std::string page = read_file(path("plain.html"));
   EXPECT_EQ(page, read_file(path("one/report.html")));

@@ -28,6 +28,7 @@
 #include "run/search/tuning_folder.hpp"
 #include "run/train/train.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -51,7 +52,7 @@ class TunePrivateRun : public ::testing::Test {
   }
   test::Outcome faulty(const std::string& fault, const std::string& what, int ranks = 1) const {
     return test::run_command(fmt::format("{}{} {} {}", ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "",
-                                         DPMPI_FAULT_PROGRAM, fault, what),
+                                         test::fault_program(), fault, what),
                              60);
   }
   std::uint64_t trainings_paid(const std::string& directory) const {
@@ -382,13 +383,13 @@ TEST_F(TunePrivateRun, RefusesEvaluationAndAudits) {
   ASSERT_EQ(run(whole()), ExitCode::done);
   for (const char* command : {"evaluate", "predict"}) {
     const auto outcome =
-        test::run_command(fmt::format("{} {} {} --data {}/search-eval.csv{}", DPMPI_PROGRAM, command, whole(),
+        test::run_command(fmt::format("{} {} {} --data {}/search-eval.csv{}", test::program(), command, whole(),
                                       here_.path, *command == 'p' ? " --output " + here_.path + "/p.csv" : ""));
     EXPECT_EQ(outcome.code, 2) << outcome.output;
     EXPECT_NE(outcome.output.find("dpmpi train --config " + whole() + "/trainer.ini --set"), std::string::npos)
         << outcome.output;
   }
-  const auto audit = test::run_command(fmt::format("{} audit --config {}", DPMPI_PROGRAM, here_.config()));
+  const auto audit = test::run_command(fmt::format("{} audit --config {}", test::program(), here_.config()));
   EXPECT_EQ(audit.code, 2) << audit.output;
   EXPECT_NE(audit.output.find("an audit reads nobody's"), std::string::npos) << audit.output;
   // And that works: the trainer's copy in the run's folder, with the settings found.

@@ -8,6 +8,7 @@
 
 #include "data/synthetic/generate.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -39,7 +40,7 @@ TEST_F(Failure, AnyRankInAnyPhaseEndsTheJobInSecondsAndIsNamed) {
       fs::remove_all(folder_ + "/run");
       step = (step * 7 + 4) % 31;
       const auto outcome = run_command(
-          fmt::format("mpirun -n 3 {} {}@{}#{}=throw {}", DPMPI_FAULT_PROGRAM, phase, rank,
+          fmt::format("mpirun -n 3 {} {}@{}#{}=throw {}", test::fault_program(), phase, rank,
                       std::string(phase) == "load" ? 1 : 1 + step % (std::string(phase) == "save" ? 7 : 40),
                       config_),
           60);
@@ -60,20 +61,20 @@ TEST_F(Failure, WhatAllRanksSeeIsPrintedOnce) {
   };
   // A config error, before MPI starts.
   auto outcome =
-      run_command(fmt::format("mpirun -n 3 {} --config {} --set method.rate=-1", DPMPI_PROGRAM, config_));
+      run_command(fmt::format("mpirun -n 3 {} --config {} --set method.rate=-1", test::program(), config_));
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_EQ(count(outcome.output, "method.rate = -1 is not allowed; it must be > 0"), 1) << outcome.output;
   // A data error in one line of the file.
   std::ofstream(folder_ + "/train.csv", std::ios::app) << "1,2,3,oops,4,5\n";
-  outcome = run_command(fmt::format("mpirun -n 3 {} --config {}", DPMPI_PROGRAM, config_));
+  outcome = run_command(fmt::format("mpirun -n 3 {} --config {}", test::program(), config_));
   EXPECT_EQ(outcome.code, 3) << outcome.output;
   EXPECT_EQ(count(outcome.output, "train.csv:402"), 1) << outcome.output;
   EXPECT_EQ(count(outcome.output, "oops"), 0) << "a private value must not reach the log\n" << outcome.output;
   outcome =
-      run_command(fmt::format("mpirun -n 3 {} --config {} --set data.show_values=true", DPMPI_PROGRAM, config_));
+      run_command(fmt::format("mpirun -n 3 {} --config {} --set data.show_values=true", test::program(), config_));
   EXPECT_EQ(count(outcome.output, "oops"), 1) << outcome.output;
   // More ranks than blocks.
-  outcome = run_command(fmt::format("mpirun -n 5 {} --config {}", DPMPI_PROGRAM, config_));
+  outcome = run_command(fmt::format("mpirun -n 5 {} --config {}", test::program(), config_));
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_EQ(count(outcome.output, "Set data.blocks = 5 or more"), 1) << outcome.output;
 }

@@ -11,6 +11,7 @@
 
 #include "core/errors.hpp"
 #include "run/directory/files.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -109,7 +110,7 @@ TEST_F(GiboRun, TablesThatDoNotFitAreRefusedEarly) {
 TEST_F(GiboRun, PlansTellTheMemory) {
   configure("batch = fixed\nb = 3\nmemory = window:17\n");
   const Outcome outcome =
-      test::run_command(fmt::format("{} plan --quiet --json --config {}", DPMPI_PROGRAM, config_));
+      test::run_command(fmt::format("{} plan --quiet --json --config {}", test::program(), config_));
   const auto memory = nlohmann::json::parse(outcome.output).at("memory");
   EXPECT_EQ(memory.at("ranks_bytes"), 400 * 8 * (1.5 * 20 + 16));
   EXPECT_EQ(memory.at("root_bytes"), 8 * 20 * (3 * 20 + 4 * 5));

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "run/directory/files.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -107,7 +108,7 @@ class Kill : public test::RunFolder {
   // Ends what a kill after the certificate left undone, as a user's next 'resume' would.
   bool wait_until_free(const std::string& run, const std::string& how) const {
     for (int attempt = 0; attempt < 100; ++attempt) {
-      const Outcome outcome = run_command(fmt::format("{} resume {}", DPMPI_PROGRAM, run));
+      const Outcome outcome = run_command(fmt::format("{} resume {}", test::program(), run));
       if (outcome.output.find("is finished") != outcome.output.npos && !fs::exists(run + "/lock")) return true;
       if (outcome.output.find("is finished") == outcome.output.npos &&
           outcome.output.find("is in use by") == outcome.output.npos) {

@@ -15,6 +15,7 @@
 #include "privacy/events/ledger.hpp"
 #include "run/directory/files.hpp"
 #include "run/plan/plan.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -119,7 +120,7 @@ TEST_F(MinMaxRun, WhatIsNotPrivateSaysSo) {
     const auto outcome = test::run_command(
         fmt::format("{} --config {} --set objective.name=auc --set objective.prior=0.5 --set method.name={} "
                     "--set privacy.noise=none --set method.steps=9 --set run.dir={}",
-                    DPMPI_PROGRAM, config_, method, run));
+                    test::program(), config_, method, run));
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     EXPECT_TRUE(contains(outcome, "NOT PRIVATE")) << outcome.output;
     const json certificate = json::parse(read_file(run + "/certificate.json"));

@@ -16,6 +16,7 @@
 #include "run/plan/plan.hpp"
 #include "run/short_runs.hpp"
 #include "support/data_files.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -64,7 +65,7 @@ TEST_F(NoiselessRun, ATargetAndNoNoiseContradictEachOther) {
 
 TEST_F(NoiselessRun, EveryReleaseOfAPrivatePlanHasNoiseAndNoneOfAnotherHas) {
   write("noise_multiplier = 1\n");
-  const std::string known = test::run_command(fmt::format("{} list methods", DPMPI_PROGRAM)).output;
+  const std::string known = test::run_command(fmt::format("{} list methods", test::program())).output;
   for (const auto& method : methods()) {
     if (known.find(fmt::format("\n  {} ", method.name)) == known.npos) continue;  // of these tests alone
     if (method.name.starts_with("ht-")) continue;
@@ -95,8 +96,8 @@ TEST_F(NoiselessRun, EveryReleaseOfAPrivatePlanHasNoiseAndNoneOfAnotherHas) {
 }
 
 TEST_F(NoiselessRun, SaysSoInEveryFileAndOnTheTerminal) {
-  const auto outcome =
-      test::run_command(fmt::format("mpirun -n 2 {} --config {} --set privacy.noise=none", DPMPI_PROGRAM, config_));
+  const auto outcome = test::run_command(
+      fmt::format("mpirun -n 2 {} --config {} --set privacy.noise=none", test::program(), config_));
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, "THIS RUN IS NOT PRIVATE")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "dp-sgd without noise")) << outcome.output;
@@ -112,11 +113,11 @@ TEST_F(NoiselessRun, SaysSoInEveryFileAndOnTheTerminal) {
   EXPECT_NE(read_file(run_ + "/report.html").find("NOT PRIVATE"), std::string::npos);
   EXPECT_NE(read_file(run_ + "/metrics.jsonl").find("\"epsilon\":\"infinity\""), std::string::npos);
   EXPECT_EQ(read_file(run_ + "/ledger.jsonl").find("gaussian"), std::string::npos);
-  EXPECT_EQ(test::run_command(fmt::format("{} verify {}", DPMPI_PROGRAM, run_)).code, 0);
+  EXPECT_EQ(test::run_command(fmt::format("{} verify {}", test::program(), run_)).code, 0);
   const auto account =
-      test::run_command(fmt::format("{} account {}/ledger.jsonl --delta 1e-4", DPMPI_PROGRAM, run_));
+      test::run_command(fmt::format("{} account {}/ledger.jsonl --delta 1e-4", test::program(), run_));
   EXPECT_NE(account.output.find("inf"), std::string::npos) << account.output;
-  const auto audit = test::run_command(fmt::format("{} audit {}", DPMPI_PROGRAM, run_));
+  const auto audit = test::run_command(fmt::format("{} audit {}", test::program(), run_));
   EXPECT_EQ(audit.code, 2);
   EXPECT_TRUE(contains(audit, "privacy.noise = none promises nothing")) << audit.output;
 }
@@ -155,7 +156,7 @@ TEST_F(NoiselessRun, AConfigThatWasEditedDoesNotGoOnWithoutNoise) {
 TEST_F(NoiselessRun, RanksThatDisagreeDoNotBegin) {
   for (const char* order : {"{0} {1} : -n 1 {0} {1} {2}", "{0} {1} {2} : -n 1 {0} {1}"}) {
     fs::remove_all(run_);
-    const std::string program = fmt::format("{} none", DPMPI_FAULT_PROGRAM);
+    const std::string program = fmt::format("{} none", test::fault_program());
     const auto outcome = test::run_command(
         "mpirun -n 1 " + fmt::format(fmt::runtime(order), program, config_, "privacy.noise=none"), 60);
     EXPECT_NE(outcome.code, 0);
@@ -176,7 +177,7 @@ TEST_F(NoiselessRun, ATwinOfOldIsTheSameMethodWithoutNoise) {
     for (const auto& entry : methods()) named += instead.find("take " + entry.name + " ") != instead.npos;
     EXPECT_EQ(named, std::string(name) == "private-diff-literal" ? 0u : 1u) << instead;
   }
-  const auto help = test::run_command(fmt::format("{} help sgd", DPMPI_PROGRAM));
+  const auto help = test::run_command(fmt::format("{} help sgd", test::program()));
   EXPECT_EQ(help.code, 2);
   EXPECT_TRUE(contains(help, "method.name = sgd was removed: take dp-sgd with privacy.noise = none"))
       << help.output;

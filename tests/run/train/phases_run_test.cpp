@@ -15,6 +15,7 @@
 #include "run/directory/files.hpp"
 #include "run/train/train.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -102,8 +103,8 @@ TEST_F(PhasesRun, NothingOfRepeatedRunsIsOnDisk) {
 // How long a phase takes depends on the records (the solver's iterations do).
 TEST_F(PhasesRun, TellNoTimes) {
   configure(solver);
-  const Outcome outcome = test::run_command(std::string(DPMPI_PROGRAM) + " --log-level debug --config " + config_ +
-                                            " --set run.dir=" + run_);
+  const Outcome outcome =
+      test::run_command(test::program() + " --log-level debug --config " + config_ + " --set run.dir=" + run_);
   ASSERT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, "debug: rank 0: step 2: evaluation\n")) << outcome.output;
   for (const char* time : {"steps/s", "done in", "evaluation in", "checkpoint in", "kernels"})
@@ -118,7 +119,7 @@ TEST_F(PhasesRun, TellNoTimes) {
   for (const std::string& next : {" resume " + run_, " --config " + config_ + " --set run.dir=" + run_}) {
     for (const char* late : {"/certificate.json", "/timing.jsonl"})
       fs::last_write_time(run_ + late, fs::file_time_type::clock::now());
-    EXPECT_EQ(test::run_command(DPMPI_PROGRAM + next).code, 2);
+    EXPECT_EQ(test::run_command(test::program() + next).code, 2);
     for (const auto& entry : fs::recursive_directory_iterator(run_))
       EXPECT_EQ(fs::last_write_time(entry.path()), fs::last_write_time(run_ + "/plan.json"))
           << entry.path() << next;

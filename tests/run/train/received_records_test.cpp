@@ -21,6 +21,7 @@
 #include "run/directory/files.hpp"
 #include "run/short_runs.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi::test {
 namespace {
@@ -117,7 +118,7 @@ Launch launch(const std::string& program, const std::string& arguments) {
         << "rank " << rank << " received something";
   return result;
 }
-Launch launch(const std::string& arguments) { return launch(DPMPI_PROGRAM, arguments); }
+Launch launch(const std::string& arguments) { return launch(test::program(), arguments); }
 
 /// A training run with the level of log that tells who owns what.
 Launch train(const Settings& settings) {
@@ -349,7 +350,7 @@ TEST_F(ReceivedRecords, AreNoneFromOtherSites) {
 
 // The root sends the records of this file out, so all of them are on their way.
 TEST_F(ReceivedRecords, AreTheRanksOwnWithEveryMethod) {
-  const std::string known = test::run_command(fmt::format("{} list methods", DPMPI_PROGRAM)).output;
+  const std::string known = test::run_command(fmt::format("{} list methods", test::program())).output;
   std::size_t launched = 0;
   for (const auto& method : methods()) {
     if (known.find(fmt::format("\n  {} ", method.name)) == known.npos) continue;  // of these tests alone
@@ -459,7 +460,7 @@ TEST_F(ReceivedRecords, AreTheRanksOwnWithTransitionsAndEpisodes) {
     const Launch scored = launch("predict run --data more.csv.gz --output p.csv");
     ASSERT_EQ(scored.outcome.code, 0) << scored.outcome.output;
     expect_own_only(scored, unseen, owner_in({unseen.count, 16}, Ownership::even(16, ranks)));
-    const Launch refused = tapped(DPMPI_PROGRAM, "evaluate run --data more.csv.gz");
+    const Launch refused = tapped(test::program(), "evaluate run --data more.csv.gz");
     EXPECT_EQ(refused.outcome.code, 2) << refused.outcome.output;
     EXPECT_NE(refused.outcome.output.find("start it on one rank"), std::string::npos) << refused.outcome.output;
     for (const std::string& received : refused.received) EXPECT_TRUE(received.empty());
@@ -545,7 +546,7 @@ TEST_F(ReceivedRecords, AreLookedForInEverythingThatTheProgramReceives) {
                                             "MPI_Error_string", "MPI_Finalize",
                                             "MPI_Finalized",    "MPI_Init_thread",
                                             "MPI_Send",         "MPI_Comm_set_errhandler"};
-  const std::set<std::string> used = symbols("--undefined-only", DPMPI_PROGRAM);
+  const std::set<std::string> used = symbols("--undefined-only", test::program());
   EXPECT_TRUE(used.count("MPI_Recv"));
   for (const std::string& function : used)
     EXPECT_TRUE(tapped.count(function) || bring_nothing.count(function)) << function << " is not tapped";

@@ -10,6 +10,7 @@
 
 #include "privacy/events/ledger.hpp"
 #include "run/directory/files.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -147,7 +148,7 @@ TEST_F(Disk, AFileSizeLimitIsAFullDisk) {
 }
 
 TEST_F(Disk, AFullLogDoesNotEndTheRun) {
-  const Outcome outcome = run_command(fmt::format("{} --config {} 2>/dev/full", DPMPI_PROGRAM, config_), 60);
+  const Outcome outcome = run_command(fmt::format("{} --config {} 2>/dev/full", test::program(), config_), 60);
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(fs::exists(run_ + "/certificate.json"));
 }
@@ -155,10 +156,10 @@ TEST_F(Disk, AFullLogDoesNotEndTheRun) {
 TEST_F(Disk, APathThatTheSystemRefusesIsNoInternalError) {
   const std::string path = folder_ + "/" + std::string(300, 'x');
   const Outcome outcome =
-      run_command(fmt::format("{} --config {} --set run.dir={}", DPMPI_PROGRAM, config_, path), 60);
+      run_command(fmt::format("{} --config {} --set run.dir={}", test::program(), config_, path), 60);
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_TRUE(contains(outcome, "File name too long")) << outcome.output;
-  const Outcome resumed = run_command(fmt::format("{} resume {}", DPMPI_PROGRAM, path), 60);
+  const Outcome resumed = run_command(fmt::format("{} resume {}", test::program(), path), 60);
   EXPECT_EQ(resumed.code, 2) << resumed.output;
   EXPECT_TRUE(contains(resumed, "File name too long")) << resumed.output;
 }
@@ -263,7 +264,7 @@ TEST_F(Refusal, ADamagedCheckpointAndAKillBetweenTheRenames) {
 TEST_F(Refusal, OtherElementaryFunctions) {
   ASSERT_EQ(alone("step@0#50=usr1", config_).code, 6);
   const Outcome outcome = run_command(
-      fmt::format("GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 {} none {}", DPMPI_FAULT_PROGRAM, run_), 60);
+      fmt::format("GLIBC_TUNABLES=glibc.cpu.hwcaps=-FMA,-AVX2 {} none {}", test::fault_program(), run_), 60);
   if (!__builtin_cpu_supports("fma")) GTEST_SKIP() << "this processor has no other ones";
   EXPECT_EQ(outcome.code, 4) << outcome.output;
   EXPECT_TRUE(contains(outcome, "(functions ")) << outcome.output;
@@ -311,7 +312,7 @@ TEST_F(Hang, AStoppedRankIsNamedByTheOthers) {
 TEST_F(Lock, TheSecondProcessIsRefusedByNameAndTheFirstGoesOn) {
   for (const char* filesystem : {"none", "lock@0#1=ENOLCK"}) {  // with flock and without
     fs::remove_all(run_);
-    const std::string program = fmt::format("{} {}", DPMPI_FAULT_PROGRAM, filesystem);
+    const std::string program = fmt::format("{} {}", test::fault_program(), filesystem);
     const std::string stop = run_ + ".stop";
     fs::remove(stop);
     const Outcome outcome = run_command(

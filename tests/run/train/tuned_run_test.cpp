@@ -17,6 +17,7 @@
 #include "run/certify/verify.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
+#include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
 namespace dpmpi {
@@ -36,11 +37,11 @@ class TunedRun : public test::RunFolder {
   }
   Outcome tune(const std::string& more, int ranks = 1, const std::string& command = "tune") const {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return test::run_command(fmt::format("{}{} {} --config {} --set run.dir={} {}", launcher, DPMPI_PROGRAM,
+    return test::run_command(fmt::format("{}{} {} --config {} --set run.dir={} {}", launcher, test::program(),
                                          command, config_, run_, more));
   }
   static Outcome dpmpi(const std::string& words) {
-    return test::run_command(fmt::format("{} {}", DPMPI_PROGRAM, words));
+    return test::run_command(fmt::format("{} {}", test::program(), words));
   }
   json document(const std::string& name) const { return json::parse(read_file(run_ + "/" + name)); }
   json last_metrics() const {

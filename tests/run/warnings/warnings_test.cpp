@@ -15,6 +15,7 @@
 #include "core/numbers/random.hpp"
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi {
 namespace {
@@ -36,7 +37,7 @@ class Warnings : public ::testing::Test {
   static std::string path(const std::string& name) { return folder() + "/" + name; }
   static Outcome dpmpi(const std::string& arguments, int ranks = 1) {
     const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
-    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, DPMPI_PROGRAM, arguments));
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, test::program(), arguments));
   }
 
   void SetUp() override {
@@ -336,7 +337,7 @@ TEST_F(Warnings, OutliveAStop) {
   write_config("[objective]\nname = squared\n[method]\nbatch = 100\nsteps = 30\nrate = 10\n");
   train("", "whole");
   const auto faulty = [](const std::string& words) {
-    return test::run_command(fmt::format("cd {} && {} {}", folder(), DPMPI_FAULT_PROGRAM, words));
+    return test::run_command(fmt::format("cd {} && {} {}", folder(), test::fault_program(), words));
   };
   const Outcome first = faulty("step@0#20=usr1 run.ini run.dir=stopped");
   ASSERT_EQ(first.code, 6) << first.output;
