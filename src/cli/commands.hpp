@@ -44,6 +44,7 @@ Command account_command();
 Command calibrate_command();
 Command evaluate_command();
 Command predict_command();
+Command sample_command();
 Command audit_command();
 Command report_command();
 Command verify_command();

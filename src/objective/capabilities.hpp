@@ -148,16 +148,23 @@ class SetMeasures {
   virtual std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) = 0;
 };
 
-/// Models that make pictures, for a run's samples.png.
-class Pictures {
+/// Models that make records, from public numbers and w alone: for `dpmpi sample` and a run's samples.png.
+class Generator {
+ public:
+  /// Numbers of a record, as the model sees records.
+  virtual std::size_t width() const = 0;
+  /// `records` side by side.
+  virtual GreyImage picture(const std::vector<float>& records) const = 0;
+
  protected:
-  ~Pictures() = default;
+  ~Generator() = default;
 
  private:
   friend class Objective;
-  /// What the model at w makes, from public numbers and w alone. It may overwrite what Objective::prepare() has
-  /// set.
-  virtual GreyImage picture(std::span<const float> w) = 0;
+  /// Fills `records`, width() numbers each, with those of numbers first, first + 1, ... of a stream. It may
+  /// overwrite what Objective::prepare() has set.
+  virtual void generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
+                        std::span<float> records) = 0;
 };
 
 /// Trainings of models that are shared among those who hold the same objective.
@@ -199,7 +206,7 @@ struct Capabilities {
   LossPairs* pairs = nullptr;
   SetMeasures* measures = nullptr;
   PublicTraining* training = nullptr;
-  Pictures* pictures = nullptr;
+  Generator* generator = nullptr;
 };
 
 /// Somebody used what the objective does not offer, without having asked.

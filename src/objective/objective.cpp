@@ -28,10 +28,11 @@ AtProbes Objective::probes(std::span<const double> x, std::span<const double> y)
   return at;
 }
 
-GreyImage Objective::picture(std::span<const float> w) {
-  Pictures& own = offered(pictures());
+void Objective::generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
+                         std::span<float> records) {
+  Generator& own = offered(generator());
   ++preparations_;
-  return own.picture(w);
+  own.generate(w, stream, first, records);
 }
 
 const ScalarLoss* Objective::scalar_loss() const {

@@ -81,8 +81,10 @@ class Objective {
   /// Pairs of losses about x and y, whose spans must stay valid and unchanged too; y empty: about one point. Throws
   /// NotOffered without pairs().
   AtProbes probes(std::span<const double> x, std::span<const double> y);
-  /// What the model at w makes, from public numbers and w alone. Throws NotOffered without pictures().
-  GreyImage picture(std::span<const float> w);
+  /// Records number first, first + 1, ... that the model at w makes of a stream. Throws NotOffered without
+  /// generator().
+  void generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
+                std::span<float> records);
 
   /// What the mean of losses() over a public evaluation set is called in metrics: eval.<this>.
   virtual std::string_view loss_name() const { return "loss"; }
@@ -106,7 +108,7 @@ class Objective {
   LossPairs* pairs() { return capabilities().pairs; }
   SetMeasures* set_measures() { return capabilities().measures; }
   PublicTraining* public_training() { return capabilities().training; }
-  Pictures* pictures() { return capabilities().pictures; }
+  Generator* generator() { return capabilities().generator; }
 
   /// phi, if that is the form of the loss; else null.
   const ScalarLoss* scalar_loss() const;

@@ -15,8 +15,6 @@
 namespace dpmpi {
 namespace {
 
-constexpr std::size_t shown_across = 8;
-
 /// D itself, whatever the label.
 class CriticScore final : public OutputLoss {
  public:
@@ -26,7 +24,7 @@ class CriticScore final : public OutputLoss {
   }
 };
 
-class Wgan final : public SaddleObjective, public Pictures {
+class Wgan final : public SaddleObjective, public Generator {
  public:
   explicit Wgan(WganSettings settings)
       : settings_(std::move(settings)),
@@ -51,13 +49,16 @@ class Wgan final : public SaddleObjective, public Pictures {
   NumericSlack dual_gradient_slack() const override { return gradient_.slack(); }
 
  protected:
-  Capabilities capabilities() override { return {.saddle = this, .pictures = this}; }
+  Capabilities capabilities() override { return {.saddle = this, .generator = this}; }
 
  private:
   void prepare(std::span<const float> w) override;
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
-  GreyImage picture(std::span<const float> w) override;
+  std::size_t width() const override { return settings_.critic.units.front(); }
+  GreyImage picture(const std::vector<float>& records) const override;
+  void generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
+                std::span<float> records) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   /// Of a step, no two of which share one.
@@ -73,7 +74,7 @@ class Wgan final : public SaddleObjective, public Pictures {
   std::span<const float> w_;
   std::optional<double> fake_score_;  ///< at w_
   PublicStream critic_latents_{settings_.seed, "wgan critic"}, generator_latents_{settings_.seed, "wgan generator"};
-  Latents evaluated_{{settings_.seed, "wgan evaluation"}, 1024}, shown_{{settings_.seed, "wgan sheet"}, 64};
+  Latents evaluated_{{settings_.seed, "wgan evaluation"}, 1024};
 };
 
 std::vector<ParameterGroup> Wgan::groups() const {
@@ -124,11 +125,16 @@ void Wgan::scores(const Rows& rows, std::span<float> out) {
   });
 }
 
-GreyImage Wgan::picture(std::span<const float> w) {
-  std::vector<float> images(shown_.count * settings_.critic.units.front());
+GreyImage Wgan::picture(const std::vector<float>& records) const {
+  const std::size_t count = records.size() / width();
+  const auto across = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  return sheet(records, count, settings_.rows, settings_.columns, across);
+}
+
+void Wgan::generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
+                    std::span<float> records) {
   fakes_.load(w);
-  fakes_.generate(shown_, images);
-  return sheet(images, shown_.count, settings_.rows, settings_.columns, shown_across);
+  fakes_.generate({stream, records.size() / width(), first}, records);
 }
 
 void Wgan::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {

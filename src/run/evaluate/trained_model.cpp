@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,27 +57,35 @@ void check_certified(const std::string& run, const std::string& model) {
                                    certificate, run));
 }
 
+std::vector<float> read_certified(const std::string& run, const Objective& objective) {
+  const std::string model = run + "/model.safetensors";
+  std::vector<float> w = read_safetensors(model, objective.groups());
+  check_certified(run, model);
+  return w;
+}
+
 std::vector<float> read_parameters(const Communicator& comm, const std::string& run, const Objective& objective) {
   std::vector<float> w(objective.dim());
   throw_on_all_ranks(comm, [&] {
-    if (!comm.is_root()) return;
-    const std::string model = run + "/model.safetensors";
-    w = read_safetensors(model, objective.groups());
-    check_certified(run, model);
+    if (comm.is_root()) w = read_certified(run, objective);
   });
   comm.broadcast(std::span<float>(w));
   return w;
 }
 
+std::optional<std::uint64_t> planned_features(const std::string& run) {
+  const auto plan = read_run_json(run + "/plan.json");
+  if (!plan.is_object() || !plan.contains("data") || !plan["data"].is_object()) return std::nullopt;
+  const auto features = plan["data"].value("features", nlohmann::json());
+  return features.is_number_unsigned() ? std::optional(features.get<std::uint64_t>()) : std::nullopt;
+}
+
 // Objectives take any number of features, and only the model would not fit. Root only.
 void check_width(const std::string& run, const Dataset& dataset, const DatasetFacts& facts) {
-  const auto plan = read_run_json(run + "/plan.json");
-  const auto features = plan.is_object() && plan.contains("data") && plan["data"].is_object()
-                            ? plan["data"].value("features", nlohmann::json())
-                            : nlohmann::json();
-  if (features.is_number_unsigned() && features != facts.features)
+  const auto features = planned_features(run);
+  if (features && *features != facts.features)
     throw DataError(fmt::format("{} = {} has {} features, the records of the run had {}", dataset.key,
-                                dataset.first().names, facts.features, features.get<std::uint64_t>()));
+                                dataset.first().names, facts.features, *features));
 }
 
 // The models that are scored were trained on this file. Collective.
@@ -131,8 +140,7 @@ void keep_inputs(const RunConfig& config, const DataFiles& files, const std::str
   }
 }
 
-RunToScore run_to_score(const std::string& run, const std::string& data,
-                        const std::vector<std::string>& overrides) {
+std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std::vector<std::string>& overrides) {
   const std::string file = run + "/config.ini";
   if (!fs::exists(file)) throw ConfigError(fmt::format("{} is not a run directory: it has no config.ini", run));
   check_overrides(overrides);
@@ -143,11 +151,26 @@ RunToScore run_to_score(const std::string& run, const std::string& data,
         "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
         run, RunConfig::trainer_file));
   refuse_unfinished(run);
-  auto config = std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
+  return std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
+}
+
+RunToScore run_to_score(const std::string& run, const std::string& data,
+                        const std::vector<std::string>& overrides) {
+  auto config = finished_run(run, overrides);
   if (data.empty() && config->data.eval.empty())
-    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", file));
+    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", config->path()));
   DataFiles files = config->find_files(from_here(data));
   return {std::move(config), std::move(files)};
+}
+
+ModelAlone read_model_alone(const std::string& run, const RunConfig& config) {
+  verify_before_code(config);
+  const std::optional<std::uint64_t> features = planned_features(run);
+  if (!features) throw DataError(fmt::format("{}/plan.json does not say how many features records have", run));
+  ModelAlone model;
+  model.objective = make_objective(config, {.features = *features});
+  model.parameters = read_certified(run, *model.objective);
+  return model;
 }
 
 TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunToScore& scored) {

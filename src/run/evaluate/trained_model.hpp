@@ -29,6 +29,16 @@ struct RunToScore {
 /// read: [data] but for the training data. Local. Throws ConfigError, DataError.
 RunToScore run_to_score(const std::string& run, const std::string& data, const std::vector<std::string>& overrides);
 
+/// The config of the finished run `run`, whose model can be used. Local. Throws ConfigError, DataError.
+std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std::vector<std::string>& overrides);
+
+/// The model of a finished run whose records are not needed. Local. Errors as for read_trained_model().
+struct ModelAlone {
+  std::unique_ptr<Objective> objective;
+  std::vector<float> parameters;
+};
+ModelAlone read_model_alone(const std::string& run, const RunConfig& config);
+
 /// The model, on every rank, and this rank's share of the records.
 struct TrainedModel {
   std::unique_ptr<Objective> objective;

@@ -12,6 +12,7 @@
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
 #include "run/evaluate/metrics.hpp"
+#include "run/evaluate/samples.hpp"
 #include "run/warnings/before_training.hpp"
 
 namespace dpmpi {
@@ -121,7 +122,8 @@ void Training::evaluate() {
     return;
   }
   if (!latest.roc.empty()) write_file(root->file("roc.json"), nlohmann::json(latest.roc).dump() + "\n");
-  if (objective->pictures()) write_file(root->file("samples.png"), png(objective->picture(algorithm->iterate())));
+  if (objective->generator())
+    write_file(root->file("samples.png"), png(sample_sheet(*objective, algorithm->iterate())));
   if (plan.hides_times()) return;
   root->timing.append(
       fmt::format(R"({{"step":{},{}}})", next, times_text(seconds_since(started), curator->timing())));

@@ -222,15 +222,20 @@ TEST(Wgan, ShowsWhatTheGeneratorMakes) {
   const WganReference reference(small_settings());
   const Point w = point_of(*f);
   const AtPoint before = f->at(w);
-  const GreyImage picture = f->picture(w);
+  const PublicStream stream(1, "some records");
+  std::vector<float> made(64 * features), later(2 * features);
+  f->generate(w, stream, 0, made);
+  f->generate(w, stream, 8, later);
+  EXPECT_TRUE(std::equal(later.begin(), later.end(), made.begin() + 8 * features)) << "record 8 is always the same";
+  const GreyImage picture = f->generator()->picture(made);
   const Records records = random_records(small_records(Storage::dense_f32, 2));
   const auto index = all_rows(records);
   std::vector<double> losses(2);
-  EXPECT_THROW(before.losses({records, index}, losses), PointReplaced) << "a picture may take the critic elsewhere";
+  EXPECT_THROW(before.losses({records, index}, losses), PointReplaced) << "records may take the critic elsewhere";
   EXPECT_EQ(picture.width, 8 * 6 - 1U);
   EXPECT_EQ(picture.height, 8 * 4 - 1U);
   std::vector<float> u(latent);
-  PublicStream(1, "wgan sheet").normals(9 * (latent + 1), u);  // the tenth, second of the second row
+  stream.normals(9 * (latent + 1), u);  // the tenth, second of the second row
   const auto image = reference.image({u.begin(), u.end()}, widened(w));
   for (std::size_t j = 0; j < features; ++j)
     EXPECT_NEAR(picture.pixels[(4 + j / 5) * picture.width + 6 + j % 5], (image[j] + 1) * 127.5, 0.51);

@@ -1,0 +1,121 @@
+// Records that a trained generator makes, as files.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "data/formats/arrays.hpp"
+#include "run/directory/files.hpp"
+#include "support/png_reader.hpp"
+#include "support/process.hpp"
+#include "support/programs.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Sample : public ::testing::Test {
+ protected:
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_sample"; }
+  static test::Outcome dpmpi(const std::string& words) {
+    return test::run_command(fmt::format("cd {} && {} {}", folder(), test::program(), words));
+  }
+  static std::string file(const std::string& name) { return read_file(folder() + "/" + name); }
+
+  static void SetUpTestSuite() {
+    fs::remove_all(folder());
+    fs::create_directories(folder());
+    ASSERT_EQ(dpmpi("generate --output t.csv --records 200 --eval-records 50 --features 6").code, 0);
+    std::ofstream(folder() + "/c.ini") << "[data]\ntrain = t.csv\neval = t-eval.csv\nblocks = 4\n[privacy]\n"
+                                          "epsilon = 3\ndelta = 1e-4\n[report]\nprogress = none\n";
+    ASSERT_EQ(
+        dpmpi("-q --config c.ini --set run.dir=generator --set objective.name=wgan --set objective.image_rows=2 "
+              "--set objective.image_columns=3 --set objective.generator=5 --set objective.critic=4 "
+              "--set objective.latent=2 --set objective.fakes=8 --set method.name=private-diff "
+              "--set method.steps=10 --set method.batch=50 --set method.dual_clip=1 --set method.momentum=0")
+            .code,
+        0);
+    ASSERT_EQ(dpmpi("-q --config c.ini --set run.dir=classifier --set method.steps=2 --set method.batch=50").code,
+              0);
+  }
+
+  static std::vector<std::vector<double>> csv(const std::string& name) {
+    std::istringstream lines(file(name));
+    std::vector<std::vector<double>> rows;
+    std::string line;
+    std::getline(lines, line);
+    EXPECT_EQ(line, "x1,x2,x3,x4,x5,x6");
+    while (std::getline(lines, line)) {
+      rows.emplace_back();
+      std::istringstream fields(line);
+      for (std::string field; std::getline(fields, field, ',');) rows.back().push_back(std::stod(field));
+    }
+    return rows;
+  }
+};
+
+TEST_F(Sample, WritesTheSameRecordsInEachFormat) {
+  for (const char* name : {"a.csv", "a.npy", "a.png"}) {
+    const auto outcome = dpmpi(fmt::format("sample generator --records 1500 --output {}", name));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_EQ(outcome.output, fmt::format("wrote 1500 records to {}\n", name));
+  }
+  const auto rows = csv("a.csv");
+  ASSERT_EQ(rows.size(), 1500U);
+  const std::string npy = file("a.npy"), header = npy_header(1500, 6);
+  ASSERT_EQ(npy.size(), header.size() + 1500 * 6 * sizeof(float));
+  EXPECT_TRUE(npy.starts_with(header));
+  std::vector<float> values(1500 * 6);
+  npy.copy(reinterpret_cast<char*>(values.data()), values.size() * sizeof(float), header.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    EXPECT_EQ(rows[i / 6].at(i % 6), static_cast<double>(std::stof(fmt::format("{}", values[i]))));
+    EXPECT_LE(std::abs(values[i]), 1.0F);
+  }
+  const GreyImage sheet = test::read_png(file("a.png"));  // 39 across, of 3 x 2 pixels with a line between them
+  EXPECT_EQ(sheet.width, 39 * 4 - 1U);
+  EXPECT_EQ(sheet.height, 39 * 3 - 1U);
+  EXPECT_NEAR(sheet.pixels[4], (values[6] + 1) * 127.5F, 0.51);
+}
+
+TEST_F(Sample, FollowsFromTheSeedAlone) {
+  const auto made = [](const std::string& options) {
+    EXPECT_EQ(dpmpi("sample generator --output b.csv " + options).code, 0);
+    return csv("b.csv");
+  };
+  const auto all = made("--records 1100"), some = made("--records 1030"), others = made("--records 1100 --seed 2");
+  EXPECT_EQ(made("--records 1100"), all);
+  EXPECT_EQ(std::vector(all.begin(), all.begin() + 1030), some) << "fewer records are the first of more";
+  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_NE(all[i], others[i]);
+  EXPECT_EQ(made("").size(), 1000U);
+}
+
+TEST_F(Sample, RefusesInOneLine) {
+  const auto refuses = [](const std::string& words, int code, const std::string& says) {
+    const auto outcome = dpmpi("sample " + words);
+    EXPECT_EQ(outcome.code, code) << words << outcome.output;
+    EXPECT_NE(outcome.output.find(says), std::string::npos) << words << "\n" << outcome.output;
+    EXPECT_FALSE(fs::exists(folder() + "/no.csv"));
+  };
+  refuses("classifier --output no.csv", 2, "makes no records");
+  refuses("generator --output no.txt", 2, "must end with .csv, .npy or .png");
+  refuses("generator --output no.csv --records 0", 2, "records");
+  refuses("generator --output no.png --records 10001", 2, "at most 10000 pictures");
+  refuses("generator --output t.csv", 2, "t.csv");
+  refuses("generator --output generator/samples.png", 2, "belongs to a run");
+  refuses("nowhere --output no.csv", 2, "not a run directory");
+  fs::remove_all(folder() + "/damaged");
+  fs::copy(folder() + "/generator", folder() + "/damaged", fs::copy_options::recursive);
+  std::string model = file("damaged/model.safetensors");
+  model.back() = static_cast<char>(model.back() ^ 1);
+  std::ofstream(folder() + "/damaged/model.safetensors", std::ios::binary) << model;
+  refuses("damaged --output no.csv", 4, "is not the model of");
+  fs::remove(folder() + "/damaged/plan.json");
+  refuses("damaged --output no.csv", 3, "plan.json");
+}
+
+}  // namespace
+}  // namespace dpmpi
