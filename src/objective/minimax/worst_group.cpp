@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "objective/math/simplex.hpp"
+#include "objective/minimax/group_measures.hpp"
 #include "objective/minimax/network_saddle.hpp"
 #include "objective/minimax/record_groups.hpp"
 #include "objective/network/head.hpp"
@@ -29,9 +30,10 @@ class GroupLoss final : public OutputLoss {
     const double factor = group_ ? groups_.weight(*group_) * static_cast<double>(tail[*group_]) : none;
     for (std::size_t k = 0; k < outputs_; ++k) delta[k] *= factor;
   }
+  double loss(const float* outputs, float label) { return head_.loss(outputs, label); }
   /// (n / n_g) loss of the selected record; NaN if it has no group.
   double weighted_loss(const float* outputs, float label) {
-    return group_ ? groups_.weight(*group_) * head_.loss(outputs, label) : none;
+    return group_ ? groups_.weight(*group_) * loss(outputs, label) : none;
   }
   std::optional<std::size_t> group() const { return group_; }
   void check(const Shard& shard) const { groups_.check(shard); }
@@ -43,7 +45,7 @@ class GroupLoss final : public OutputLoss {
   std::optional<std::size_t> group_;
 };
 
-class WorstGroup final : public NetworkSaddle {
+class WorstGroup final : public NetworkSaddle, public SetMeasures {
  public:
   explicit WorstGroup(WorstGroupSettings settings)
       : NetworkSaddle(settings.model, std::make_unique<GroupLoss>(settings.model, RecordGroups(settings)),
@@ -61,8 +63,18 @@ class WorstGroup final : public NetworkSaddle {
   // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
   std::optional<double> dual_curvature() const override { return 1.0; }
 
+ protected:
+  Capabilities capabilities() override {
+    Capabilities all = NetworkSaddle::capabilities();
+    all.measures = this;
+    return all;
+  }
+
  private:
   void prepare(std::span<const float> w) override;
+  std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) override;
+  /// Whether the outputs of a row say its label.
+  bool right(std::span<const float> outputs, float label) const;
 
   float tail_start() const override { return 1.0F / static_cast<float>(projected_.size()); }
   double loss_of(const Rows& rows, std::size_t row) override;
@@ -93,6 +105,32 @@ double WorstGroup::loss_of(const Rows& rows, std::size_t row) {
   loss_.select(rows, row);
   const double y = loss_.group() ? static_cast<double>(tail()[*loss_.group()]) : none;
   return y * loss_.weighted_loss(outputs_of(row), label(rows, row)) - half_square_;
+}
+
+std::vector<Measure> WorstGroup::measures(const SetTotals& whole, const Shard& shard) {
+  GroupMeasures groups(projected_.size(), !is_quantity(label_kind()));
+  std::vector<float> outputs_of_all;
+  std::vector<std::uint32_t> filled;
+  for (const Block& block : shard.blocks) {
+    filled.clear();
+    for (std::uint32_t i = 0; i < block.records.count; ++i)
+      if (!std::isnan(block.records.label[i])) filled.push_back(i);
+    const Rows rows{block.records, filled};
+    outputs_of_all.resize(rows.size() * outputs());
+    scores(rows, outputs_of_all);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      loss_.select(rows, i);
+      if (!loss_.group()) continue;
+      const std::span<const float> own = std::span(outputs_of_all).subspan(i * outputs(), outputs());
+      groups.add(*loss_.group(), loss_.loss(own.data(), label(rows, i)), right(own, label(rows, i)));
+    }
+  }
+  return groups.over(whole);
+}
+
+bool WorstGroup::right(std::span<const float> outputs, float label) const {
+  if (outputs.size() == 1) return (outputs[0] > decision_threshold()) == (label > 0);
+  return static_cast<float>(std::max_element(outputs.begin(), outputs.end()) - outputs.begin()) == label;
 }
 
 /// weight * clip((n / n_g) loss) at coordinate base + g; nothing if it is not finite.

@@ -168,6 +168,66 @@ TEST(WorstGroup, DifferencesFollowTheGroupsWeights) {
   }
 }
 
+/// Totals of two shares, of which the other was asked before.
+struct WithOther final : SetTotals {
+  void sum(std::span<std::int64_t> values) const override {
+    if (other.empty()) return other.assign(values.begin(), values.end());
+    for (std::size_t j = 0; j < values.size(); ++j) values[j] += other[j];
+  }
+  mutable std::vector<std::int64_t> other;
+};
+
+TEST(WorstGroup, MeasuresEveryGroup) {
+  const auto settings = settings_of({features, 4, 1});
+  const auto f = make_worst_group(settings);
+  const Point w = point_of(*f);
+  Records records = grouped_records(70);
+  empty_slot(records, 5);
+  const MlpReference model(settings.model, records);
+  const auto x = widened(std::span(w).first(f->primal_dim()));
+  std::vector<double> loss(3), right(3), count(3);
+  for (std::size_t i = 0; i < records.count; ++i) {
+    if (i == 5) continue;
+    const auto g = static_cast<std::size_t>(feature(records, i, 2));
+    const double one = model.loss(i, x);
+    loss[g] += one, count[g] += 1, right[g] += one < std::log(2.0);  // log loss of a probability over a half
+  }
+  const auto measures = f->at(w).measures(SetTotals(), one_block(records));
+  ASSERT_EQ(measures.size(), 8U);
+  for (std::size_t g = 0; g < 3; ++g) {
+    EXPECT_EQ(measures[2 * g].name, fmt::format("group_{}.loss", g));
+    EXPECT_NEAR(measures[2 * g].value, loss[g] / count[g], 1e-5);
+    EXPECT_EQ(measures[2 * g + 1].name, fmt::format("group_{}.accuracy", g));
+    EXPECT_EQ(measures[2 * g + 1].value, right[g] / count[g]);
+  }
+  EXPECT_EQ(measures[6].name, "worst_group.loss");
+  EXPECT_EQ(measures[6].value, std::max({measures[0].value, measures[2].value, measures[4].value}));
+  EXPECT_EQ(measures[7].name, "worst_group.accuracy");
+  EXPECT_EQ(measures[7].value, std::min({measures[1].value, measures[3].value, measures[5].value}));
+
+  // Two shares have the bits of the whole.
+  WithOther totals;
+  Records first = records, second = records;
+  for (std::size_t i = 0; i < records.count; ++i) empty_slot(i % 3 == 0 || i < 9 ? first : second, i);
+  f->at(w).measures(totals, one_block(first));
+  const auto of_shares = f->at(w).measures(totals, one_block(second));
+  ASSERT_EQ(of_shares.size(), 8U);
+  for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(of_shares[k].value, measures[k].value) << measures[k].name;
+}
+
+TEST(WorstGroup, HasNoMeasuresOfGroupsWithoutRecords) {
+  auto settings = settings_of({features, 1}, Head::squared);
+  const auto f = make_worst_group(settings);
+  Records records = grouped_records(20);
+  for (std::size_t i = 0; i < records.count; ++i)
+    if (feature(records, i, 2) != 1) empty_slot(records, i);
+  const auto measures = f->at(point_of(*f)).measures(SetTotals(), one_block(records));
+  ASSERT_EQ(measures.size(), 2U) << "a quantity has no accuracy";
+  EXPECT_EQ(measures[0].name, "group_1.loss");
+  EXPECT_EQ(measures[1].name, "worst_group.loss");
+  EXPECT_EQ(measures[1].value, measures[0].value);
+}
+
 TEST(WorstGroup, ClassesAreGroups) {
   const Records records = random_records({.count = 60, .features = 4, .labels = LabelKind::class_, .classes = 3});
   WorstGroupSettings settings;
