@@ -51,7 +51,7 @@ class Wgan final : public SaddleObjective, public Pictures {
   NumericSlack dual_gradient_slack() const override { return gradient_.slack(); }
 
  protected:
-  Capabilities capabilities() override { return {.saddle = this, .pictures = this}; }
+  Capabilities capabilities() override { return {.values = this, .saddle = this, .pictures = this}; }
 
  private:
   void prepare(std::span<const float> w) override;

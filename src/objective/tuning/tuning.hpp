@@ -22,7 +22,7 @@ struct TuningOptions {
   std::unique_ptr<ScalarLoss> make_loss() const;
 };
 
-class Tuning final : public TunedObjective, public LossesAtPoints, public PublicTraining {
+class Tuning final : public TunedObjective, public PointValues, public LossesAtPoints, public PublicTraining {
  public:
   Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model);
 
@@ -37,7 +37,7 @@ class Tuning final : public TunedObjective, public LossesAtPoints, public Public
   std::size_t trained() const { return trained_; }  ///< models, by this object, so far
 
  protected:
-  Capabilities capabilities() override { return {.points = this, .training = this}; }
+  Capabilities capabilities() override { return {.values = this, .points = this, .training = this}; }
   const HyperParameters& hyper_parameters() const override { return model_->hyper_parameters(); }
 
  private:
