@@ -193,7 +193,7 @@ struct PublicFile {
 class PublicTraining {
  public:
   virtual PublicFile public_file() const = 0;
-  /// Once, before losses are asked for. Local. Throws ConfigError or DataError where the set does not fit.
+  /// Once: losses become a capability by it. Local. Throws ConfigError or DataError where the set does not fit.
   virtual void take(PublicSet set, std::unique_ptr<Turns> turns) = 0;
 
  protected:
