@@ -159,7 +159,7 @@ double resident() {
 }
 
 /// A loss of many parameters that costs little, so that what remains is the estimator.
-class Sum final : public Objective {
+class Sum final : public Objective, public PointValues {
  public:
   explicit Sum(std::size_t dim) : dim_(dim) {}
   std::size_t dim() const override { return dim_; }
@@ -167,13 +167,13 @@ class Sum final : public Objective {
   std::size_t outputs() const override { return 1; }
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return static_cast<double>(dim_); }
-  void initialise(const PublicStream&, std::span<float>) const override {}
   void prepare(std::span<const float> w) override {
     sum_ = 0;
     for (const float v : w) sum_ += v;
   }
   void losses(const Rows&, std::span<double> out) override { std::fill(out.begin(), out.end(), sum_); }
   void scores(const Rows&, std::span<float>) override {}
+  Capabilities capabilities() override { return {.values = this}; }
 
  private:
   std::size_t dim_;

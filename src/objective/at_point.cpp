@@ -11,9 +11,13 @@ Objective& Prepared::prepared() const {
   return *objective_;
 }
 
-void ValuesAtPoint::losses(const Rows& rows, std::span<double> out) const { prepared().losses(rows, out); }
+void ValuesAtPoint::losses(const Rows& rows, std::span<double> out) const {
+  offered(prepared().values()).losses(rows, out);
+}
 
-void ValuesAtPoint::scores(const Rows& rows, std::span<float> out) const { prepared().scores(rows, out); }
+void ValuesAtPoint::scores(const Rows& rows, std::span<float> out) const {
+  offered(prepared().values()).scores(rows, out);
+}
 
 void AtPoint::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const {
   offered(prepared().gradients()).add_clipped_gradients(rows, bound, sum);

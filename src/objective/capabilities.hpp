@@ -31,6 +31,7 @@ class AtPoint;
 class AtPoints;
 class AtProbes;
 class PointParts;
+class ValuesAtPoint;
 
 enum class Clipping { flat, per_layer };
 
@@ -47,6 +48,18 @@ struct NumericSlack {
       1;  ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
   /// Of the error of a float32 sum of m rows, over that of m vectors within the clip, m (m + 2) 2^-24 clip.
   double magnification = 1;
+};
+
+/// Losses and scores of records at a point.
+class PointValues {
+ protected:
+  ~PointValues() = default;
+
+ private:
+  friend class ValuesAtPoint;
+  /// As ValuesAtPoint::losses and scores, at the point of Objective::prepare().
+  virtual void losses(const Rows& rows, std::span<double> out) = 0;
+  virtual void scores(const Rows& rows, std::span<float> out) = 0;
 };
 
 /// Gradients of losses, clipped record by record.
@@ -187,7 +200,7 @@ struct PublicFile {
 class PublicTraining {
  public:
   virtual PublicFile public_file() const = 0;
-  /// Once, before losses are asked for. Local. Throws ConfigError or DataError where the set does not fit.
+  /// Once: losses become a capability by it. Local. Throws ConfigError or DataError where the set does not fit.
   virtual void take(PublicSet set, std::unique_ptr<Turns> turns) = 0;
 
  protected:
@@ -196,6 +209,7 @@ class PublicTraining {
 
 /// What an objective is capable of: null where it is not.
 struct Capabilities {
+  PointValues* values = nullptr;
   GradientKernel* gradients = nullptr;
   GradientNorms* norms = nullptr;
   SaddleObjective* saddle = nullptr;

@@ -1,6 +1,10 @@
 #include "objective/objective.hpp"
 
+#include <algorithm>
+
 namespace dpmpi {
+
+void Objective::initialise(const PublicStream&, std::span<float> w) const { std::ranges::fill(w, 0.0F); }
 
 // What was there is gone even if the new point is refused: the number counts first.
 AtPoint Objective::at(std::span<const float> w) {

@@ -43,7 +43,7 @@ struct ParameterGroup {
   bool regularised() const { return name != "bias" && !name.ends_with(".bias"); }
 };
 
-/// The losses of a model's records and what it predicts. All that only some objectives can do is a capability.
+/// A model, as plans see it. What can be computed of its records is a capability: most have losses and scores.
 class Objective {
  public:
   virtual ~Objective() = default;
@@ -65,8 +65,8 @@ class Objective {
   /// before any release. Values appear in the message as show_field leaves them. Local.
   virtual void check_records(const Shard& /*shard*/) const {}
 
-  /// Public start point.
-  virtual void initialise(const PublicStream& stream, std::span<float> w) const = 0;
+  /// Public start point: the origin, unless the objective has a better one.
+  virtual void initialise(const PublicStream& stream, std::span<float> w) const;
 
   // ---- at a point: each of these replaces what the one before has returned (at_point.hpp) ----
 
@@ -96,6 +96,7 @@ class Objective {
 
   // ---- capabilities: null where the objective has none ----
 
+  PointValues* values() { return capabilities().values; }
   GradientKernel* gradients() { return capabilities().gradients; }
   const GradientKernel* gradients() const { return mine().gradients; }
   GradientNorms* norms() { return capabilities().norms; }
@@ -130,13 +131,8 @@ class Objective {
 
  private:
   friend class Prepared;
-  friend class ValuesAtPoint;
-  /// Sets the point of losses(), scores() and the kernels; the span stays valid and unchanged as long as they are
-  /// used.
-  virtual void prepare(std::span<const float> w) = 0;
-  /// As ValuesAtPoint::losses and scores, at the point of prepare().
-  virtual void losses(const Rows& rows, std::span<double> out) = 0;
-  virtual void scores(const Rows& rows, std::span<float> out) = 0;
+  /// Sets the point of losses, scores and kernels; the span stays valid and unchanged as long as they are used.
+  virtual void prepare(std::span<const float> /*w*/) {}
 
   std::uint64_t preparations_ = 0;  ///< so far: the number of the value that is the last to be valid
 };

@@ -11,7 +11,7 @@
 
 namespace dpmpi::test {
 
-class BlackBox : public Objective, public LossPairs {
+class BlackBox : public Objective, public PointValues, public LossPairs {
  public:
   using Loss = std::function<double(std::size_t record, std::span<const double> w)>;
   BlackBox(std::size_t dim, Loss loss) : loss_(std::move(loss)), dim_(dim), point_(dim) {}
@@ -21,7 +21,6 @@ class BlackBox : public Objective, public LossPairs {
   std::size_t outputs() const override { return 0; }
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 0; }
-  void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_.assign(w.begin(), w.end()); }
   void losses(const Rows& rows, std::span<double> out) override {
     for (std::size_t r = 0; r < rows.size(); ++r) out[r] = loss_(rows.index[r], w_);
@@ -38,7 +37,7 @@ class BlackBox : public Objective, public LossPairs {
   }
 
  protected:
-  Capabilities capabilities() override { return {.pairs = this}; }
+  Capabilities capabilities() override { return {.values = this, .pairs = this}; }
 
  private:
   double loss_at(const Rows& row, std::span<const double> from, double step, const double* u) {

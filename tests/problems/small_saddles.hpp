@@ -99,7 +99,7 @@ class ToySaddle final : public SaddleObjective, public PrivatePrimal, public Cla
 
  protected:
   Capabilities capabilities() override {
-    return {.saddle = this, .primal = private_primal ? this : nullptr, .prior = this};
+    return {.values = this, .saddle = this, .primal = private_primal ? this : nullptr, .prior = this};
   }
 
  private:

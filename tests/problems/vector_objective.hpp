@@ -25,10 +25,7 @@ class VectorObjective final : public Objective, public GradientKernel, public Gr
   std::size_t outputs() const override { return 0; }
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim(), 1}}; }
   double flops_per_record() const override { return 0; }
-  void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
   void prepare(std::span<const float> w) override { w_ = w; }
-  void losses(const Rows&, std::span<double>) override {}
-  void scores(const Rows&, std::span<float>) override {}
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     for (const std::uint32_t i : rows.index) {
       const double norm = gradient(rows.records, i);

@@ -28,8 +28,6 @@ std::vector<ParameterGroup> Glm::groups() const {
   return all;
 }
 
-void Glm::initialise(const PublicStream&, std::span<float> w) const { std::fill(w.begin(), w.end(), 0.0F); }
-
 // Room for the point is made when it first comes: a method that asks for other kernels has none in memory.
 void Glm::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point of another dimension");

@@ -16,7 +16,11 @@
 namespace dpmpi {
 
 /// Parameters: one weight a feature, then the coefficient of the bias column if facts.bias != 0.
-class Glm final : public Objective, public GradientKernel, public GradientNorms, public LossPairs {
+class Glm final : public Objective,
+                  public PointValues,
+                  public GradientKernel,
+                  public GradientNorms,
+                  public LossPairs {
  public:
   Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss);
 
@@ -30,7 +34,6 @@ class Glm final : public Objective, public GradientKernel, public GradientNorms,
   std::size_t micro_batch_rows() const override { return 512; }
 
   /// All zero.
-  void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   bool scores_are_logits() const override { return loss_->is_logistic(); }
   LossForm form() const override { return ScalarForm{loss_.get()}; }
@@ -38,7 +41,7 @@ class Glm final : public Objective, public GradientKernel, public GradientNorms,
   NumericSlack gradient_slack() const override;
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
+  Capabilities capabilities() override { return {.values = this, .gradients = this, .norms = this, .pairs = this}; }
 
  private:
   void prepare(std::span<const float> w) override;

@@ -32,8 +32,6 @@ std::vector<ParameterGroup> Mean::groups() const {
   return all;
 }
 
-void Mean::initialise(const PublicStream&, std::span<float> w) const { std::fill(w.begin(), w.end(), 0.0F); }
-
 void Mean::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point of another dimension");
   at_.assign(w.begin(), w.end());

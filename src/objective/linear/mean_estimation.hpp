@@ -10,7 +10,11 @@
 namespace dpmpi {
 
 /// Parameters: the mean, one number a feature, then one for the bias column if facts.bias != 0.
-class Mean final : public Objective, public GradientKernel, public GradientNorms, public LossPairs {
+class Mean final : public Objective,
+                   public PointValues,
+                   public GradientKernel,
+                   public GradientNorms,
+                   public LossPairs {
  public:
   explicit Mean(const ObjectiveFacts& facts);
 
@@ -23,12 +27,11 @@ class Mean final : public Objective, public GradientKernel, public GradientNorms
   LossForm form() const override { return DistanceForm(); }
 
   /// All zero.
-  void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   NumericSlack gradient_slack() const override;
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
+  Capabilities capabilities() override { return {.values = this, .gradients = this, .norms = this, .pairs = this}; }
 
  private:
   void prepare(std::span<const float> w) override;

@@ -97,10 +97,6 @@ std::vector<ParameterGroup> SparseSoftmax::groups() const {
   return all;
 }
 
-void SparseSoftmax::initialise(const PublicStream&, std::span<float> w) const {
-  std::fill(w.begin(), w.end(), 0.0F);
-}
-
 void SparseSoftmax::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point of another dimension");
   at_->set(w, bias_ != 0);

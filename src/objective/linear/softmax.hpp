@@ -12,7 +12,11 @@
 namespace dpmpi {
 
 /// Parameters: weight (classes x features, row-major), then one bias coefficient a class if facts.bias != 0.
-class SparseSoftmax final : public Objective, public GradientKernel, public GradientNorms, public LossPairs {
+class SparseSoftmax final : public Objective,
+                            public PointValues,
+                            public GradientKernel,
+                            public GradientNorms,
+                            public LossPairs {
  public:
   /// facts.storage is sparse; classes >= 2.
   SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes);
@@ -28,12 +32,11 @@ class SparseSoftmax final : public Objective, public GradientKernel, public Grad
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
 
   /// All zero.
-  void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   NumericSlack gradient_slack() const override;
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this, .norms = this, .pairs = this}; }
+  Capabilities capabilities() override { return {.values = this, .gradients = this, .norms = this, .pairs = this}; }
 
  private:
   void prepare(std::span<const float> w) override;

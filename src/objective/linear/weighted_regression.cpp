@@ -18,7 +18,7 @@
 namespace dpmpi {
 namespace {
 
-class Mallows final : public Objective, public GradientKernel, public LossesAtPoints {
+class Mallows final : public Objective, public PointValues, public GradientKernel, public LossesAtPoints {
  public:
   Mallows(const ObjectiveFacts& facts, double delta, double leverage)
       : features_(facts.features),
@@ -39,12 +39,10 @@ class Mallows final : public Objective, public GradientKernel, public LossesAtPo
     return all;
   }
   double flops_per_record() const override { return 8.0 * static_cast<double>(dim()); }
-  void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
-
   NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this, .points = this}; }
+  Capabilities capabilities() override { return {.values = this, .gradients = this, .points = this}; }
 
  private:
   void prepare(std::span<const float> w) override { at_.assign(w.begin(), w.end()); }

@@ -32,7 +32,7 @@ class Auc final : public NetworkSaddle, public ClassPrior {
   void set_prior(double p) override;
 
  protected:
-  Capabilities capabilities() override { return {.saddle = this, .primal = this, .prior = this}; }
+  Capabilities capabilities() override { return {.values = this, .saddle = this, .primal = this, .prior = this}; }
 
  private:
   const AucSurrogate& surrogate() const { return loss_.surrogate(); }

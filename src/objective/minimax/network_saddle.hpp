@@ -39,7 +39,7 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
                                     LatticeAccumulator& sum) override;
   void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
-  Capabilities capabilities() override { return {.saddle = this, .primal = this}; }
+  Capabilities capabilities() override { return {.values = this, .saddle = this, .primal = this}; }
   const MlpShape& shape() const { return shape_; }
   OutputLoss& loss() { return *loss_; }
   std::span<const float> tail() const { return tail_; }                          ///< at prepare(w)

@@ -100,7 +100,7 @@ class AtPair : public Prepared {
   explicit AtPair(SaddleObjective& problem);
 };
 
-class SaddleObjective : public Objective {
+class SaddleObjective : public Objective, public PointValues {
  public:
   virtual std::size_t primal_dim() const = 0;
   std::size_t dual_dim() const { return dim() - primal_dim(); }
@@ -139,7 +139,7 @@ class SaddleObjective : public Objective {
 
  protected:
   // No gradients of both blocks as one: descent in x and y alike is no method for a saddle.
-  Capabilities capabilities() override { return {.saddle = this}; }
+  Capabilities capabilities() override { return {.values = this, .saddle = this}; }
 
  private:
   friend class AtSaddlePoint;

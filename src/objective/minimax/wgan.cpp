@@ -49,7 +49,7 @@ class Wgan final : public SaddleObjective, public Generator {
   NumericSlack dual_gradient_slack() const override { return gradient_.slack(); }
 
  protected:
-  Capabilities capabilities() override { return {.saddle = this, .generator = this}; }
+  Capabilities capabilities() override { return {.values = this, .saddle = this, .generator = this}; }
 
  private:
   void prepare(std::span<const float> w) override;

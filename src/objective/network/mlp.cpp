@@ -33,6 +33,7 @@ std::unique_ptr<ScalarLoss> loss_of(Head head) {
 }
 
 class Mlp final : public Objective,
+                  public PointValues,
                   public GradientKernel,
                   public GradientNorms,
                   public PointInParts,
@@ -66,7 +67,9 @@ class Mlp final : public Objective,
   NumericSlack gradient_slack() const override { return gradient_.slack(); }
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this, .norms = this, .parts = this, .pairs = this}; }
+  Capabilities capabilities() override {
+    return {.values = this, .gradients = this, .norms = this, .parts = this, .pairs = this};
+  }
 
  private:
   void prepare(std::span<const float> w) override;

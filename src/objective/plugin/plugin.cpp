@@ -75,7 +75,7 @@ class PluginLibrary {
   const dpmpi_plugin* table_ = nullptr;
 };
 
-class Plugin final : public Objective {
+class Plugin final : public Objective, public PointValues {
  public:
   Plugin(std::shared_ptr<const PluginLibrary> library, const std::string& parameters, const ObjectiveFacts& facts);
   ~Plugin() override { (*library_)->destroy(handle_); }
@@ -89,7 +89,8 @@ class Plugin final : public Objective {
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
 
-  void initialise(const PublicStream&, std::span<float> w) const override { std::fill(w.begin(), w.end(), 0.0F); }
+ protected:
+  Capabilities capabilities() override { return {.values = this}; }
 
  private:
   void prepare(std::span<const float> w) override { w_ = w; }

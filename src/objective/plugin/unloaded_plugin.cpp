@@ -1,7 +1,5 @@
 #include "objective/plugin/unloaded_plugin.hpp"
 
-#include "core/errors.hpp"
-
 namespace dpmpi {
 namespace {
 
@@ -15,15 +13,7 @@ class UnloadedPlugin final : public Objective {
   std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
   double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
 
-  void initialise(const PublicStream&, std::span<float>) const override { refuse(); }
-
  private:
-  void prepare(std::span<const float>) override { refuse(); }
-  void losses(const Rows&, std::span<double>) override { refuse(); }
-  void scores(const Rows&, std::span<float>) override { refuse(); }
-
-  [[noreturn]] static void refuse() { throw BugError("a plugin that was not loaded was asked for losses"); }
-
   std::size_t dim_;
 };
 

@@ -36,7 +36,9 @@ class TdBase : public SaddleObjective, public PrivatePrimal, public SetMeasures 
   void scores(const Rows& rows, std::span<float> out) override;
   std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) override;
 
-  Capabilities capabilities() override { return {.saddle = this, .primal = this, .measures = this}; }
+  Capabilities capabilities() override {
+    return {.values = this, .saddle = this, .primal = this, .measures = this};
+  }
   /// Unpacks record `i` for transition(): how many there are, 0 for an empty slot and for what contributes nothing.
   virtual std::size_t unpack(const Records& records, std::uint32_t i) = 0;
   /// Transition t of the record that unpack() was last called for.

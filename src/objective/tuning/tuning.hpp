@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "objective/tuning/tuned_model.hpp"
+#include "objective/tuning/tuned_losses.hpp"
 #include "objective/tuning/tuned_objective.hpp"
 
 namespace dpmpi {
@@ -22,7 +22,7 @@ struct TuningOptions {
   std::unique_ptr<ScalarLoss> make_loss() const;
 };
 
-class Tuning final : public TunedObjective, public LossesAtPoints, public PublicTraining {
+class Tuning final : public TunedObjective, public PublicTraining {
  public:
   Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model);
 
@@ -34,33 +34,22 @@ class Tuning final : public TunedObjective, public LossesAtPoints, public Public
   void take(PublicSet set, std::unique_ptr<Turns> turns) override;
   std::vector<std::string> assumptions() const override;
 
-  std::size_t trained() const { return trained_; }  ///< models, by this object, so far
+  std::size_t trained() const { return losses_ ? losses_->trained() : 0; }  ///< models, by this object, so far
 
  protected:
-  Capabilities capabilities() override { return {.points = this, .training = this}; }
+  Capabilities capabilities() override {
+    return {.values = losses_.get(), .points = losses_.get(), .training = this};
+  }
   const HyperParameters& hyper_parameters() const override { return model_->hyper_parameters(); }
 
  private:
-  /// Trains the model of w. Local, and as expensive as training is.
-  void prepare(std::span<const float> w) override;
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
-  void prepare_points(std::span<const double> points) override;
-  void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
+  void prepare(std::span<const float> w) override { offered(losses_.get()).prepare(w); }
 
-  void train(std::span<const double> point, std::span<double> model);
-  template <class Use>
-  void for_each_tile(std::span<const double> model, const Rows& rows, const Use& use);
-
-  std::size_t features_, stride_;
+  std::size_t features_;
   TuningOptions options_;
   std::unique_ptr<TunedModel> model_;
   std::unique_ptr<ScalarLoss> loss_;
-  std::unique_ptr<PublicSet> set_;
-  std::unique_ptr<Turns> turns_;
-  AlignedVector<double> rows_;  // tile_rows x stride_
-  AlignedVector<double> values_, point_, prepared_, models_;
-  std::size_t trained_ = 0;
+  std::unique_ptr<TunedLosses> losses_;  // null until there are records to train on
 };
 
 }  // namespace dpmpi

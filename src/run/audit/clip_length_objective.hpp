@@ -8,6 +8,7 @@
 
 namespace dpmpi {
 
+/// Has no losses: a method that asks for them is not tried on it.
 class WorstCase final : public Objective, public GradientKernel {
  public:
   /// `real` must outlive it.
@@ -27,11 +28,7 @@ class WorstCase final : public Objective, public GradientKernel {
   Capabilities capabilities() override { return {.gradients = this}; }
 
  private:
-  void prepare(std::span<const float>) override {}
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
-  // A method that asks for losses is not tried on it.
-  void losses(const Rows&, std::span<double>) override { throw NotOffered(); }
-  void scores(const Rows&, std::span<float>) override { throw NotOffered(); }
 
   const Objective& real_;
   std::vector<double> signs_;

@@ -23,14 +23,13 @@
 #include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
-#include "method/tuning/training_name.hpp"
-#include "privacy/accountants/accountant.hpp"
 #include "privacy/curator/planned_lines.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"
 #include "run/certify/certificate.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/memory_bound.hpp"
+#include "run/certify/metrics_lines.hpp"
 #include "run/certify/stated_files.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/checkpoint.hpp"
@@ -376,7 +375,7 @@ class Verification {
     if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Failure{place_, "is not the file of certificate.json's metrics_digest"};
     if (!text.ends_with('\n')) throw Failure{place_, "does not end with a newline, as dpmpi writes it"};
-    if (derived_) epsilon_of_steps(lines_of(text));
+    if (derived_) check_metrics(*config_, *derived_, lines_of(text), place_);
     good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
                                       derived_ ? "; epsilon spent after every step that it shows" : ""));
     unchecked("metrics.jsonl", "eval, method, tuned, constant, clip, warnings",
@@ -384,59 +383,6 @@ class Verification {
     unchecked("metrics.jsonl", "step",
               "a line is for a step that may be shown; which of these were is not checked");
   }
-  /// What a look at data.eval finds.
-  static bool is_of_look(const std::string& name) {
-    return name.starts_with("constant.") || name.starts_with("clip.") || name == "warnings";
-  }
-  // Epsilon of the steps done, of every line, by the accountant of the promise.
-  void epsilon_of_steps(const std::vector<std::string>& lines) {
-    const Plan& plan = derived_->plan;
-    const auto spent = make_accountant(config_->privacy.accountant, plan.adjacency);
-    std::uint64_t done = 0;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      place_ = fmt::format("metrics.jsonl:{}", i + 1);
-      const json line = parsed(lines[i], place_), number = line.value("step", json());
-      const std::uint64_t step = number.is_number_unsigned() ? number.get<std::uint64_t>() : 0;
-      const bool start = i == 0 && number == 0;  // which is public, and costs nothing
-      if (!start && (step <= done || step > plan.steps || !plan.method->releases(step)))
-        throw Failure{place_, fmt::format("step {} is none that the run shows there", shown_json(number))};
-      json expected{{"step", step}, {"epsilon", "infinity"}};
-      if (config_->is_private()) {
-        if (!start) spent->compose(plan.events(done, step));
-        expected["epsilon"] = start ? json(0.0) : json::parse(json(spent->epsilon(plan.delta())).dump());
-      }
-      for (const auto& [name, value] : line.items())
-        if (name.starts_with("eval.") || name.starts_with("method.") || is_of_look(name) ||
-            (name == "tuned" && (training_ || is_candidate(value))))
-          expected[name] = value;
-      same(place_, line, expected, "the ledger");
-      if (config_->tunes() && !start) chosen(line);
-      refuse_other_writing(place_, lines[i], -1);
-      done = step;
-    }
-    if (done != plan.steps) throw Failure{"metrics.jsonl", "lacks the line of the last step"};
-  }
-
-  // A run that chose says what, and with which score; a law that may draw no training may leave both out.
-  void chosen(const json& line) const {
-    const json score = line.value("method.score", json());
-    const bool scored = score.is_number() && std::isfinite(score.get<double>());
-    const bool none = !line.contains("tuned") && !line.contains("method.score");
-    if (none && config_->tune.law.distribution == Repetitions::poisson) return;
-    if (!line.contains("tuned")) throw Failure{place_, "lacks tuned, the settings that the run chose"};
-    if (!scored) throw Failure{place_, "method.score, of the settings that the run chose, is not a finite number"};
-  }
-
-  // Whether settings are among those of which a run chose.
-  bool is_candidate(const json& settings) const {
-    const auto* best = derived_->plan.queries.front().as<BestOfRuns>();
-    if (best == nullptr || best->candidates == nullptr || !settings.is_array()) return false;
-    std::vector<std::string> texts;
-    for (const json& setting : settings) texts.push_back(setting.is_string() ? setting.get<std::string>() : "");
-    const std::string name = training_name(texts);
-    return std::ranges::any_of(*best->candidates, [&](const RunCandidate& each) { return each.name == name; });
-  }
-
   void audit() {
     place_ = "audit.json";
     if (!certificate_.contains("audit")) return;

@@ -42,13 +42,6 @@ auto of_trainer(const std::string& path, Read&& read) {
   }
 }
 
-[[noreturn]] void refuse_other_models() {
-  throw ConfigError(
-      "objective.name = tune_private trains models at the points of a search and nowhere else, because every model "
-      "costs its people privacy: train the settings that a run found with dpmpi train --config TRAINER.ini --set ..., and "
-      "evaluate that run");
-}
-
 }  // namespace
 
 void TunePrivate::declare(Options& options) {
@@ -253,10 +246,6 @@ void PrivateTuning::losses_at(std::size_t p, const Rows& rows, std::span<double>
   }
   at_model_.losses(rows, out);
 }
-
-void PrivateTuning::prepare(std::span<const float>) { refuse_other_models(); }
-void PrivateTuning::losses(const Rows&, std::span<double>) { refuse_other_models(); }
-void PrivateTuning::scores(const Rows&, std::span<float>) { refuse_other_models(); }
 
 namespace {
 

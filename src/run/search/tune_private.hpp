@@ -37,6 +37,7 @@ class TunePrivate final : public TrainingBuilder {
   std::shared_ptr<const SearchedConfig> search_;
 };
 
+/// Has no values at one point, for a model at any point but those that a search pays for is another training.
 class PrivateTuning final : public TunedObjective, public LossesAtPoints, public TrainsModels {
  public:
   /// Looks at the trainer's data, which every rank must be able to read. Local. Errors as for inspect(), and
@@ -77,10 +78,6 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   /// if more were asked for than planned.
   void prepare_points(std::span<const double> points) override;
   void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
-  // A model at any other point would be another training.
-  void prepare(std::span<const float> w) override;
-  void losses(const Rows& rows, std::span<double> out) override;
-  void scores(const Rows& rows, std::span<float> out) override;
 
   struct Order {
     std::vector<std::string> settings;

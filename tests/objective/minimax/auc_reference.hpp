@@ -65,7 +65,7 @@ class AucReference {
 };
 
 /// min over x at a fixed y: the primal kernels, for the property tests of objectives.
-class PrimalView final : public Objective, public GradientKernel {
+class PrimalView final : public Objective, public PointValues, public GradientKernel {
  public:
   PrimalView(SaddleObjective& saddle, std::vector<float> dual) : saddle_(saddle), dual_(std::move(dual)) {}
   std::size_t dim() const override { return saddle_.primal_dim(); }
@@ -90,7 +90,7 @@ class PrimalView final : public Objective, public GradientKernel {
   }
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this}; }
+  Capabilities capabilities() override { return {.values = this, .gradients = this}; }
 
  private:
   std::span<const float> joined(std::span<const float> x, std::vector<float>& to) const {
