@@ -101,6 +101,38 @@ TEST_F(Check, MissingFilesAreAllNamed) {
   EXPECT_TRUE(contains(outcome.output, "none.csv was not found")) << outcome.output;
 }
 
+// Messages about public files show values.
+TEST_F(Check, APrivateFileIsNotShownAsAPublicOne) {
+  write("copy.csv", read_file(path("bad.csv")));
+  write("people.csv", "hushed,secret,quiet\n1,2,3\n-1,2,3\n");
+  write("ill.csv", "label,x1\nsecret,2\nsecret,3\n");
+  for (const char* words : {"--set data.train=bad.csv --set data.eval=bad.csv",
+                            "--set data.train=bad.csv --set data.eval=copy.csv",
+                            "--set data.train=people.csv --set data.eval=people.csv --set data.header=auto",
+                            "--set data.train=ill.csv --set data.eval=ill.csv --set data.positive=secret"})
+    for (const char* command : {"check t.ini ", "--config t.ini "})
+      for (const int ranks : {1, 3}) {
+        const Outcome outcome = dpmpi(std::string(command) + words, ranks);
+        EXPECT_EQ(outcome.code, 4) << outcome.output;
+        EXPECT_TRUE(contains(outcome.output, "is also a training file")) << outcome.output;
+        for (const char* value : {"hushed", "quiet", "every label", "no label"})
+          EXPECT_FALSE(contains(outcome.output, value)) << words << "\n" << outcome.output;
+      }
+}
+
+// The group stands in a feature that the other file does not have.
+TEST_F(Check, RecordsOfAnotherWidthAreNotLookedAtBeyondTheirEnd) {
+  write("groups.csv", "label,a,b,g\n1,1,2,0\n0,1,2,1\n1,3,2,0\n0,1,2,1\n");
+  write("narrow.csv", "label,a\n1,1\n0,1\n");
+  const Outcome outcome = dpmpi(
+      "check t.ini --set data.train=groups.csv --set data.eval=narrow.csv --set objective.name=worst_group "
+      "--set objective.classes=2 --set objective.group_sizes=2,2 --set objective.group_feature=3 "
+      "--set method.name=dp-sgda --set method.dual_clip=1 --set method.batch=2 --set method.epochs=1");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "data.eval has 1 features, data.train has 3")) << outcome.output;
+  EXPECT_FALSE(contains(outcome.output, "which is no group")) << outcome.output;
+}
+
 TEST_F(Check, ConfigProblemsAreThoseOfTraining) {
   const std::string wrong = "t.ini --set data.blocks=-1 --set method.bacth=3 --set run.dir=no";
   const Outcome checked = dpmpi("check " + wrong), trained = dpmpi("--config " + wrong);
