@@ -25,18 +25,23 @@ std::vector<double> per_feature(const std::vector<std::string>& list, const std:
   if (!named && list.size() > 1 && list.size() != features)
     throw ConfigError(fmt::format("{} has {} numbers for {} features: give 1, {} or name:number entries", key,
                                   list.size(), features, features));
-  for (std::size_t i = 0; i < list.size(); ++i) try {
-      if (named) {
-        const auto [name, value] = split_entry(list[i], key);
-        out[index_of(name)] = option_number(value, key);
-      } else if (list.size() == 1) {
-        std::fill(out.begin(), out.end(), option_number(list[i], key));
-      } else {
-        out[i] = option_number(list[i], key);
-      }
+  const auto set = [&](std::size_t i) {
+    if (named) {
+      const auto [name, value] = split_entry(list[i], key);
+      out[index_of(name)] = option_number(value, key);
+    } else if (list.size() == 1) {
+      std::fill(out.begin(), out.end(), option_number(list[i], key));
+    } else {
+      out[i] = option_number(list[i], key);
+    }
+  };
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    try {
+      set(i);
     } catch (const ConfigError& e) {
       if (std::ranges::find(problems, e.what()) == problems.end()) problems.emplace_back(e.what());
     }
+  }
   return out;
 }
 
