@@ -101,6 +101,91 @@ TEST_F(Check, MissingFilesAreAllNamed) {
   EXPECT_TRUE(contains(outcome.output, "none.csv was not found")) << outcome.output;
 }
 
+// Messages about public files show values.
+TEST_F(Check, APrivateFileIsNotShownAsAPublicOne) {
+  write("copy.csv", read_file(path("bad.csv")));
+  write("people.csv", "hushed,secret,quiet\n1,2,3\n-1,2,3\n");
+  write("ill.csv", "label,x1\nsecret,2\nsecret,3\n");
+  for (const char* words :
+       {"--set data.train=bad.csv --set data.eval=bad.csv", "--set data.train=bad.csv --set data.eval=copy.csv",
+        "--set data.train=people.csv --set data.eval=people.csv --set data.header=auto",
+        "--set data.train=ill.csv --set data.eval=ill.csv --set data.positive=secret"})
+    for (const char* command : {"check t.ini ", "--config t.ini "})
+      for (const int ranks : {1, 3}) {
+        const Outcome outcome = dpmpi(std::string(command) + words, ranks);
+        EXPECT_EQ(outcome.code, 4) << outcome.output;
+        EXPECT_TRUE(contains(outcome.output, "is also a training file")) << outcome.output;
+        for (const char* value : {"hushed", "quiet", "every label", "no label"})
+          EXPECT_FALSE(contains(outcome.output, value)) << words << "\n" << outcome.output;
+      }
+}
+
+// The group stands in a feature that the other file does not have.
+TEST_F(Check, RecordsOfAnotherWidthAreNotLookedAtBeyondTheirEnd) {
+  write("groups.csv", "label,a,b,g\n1,1,2,0\n0,1,2,1\n1,3,2,0\n0,1,2,1\n");
+  write("narrow.csv", "label,a\n1,1\n0,1\n");
+  const Outcome outcome = dpmpi(
+      "check t.ini --set data.train=groups.csv --set data.eval=narrow.csv --set objective.name=worst_group "
+      "--set objective.classes=2 --set objective.group_sizes=2,2 --set objective.group_feature=3 "
+      "--set method.name=dp-sgda --set method.dual_clip=1 --set method.batch=2 --set method.epochs=1");
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "data.eval has 1 features, data.train has 3")) << outcome.output;
+  EXPECT_FALSE(contains(outcome.output, "which is no group")) << outcome.output;
+}
+
+TEST_F(Check, EpisodesThatAreTooLongAreSaidAlikeOnAnyNumberOfRanks) {
+  ASSERT_EQ(dpmpi("generate --kind gridworld --records 120 --episode_steps 2 --output e.csv").code, 0);
+  std::string episodes = read_file(path("e.csv"));
+  for (const int line : {51, 111}) {
+    std::size_t begin = 0;
+    for (int i = 1; i < line; ++i) begin = episodes.find('\n', begin) + 1;
+    episodes[begin] = '9';  // transitions
+  }
+  write("e.csv", episodes);
+  const std::string words =
+      "check t.ini --set data.train=e.csv --set data.eval= "
+      "--set objective.name=td --set objective.unit=episode --set objective.episode_steps=2 "
+      "--set objective.value=linear --set data.bias=0 --set method.name=dp-sgda --set method.dual_clip=5";
+  for (const int ranks : {1, 2, 3}) {
+    const Outcome outcome = dpmpi(words, ranks);
+    EXPECT_EQ(outcome.code, 3) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "record 50 is an episode of (private, not shown")) << outcome.output;
+  }
+}
+
+TEST_F(Check, NumbersThatDoNotFitNameTheirColumn) {
+  write("large.csv", "label,x1,x2,x3\n1,1,2,3\n-1,1e300,2,3\n1,1,inf,3\n");
+  const Outcome outcome = dpmpi("check t.ini --set data.train=large.csv");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  for (const char* part : {"large.csv:3: column 'x1': value (private", "large.csv:4: column 'x2': value (private"})
+    EXPECT_TRUE(contains(outcome.output, part)) << part << "\n" << outcome.output;
+}
+
+TEST_F(Check, ColumnsThatMeansAndDeviationsNameWronglyAreAllNamed) {
+  const Outcome outcome =
+      dpmpi("check t.ini --set data.mean=first:1,x1:2,second:3 --set data.std=third:1,first:2,x2:one");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  for (const char* part : {"no column 'first'", "no column 'second'", "no column 'third'", "data.std"})
+    EXPECT_TRUE(contains(outcome.output, part)) << part << "\n" << outcome.output;
+  const std::size_t first = outcome.output.find("'first'");
+  EXPECT_EQ(outcome.output.find("'first'", first + 1), outcome.output.npos) << outcome.output;
+}
+
+TEST_F(Check, WarnsAsTrainingDoes) {
+  for (const char* name : {"uneven.csv", "uneven-eval.csv"}) {
+    std::string text = "label,large,small\n";
+    for (int i = 1; i <= 40; ++i) text += fmt::format("{},{},{}\n", i % 2, 1000 * i, 1.0 / i);
+    write(name, text);
+  }
+  write("uneven-eval.csv", read_file(path("uneven-eval.csv")) + "1,1,1\n");
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome = dpmpi(
+        "check t.ini --set data.train=uneven.csv --set data.eval=uneven-eval.csv --set method.batch=10", ranks);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "warning: features of data.eval differ in size")) << outcome.output;
+  }
+}
+
 TEST_F(Check, ConfigProblemsAreThoseOfTraining) {
   const std::string wrong = "t.ini --set data.blocks=-1 --set method.bacth=3 --set run.dir=no";
   const Outcome checked = dpmpi("check " + wrong), trained = dpmpi("--config " + wrong);

@@ -47,7 +47,7 @@ struct Layout {
   std::vector<Section> sections =
       {};                    ///< read one after the other: labels first, if they are apart, then the records
   std::string columns = {};  ///< names and uses of columns, equal for files whose rows mean the same; not archived
-  std::string feature_names = {};  ///< with commas; empty if the file has none; not archived
+  std::string feature_names = {};  ///< a line for each; empty if the file has none; not archived
 
   const Section& records() const { return sections.back(); }
   void archive(Archive& archive);

@@ -85,7 +85,7 @@ class RowParser {
       const char* stop = scan_number(skip_blanks(p, end), end, x);
       if (stop != nullptr) stop = skip_blanks(stop, end);
       if (stop != nullptr && (stop == end || *stop == delimiter_)) {
-        use(c, [&] { out_.dense_row()[column.feature] = map_(column.feature, x); });
+        use(c, [&] { out_.dense_row()[column.feature] = mapped(column, x); });
         return stop;
       }
     }
@@ -119,7 +119,7 @@ class RowParser {
   float number(const TableColumn& column, std::string_view field) const {
     double x = 0;
     if (is_missing(field)) {
-      if (schema_.missing) return map_(column.feature, *schema_.missing);
+      if (schema_.missing) return mapped(column, *schema_.missing);
       throw Malformed(
           fmt::format("column {}: missing value {}: set data.missing to a public number that replaces it",
                       show(column.name), show_field(field)));
@@ -128,7 +128,15 @@ class RowParser {
       throw Malformed(fmt::format(
           "column {}: {} is not a finite number (data.one_hot takes text columns, data.drop leaves columns out)",
           show(column.name), show_field(field)));
-    return map_(column.feature, x);
+    return mapped(column, x);
+  }
+
+  float mapped(const TableColumn& column, double x) const {
+    try {
+      return map_(column.feature, x);
+    } catch (const Malformed& problem) {
+      throw Malformed(fmt::format("column {}: {}", show(column.name), problem.what()));
+    }
   }
 
   void one_hot(const TableColumn& column, std::string_view field) {

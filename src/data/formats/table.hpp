@@ -33,7 +33,7 @@ struct TableSchema {
   std::size_t feature_of(const std::string& column) const;
   /// Names and uses of all columns as text: equal for files whose rows mean the same.
   std::string signature() const;
-  /// Names of the columns that become features, with commas.
+  /// Names of the columns that become features, a line for each: they may hold commas.
   std::string feature_names() const;
 };
 

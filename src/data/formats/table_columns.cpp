@@ -121,10 +121,9 @@ std::string TableSchema::signature() const {
 
 std::string TableSchema::feature_names() const {
   std::string names;
-  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ",") + name; };
   for (const TableColumn& column : columns) {
-    if (column.use == Use::number) add(column.name);
-    for (const std::string& word : column.words) add(column.name + "=" + word);
+    if (column.use == Use::number) names += column.name + '\n';
+    for (const std::string& word : column.words) names += column.name + "=" + word + '\n';
   }
   return names;
 }

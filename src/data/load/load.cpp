@@ -129,6 +129,13 @@ void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRul
   throw_on_all_ranks(comm, [&] { check_signature(file, mine, reference); });
 }
 
+/// Lines as a list.
+std::string with_commas(std::string lines) {
+  lines.pop_back();
+  std::ranges::replace(lines, '\n', ',');
+  return lines;
+}
+
 }  // namespace
 
 std::string feature_names(const Dataset& training) try {
@@ -143,12 +150,12 @@ std::string feature_names(const Dataset& training) try {
 
 void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training) {
   // Tables of different widths are refused by their widths.
-  const bool alike = std::ranges::count(of_training, ',') == std::ranges::count(names, ',');
+  const bool alike = std::ranges::count(of_training, '\n') == std::ranges::count(names, '\n');
   if (!of_training.empty() && !names.empty() && alike && names != of_training)
     throw DataError(fmt::format(
         "{}: its features are {}, those of the training file {}; they go by their place: put the columns "
         "into the same order, under the same names",
-        key, names, of_training));
+        key, with_commas(names), with_commas(of_training)));
 }
 
 DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
 #include "data/records/text.hpp"
@@ -13,16 +14,18 @@
 namespace dpmpi {
 namespace {
 
-/// One public constant per feature from a list that holds one number, one per feature, or name:number entries.
+/// One public constant per feature from a list that holds one number, one per feature, or name:number entries. What
+/// is wrong with an entry is added to `problems`.
 std::vector<double> per_feature(const std::vector<std::string>& list, const std::string& key, double otherwise,
                                 std::size_t features,
-                                const std::function<std::size_t(const std::string&)>& index_of) {
+                                const std::function<std::size_t(const std::string&)>& index_of,
+                                std::vector<std::string>& problems) {
   std::vector<double> out(features, otherwise);
   const bool named = std::any_of(list.begin(), list.end(), [](const auto& e) { return e.find(':') != e.npos; });
   if (!named && list.size() > 1 && list.size() != features)
     throw ConfigError(fmt::format("{} has {} numbers for {} features: give 1, {} or name:number entries", key,
                                   list.size(), features, features));
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  const auto set = [&](std::size_t i) {
     if (named) {
       const auto [name, value] = split_entry(list[i], key);
       out[index_of(name)] = option_number(value, key);
@@ -30,6 +33,13 @@ std::vector<double> per_feature(const std::vector<std::string>& list, const std:
       std::fill(out.begin(), out.end(), option_number(list[i], key));
     } else {
       out[i] = option_number(list[i], key);
+    }
+  };
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    try {
+      set(i);
+    } catch (const ConfigError& e) {
+      if (std::ranges::find(problems, e.what()) == problems.end()) problems.emplace_back(e.what());
     }
   }
   return out;
@@ -76,8 +86,10 @@ FeatureMap::FeatureMap(const ReadingRules& options, std::size_t features,
                        const std::function<std::size_t(const std::string&)>& index_of)
     : scale_(options.scale) {
   if (options.mean.empty() && options.deviation.empty()) return;
-  mean_ = per_feature(options.mean, "data.mean", 0, features, index_of);
-  deviation_ = per_feature(options.deviation, "data.std", 1, features, index_of);
+  std::vector<std::string> problems;
+  mean_ = per_feature(options.mean, "data.mean", 0, features, index_of, problems);
+  deviation_ = per_feature(options.deviation, "data.std", 1, features, index_of, problems);
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   if (std::any_of(deviation_.begin(), deviation_.end(), [](double s) { return !(s > 0); }))
     throw ConfigError("data.std must be > 0 for every feature");
 }

@@ -71,7 +71,7 @@ struct DatasetFacts {
   std::uint64_t features = 0;
   Storage storage = Storage::dense_f32;
   std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file
-  /// On the root, of a table that has a header: names of the features, in order, with commas. Else empty.
+  /// On the root, of a table that has a header: names of the features, in order, a line for each. Else empty.
   std::string feature_names = {};
 };
 

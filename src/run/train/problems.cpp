@@ -15,14 +15,16 @@ bool Problems::attempt(const std::function<void()>& check) {
     return true;
   } catch (const Error& e) {
     if (e.code() != ExitCode::config && e.code() != ExitCode::data && e.code() != ExitCode::privacy) throw;
-    if (texts_.empty()) code_ = e.code();
+    kinds_.push_back(e.code());
     if (std::ranges::find(texts_, e.what()) == texts_.end()) texts_.emplace_back(e.what());
     return false;
   }
 }
 
+bool Problems::has(ExitCode kind) const { return std::ranges::find(kinds_, kind) != kinds_.end(); }
+
 void Problems::raise() const {
-  if (!texts_.empty()) throw_error(code_, fmt::format("{}", fmt::join(texts_, "\n  ")));
+  if (!texts_.empty()) throw_error(kinds_.front(), fmt::format("{}", fmt::join(texts_, "\n  ")));
 }
 
 }  // namespace dpmpi

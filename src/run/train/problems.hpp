@@ -14,11 +14,12 @@ class Problems {
   /// Runs `check`. False: it threw what a user can mend (ConfigError, DataError, PrivacyError), which is kept.
   /// Where ranks check together, all of them throw alike or none does.
   bool attempt(const std::function<void()>& check);
+  bool has(ExitCode kind) const;
   /// Throws all that was kept, if there is any, as an error of the first one's kind.
   void raise() const;
 
  private:
-  ExitCode code_ = ExitCode::done;
+  std::vector<ExitCode> kinds_;
   std::vector<std::string> texts_;
 };
 

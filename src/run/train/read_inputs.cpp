@@ -32,12 +32,18 @@ std::uint32_t some_blocks(const DatasetFacts& facts, int ranks) {
   return static_cast<std::uint32_t>(round_up(least, std::max<std::size_t>(1, facts.shards.size())));
 }
 
-void refuse_private_files(const Training& run) {
-  throw_on_all_ranks(run.comm, [&] {
-    if (!run.root || !run.config.is_private()) return;
-    if (!run.files.evaluation.empty()) refuse_private_evaluation(run.files);
-    refuse_private_models(run.files);
-  });
+// Before anything of a private file is shown as if it were public. Collective.
+void refuse_private_files(const Training& run, Problems& problems) {
+  const auto check = [&](void (*refuse)(const DataFiles&)) {
+    problems.attempt([&] {
+      throw_on_all_ranks(run.comm, [&] {
+        if (run.root && run.config.is_private()) refuse(run.files);
+      });
+    });
+  };
+  check(refuse_private_evaluation);
+  check(refuse_private_models);
+  if (problems.has(ExitCode::privacy)) problems.raise();
 }
 
 void look_at_public_records(Training& run, bool training_seen) {
@@ -66,7 +72,10 @@ Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayou
                    const Ownership& ownership) {
   Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
   const ShowFields show(dataset.shows_values());
-  throw_on_all_ranks(run.comm, [&] { run.objective->check_records(shard); });
+  const bool fits = shard.facts.features == run.facts.data.features;  // else that is said by now
+  throw_on_all_ranks(run.comm, [&] {
+    if (fits) run.objective->check_records(shard);
+  });
   return shard;
 }
 
@@ -133,9 +142,9 @@ void refuse_place(const Communicator& comm, const RunConfig& config) {
 void look_at_inputs(Training& run, Problems& problems) {
   const RunConfig& config = run.config;
   const InStage stage(Stage::load);
+  refuse_private_files(run, problems);
   const bool seen = problems.attempt([&] { run.facts.data = inspect(run.comm, run.files.training); });
   problems.attempt([&] { look_at_public_records(run, seen); });
-  problems.attempt([&] { refuse_private_files(run); });
   if (!seen) return;
   problems.attempt([&] {
     if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before

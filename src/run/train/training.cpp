@@ -159,7 +159,7 @@ void Training::assess_model() {
   }
   if (!root) return;
   std::istringstream names(facts.data.feature_names);
-  for (std::string name; std::getline(names, name, ',');) seen["features"].push_back(name);
+  for (std::string name; std::getline(names, name);) seen["features"].push_back(name);
   if (!seen.empty())
     write_file(root->file("assessment.json"),
                seen.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
@@ -186,7 +186,8 @@ void Training::write_metrics(const Findings& findings) {
     if (trains_models) line["tuned"] = trains_models->settings(algorithm->iterate());
   }
   findings.add_to(line);
-  root->metrics.append(line.dump());
+  // Warnings name columns, whose names may hold any bytes.
+  root->metrics.append(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void Training::record_times() const {

@@ -11,8 +11,8 @@
 namespace dpmpi {
 
 /// At a method's start point: features of very different size, and what the clip cuts. `queries`: the method's,
-/// declared. `names` of the features, with commas, as far as the root knows them. Takes the objective to another
-/// point. Collective; valid on the root.
+/// declared. `names` of the features, a line for each, as far as the root knows them. Takes the objective to
+/// another point. Collective; valid on the root.
 Findings look_before_training(const Communicator& comm, Objective& objective, Algorithm& at_start,
                               const std::vector<Query>& queries, const Shard& public_records,
                               const std::string& names);

@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <sstream>
 #include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/records/text.hpp"
 #include "objective/copy_rows.hpp"
 #include "run/warnings/public_sample.hpp"
 
@@ -49,23 +51,13 @@ class Tally {
   std::vector<std::int64_t> sums_;
 };
 
-/// Of a table with a header its name, else its number.
-class FeatureNames {
- public:
-  explicit FeatureNames(const std::string& names) {
-    for (std::size_t at = 0; !names.empty() && at <= names.size();) {
-      const std::size_t comma = std::min(names.find(',', at), names.size());
-      names_.push_back(names.substr(at, comma - at));
-      at = comma + 1;
-    }
-  }
-  std::string operator()(std::size_t feature) const {
-    return feature < names_.size() ? names_[feature] : fmt::format("feature {}", feature + 1);
-  }
-
- private:
-  std::vector<std::string> names_;
-};
+/// Of features of a table with a header.
+std::vector<std::string> names_in(const std::string& lines) {
+  std::vector<std::string> names;
+  std::istringstream in(lines);
+  for (std::string name; std::getline(in, name);) names.push_back(name);
+  return names;
+}
 
 }  // namespace
 
@@ -90,15 +82,17 @@ std::optional<Warning> uneven_columns(const Communicator& comm, const Shard& sha
   const double ratio = sizes.front().size / sizes.back().size;
   if (!(ratio > uneven)) return {};
 
-  const FeatureNames name(names);
+  const std::vector<std::string> named = names_in(names);
+  const auto number = [](std::size_t j) { return fmt::format("feature {}", j + 1); };
   constexpr std::size_t shown = 3;  // of the largest, and of the smallest
   const std::size_t ends = std::min(shown, sizes.size() / 2);
   Warning warning{"scales", "", {{"ratio", three_digits(ratio)}, {"columns", nlohmann::ordered_json::object()}}};
   const auto list = [&](std::size_t first) {
     std::vector<std::string> all;
     for (std::size_t k = first; k < first + ends; ++k) {
-      all.push_back(fmt::format("{} ({:.3g})", name(sizes[k].feature), sizes[k].size));
-      warning.numbers["columns"][name(sizes[k].feature)] = three_digits(sizes[k].size);
+      const std::size_t j = sizes[k].feature;
+      all.push_back(fmt::format("{} ({:.3g})", j < named.size() ? show(named[j]) : number(j), sizes[k].size));
+      warning.numbers["columns"][j < named.size() ? named[j] : number(j)] = three_digits(sizes[k].size);
     }
     return fmt::format("{}", fmt::join(all, ", "));
   };

@@ -21,8 +21,8 @@ struct ColumnSize {
 /// little is known. Collective; the same on all ranks, whatever their number.
 std::vector<ColumnSize> column_sizes(const Communicator& comm, const Shard& shard);
 
-/// Where the largest is more than a hundred times the smallest. `names` of the features, with commas; empty: they
-/// are numbered. Collective; valid on the root.
+/// Where the largest is more than a hundred times the smallest. `names` of the features, a line for each; empty:
+/// they are numbered. Collective; valid on the root.
 std::optional<Warning> uneven_columns(const Communicator& comm, const Shard& shard, const std::string& names);
 
 }  // namespace dpmpi

@@ -107,7 +107,7 @@ TEST_F(Warnings, NameFeaturesOfVeryDifferentSize) {
   });
   write_config(sgd);
   const Outcome outcome = train("");
-  for (const char* part : {"warning: features of data.eval differ in size", "income (", "data.std"})
+  for (const char* part : {"warning: features of data.eval differ in size", "'income' (", "data.std"})
     expect_said(outcome, part);
   expect_said(train("--quiet", "quiet"), "warning: features of data.eval differ in size");
   const auto found = warnings("scales");
@@ -120,6 +120,22 @@ TEST_F(Warnings, NameFeaturesOfVeryDifferentSize) {
   const Outcome mended = train("--set data.mean=income:50000 --set data.std=income:10000", "mended");
   EXPECT_FALSE(contains(mended.output, "dpmpi: warning")) << mended.output;
   EXPECT_TRUE(warnings("scales", "mended").empty());
+}
+
+TEST_F(Warnings, NameColumnsWhateverTheyAreCalled) {
+  write_people(
+      "label,\"income, net\",gr\xf6\xdf"
+      "e\x1b[31m,c\n",
+      [](const Person& p) {
+        return fmt::format("{},{},{},{}\n", p.positive ? 1 : -1, 50000 + 10000 * p.x, 0.1 * p.y, p.z);
+      });
+  write_config(sgd);
+  const Outcome outcome = train("");
+  for (const char* part : {"large are 'income, net' (", "small are 'gr\\xf6\\xdfe\\x1b[31m' ("})
+    expect_said(outcome, part);
+  EXPECT_FALSE(contains(outcome.output, "\x1b")) << "a terminal obeys such bytes";
+  EXPECT_TRUE(warnings("scales").at(0)["columns"].contains("income, net"));
+  EXPECT_TRUE(contains(read_file(path("run/report.html")), "<td>income, net</td>"));
 }
 
 TEST_F(Warnings, NameFeaturesOfSparseRecordsByTheirNumbers) {
