@@ -11,8 +11,8 @@ namespace dpmpi {
 /// stop file that is there. Collective.
 void refuse_place(const Communicator& comm, const RunConfig& config);
 
-/// Size and shape of the data, the objective, and a draft of the plan: all of it public. Throws PrivacyError at once
-/// if a private file is given as a public one. Collective.
+/// Size and shape of the data, the objective, and a draft of the plan: all of it public. Throws PrivacyError at
+/// once if a private file is given as a public one. Collective.
 void look_at_inputs(Training& run, Problems& problems);
 
 /// The records, public ones first. With problems before, to see what is wrong with them too. Collective.

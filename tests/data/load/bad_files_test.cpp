@@ -241,7 +241,7 @@ TEST_F(BadFile, HeaderOfAnotherWidth) {
 TEST_F(BadFile, NotFinite) {
   for (const char* value : {"nan", "NaN", "inf", "-Infinity", "1e999"})
     expect("a.csv", fmt::format("x,y\n1,2\n\n{},4\n", value), {":4: ", "finite"});
-  expect("a.csv", "x,y\n1e39,2\n", {":2: value '1e+39'", "3.4e38"});
+  expect("a.csv", "x,y\n1e39,2\n", {":2: column 'x': value '1e+39'", "3.4e38"});
   expect("a.csv", "x,y\n1,nan\n", {":2: label 'nan' is not a finite number"});
   options_.features = 3;
   expect("a.svm", "1 2:nan\n", {":1: value 'nan'"});
