@@ -145,7 +145,7 @@ TEST_F(Check, EpisodesThatAreTooLongAreSaidAlikeOnAnyNumberOfRanks) {
   const std::string words =
       "check t.ini --set data.train=e.csv --set data.eval= "
       "--set objective.name=td --set objective.unit=episode --set objective.episode_steps=2 "
-      "--set objective.value=linear --set data.bias=0 --set method.name=dp-sgda --set method.dual_clip=5";
+      "--set objective.value=linear --set data.bias=0 --set method.name=dp-sgda --set method.dual_clip=5 --set method.dual_rate=0.1";
   for (const int ranks : {1, 2, 3}) {
     const Outcome outcome = dpmpi(words, ranks);
     EXPECT_EQ(outcome.code, 3) << outcome.output;

@@ -36,7 +36,8 @@ class Sample : public ::testing::Test {
         dpmpi("-q --config c.ini --set run.dir=generator --set objective.name=wgan --set objective.image_rows=2 "
               "--set objective.image_columns=3 --set objective.generator=5 --set objective.critic=4 "
               "--set objective.latent=2 --set objective.fakes=8 --set method.name=private-diff "
-              "--set method.steps=10 --set method.batch=50 --set method.dual_clip=1 --set method.momentum=0")
+              "--set method.steps=10 --set method.batch=50 --set method.dual_clip=1 --set method.dual_rate=0.1 "
+              "--set method.momentum=0")
             .code,
         0);
     ASSERT_EQ(dpmpi("-q --config c.ini --set run.dir=classifier --set method.steps=2 --set method.batch=50").code,
