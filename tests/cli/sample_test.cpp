@@ -73,7 +73,7 @@ TEST_F(Sample, WritesTheSameRecordsInEachFormat) {
   std::vector<float> values(1500 * 6);
   npy.copy(reinterpret_cast<char*>(values.data()), values.size() * sizeof(float), header.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    EXPECT_EQ(rows[i / 6].at(i % 6), static_cast<double>(std::stof(fmt::format("{}", values[i]))));
+    EXPECT_EQ(static_cast<float>(rows[i / 6].at(i % 6)), values[i]);
     EXPECT_LE(std::abs(values[i]), 1.0F);
   }
   const GreyImage sheet = test::read_png(file("a.png"));  // 39 across, of 3 x 2 pixels with a line between them
