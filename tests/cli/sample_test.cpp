@@ -94,6 +94,15 @@ TEST_F(Sample, FollowsFromTheSeedAlone) {
   EXPECT_EQ(made("").size(), 1000U);
 }
 
+TEST_F(Sample, NeedsNoDataOfTheRun) {
+  ASSERT_EQ(dpmpi("sample generator --output here.csv").code, 0);
+  for (const char* name : {"t.csv", "t-eval.csv"}) fs::rename(folder() + "/" + name, folder() + "/away-" + name);
+  const auto outcome = dpmpi("sample generator --output gone.csv");
+  for (const char* name : {"t.csv", "t-eval.csv"}) fs::rename(folder() + "/away-" + name, folder() + "/" + name);
+  EXPECT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(file("gone.csv"), file("here.csv"));
+}
+
 TEST_F(Sample, RefusesInOneLine) {
   const auto refuses = [](const std::string& words, int code, const std::string& says) {
     const auto outcome = dpmpi("sample " + words);
