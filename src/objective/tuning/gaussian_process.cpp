@@ -15,29 +15,19 @@ namespace {
 
 class GaussianProcess final : public TunedModel {
  public:
-  GaussianProcess(std::size_t features, const TunedRange& lengths, const TunedRange& noise) : features_(features) {
-    hyper_.add("lengthscale", lengths, features);
-    hyper_.add("noise", noise);
-  }
+  explicit GaussianProcess(const PublicSet& set) : scores_(set), gram_(set.count * set.stride) {}
 
-  const HyperParameters& hyper_parameters() const override { return hyper_; }
-  void open(const PublicSet& set) override {
-    scores_.open(set);
-    gram_.resize(set.count * set.stride);
-  }
-  double training_bytes(std::size_t records) const override {
-    return 8 * static_cast<double>(records) * static_cast<double>(round_up(records, 8));
-  }
   std::size_t size() const override { return scores_.size(); }
 
   bool train(std::span<const double> values, std::span<double> model) override {
+    const std::size_t features = scores_.set().features;
     const auto n = static_cast<Eigen::Index>(scores_.set().count);
-    scores_.begin(values.first(features_), 1, model);
+    scores_.begin(values.first(features), 1, model);
     scores_.gram(model, gram_.data());
     // Eigen reads rows as columns, which are the same numbers up to rounding; the factor takes one triangle.
     Eigen::Map<Eigen::MatrixXd, Eigen::Aligned64, Eigen::OuterStride<>> gram(
         gram_.data(), n, n, Eigen::OuterStride<>(static_cast<Eigen::Index>(scores_.set().stride)));
-    gram.diagonal().array() += values[features_] * values[features_];
+    gram.diagonal().array() += values[features] * values[features];
     const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(gram);
     if (factor.info() != Eigen::Success) return false;
     // Not in the model itself: its place among others decides on alignment, and alignment on bits.
@@ -51,11 +41,28 @@ class GaussianProcess final : public TunedModel {
   }
 
  private:
-  std::size_t features_;
-  HyperParameters hyper_;
   KernelScores scores_;
   AlignedVector<double> gram_;
   Eigen::VectorXd solution_;
+};
+
+class GaussianProcesses final : public ModelFamily {
+ public:
+  GaussianProcesses(std::size_t features, const TunedRange& lengths, const TunedRange& noise) {
+    hyper_.add("lengthscale", lengths, features);
+    hyper_.add("noise", noise);
+  }
+
+  const HyperParameters& hyper_parameters() const override { return hyper_; }
+  double training_bytes(std::size_t records) const override {
+    return 8 * static_cast<double>(records) * static_cast<double>(round_up(records, 8));
+  }
+  std::unique_ptr<TunedModel> on(const PublicSet& set) const override {
+    return std::make_unique<GaussianProcess>(set);
+  }
+
+ private:
+  HyperParameters hyper_;
 };
 
 class GaussianProcessBuilder final : public ObjectiveEntry::Builder {
@@ -68,8 +75,8 @@ class GaussianProcessBuilder final : public ObjectiveEntry::Builder {
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     return std::make_unique<Tuning>(
         facts, tuning_,
-        std::make_unique<GaussianProcess>(facts.features, TunedRange::parse("objective.lengthscale", length_),
-                                          TunedRange::parse("objective.noise", noise_)));
+        std::make_unique<GaussianProcesses>(facts.features, TunedRange::parse("objective.lengthscale", length_),
+                                            TunedRange::parse("objective.noise", noise_)));
   }
   LabelKind label_kind() const override { return LabelKind::real; }
 

@@ -20,27 +20,22 @@ static_assert(tile_rows == 8 && tile_rows % at_once == 0);
 KernelScores::Parts::Parts(std::span<double> model, const PublicSet& set)
     : offset(model.data()), weight(offset + 1), square(weight + set.features), coefficient(square + set.stride) {}
 
-void KernelScores::open(const PublicSet& set) {
-  set_ = &set;
-  weighted_.resize(tile_rows * set.features);
-}
-
 void KernelScores::begin(std::span<const double> length, double scale, std::span<double> model) const {
   std::fill(model.begin(), model.end(), 0.0);
-  const Parts parts(model, *set_);
-  for (std::size_t j = 0; j < set_->features; ++j) {
+  const Parts parts(model, set_);
+  for (std::size_t j = 0; j < set_.features; ++j) {
     parts.weight[j] = scale / (length[j] * length[j]);
-    const double* x = &set_->x[j * set_->stride];
-    for (std::size_t t = 0; t < set_->count; ++t) parts.square[t] += parts.weight[j] * x[t] * x[t];
+    const double* x = &set_.x[j * set_.stride];
+    for (std::size_t t = 0; t < set_.count; ++t) parts.square[t] += parts.weight[j] * x[t] * x[t];
   }
 }
 
 void KernelScores::weigh(const double* weight, const double* rows, std::size_t stride) {
   for (std::size_t r = 0; r < tile_rows; ++r) {
     half_[r] = 0;
-    for (std::size_t j = 0; j < set_->features; ++j) {
+    for (std::size_t j = 0; j < set_.features; ++j) {
       const double x = rows[r * stride + j];
-      weighted_[r * set_->features + j] = weight[j] * x;
+      weighted_[r * set_.features + j] = weight[j] * x;
       half_[r] += weight[j] * x * x / 2;
     }
   }
@@ -50,11 +45,11 @@ void KernelScores::weigh(const double* weight, const double* rows, std::size_t s
 /// order of t for every row.
 template <class Use>
 void KernelScores::for_each_tile(const double* square, const Use& use) const {
-  const std::size_t features = set_->features, stride = set_->stride;
+  const std::size_t features = set_.features, stride = set_.stride;
   for (std::size_t t = 0; t < stride; t += lanes)
     for (std::size_t first = 0; first < tile_rows; first += at_once) {
       Eight product[at_once] = {}, column;
-      const double* x = set_->x.data() + t;
+      const double* x = set_.x.data() + t;
       for (std::size_t j = 0; j < features; ++j, x += stride) {
         load(x, column);
         for (std::size_t r = 0; r < at_once; ++r) product[r] += weighted_[(first + r) * features + j] * column;
@@ -71,22 +66,21 @@ void KernelScores::for_each_tile(const double* square, const Use& use) const {
 }
 
 void KernelScores::gram(std::span<double> model, double* gram) {
-  const Parts parts(model, *set_);
-  AlignedVector<double> rows(tile_rows * set_->features);
-  for (std::size_t i = 0; i < set_->count; i += tile_rows) {
+  const Parts parts(model, set_);
+  AlignedVector<double> rows(tile_rows * set_.features);
+  for (std::size_t i = 0; i < set_.count; i += tile_rows) {
     for (std::size_t r = 0; r < tile_rows; ++r)  // the set is padded to whole tiles
-      for (std::size_t j = 0; j < set_->features; ++j)
-        rows[r * set_->features + j] = set_->x[j * set_->stride + i + r];
-    weigh(parts.weight, rows.data(), set_->features);
+      for (std::size_t j = 0; j < set_.features; ++j) rows[r * set_.features + j] = set_.x[j * set_.stride + i + r];
+    weigh(parts.weight, rows.data(), set_.features);
     for_each_tile(parts.square, [&](std::size_t row, std::size_t t, const std::array<double, lanes>& kernel) {
-      if (i + row < set_->count) std::copy(kernel.begin(), kernel.end(), gram + (i + row) * set_->stride + t);
+      if (i + row < set_.count) std::copy(kernel.begin(), kernel.end(), gram + (i + row) * set_.stride + t);
     });
   }
 }
 
 void KernelScores::predict(std::span<const double> model, const double* rows, std::size_t stride, double* out) {
   // Parts are for writing, too; nothing is written here.
-  const Parts parts(std::span(const_cast<double*>(model.data()), model.size()), *set_);
+  const Parts parts(std::span(const_cast<double*>(model.data()), model.size()), set_);
   weigh(parts.weight, rows, stride);
   std::array<std::array<double, lanes>, tile_rows> sum{};
   for_each_tile(parts.square, [&](std::size_t row, std::size_t t, const std::array<double, lanes>& kernel) {

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/aligned.hpp"
+#include "objective/math/losses.hpp"
 #include "objective/tuning/public_records.hpp"
 
 namespace dpmpi {
@@ -25,9 +26,10 @@ class KernelScores {
     double* coefficient;  ///< stride: 0 beyond count
   };
 
-  void open(const PublicSet& set);
-  const PublicSet& set() const { return *set_; }
-  std::size_t size() const { return 1 + set_->features + 2 * set_->stride; }
+  /// `set` must outlive it.
+  explicit KernelScores(const PublicSet& set) : set_(set), weighted_(tile_rows * set.features) {}
+  const PublicSet& set() const { return set_; }
+  std::size_t size() const { return 1 + set_.features + 2 * set_.stride; }
 
   /// Clears the model and sets its weights to scale / length_j^2.
   void begin(std::span<const double> length, double scale, std::span<double> model) const;
@@ -42,7 +44,7 @@ class KernelScores {
   template <class Use>
   void for_each_tile(const double* square, const Use& use) const;
 
-  const PublicSet* set_ = nullptr;
+  const PublicSet& set_;
   AlignedVector<double> weighted_;  // tile_rows x features
   double half_[8] = {};             // sum_j weight_j x_j^2 / 2 of these rows
 };

@@ -19,22 +19,12 @@ constexpr int most_steps = 100, most_halvings = 50;
 /// gradient's norm is at most `tolerance`: within tolerance / (least ridge) of the minimum. A model is w, then b.
 class RidgedLogistic final : public TunedModel {
  public:
-  RidgedLogistic(std::size_t features, const TunedRange& ridge, bool per_feature)
-      : features_(features), per_feature_(per_feature), loss_(logistic_loss()) {
-    hyper_.add("ridge", ridge, per_feature ? features : 1);
-  }
-
-  const HyperParameters& hyper_parameters() const override { return hyper_; }
-  void open(const PublicSet& set) override {
-    set_ = &set;
+  RidgedLogistic(const PublicSet& set, bool per_feature)
+      : set_(set), features_(set.features), per_feature_(per_feature), loss_(logistic_loss()) {
     const auto d = static_cast<Eigen::Index>(features_ + 1), n = static_cast<Eigen::Index>(set.stride);
     for (auto* vector : {&ridge_, &w_, &trial_, &gradient_, &step_}) vector->resize(d);
     for (auto* vector : {&margin_, &value_, &slope_}) vector->resize(n);
     hessian_.resize(d, d), curved_.resize(n, d - 1);
-  }
-  double training_bytes(std::size_t records) const override {
-    const auto n = static_cast<double>(round_up(records, 8)), d = static_cast<double>(features_ + 1);
-    return 8 * (n * (d + 3) + d * (d + 5));
   }
   std::size_t size() const override { return features_ + 1; }
 
@@ -62,9 +52,9 @@ class RidgedLogistic final : public TunedModel {
 
  private:
   Eigen::Map<const Eigen::MatrixXd> x() const {
-    return {set_->x.data(), margin_.size(), static_cast<Eigen::Index>(features_)};
+    return {set_.x.data(), margin_.size(), static_cast<Eigen::Index>(features_)};
   }
-  double mean(double sum) const { return sum / static_cast<double>(set_->count); }
+  double mean(double sum) const { return sum / static_cast<double>(set_.count); }
   void set_margins(const Eigen::VectorXd& w) {
     margin_ = x() * w.head(w.size() - 1);
     margin_.array() += w[w.size() - 1];
@@ -72,9 +62,9 @@ class RidgedLogistic final : public TunedModel {
 
   double value_at(const Eigen::VectorXd& w) {
     set_margins(w);
-    for (std::size_t i = 0; i < set_->stride; i += tile_rows)
-      loss_->values(margin_.data() + i, set_->y.data() + i, value_.data() + i);
-    const double sum = value_.head(static_cast<Eigen::Index>(set_->count)).sum();
+    for (std::size_t i = 0; i < set_.stride; i += tile_rows)
+      loss_->values(margin_.data() + i, set_.y.data() + i, value_.data() + i);
+    const double sum = value_.head(static_cast<Eigen::Index>(set_.count)).sum();
     return mean(sum) + w.cwiseAbs2().dot(ridge_) / 2;
   }
 
@@ -82,8 +72,8 @@ class RidgedLogistic final : public TunedModel {
   /// the padding has label 0 and slope 0.
   void differentiate() {
     set_margins(w_);
-    for (std::size_t i = 0; i < set_->stride; i += tile_rows)
-      loss_->slopes(margin_.data() + i, set_->y.data() + i, slope_.data() + i);
+    for (std::size_t i = 0; i < set_.stride; i += tile_rows)
+      loss_->slopes(margin_.data() + i, set_.y.data() + i, slope_.data() + i);
     const Eigen::Index d = w_.size() - 1;
     gradient_.head(d) = x().transpose() * slope_;
     gradient_[d] = slope_.sum();
@@ -115,13 +105,34 @@ class RidgedLogistic final : public TunedModel {
     return false;
   }
 
+  const PublicSet& set_;
   std::size_t features_;
   bool per_feature_;
   std::unique_ptr<ScalarLoss> loss_;
-  HyperParameters hyper_;
-  const PublicSet* set_ = nullptr;
   Eigen::MatrixXd curved_, hessian_;
   Eigen::VectorXd ridge_, w_, trial_, gradient_, step_, margin_, value_, slope_;
+};
+
+class RidgedLogistics final : public ModelFamily {
+ public:
+  RidgedLogistics(std::size_t features, const TunedRange& ridge, bool per_feature)
+      : features_(features), per_feature_(per_feature) {
+    hyper_.add("ridge", ridge, per_feature ? features : 1);
+  }
+
+  const HyperParameters& hyper_parameters() const override { return hyper_; }
+  double training_bytes(std::size_t records) const override {
+    const auto n = static_cast<double>(round_up(records, 8)), d = static_cast<double>(features_ + 1);
+    return 8 * (n * (d + 3) + d * (d + 5));
+  }
+  std::unique_ptr<TunedModel> on(const PublicSet& set) const override {
+    return std::make_unique<RidgedLogistic>(set, per_feature_);
+  }
+
+ private:
+  std::size_t features_;
+  bool per_feature_;
+  HyperParameters hyper_;
 };
 
 class LogisticBuilder final : public ObjectiveEntry::Builder {
@@ -134,8 +145,8 @@ class LogisticBuilder final : public ObjectiveEntry::Builder {
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     return std::make_unique<Tuning>(
         facts, tuning_,
-        std::make_unique<RidgedLogistic>(facts.features, TunedRange::parse("objective.ridge", ridge_),
-                                         per_feature_));
+        std::make_unique<RidgedLogistics>(facts.features, TunedRange::parse("objective.ridge", ridge_),
+                                          per_feature_));
   }
   LabelKind label_kind() const override { return LabelKind::sign; }
 

@@ -20,33 +20,26 @@ constexpr double momentum = 0.9;
 /// output's bias.
 class SmallNetwork final : public TunedModel {
  public:
-  struct Ranges {
-    TunedRange rate, width, decay;
+  /// What all networks of the family have in common.
+  struct Facts {
+    std::size_t features, units;
+    const ScalarLoss* loss;
+    std::int64_t epochs;
+    std::uint64_t seed;
+    std::size_t size() const { return units * (features + 2) + 1; }
   };
-  SmallNetwork(std::size_t features, const Ranges& ranges, std::unique_ptr<ScalarLoss> loss, std::int64_t epochs,
-               std::uint64_t seed)
-      : features_(features),
-        units_(static_cast<std::size_t>(std::ceil(ranges.width.high))),
-        epochs_(epochs),
-        seed_(seed),
-        loss_(std::move(loss)) {
-    hyper_.add("rate", ranges.rate);
-    hyper_.add("width", ranges.width);
-    hyper_.add("decay", ranges.decay);
-  }
-
-  const HyperParameters& hyper_parameters() const override { return hyper_; }
-  void open(const PublicSet& set) override {
-    set_ = &set;
+  SmallNetwork(const PublicSet& set, const Facts& facts)
+      : set_(set),
+        features_(facts.features),
+        units_(facts.units),
+        epochs_(facts.epochs),
+        seed_(facts.seed),
+        loss_(*facts.loss) {
     const auto n = static_cast<Eigen::Index>(set.stride), h = static_cast<Eigen::Index>(units_);
     for (auto* matrix : {&activity_, &signal_}) matrix->resize(n, h);
     for (auto* vector : {&score_, &slope_}) vector->resize(n);
     for (auto* vector : {&w_, &speed_, &gradient_}) vector->resize(static_cast<Eigen::Index>(size()));
     part_.resize(h);
-  }
-  double training_bytes(std::size_t records) const override {
-    return 8 * (static_cast<double>(round_up(records, 8)) * static_cast<double>(2 * units_ + 2) +
-                3 * static_cast<double>(size()));
   }
   std::size_t size() const override { return units_ * (features_ + 2) + 1; }
 
@@ -70,17 +63,16 @@ class SmallNetwork final : public TunedModel {
     return {w.data(), static_cast<Eigen::Index>(features_ + 2), static_cast<Eigen::Index>(units_)};
   }
   Eigen::Map<const Eigen::MatrixXd> x() const {
-    return {set_->x.data(), score_.size(), static_cast<Eigen::Index>(features_)};
+    return {set_.x.data(), score_.size(), static_cast<Eigen::Index>(features_)};
   }
   void start();
   void differentiate(double decay);
 
+  const PublicSet& set_;
   std::size_t features_, units_;
   std::int64_t epochs_;
   std::uint64_t seed_;
-  std::unique_ptr<ScalarLoss> loss_;
-  HyperParameters hyper_;
-  const PublicSet* set_ = nullptr;
+  const ScalarLoss& loss_;
   Eigen::MatrixXd activity_, signal_;
   Eigen::VectorXd score_, slope_, w_, speed_, gradient_, part_;
 };
@@ -101,7 +93,7 @@ void SmallNetwork::start() {
 /// The gradient of the mean loss and of decay |weights|^2 / 2, biases left out. The padding's share is taken out by
 /// setting its slopes to zero.
 void SmallNetwork::differentiate(double decay) {
-  const auto d = static_cast<Eigen::Index>(features_), n = static_cast<Eigen::Index>(set_->count);
+  const auto d = static_cast<Eigen::Index>(features_), n = static_cast<Eigen::Index>(set_.count);
   const auto unit = units(w_);
   auto slope = units(gradient_);
   activity_.noalias() = x() * unit.topRows(d);
@@ -110,10 +102,10 @@ void SmallNetwork::differentiate(double decay) {
   const Eigen::VectorXd output = unit.row(d + 1).transpose().cwiseProduct(part_);
   score_.noalias() = activity_ * output;
   score_.array() += w_[w_.size() - 1];
-  for (std::size_t i = 0; i < set_->stride; i += tile_rows)
-    loss_->slopes(score_.data() + i, set_->y.data() + i, slope_.data() + i);
+  for (std::size_t i = 0; i < set_.stride; i += tile_rows)
+    loss_.slopes(score_.data() + i, set_.y.data() + i, slope_.data() + i);
   slope_.tail(slope_.size() - n).setZero();
-  slope_ /= static_cast<double>(set_->count);
+  slope_ /= static_cast<double>(set_.count);
 
   slope.row(d + 1) = (activity_.transpose() * slope_).cwiseProduct(part_).transpose();
   signal_ = (slope_ * output.transpose()).array() * (1 - activity_.array().square());
@@ -139,6 +131,35 @@ bool SmallNetwork::train(std::span<const double> values, std::span<double> model
   return true;
 }
 
+class SmallNetworks final : public ModelFamily {
+ public:
+  struct Ranges {
+    TunedRange rate, width, decay;
+  };
+  SmallNetworks(std::size_t features, const Ranges& ranges, std::unique_ptr<ScalarLoss> loss, std::int64_t epochs,
+                std::uint64_t seed)
+      : loss_(std::move(loss)),
+        facts_{features, static_cast<std::size_t>(std::ceil(ranges.width.high)), loss_.get(), epochs, seed} {
+    hyper_.add("rate", ranges.rate);
+    hyper_.add("width", ranges.width);
+    hyper_.add("decay", ranges.decay);
+  }
+
+  const HyperParameters& hyper_parameters() const override { return hyper_; }
+  double training_bytes(std::size_t records) const override {
+    return 8 * (static_cast<double>(round_up(records, 8)) * static_cast<double>(2 * facts_.units + 2) +
+                3 * static_cast<double>(facts_.size()));
+  }
+  std::unique_ptr<TunedModel> on(const PublicSet& set) const override {
+    return std::make_unique<SmallNetwork>(set, facts_);
+  }
+
+ private:
+  std::unique_ptr<ScalarLoss> loss_;
+  SmallNetwork::Facts facts_;
+  HyperParameters hyper_;
+};
+
 class PerceptronBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
@@ -151,15 +172,15 @@ class PerceptronBuilder final : public ObjectiveEntry::Builder {
     options.add("seed", seed_, "public seed of the start weights", Range::non_negative());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    const SmallNetwork::Ranges ranges{TunedRange::parse("objective.rate", rate_),
-                                      TunedRange::parse("objective.width", width_),
-                                      TunedRange::parse("objective.decay", decay_)};
+    const SmallNetworks::Ranges ranges{TunedRange::parse("objective.rate", rate_),
+                                       TunedRange::parse("objective.width", width_),
+                                       TunedRange::parse("objective.decay", decay_)};
     if (ranges.width.high > most_units)
       throw ConfigError(fmt::format("objective.width = {} is above {}, the most units that these networks may have",
                                     ranges.width.high, most_units));
     return std::make_unique<Tuning>(facts, tuning_,
-                                    std::make_unique<SmallNetwork>(facts.features, ranges, tuning_.make_loss(),
-                                                                   epochs_, static_cast<std::uint64_t>(seed_)));
+                                    std::make_unique<SmallNetworks>(facts.features, ranges, tuning_.make_loss(),
+                                                                    epochs_, static_cast<std::uint64_t>(seed_)));
   }
   LabelKind label_kind() const override { return tuning_.make_loss()->label_kind(); }
 

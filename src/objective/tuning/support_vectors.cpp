@@ -20,29 +20,21 @@ struct SvmRanges {
 
 class SupportVectorMachine final : public TunedModel {
  public:
-  SupportVectorMachine(std::size_t features, const SvmRanges& ranges, bool regression, double tolerance)
-      : features_(features), regression_(regression), tolerance_(tolerance) {
-    hyper_.add("lengthscale", ranges.length, features);
-    hyper_.add("cost", ranges.cost);
-    hyper_.add("gamma", ranges.gamma);
-    if (regression) hyper_.add("epsilon", ranges.epsilon);
-  }
+  SupportVectorMachine(const PublicSet& set, bool regression, double tolerance)
+      : regression_(regression),
+        tolerance_(tolerance),
+        scores_(set),
+        gram_(set.count * set.stride),
+        low_(set.count),
+        high_(set.count),
+        slope_(set.count) {}
 
-  const HyperParameters& hyper_parameters() const override { return hyper_; }
-  void open(const PublicSet& set) override {
-    scores_.open(set);
-    gram_.resize(set.count * set.stride);
-    for (auto* scratch : {&low_, &high_, &slope_}) scratch->resize(set.count);
-  }
-  double training_bytes(std::size_t records) const override {
-    return 8 * static_cast<double>(records) * static_cast<double>(round_up(records, 8) + 3);
-  }
   std::size_t size() const override { return scores_.size(); }
 
   bool train(std::span<const double> values, std::span<double> model) override {
     const PublicSet& set = scores_.set();
-    const double cost = values[features_], gamma = values[features_ + 1];
-    scores_.begin(values.first(features_), 2 * gamma, model);
+    const double cost = values[set.features], gamma = values[set.features + 1];
+    scores_.begin(values.first(set.features), 2 * gamma, model);
     scores_.gram(model, gram_.data());
     for (double& k : gram_) k += 1;
     for (std::size_t i = 0; i < set.count; ++i) {
@@ -57,7 +49,7 @@ class SupportVectorMachine final : public TunedModel {
                             .linear = std::span(set.y).first(set.count),
                             .low = low_,
                             .high = high_,
-                            .absolute = regression_ ? values[features_ + 2] : 0};
+                            .absolute = regression_ ? values[set.features + 2] : 0};
     if (!minimise(dual, tolerance_, most_steps_a_record * set.count, coefficient, slope_)) return false;
     for (const double c : coefficient) *parts.offset += c;
     return std::isfinite(*parts.offset);
@@ -67,12 +59,34 @@ class SupportVectorMachine final : public TunedModel {
   }
 
  private:
-  std::size_t features_;
+  bool regression_;
+  double tolerance_;
+  KernelScores scores_;
+  AlignedVector<double> gram_, low_, high_, slope_;
+};
+
+class SupportVectorMachines final : public ModelFamily {
+ public:
+  SupportVectorMachines(std::size_t features, const SvmRanges& ranges, bool regression, double tolerance)
+      : regression_(regression), tolerance_(tolerance) {
+    hyper_.add("lengthscale", ranges.length, features);
+    hyper_.add("cost", ranges.cost);
+    hyper_.add("gamma", ranges.gamma);
+    if (regression) hyper_.add("epsilon", ranges.epsilon);
+  }
+
+  const HyperParameters& hyper_parameters() const override { return hyper_; }
+  double training_bytes(std::size_t records) const override {
+    return 8 * static_cast<double>(records) * static_cast<double>(round_up(records, 8) + 3);
+  }
+  std::unique_ptr<TunedModel> on(const PublicSet& set) const override {
+    return std::make_unique<SupportVectorMachine>(set, regression_, tolerance_);
+  }
+
+ private:
   bool regression_;
   double tolerance_;
   HyperParameters hyper_;
-  KernelScores scores_;
-  AlignedVector<double> gram_, low_, high_, slope_;
 };
 
 class SupportVectorsBuilder final : public ObjectiveEntry::Builder {
@@ -93,7 +107,7 @@ class SupportVectorsBuilder final : public ObjectiveEntry::Builder {
                            TunedRange::parse("objective.cost", cost_), TunedRange::parse("objective.gamma", gamma_),
                            TunedRange::parse("objective.epsilon", epsilon_)};
     return std::make_unique<Tuning>(facts, tuning_,
-                                    std::make_unique<SupportVectorMachine>(
+                                    std::make_unique<SupportVectorMachines>(
                                         facts.features, ranges, label_kind() == LabelKind::real, tolerance_));
   }
   LabelKind label_kind() const override { return tuning_.make_loss()->label_kind(); }

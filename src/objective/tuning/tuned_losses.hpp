@@ -14,8 +14,8 @@ namespace dpmpi {
 
 class TunedLosses final : public PointValues, public LossesAtPoints {
  public:
-  /// `model` and `loss` must outlive it. Errors as for TunedModel::open().
-  TunedLosses(TunedModel& model, const ScalarLoss& loss, PublicSet set, std::unique_ptr<Turns> turns);
+  /// `family` and `loss` must outlive it.
+  TunedLosses(const ModelFamily& family, const ScalarLoss& loss, PublicSet set, std::unique_ptr<Turns> turns);
 
   /// Trains the model of w, unless it is there. Local, and as expensive as training is.
   void prepare(std::span<const float> w);
@@ -31,9 +31,10 @@ class TunedLosses final : public PointValues, public LossesAtPoints {
   template <class Use>
   void for_each_tile(std::span<const double> model, const Rows& rows, const Use& use);
 
-  TunedModel& model_;
+  const HyperParameters& hyper_;
   const ScalarLoss& loss_;
   PublicSet set_;
+  std::unique_ptr<TunedModel> model_;  // stands on set_
   std::unique_ptr<Turns> turns_;
   std::size_t dim_, stride_;
   AlignedVector<double> rows_;  // tile_rows x stride_

@@ -3,6 +3,7 @@
 // seen.
 
 #include <cstddef>
+#include <memory>
 #include <span>
 
 #include "objective/math/losses.hpp"
@@ -15,21 +16,26 @@ class TunedModel {
  public:
   virtual ~TunedModel() = default;
 
-  virtual const HyperParameters& hyper_parameters() const = 0;
-  /// Before anything below; `set` must outlive the model. Throws ConfigError or DataError where the set does not
-  /// fit.
-  virtual void open(const PublicSet& set) = 0;
-  /// Bytes that training takes beside the set and the model.
-  virtual double training_bytes(std::size_t records) const = 0;
-
   /// Numbers that a trained model consists of: all that predict() needs beside the public set.
   virtual std::size_t size() const = 0;
-  /// Trains with hyper_parameters().count() values. False if no model comes of it: singular, or diverged. Writes
-  /// the same bits whatever was trained before.
+  /// Trains with a value for each hyper-parameter of its family. False if no model comes of it: singular, or
+  /// diverged. Writes the same bits whatever was trained before.
   virtual bool train(std::span<const double> values, std::span<double> model) = 0;
   /// out[i] = score of the record with features rows[i * stride ...], for tile_rows of them. A record's score is
   /// computed from this record alone, in the same order wherever it stands.
   virtual void predict(std::span<const double> model, const double* rows, std::size_t stride, double* out) = 0;
+};
+
+/// What is known of models before there are records to train them on.
+class ModelFamily {
+ public:
+  virtual ~ModelFamily() = default;
+
+  virtual const HyperParameters& hyper_parameters() const = 0;
+  /// Bytes that training takes beside the set and the model.
+  virtual double training_bytes(std::size_t records) const = 0;
+  /// A model of the family that is trained on `set`. Both must outlive it.
+  virtual std::unique_ptr<TunedModel> on(const PublicSet& set) const = 0;
 };
 
 }  // namespace dpmpi

@@ -23,11 +23,11 @@ std::unique_ptr<ScalarLoss> TuningOptions::make_loss() const {
   return squared_loss();
 }
 
-Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model)
+Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<ModelFamily> family)
     : TunedObjective(options.start),
       features_(facts.features),
       options_(options),
-      model_(std::move(model)),
+      family_(std::move(family)),
       loss_(options.make_loss()) {
   if (options.train.empty())
     throw ConfigError("objective.train is not set: the file of the public records that models are trained on");
@@ -39,9 +39,9 @@ Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::u
 double Tuning::flops_per_record() const { return 1000 * (2.0 * static_cast<double>(features_) + 40); }
 
 void Tuning::take(PublicSet set, std::unique_ptr<Turns> turns) {
-  check_memory(static_cast<std::uint64_t>(model_->training_bytes(set.count)), available_memory(),
+  check_memory(static_cast<std::uint64_t>(family_->training_bytes(set.count)), available_memory(),
                fmt::format("training on the {} records of objective.train = {}", set.count, options_.train));
-  losses_ = std::make_unique<TunedLosses>(*model_, *loss_, std::move(set), std::move(turns));
+  losses_ = std::make_unique<TunedLosses>(*family_, *loss_, std::move(set), std::move(turns));
 }
 
 std::vector<std::string> Tuning::assumptions() const {

@@ -24,7 +24,7 @@ struct TuningOptions {
 
 class Tuning final : public TunedObjective, public PublicTraining {
  public:
-  Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<TunedModel> model);
+  Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<ModelFamily> family);
 
   LabelKind label_kind() const override { return loss_->label_kind(); }
   std::size_t outputs() const override { return 1; }
@@ -40,14 +40,14 @@ class Tuning final : public TunedObjective, public PublicTraining {
   Capabilities capabilities() override {
     return {.values = losses_.get(), .points = losses_.get(), .training = this};
   }
-  const HyperParameters& hyper_parameters() const override { return model_->hyper_parameters(); }
+  const HyperParameters& hyper_parameters() const override { return family_->hyper_parameters(); }
 
  private:
   void prepare(std::span<const float> w) override { offered(losses_.get()).prepare(w); }
 
   std::size_t features_;
   TuningOptions options_;
-  std::unique_ptr<TunedModel> model_;
+  std::unique_ptr<ModelFamily> family_;
   std::unique_ptr<ScalarLoss> loss_;
   std::unique_ptr<TunedLosses> losses_;  // null until there are records to train on
 };

@@ -202,7 +202,7 @@ std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> poi
 }
 
 void PrivateTuning::prepare_points(std::span<const double> points) {
-  verify(points.size() % dim() == 0 && key_, "points have dim() coordinates, and begin() comes first");
+  verify(points.size() % dim() == 0, "points have dim() coordinates");
   std::vector<Order> orders(points.size() / dim());
   if (comm_->is_root()) orders = pay(points);
   for (Order& order : orders) {

@@ -37,7 +37,8 @@ class TunePrivate final : public TrainingBuilder {
   std::shared_ptr<const SearchedConfig> search_;
 };
 
-/// Has no values at one point, for a model at any point but those that a search pays for is another training.
+/// Its losses are a capability from begin() on. Has no values at one point, for a model at any point but those that
+/// a search pays for is another training.
 class PrivateTuning final : public TunedObjective, public LossesAtPoints, public TrainsModels {
  public:
   /// Looks at the trainer's data, which every rank must be able to read. Local. Errors as for inspect(), and
@@ -67,7 +68,7 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   void pay_in(TrainingLedger& ledger) override { ledger_ = &ledger; }
 
  protected:
-  Capabilities capabilities() override { return {.points = this}; }
+  Capabilities capabilities() override { return {.points = key_ ? this : nullptr}; }
   const HyperParameters& hyper_parameters() const override { return search_->hyper_parameters(); }
 
  private:
