@@ -86,7 +86,7 @@ std::string digest_of_plugin(const std::string& library) {
 }  // namespace
 
 ProgramIdentity program_identity(const std::string& plugin, const std::vector<std::string>& public_files) {
-  const std::string program = file_digest("/proc/self/exe");
+  static const std::string program = file_digest("/proc/self/exe");  // it stays what it is while it runs
   std::string features;
   for (const auto& [name, has] :
        {std::pair{"fma", __builtin_cpu_supports("fma")}, std::pair{"avx2", __builtin_cpu_supports("avx2")},
