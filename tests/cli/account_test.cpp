@@ -13,7 +13,7 @@
 #include "core/errors.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 
-namespace dpmpi {
+namespace dpmpi::account_test {
 namespace {
 
 // A list of events in a file of its own.
@@ -226,4 +226,4 @@ TEST_F(Account, WrongRequests) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::account_test

@@ -13,7 +13,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::audit_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -244,4 +244,4 @@ TEST_F(AuditCommand, ARowOfThePublicRecordsAsTheCanary) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::audit_test

@@ -13,7 +13,7 @@
 #include "privacy/promise/calibrate.hpp"
 #include "support/phases.hpp"
 
-namespace dpmpi {
+namespace dpmpi::calibrate_test {
 namespace {
 
 class CalibrateCommand : public ::testing::Test {
@@ -204,4 +204,4 @@ TEST_F(CalibrateCommand, AnUnknownCountIsThatOfAllRunsOfATree) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::calibrate_test

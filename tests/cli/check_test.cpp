@@ -11,7 +11,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::check_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -84,7 +84,7 @@ TEST_F(Check, AllThatIsWrongIsSaidAtOnceOnAnyNumberOfRanks) {
   EXPECT_FALSE(contains(alone.output, "hushed") || contains(alone.output, "secret")) << alone.output;
   const Outcome three = dpmpi(words, 3);
   EXPECT_EQ(three.code, 2);
-  EXPECT_EQ(three.output.substr(0, alone.output.size()), alone.output);
+  EXPECT_TRUE(contains(three.output, alone.output)) << three.output;  // mpirun's own words come before or after
 }
 
 TEST_F(Check, DataAreReadEvenIfThePlanDoesNotFitThem) {
@@ -219,4 +219,4 @@ TEST_F(Check, MoreRanksThanBlocksSayTheOneSettingThatHelps) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::check_test

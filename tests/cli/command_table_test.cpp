@@ -10,7 +10,7 @@
 #include "core/errors.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::command_table_test {
 namespace {
 
 using test::contains;
@@ -161,4 +161,4 @@ TEST(CommandLine, AllProblemsAreReportedAtOnce) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::command_table_test

@@ -13,7 +13,7 @@
 #include "support/programs.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::commands_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -524,4 +524,4 @@ TEST_F(Cli, AFileSizeLimitIsAFullDisk) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::commands_test

@@ -19,7 +19,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::evaluate_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -388,4 +388,4 @@ TEST_F(TrainedRun, Refusals) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::evaluate_test

@@ -11,7 +11,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::quickstart_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -50,4 +50,4 @@ TEST(Quickstart, EndsOnOneScreen) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::quickstart_test

@@ -13,7 +13,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::sample_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,4 +128,4 @@ TEST_F(Sample, RefusesInOneLine) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::sample_test

@@ -16,7 +16,7 @@
 #include "support/process.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::terminal_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST_F(Phases, LoadingTellsPublicCountsOnly) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::terminal_test

@@ -14,7 +14,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::tutorial_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST(Simulators, AreFittedInPrivateWhereAGridIsNot) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::tutorial_test

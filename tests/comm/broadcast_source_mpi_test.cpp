@@ -5,7 +5,7 @@
 #include "core/errors.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::broadcast_source_mpi_test {
 namespace {
 
 using test::for_each_size;
@@ -35,4 +35,4 @@ TEST(BroadcastSource, GivesTheRootsBytesToAllInAnyPortions) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::broadcast_source_mpi_test

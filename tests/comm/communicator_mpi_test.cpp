@@ -8,7 +8,7 @@
 #include "core/errors.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::communicator_mpi_test {
 namespace {
 
 using test::for_each_size;
@@ -101,4 +101,4 @@ TEST(Communicator, AnyAndAgree) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::communicator_mpi_test

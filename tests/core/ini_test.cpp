@@ -10,7 +10,7 @@
 #include "core/errors.hpp"
 #include "core/options.hpp"
 
-namespace dpmpi {
+namespace dpmpi::ini_test {
 namespace {
 
 std::string read_back(const std::string& value) {
@@ -107,4 +107,4 @@ TEST(Ini, MessagesAreForPeople) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::ini_test

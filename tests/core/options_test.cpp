@@ -9,7 +9,7 @@
 
 #include "core/errors.hpp"
 
-namespace dpmpi {
+namespace dpmpi::options_test {
 namespace {
 
 std::string write_file(const std::string& text) {
@@ -179,4 +179,4 @@ TEST(Options, OverridesReplaceAndAreChecked) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::options_test

@@ -23,7 +23,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::secrecy_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -184,4 +184,4 @@ TEST(Keys, ThatAreManyAreStillRight) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::secrecy_test

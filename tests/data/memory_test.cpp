@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::memory_test {
 namespace {
 
 class Cgroup : public testing::Test {
@@ -52,4 +52,4 @@ TEST_F(Cgroup, VersionOne) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::memory_test

@@ -7,7 +7,7 @@
 
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::example_test {
 namespace {
 
 TEST(ExampleMethod, TakesTheStepsOfDpSgdOnAllRecords) {
@@ -29,4 +29,4 @@ TEST(ExampleMethod, TakesTheStepsOfDpSgdOnAllRecords) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::example_test

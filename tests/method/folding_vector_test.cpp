@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::folding_vector_test {
 namespace {
 
 TEST(FoldingVector, ShowsTheRoundedNumbersInTheSameMemory) {
@@ -34,4 +34,4 @@ TEST(FoldingVector, KeepsFloat32NumbersHoweverOftenItFolds) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::folding_vector_test

@@ -6,7 +6,7 @@
 
 #include "core/aligned.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::allocations_test {
 
 TEST(Allocations, PlainAndAlignedOnesAreCounted) {
   const std::size_t before = allocation_count();
@@ -17,4 +17,4 @@ TEST(Allocations, PlainAndAlignedOnesAreCounted) {
   EXPECT_EQ(aligned[99], 0.0F);
 }
 
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::allocations_test

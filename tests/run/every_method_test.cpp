@@ -22,7 +22,7 @@
 #include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::every_method_test {
 namespace {
 
 /// A method with the settings of a short run, planned for the records of a small file.
@@ -269,4 +269,4 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryMethod, ::testing::ValuesIn(product_me
 });
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::every_method_test

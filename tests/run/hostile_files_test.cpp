@@ -19,7 +19,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::hostile_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -398,4 +398,4 @@ TEST_F(HostileFiles, AnHonestRunWithMarksInItsValues) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::hostile_files_test

@@ -11,7 +11,7 @@
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
 
-namespace dpmpi {
+namespace dpmpi::progress_test {
 namespace {
 
 template <class Body>
@@ -165,4 +165,4 @@ TEST_F(ProgressTest, LevelsSayWhatTheyAreFor) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::progress_test

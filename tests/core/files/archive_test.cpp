@@ -9,7 +9,7 @@
 
 #include "core/errors.hpp"
 
-namespace dpmpi {
+namespace dpmpi::archive_test {
 namespace {
 
 struct State {
@@ -124,4 +124,4 @@ TEST(Archive, TextsAreNoLongerThanTextsAre) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::archive_test

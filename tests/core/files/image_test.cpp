@@ -10,7 +10,7 @@
 #include "core/numbers/random.hpp"
 #include "support/png_reader.hpp"
 
-namespace dpmpi {
+namespace dpmpi::image_test {
 namespace {
 
 GreyImage noise(std::size_t width, std::size_t height) {
@@ -62,4 +62,4 @@ TEST(Sheet, PutsPicturesSideBySide) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::image_test

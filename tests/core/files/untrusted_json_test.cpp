@@ -12,7 +12,7 @@
 #include "core/files/durable.hpp"
 #include "core/files/untrusted_json.hpp"
 
-namespace dpmpi {
+namespace dpmpi::untrusted_json_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ TEST_F(Untrusted, MessagesShowValuesEscapedAndShort) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::untrusted_json_test

@@ -11,7 +11,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::chacha20_test {
 namespace {
 
 // The keystream by OpenSSL, under the counter and nonce of RFC 8439.
@@ -61,4 +61,4 @@ TEST(NearestPoint, IsTheFloorOfHalfMore) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::chacha20_test

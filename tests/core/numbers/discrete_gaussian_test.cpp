@@ -15,7 +15,7 @@
 #include "core/errors.hpp"
 #include "support/discrete_law.hpp"
 
-namespace dpmpi {
+namespace dpmpi::discrete_gaussian_test {
 namespace {
 
 using Real = boost::multiprecision::cpp_bin_float_100;
@@ -193,4 +193,4 @@ TEST(BelowExp, ReadsOnWhereTheFirstWordDoesNotDecide) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::discrete_gaussian_test

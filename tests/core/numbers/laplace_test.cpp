@@ -10,7 +10,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::laplace_test {
 namespace {
 
 using Words = std::array<std::uint64_t, 4>;
@@ -79,4 +79,4 @@ TEST(StandardLaplace, HalfLinesHaveTheirProbabilityAtBothEnds) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::laplace_test

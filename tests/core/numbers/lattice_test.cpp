@@ -9,7 +9,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::lattice_test {
 namespace {
 
 TEST(Lattice, ChoiceKeepsItsPromises) {
@@ -71,4 +71,4 @@ TEST(LatticeAccumulator, RefusesMoreRowsThanItHolds) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::lattice_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::portable_exp_test {
 namespace {
 
 TEST(PortableExp, IsExact) {
@@ -12,4 +12,4 @@ TEST(PortableExp, IsExact) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::portable_exp_test

@@ -5,7 +5,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::public_counter_test {
 namespace {
 
 constexpr std::uint64_t seed = 0x0123456789abcdef;
@@ -68,4 +68,4 @@ TEST(PublicCounter, GridsGiveEachBlockItsNormals) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::public_counter_test

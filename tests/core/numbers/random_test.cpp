@@ -15,7 +15,7 @@
 
 #include "core/files/digest.hpp"
 
-namespace dpmpi {
+namespace dpmpi::random_test {
 namespace {
 
 std::vector<std::uint8_t> bytes_of(std::span<const std::uint64_t> words) {
@@ -222,4 +222,4 @@ TEST(SecretReader, BelowIsUniform) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::random_test

@@ -15,7 +15,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::reachability_test {
 namespace {
 
 using Real = long double;
@@ -285,4 +285,4 @@ TEST(NormalPairs, AreRayleighNextToTheEnds) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::reachability_test

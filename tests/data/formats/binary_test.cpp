@@ -9,7 +9,7 @@
 #include "data/load/convert.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::binary_test {
 namespace {
 
 DataOptions pair(const std::string& records, const std::string& labels) {
@@ -161,4 +161,4 @@ TEST(Native, ConvertNeverReplacesItsInput) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::binary_test

@@ -8,7 +8,7 @@
 #include "support/binary_files.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::format_test {
 namespace {
 
 std::string_view format_of(const std::string& path, const std::string& bytes, const std::string& setting = "auto") {
@@ -50,4 +50,4 @@ TEST(FormatTable, OfATextTheFirstLineTellsMoreThanTheOthers) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::format_test

@@ -8,7 +8,7 @@
 
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::text_lines_test {
 namespace {
 
 using Lines = std::vector<std::pair<std::uint64_t, std::size_t>>;  // where a line begins, and its length
@@ -43,4 +43,4 @@ TEST(TextLines, EveryLineIsSeenOnceWhereverTheRangesAreCut) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::text_lines_test

@@ -15,7 +15,7 @@
 #include "support/binary_files.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::bad_files_test {
 namespace {
 
 class BadFile : public ::testing::Test {
@@ -518,4 +518,4 @@ TEST(Memory, HugeDimensionsAreRefusedBeforeAllocation) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::bad_files_test

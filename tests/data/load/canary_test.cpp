@@ -19,7 +19,7 @@
 #include "support/binary_files.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::canary_test {
 namespace {
 
 /// The canary, and what stands in its place in the other version: words, numbers, numbers beyond float32.
@@ -507,4 +507,4 @@ TEST_F(Canary, NamesAreTakenFromAFirstLineOnlyIfTheyArePublic) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::canary_test

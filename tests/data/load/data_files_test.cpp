@@ -10,7 +10,7 @@
 
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::data_files_test {
 namespace {
 
 TEST(DataFiles, RelativePathsAreFoundInOrder) {
@@ -106,4 +106,4 @@ TEST(DataFiles, AreLookedUpOnce) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::data_files_test

@@ -10,7 +10,7 @@
 #include "support/data_files.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::load_mpi_test {
 namespace {
 
 const auto all_sizes = {1, 2, 3, 4, 5, 8};
@@ -418,4 +418,4 @@ TEST(LoadErrorsOnRanks, AllOrNoneKeepsTheKindOfError) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::load_mpi_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi::test {
+namespace dpmpi::test::real_data_test {
 namespace {
 
 class RealData : public ::testing::Test {
@@ -115,4 +115,4 @@ TEST_F(RealData, MnistOneClassAgainstRest) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::real_data_test

@@ -10,7 +10,7 @@
 #include "data/formats/table.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::text_test {
 namespace {
 
 DataOptions libsvm(const Folder& folder, std::string_view text, std::int64_t features) {
@@ -292,4 +292,4 @@ TEST(Records, ThinnedRecordsAreEmptySlotsInEveryStorage) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::text_test

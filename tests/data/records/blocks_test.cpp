@@ -3,7 +3,7 @@
 
 #include "data/records/blocks.hpp"
 
-namespace dpmpi {
+namespace dpmpi::blocks_test {
 namespace {
 
 std::uint32_t blocks_of_root(int ranks, double own_work, double afterwards = 0) {
@@ -30,4 +30,4 @@ TEST(Ownership, IsEvenWhereMostOfTheWorkComesAfterTheRoots) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::blocks_test

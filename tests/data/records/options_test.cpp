@@ -9,7 +9,7 @@
 
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::options_test {
 namespace {
 
 std::string problems_of(const DataOptions& o) {
@@ -130,4 +130,4 @@ TEST(Blocks, SitesNeverShareABlock) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::options_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::part_index_test {
 namespace {
 
 /// What one of `ranks` ranks holds of n records: positions only.
@@ -161,4 +161,4 @@ TEST(Disjoint, CountsReleasesAndSlots) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::part_index_test

@@ -7,7 +7,7 @@
 
 #include "data/records/sampling.hpp"
 
-namespace dpmpi {
+namespace dpmpi::poisson_batches_test {
 namespace {
 
 // A18 of min-max methods.
@@ -41,4 +41,4 @@ TEST(Poisson, TrapBatchesAreIndependentRecordByRecord) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::poisson_batches_test

@@ -9,7 +9,7 @@
 
 #include "core/errors.hpp"
 
-namespace dpmpi {
+namespace dpmpi::sampling_test {
 namespace {
 
 std::vector<std::uint32_t> selected(const SamplingRule& rule, std::uint64_t first, std::uint64_t count,
@@ -206,4 +206,4 @@ TEST(MicroBatching, CoversAllSelectedRowsOnce) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::sampling_test

@@ -9,7 +9,7 @@
 
 #include "data/records/sampling.hpp"
 
-namespace dpmpi {
+namespace dpmpi::shuffle_test {
 namespace {
 
 constexpr Shuffled seeded(std::uint64_t seed) { return {.seed = seed, .first = 1, .batch = 1}; }
@@ -124,4 +124,4 @@ TEST(Shuffle, OrderInsideABlockIsRandom) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::shuffle_test

@@ -11,7 +11,7 @@
 
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::environments_test {
 namespace {
 
 TEST(Environments, SinesAreAccurate) {
@@ -168,4 +168,4 @@ TEST(Transitions, AreTheSameInEveryPart) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::environments_test

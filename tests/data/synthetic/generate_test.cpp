@@ -9,7 +9,7 @@
 
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::generate_test {
 namespace {
 
 TEST(Generate, RecordsDependOnSeedAndNumberOnly) {
@@ -196,4 +196,4 @@ TEST(Generate, WritesThroughLinks) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::generate_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::heavy_tails_test {
 namespace {
 
 Records make(const char* kind, std::int64_t features, std::uint64_t count, double moment = 2.5,
@@ -92,4 +92,4 @@ TEST(HeavyTails, TwoPointsHaveTheMomentOne) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::heavy_tails_test

@@ -12,7 +12,7 @@
 #include "problems/numbered_losses.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::bands_test {
 namespace {
 
 using test::labelled_shard;
@@ -230,4 +230,4 @@ TEST(GiboBands, SlowNoiseFloor) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::bands_test

@@ -5,7 +5,7 @@
 
 #include "method/black_box/box_minimum.hpp"
 
-namespace dpmpi {
+namespace dpmpi::box_minimum_test {
 namespace {
 
 using Eigen::Index;
@@ -81,4 +81,4 @@ TEST(BoxMinimum, NeverRisesHoweverFewTheSteps) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::box_minimum_test

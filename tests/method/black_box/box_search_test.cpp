@@ -19,7 +19,7 @@
 #include "support/special_numbers.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::box_search_test {
 namespace {
 
 using test::distance;
@@ -401,4 +401,4 @@ TEST(RandomStopping, Resumes) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::box_search_test

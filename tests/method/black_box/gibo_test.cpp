@@ -25,7 +25,7 @@
 #include "support/kolmogorov.hpp"
 #include "support/special_numbers.hpp"
 
-namespace dpmpi {
+namespace dpmpi::gibo_test {
 namespace {
 
 using Eigen::Index;
@@ -479,4 +479,4 @@ TEST(Gibo, RefusesSettingsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::gibo_test

@@ -12,7 +12,7 @@
 #include "method/black_box/reduced_weights.hpp"
 #include "objective/eigen.hpp"
 
-namespace dpmpi {
+namespace dpmpi::gradient_posterior_test {
 namespace {
 
 using Eigen::Index;
@@ -364,4 +364,4 @@ TEST(GradientPosterior, RestoresEveryBit) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::gradient_posterior_test

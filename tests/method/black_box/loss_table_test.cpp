@@ -12,7 +12,7 @@
 #include "problems/loss_sums.hpp"
 #include "support/special_numbers.hpp"
 
-namespace dpmpi {
+namespace dpmpi::loss_table_test {
 namespace {
 
 using Eigen::Index;
@@ -191,4 +191,4 @@ TEST(LossTable, EvaluationNoiseIsSharedOrARecordsOwn) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::loss_table_test

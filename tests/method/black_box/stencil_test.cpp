@@ -11,7 +11,7 @@
 #include "method/black_box/point_selection.hpp"
 #include "method/black_box/stencil.hpp"
 
-namespace dpmpi {
+namespace dpmpi::stencil_test {
 namespace {
 
 using Eigen::Index;
@@ -301,4 +301,4 @@ TEST(PointSelection, RandomPointsFollowSeedAndStep) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::stencil_test

@@ -20,7 +20,7 @@
 #include "problems/trial.hpp"
 #include "run/objective/on_ranks.hpp"
 
-namespace dpmpi {
+namespace dpmpi::tuning_test {
 namespace {
 
 using test::Trial;
@@ -210,4 +210,4 @@ TEST(GiboTuning, SlowTooLittleAssumedNoiseEndsWorst) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::tuning_test

@@ -8,7 +8,7 @@
 #include "problems/trial.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::advice_test {
 namespace {
 
 const auto objective = [] { return test::make_objective("logistic", {4, Storage::dense_f32, 0}); };
@@ -45,4 +45,4 @@ TEST(HeavyTailAdvice, EveryMethodGivesIt) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::advice_test

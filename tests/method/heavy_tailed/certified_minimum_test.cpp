@@ -7,7 +7,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::certified_minimum_test {
 namespace {
 
 std::vector<double> normals(std::uint64_t key, std::size_t count) {
@@ -81,4 +81,4 @@ TEST(CertifiedMinimum, CountsTheErrorOfTheGradient) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::certified_minimum_test

@@ -15,7 +15,7 @@
 #include "problems/trial.hpp"
 #include "problems/vector_objective.hpp"
 
-namespace dpmpi {
+namespace dpmpi::clipped_gd_test {
 namespace {
 
 using test::Trial;
@@ -342,4 +342,4 @@ TEST(ClippedGd, GapIsWithinTheBoundOfTheTheorem) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::clipped_gd_test

@@ -17,7 +17,7 @@
 #include "problems/trial.hpp"
 #include "support/log_slope.hpp"
 
-namespace dpmpi {
+namespace dpmpi::heavy_regression_test {
 namespace {
 
 using test::Trial;
@@ -190,4 +190,4 @@ TEST(HeavyRegressionSlow, MethodsSideBySide) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::heavy_regression_test

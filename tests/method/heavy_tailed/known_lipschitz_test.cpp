@@ -15,7 +15,7 @@
 #include "problems/phase_trial.hpp"
 #include "problems/vector_objective.hpp"
 
-namespace dpmpi {
+namespace dpmpi::known_lipschitz_test {
 namespace {
 
 using test::distance;
@@ -298,4 +298,4 @@ TEST(HtKnownLipschitz, APhaseThatIsKilledRunsAgain) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::known_lipschitz_test

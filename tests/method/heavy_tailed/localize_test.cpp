@@ -14,7 +14,7 @@
 #include "problems/trial.hpp"
 #include "problems/vector_objective.hpp"
 
-namespace dpmpi {
+namespace dpmpi::localize_test {
 namespace {
 
 using test::Trial;
@@ -268,4 +268,4 @@ TEST(HtLocalize, ThePrintedFoldsNeedManyRecords) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::localize_test

@@ -14,7 +14,7 @@
 #include "problems/trial.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::messages_test {
 namespace {
 
 using Choices = std::map<std::string, std::string>;
@@ -248,4 +248,4 @@ TEST(HeavyTailMessages, EveryRefusalNamesAnOption) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::messages_test

@@ -16,7 +16,7 @@
 #include "problems/printed_heavy_tails.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::one_pass_plan_test {
 namespace {
 
 using test::expect_close;
@@ -246,4 +246,4 @@ TEST(HeavyTailSmooth, Budget) {
   EXPECT_NEAR(enough_hits(1000, 2000, 2, 3, 60, 0.25), 2000 * std::pow(1.0 / 15, 2) + 24 * std::log(2000), 1e-9);
 }
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::one_pass_plan_test

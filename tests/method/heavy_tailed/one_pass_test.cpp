@@ -19,7 +19,7 @@
 #include "privacy/curves/gaussian_curve.hpp"
 #include "problems/phase_trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::one_pass_test {
 namespace {
 
 using test::distance;
@@ -397,4 +397,4 @@ TEST(HtGlm, PhasesAreDisjointForAnyNumberOfRecords) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::one_pass_test

@@ -19,7 +19,7 @@
 #include "problems/trial.hpp"
 #include "support/log_slope.hpp"
 
-namespace dpmpi {
+namespace dpmpi::paper_test {
 namespace {
 
 using test::log_slope;
@@ -339,4 +339,4 @@ TEST(HeavyTailsSlow, ThirtyTwoIsNearTheBestCount) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::paper_test

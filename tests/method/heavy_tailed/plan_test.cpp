@@ -15,7 +15,7 @@
 #include "problems/printed_heavy_tails.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::plan_test {
 namespace {
 
 using test::expect_close;
@@ -241,4 +241,4 @@ TEST(HeavyTailOutput, EnvelopeClip) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::plan_test

@@ -9,7 +9,7 @@
 
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::proximal_descent_test {
 namespace {
 
 ProximalDescent make(const std::map<std::string, std::string>& settings, const std::vector<float>& center,
@@ -117,4 +117,4 @@ TEST(ProximalDescent, StepSizesAreThoseOfTheTheoremOrTheRate) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::proximal_descent_test

@@ -20,7 +20,7 @@
 #include "problems/phase_trial.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::smooth_test {
 namespace {
 
 using test::distance;
@@ -434,4 +434,4 @@ TEST(HtSmooth, RefusesWhatItsProofDoesNotCover) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::smooth_test

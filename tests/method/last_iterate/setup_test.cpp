@@ -12,7 +12,7 @@
 #include "privacy/promise/guarantee.hpp"
 #include "problems/last_iterate_trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::setup_test {
 namespace {
 
 using namespace test::hidden_trial;
@@ -215,4 +215,4 @@ TEST(ZoHiddenSetup, OnePartOfMostRecordsIsNoFreshSample) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::setup_test

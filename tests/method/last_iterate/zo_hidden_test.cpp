@@ -15,7 +15,7 @@
 #include "privacy/promise/guarantee.hpp"
 #include "problems/last_iterate_trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::zo_hidden_test {
 namespace {
 
 using namespace test::hidden_trial;
@@ -410,4 +410,4 @@ TEST(ZoHidden, Learns) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::zo_hidden_test

@@ -18,7 +18,7 @@
 #include "problems/trial.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::auc_test {
 namespace {
 
 using Given = std::map<std::string, std::string>;
@@ -156,4 +156,4 @@ TEST(MinimaxAuc, SlowAllBudgets) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::auc_test

@@ -12,7 +12,7 @@
 #include "problems/trial.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi {
+namespace dpmpi::dp_sgda_test {
 namespace {
 
 using test::Trial;
@@ -234,4 +234,4 @@ TEST(DpSgda, APrivatePriorMovesByOneUnderEitherAdjacency) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::dp_sgda_test

@@ -18,7 +18,7 @@
 #include "problems/small_saddles.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::ledger_test {
 namespace {
 
 using test::with;
@@ -310,4 +310,4 @@ TEST(MinimaxLedger, TrapEveryRecordHasTheRateOfTheLedger) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::ledger_test

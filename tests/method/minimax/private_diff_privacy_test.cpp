@@ -19,7 +19,7 @@
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
 
-namespace dpmpi {
+namespace dpmpi::private_diff_privacy_test {
 namespace {
 
 using test::cross_batch_differences;
@@ -306,4 +306,4 @@ TEST(PrivateDiffPrivacy, BlocksShareTheirRestartsNoise) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::private_diff_privacy_test

@@ -18,7 +18,7 @@
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
 
-namespace dpmpi {
+namespace dpmpi::private_diff_test {
 namespace {
 
 using test::ToySaddle;
@@ -349,4 +349,4 @@ TEST(PrivateDiff, GoesOnFromItsState) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::private_diff_test

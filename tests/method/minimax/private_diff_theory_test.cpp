@@ -7,7 +7,7 @@
 
 #include "problems/printed_noise.hpp"
 
-namespace dpmpi {
+namespace dpmpi::private_diff_theory_test {
 namespace {
 
 // A21 of min-max methods.
@@ -43,4 +43,4 @@ TEST(PrivateDiffTheory, PrintedMultipliers) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::private_diff_theory_test

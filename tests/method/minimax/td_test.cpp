@@ -12,7 +12,7 @@
 #include "problems/trial.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::td_test {
 namespace {
 
 const TdSettings table{.state = 16, .hidden = 0, .bias = 0, .discount = 0.9};
@@ -92,4 +92,4 @@ TEST(MinimaxTd, LowersTheErrorWithNoise) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::td_test

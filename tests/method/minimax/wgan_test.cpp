@@ -11,7 +11,7 @@
 #include "objective/minimax/wgan.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::wgan_test {
 namespace {
 
 using test::Trial;
@@ -117,4 +117,4 @@ TEST(Wgan, WhatNeedsAPrivatePrimalIsRefused) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::wgan_test

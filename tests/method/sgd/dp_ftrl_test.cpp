@@ -10,7 +10,7 @@
 #include "privacy/curves/strategy.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::dp_ftrl_test {
 namespace {
 
 using test::Trial;
@@ -73,4 +73,4 @@ TEST(DpFtrl, APassIsOneTree) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::dp_ftrl_test

@@ -12,7 +12,7 @@
 #include "method/schedule.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::dp_sgd_test {
 namespace {
 
 constexpr test::RecordsShape shape{Storage::dense_f32, 300, 6, 1, LabelKind::sign};
@@ -97,4 +97,4 @@ TEST(Steps, OfEpochsAreAtMostTwoToTheForty) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::dp_sgd_test

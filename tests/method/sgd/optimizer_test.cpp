@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::optimizer_test {
 namespace {
 
 Optimizer make(const Settings& settings, std::size_t dim, std::uint64_t steps) {
@@ -104,4 +104,4 @@ TEST(Optimizer, ContradictionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::optimizer_test

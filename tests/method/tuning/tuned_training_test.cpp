@@ -17,7 +17,7 @@
 #include "problems/trial.hpp"
 #include "support/kolmogorov.hpp"
 
-namespace dpmpi {
+namespace dpmpi::tuned_training_test {
 namespace {
 
 using Values = std::map<std::string, std::string>;
@@ -214,4 +214,4 @@ TEST(TunedTraining, RefusalsOfACandidateNameIt) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::tuned_training_test

@@ -10,7 +10,7 @@
 #include "problems/trial.hpp"
 #include "support/allocations.hpp"
 
-namespace dpmpi {
+namespace dpmpi::allocation_test {
 namespace {
 
 /// Allocations in the steps 20 to 90: epochs of 16, so several runs of the sum begin; the ledger, which is written
@@ -50,4 +50,4 @@ TEST(ZoAllocations, StepsOfNetworksHaveNone) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::allocation_test

@@ -14,7 +14,7 @@
 #include "privacy/curator/prefix_noise.hpp"
 #include "problems/black_box.hpp"
 
-namespace dpmpi {
+namespace dpmpi::noise_test {
 namespace {
 
 /// E |TREE(t)|, t uniform on 1..leaves, over this many runs.
@@ -117,4 +117,4 @@ TEST(ZoNoise, ErrorGrowsLikeTheRootOfTheStepsUnlessClipped) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::noise_test

@@ -13,7 +13,7 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::online_to_nonconvex_test {
 namespace {
 
 constexpr std::size_t dim = 3;
@@ -181,4 +181,4 @@ TEST(OnlineToNonconvex, GoesOnAnywhere) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::online_to_nonconvex_test

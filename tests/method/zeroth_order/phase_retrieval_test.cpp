@@ -18,7 +18,7 @@
 #include "problems/phase_retrieval.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::phase_retrieval_test {
 namespace {
 
 constexpr double radius = 0.5;
@@ -229,4 +229,4 @@ TEST(ZoPhase, SlopesOfTheSmoothedLoss) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::phase_retrieval_test

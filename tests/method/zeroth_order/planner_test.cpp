@@ -11,7 +11,7 @@
 #include "method/zeroth_order/paper.hpp"
 #include "privacy/curves/strategy.hpp"
 
-namespace dpmpi {
+namespace dpmpi::planner_test {
 namespace {
 
 using test::paper_sigma, test::PaperLengths;
@@ -135,4 +135,4 @@ TEST(ZoPlanner, ChoosesTheBestBatch) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::planner_test

@@ -12,7 +12,7 @@
 #include "privacy/curves/strategy.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::transcript_test {
 namespace {
 
 using test::Trial;
@@ -113,4 +113,4 @@ TEST(ZoTranscript, LossIsThatOfTheGaussian) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::transcript_test

@@ -12,7 +12,7 @@
 #include "privacy/curves/strategy.hpp"
 #include "problems/trial.hpp"
 
-namespace dpmpi {
+namespace dpmpi::zo_o2nc_test {
 namespace {
 
 using test::numbered_shard;
@@ -301,4 +301,4 @@ TEST(ZoO2nc, FindsAStationaryPoint) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::zo_o2nc_test

@@ -12,7 +12,7 @@
 #include "objective/linear/steps.hpp"
 #include "objective/random_records.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::contraction_test {
 namespace {
 
 struct Pass {
@@ -132,4 +132,4 @@ TEST(Contraction, LongRecordsNeedTheirOwnCap) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::contraction_test

@@ -12,7 +12,7 @@
 #include "core/errors.hpp"
 #include "objective/objective_property.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::glm_test {
 namespace {
 
 /// phi and its slope in libm's double precision.
@@ -245,4 +245,4 @@ TEST(Registry, NamesAreSortedAndUnique) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::glm_test

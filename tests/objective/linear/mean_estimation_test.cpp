@@ -8,7 +8,7 @@
 #include "objective/linear/softmax.hpp"
 #include "objective/objective_property.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::mean_estimation_test {
 namespace {
 
 Reference reference(const Records& r) {
@@ -177,4 +177,4 @@ TEST(RecordGradients, ClippedStepsOfSoftmaxExpandAndThoseOfTheMeanDoNot) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::mean_estimation_test

@@ -13,7 +13,7 @@
 #include "objective/random_records.hpp"
 #include "objective/values/zeroth_order.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::probe_test {
 namespace {
 
 using Point = std::vector<double>;
@@ -184,4 +184,4 @@ TEST(Probes, KeepTheirDigitsOverTinySteps) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::probe_test

@@ -9,7 +9,7 @@
 #include "objective/linear/link_cases.hpp"
 #include "objective/math/losses.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::proximal_test {
 namespace {
 
 // A26: c - h phi'(m - c w) changes its sign within 1e-13 of c. It increases with c; at a kink it jumps. A change of
@@ -63,4 +63,4 @@ TEST(Proximal, FactsOfTheLossesHold) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::proximal_test

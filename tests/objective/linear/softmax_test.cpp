@@ -9,7 +9,7 @@
 #include "core/errors.hpp"
 #include "objective/objective_property.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::softmax_test {
 namespace {
 
 /// Logits, loss and gradient as in a textbook, in double.
@@ -87,4 +87,4 @@ TEST(SparseSoftmax, RefusesDenseFactsAndOneClass) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::softmax_test

@@ -19,7 +19,7 @@
 #include "objective/linear/softmax.hpp"
 #include "objective/random_records.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::steps_test {
 namespace {
 
 struct Sums {
@@ -287,4 +287,4 @@ TEST(GlmStepsSlow, APassReadsAtSixTenthsOfTheBandwidth) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::steps_test

@@ -3,7 +3,7 @@
 #include "objective/objective_property.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::weighted_regression_test {
 namespace {
 
 constexpr double delta = 0.7, leverage = 3;
@@ -82,4 +82,4 @@ TEST(Mallows, PointsAreInDouble) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::weighted_regression_test

@@ -10,7 +10,7 @@
 #include "core/files/digest.hpp"
 #include "objective/eigen.hpp"
 
-namespace dpmpi {
+namespace dpmpi::directions_test {
 namespace {
 
 constexpr std::uint64_t seed = 0x0123456789abcdef;
@@ -161,4 +161,4 @@ TEST(Directions, RefuseWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::directions_test

@@ -11,7 +11,7 @@
 #include "core/files/digest.hpp"
 #include "support/allocations.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::frames_test {
 namespace {
 
 constexpr std::uint64_t key = 0x5eed5eed5eed5eedULL;
@@ -241,4 +241,4 @@ TEST(Frames, RefuseWhatCannotBeOrthonormal) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::frames_test

@@ -15,7 +15,7 @@
 #include "objective/objective_property.hpp"
 #include "support/allocations.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::auc_test {
 namespace {
 
 // ---- the loss ----
@@ -362,4 +362,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::auc_test

@@ -9,7 +9,7 @@
 #include "objective/minimax/auc_reference.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::saddle_traps_test {
 namespace {
 
 using Point = std::vector<float>;
@@ -272,4 +272,4 @@ TEST(AucSmoothness, ClipByTheConstantsNeverBinds) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::saddle_traps_test

@@ -13,7 +13,7 @@
 #include "objective/saddle_property.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::wgan_test {
 namespace {
 
 using Point = std::vector<float>;
@@ -350,4 +350,4 @@ TEST(Wgan, OptionsAndShape) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::wgan_test

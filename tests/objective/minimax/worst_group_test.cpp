@@ -20,7 +20,7 @@
 #include "support/data_files.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::worst_group_test {
 namespace {
 
 using Point = std::vector<float>;
@@ -343,4 +343,4 @@ TEST(WorstGroup, OptionsAndShape) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::worst_group_test

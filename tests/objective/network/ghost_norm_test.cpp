@@ -8,7 +8,7 @@
 #include "objective/minimax/auc_reference.hpp"
 #include "objective/network/difference.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::ghost_norm_test {
 namespace {
 
 /// A layer's input with its constant, and its delta, padded to multiples of 16.
@@ -208,4 +208,4 @@ TEST(GhostNorms, WeightedSumIsThatOfScaledGradients) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::ghost_norm_test

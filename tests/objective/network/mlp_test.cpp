@@ -13,7 +13,7 @@
 #include "objective/network/reference.hpp"
 #include "objective/objective_property.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::mlp_test {
 namespace {
 
 struct NetworkCase {
@@ -415,4 +415,4 @@ TEST(MlpOptions, SizeTheNetwork) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::mlp_test

@@ -11,7 +11,7 @@
 #include "objective/network/activation.hpp"
 #include "objective/network/gradient.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::products_test {
 namespace {
 
 template <class T>
@@ -148,4 +148,4 @@ TYPED_TEST(Elementary, LimitsAndNaN) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::products_test

@@ -16,7 +16,7 @@
 #include "objective/plugin/library.hpp"
 #include "objective/values/paired_losses.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::plugin_test {
 namespace {
 
 std::unique_ptr<ObjectiveEntry::Builder> builder_with(const std::string& library, const std::string& parameters,
@@ -188,4 +188,4 @@ TEST(Plugin, OneRecordAtATimeUnlessThePluginPromisesRowInvariance) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::plugin_test

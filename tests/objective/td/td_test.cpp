@@ -16,7 +16,7 @@
 #include "objective/td/reference.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::td_test {
 namespace {
 
 using Point = std::vector<float>;
@@ -459,4 +459,4 @@ TEST(Td, OptionsAndShape) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::td_test

@@ -6,7 +6,7 @@
 #include "problems/tuning_objectives.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::tuning_mpi_test {
 namespace {
 
 TEST(TuningRanks, LossesHaveTheSameBitsAndTrainingIsShared) {
@@ -44,4 +44,4 @@ TEST(TuningRanks, LossesHaveTheSameBitsAndTrainingIsShared) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::tuning_mpi_test

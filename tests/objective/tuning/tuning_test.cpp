@@ -11,7 +11,7 @@
 #include "objective/objective_property.hpp"
 #include "problems/tuning_objectives.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::tuning_test {
 namespace {
 
 const Communicator alone = Communicator::alone();
@@ -430,4 +430,4 @@ TEST_F(TuningTest, StartsInTheMiddleOrAnywhereInTheBox) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::tuning_test

@@ -10,7 +10,7 @@
 #include "objective/linear/glm.hpp"
 #include "objective/values/difference_cases.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::difference_bounds_test {
 namespace {
 
 constexpr std::uint64_t key = difference_key;
@@ -154,4 +154,4 @@ TEST(DifferenceBounds, TheHighProbabilityClipIsInactive) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::difference_bounds_test

@@ -11,7 +11,7 @@
 #include "objective/values/difference_cases.hpp"
 #include "problems/black_box.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::evaluated_differences_test {
 namespace {
 
 constexpr std::uint64_t key = difference_key;
@@ -115,4 +115,4 @@ TEST(EvaluatedDifferences, RefuseBoundsThatTheyCannotEnforce) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::evaluated_differences_test

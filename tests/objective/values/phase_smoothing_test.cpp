@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi::test {
+namespace dpmpi::test::phase_smoothing_test {
 namespace {
 
 TEST(PhaseSmoothing, HasItsPublishedValues) {
@@ -35,4 +35,4 @@ TEST(PhaseSmoothing, IsTheMeanSlopeInOneDimension) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::phase_smoothing_test

@@ -9,7 +9,7 @@
 #include "objective/values/difference_cases.hpp"
 #include "support/allocations.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::projected_differences_test {
 namespace {
 
 constexpr std::uint64_t key = difference_key;
@@ -124,4 +124,4 @@ TEST(ProjectedDifferences, AStepAllocatesNothing) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::projected_differences_test

@@ -12,7 +12,7 @@
 #include "objective/network/mlp.hpp"
 #include "objective/values/projected_differences.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::smoothness_test {
 namespace {
 
 constexpr std::size_t features = 30;
@@ -156,4 +156,4 @@ TEST(SmoothnessCheck, AssertedConstantsOfOtherModelsAreChecked) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::smoothness_test

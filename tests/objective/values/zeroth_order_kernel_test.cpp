@@ -16,7 +16,7 @@
 #include "problems/black_box.hpp"
 #include "support/allocations.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::zeroth_order_kernel_test {
 namespace {
 
 using enum DirectionScheme;
@@ -240,4 +240,4 @@ TEST(ZerothOrderKernel, AllocatesNothingAfterTheFirstStep) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::zeroth_order_kernel_test

@@ -13,7 +13,7 @@
 #include "objective/random_records.hpp"
 #include "problems/black_box.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::zeroth_order_test {
 namespace {
 
 constexpr std::uint64_t seed = 0x0123456789abcdef;
@@ -351,4 +351,4 @@ TEST(ZerothOrder, RefusesProbesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::zeroth_order_test

@@ -18,7 +18,7 @@
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/mnist_run.hpp"
 
-namespace dpmpi {
+namespace dpmpi::accountant_test {
 namespace {
 
 using test::mnist_delta, test::mnist_rate;
@@ -186,4 +186,4 @@ TEST(BestAccountant, NumbersWhoseSquaresOverflowOrVanish) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::accountant_test

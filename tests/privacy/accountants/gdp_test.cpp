@@ -18,7 +18,7 @@
 #include "support/close.hpp"
 #include "support/special_numbers.hpp"
 
-namespace dpmpi {
+namespace dpmpi::gdp_test {
 namespace {
 
 using test::infinity;
@@ -285,4 +285,4 @@ TEST(GdpAccountant, LiesBelowRenyiBoundsOfTheSameEventsAndIsTheBest) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::gdp_test

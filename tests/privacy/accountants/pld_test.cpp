@@ -18,7 +18,7 @@
 #include "privacy/mnist_run.hpp"
 #include "support/special_numbers.hpp"
 
-namespace dpmpi {
+namespace dpmpi::pld_test {
 namespace {
 
 using test::infinity;
@@ -413,4 +413,4 @@ TEST(PldAccountant, RefusesWithReasons) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::pld_test

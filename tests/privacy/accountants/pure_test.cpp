@@ -10,7 +10,7 @@
 #include "core/errors.hpp"
 #include "privacy/loss_distributions/discrete_loss.hpp"
 
-namespace dpmpi {
+namespace dpmpi::pure_test {
 namespace {
 
 using Guarantees = std::vector<ApproxDp>;
@@ -226,4 +226,4 @@ TEST(OptimalComposition, ExtremeParameters) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::pure_test

@@ -17,7 +17,7 @@
 #include "privacy/curves/strategy.hpp"
 #include "privacy/last_iterate/case.hpp"
 
-namespace dpmpi {
+namespace dpmpi::rdp_events_test {
 namespace {
 
 constexpr auto add_remove = Adjacency::add_remove;
@@ -418,4 +418,4 @@ TEST(RdpCurve, KnowsEveryMechanism) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::rdp_events_test

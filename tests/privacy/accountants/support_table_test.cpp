@@ -13,7 +13,7 @@
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/events/event.hpp"
 
-namespace dpmpi {
+namespace dpmpi::support_table_test {
 namespace {
 
 using Names = std::set<std::string>;
@@ -116,4 +116,4 @@ TEST(SupportTable, SaysWhatEveryAccountantAccepts) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::support_table_test

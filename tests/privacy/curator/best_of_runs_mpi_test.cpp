@@ -5,7 +5,7 @@
 #include "privacy/curator/part_world.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::best_of_runs_mpi_test {
 namespace {
 
 using test::PartWorld;
@@ -70,4 +70,4 @@ TEST(BestOfRunsRanks, NeedsTrustInAllRanks) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::best_of_runs_mpi_test

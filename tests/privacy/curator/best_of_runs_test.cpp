@@ -22,7 +22,7 @@
 #include "run/directory/files.hpp"
 #include "support/kolmogorov.hpp"
 
-namespace dpmpi {
+namespace dpmpi::best_of_runs_test {
 namespace {
 
 using test::PartWorld;
@@ -501,4 +501,4 @@ TEST(BestOfRuns, RefusesNoiseWithoutAnalysis) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::best_of_runs_test

@@ -10,7 +10,7 @@
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/loss_distributions/pairs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::block_sampling_test {
 namespace {
 
 const BlockLayout sites{10'100, 2, {0, 100, 10'100}};
@@ -64,4 +64,4 @@ TEST(BlockSampling, DrawnQuotasWouldTellMore) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::block_sampling_test

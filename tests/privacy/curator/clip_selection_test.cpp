@@ -12,7 +12,7 @@
 #include "core/errors.hpp"
 #include "support/curator_world.hpp"
 
-namespace dpmpi {
+namespace dpmpi::clip_selection_test {
 namespace {
 
 __extension__ using Wide = __int128;
@@ -224,4 +224,4 @@ TEST(ScaledClip, NoiseShrinksWithTheClip) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::clip_selection_test

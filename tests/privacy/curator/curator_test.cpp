@@ -18,7 +18,7 @@
 #include "support/curator_world.hpp"
 #include "support/discrete_law.hpp"
 
-namespace dpmpi {
+namespace dpmpi::curator_test {
 namespace {
 
 using test::nothing;
@@ -279,4 +279,4 @@ TEST(Curator, SumsWhatTheKernelAdds) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::curator_test

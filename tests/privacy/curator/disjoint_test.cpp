@@ -8,7 +8,7 @@
 #include "privacy/curator/part_world.hpp"
 #include "privacy/promise/guarantee.hpp"
 
-namespace dpmpi {
+namespace dpmpi::disjoint_test {
 namespace {
 
 using test::distance;
@@ -159,4 +159,4 @@ TEST(DisjointQuery, RefusesPartsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::disjoint_test

@@ -10,7 +10,7 @@
 #include "privacy/curves/repetition_law.hpp"
 #include "support/data_files.hpp"
 
-namespace dpmpi {
+namespace dpmpi::kinds_test {
 namespace {
 
 constexpr std::uint64_t records = 400;
@@ -110,4 +110,4 @@ TEST(QueryKinds, DescribeThemselves) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::kinds_test

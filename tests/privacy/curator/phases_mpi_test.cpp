@@ -6,7 +6,7 @@
 #include "privacy/curator/part_world.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::phases_mpi_test {
 namespace {
 
 using test::PartWorld;
@@ -89,4 +89,4 @@ TEST(RelayRanks, NeedsTrustInAllRanks) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::phases_mpi_test

@@ -8,7 +8,7 @@
 #include "core/errors.hpp"
 #include "privacy/curator/part_world.hpp"
 
-namespace dpmpi {
+namespace dpmpi::phases_test {
 namespace {
 
 using test::distance;
@@ -309,4 +309,4 @@ TEST(PhaseRelease, RefusesWhatItCannotPromise) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::phases_test

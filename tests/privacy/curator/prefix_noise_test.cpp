@@ -13,7 +13,7 @@
 #include "core/numbers/random.hpp"
 #include "privacy/curves/strategy.hpp"
 
-namespace dpmpi {
+namespace dpmpi::prefix_noise_test {
 namespace {
 
 Tree tree(Strategy strategy, std::uint64_t leaves, std::uint64_t band = 0) { return {strategy, leaves, 1, band}; }
@@ -169,4 +169,4 @@ TEST(PrefixNoise, CovarianceOfTheTree) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::prefix_noise_test

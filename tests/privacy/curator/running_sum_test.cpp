@@ -15,7 +15,7 @@
 #include "privacy/curves/strategy.hpp"
 #include "support/curator_world.hpp"
 
-namespace dpmpi {
+namespace dpmpi::running_sum_test {
 namespace {
 
 using test::nothing;
@@ -274,4 +274,4 @@ TEST(RunningSum, RefusesNoiseThatDoesNotFitTheRoot) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::running_sum_test

@@ -18,7 +18,7 @@
 #include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::saddle_sensitivity_test {
 namespace {
 
 using test::distance;
@@ -242,4 +242,4 @@ TEST(SaddleSlack, CoversTheErrorOfFloatSums) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::saddle_sensitivity_test

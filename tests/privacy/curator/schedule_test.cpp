@@ -9,7 +9,7 @@
 #include "core/errors.hpp"
 #include "support/curator_world.hpp"
 
-namespace dpmpi {
+namespace dpmpi::schedule_test {
 namespace {
 
 constexpr std::uint64_t rounds = 230, period = 3, inner = 2;
@@ -97,4 +97,4 @@ TEST(Schedule, AResumedRunGoesOnWithEachQuerysNextRelease) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::schedule_test

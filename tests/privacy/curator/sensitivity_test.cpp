@@ -14,7 +14,7 @@
 #include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::sensitivity_test {
 namespace {
 
 using test::distance;
@@ -167,4 +167,4 @@ TEST(Query, RefusesSlackThatIsTooLarge) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::sensitivity_test

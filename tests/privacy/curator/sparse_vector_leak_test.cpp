@@ -10,7 +10,7 @@
 
 #include "support/halting_layer.hpp"
 
-namespace dpmpi {
+namespace dpmpi::sparse_vector_leak_test {
 namespace {
 
 using test::HaltingLayer;
@@ -120,4 +120,4 @@ TEST(SparseVectorLeak, SimulatedLayers) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::sparse_vector_leak_test

@@ -6,7 +6,7 @@
 
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::sum_mask_mpi_test {
 namespace {
 
 // What a rank sends looks uniform whatever its sum is; the masks of all ranks cancel to the last bit; those of any
@@ -44,4 +44,4 @@ TEST(SumMask, HidesEveryPartialSumAndCancelsInTheFullOne) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::sum_mask_mpi_test

@@ -11,7 +11,7 @@
 #include "core/errors.hpp"
 #include "privacy/curator/part_world.hpp"
 
-namespace dpmpi {
+namespace dpmpi::trained_runs_test {
 namespace {
 
 using test::nothing, test::PartWorld;
@@ -108,4 +108,4 @@ TEST(TrainedRuns, AllCostTheSame) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::trained_runs_test

@@ -12,7 +12,7 @@
 
 #include "privacy/curves/rdp_at_order.hpp"
 
-namespace dpmpi {
+namespace dpmpi::rdp_precision_test {
 namespace {
 
 using F = boost::multiprecision::cpp_bin_float_50;
@@ -99,4 +99,4 @@ TEST(PoissonGaussianPrecision, NoOrderIsLost) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::rdp_precision_test

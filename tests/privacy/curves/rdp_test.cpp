@@ -17,7 +17,7 @@
 #include "privacy/curves/renyi_quadrature.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::rdp_test {
 namespace {
 
 constexpr auto add_remove = Adjacency::add_remove;
@@ -293,4 +293,4 @@ TEST(RdpConversion, Limits) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::rdp_test

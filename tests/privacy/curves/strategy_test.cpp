@@ -17,7 +17,7 @@
 #include "privacy/curves/sqrt_toeplitz.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::strategy_test {
 namespace {
 
 constexpr Strategy all_but_explicit[] = {Strategy::fenwick, Strategy::full, Strategy::full_honaker,
@@ -350,4 +350,4 @@ TEST(MeanPrefixNoiseVariance, VectorsOfTheStrategies) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::strategy_test

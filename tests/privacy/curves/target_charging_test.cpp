@@ -9,7 +9,7 @@
 #include "core/errors.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
 
-namespace dpmpi {
+namespace dpmpi::target_charging_test {
 namespace {
 
 double binomial(int n, int k, double p) {
@@ -99,4 +99,4 @@ TEST(TargetCharging, RefusesWhatIsOutOfRange) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::target_charging_test

@@ -9,7 +9,7 @@
 
 #include "core/errors.hpp"
 
-namespace dpmpi {
+namespace dpmpi::event_test {
 namespace {
 
 Event parsed(std::string_view line) { return std::get<Event>(parse_event_line(line, "list:7").content); }
@@ -328,4 +328,4 @@ TEST(Adjacency, NamesReadBack) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::event_test

@@ -16,7 +16,7 @@
 #include "core/files/digest.hpp"
 #include "core/numbers/random.hpp"
 
-namespace dpmpi {
+namespace dpmpi::ledger_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,4 +336,4 @@ TEST_F(LedgerFile, InMemoryHasNoFile) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::ledger_test

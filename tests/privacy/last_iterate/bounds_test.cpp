@@ -12,7 +12,7 @@
 #include "problems/printed_last_iterate.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::bounds_test {
 namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
@@ -240,4 +240,4 @@ TEST(HiddenState, ComparedWithThePaper) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::bounds_test

@@ -11,7 +11,7 @@
 #include "privacy/last_iterate/case.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::clip_test {
 namespace {
 
 using test::expect_close;
@@ -109,4 +109,4 @@ TEST(Dither, MakesNoiseOnALatticeContinuous) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::clip_test

@@ -12,7 +12,7 @@
 #include "problems/printed_last_iterate.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::coupling_test {
 namespace {
 
 using test::expect_close;
@@ -136,4 +136,4 @@ TEST(HiddenCoupling, FactorsOfTwoRuns) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::coupling_test

@@ -15,7 +15,7 @@
 #include "privacy/promise/calibrate.hpp"
 #include "privacy/promise/guarantee.hpp"
 
-namespace dpmpi {
+namespace dpmpi::last_iterate_test {
 namespace {
 
 constexpr double delta = 1e-5;
@@ -295,4 +295,4 @@ TEST(HiddenAccountant, FewStepsOfFullDirections) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::last_iterate_test

@@ -15,7 +15,7 @@
 #include "privacy/last_iterate/bounds.hpp"
 #include "privacy/last_iterate/case.hpp"
 
-namespace dpmpi {
+namespace dpmpi::monte_carlo_test {
 namespace {
 
 using Vector = std::vector<double>;
@@ -244,4 +244,4 @@ TEST(HiddenMonteCarlo, AuditOfLinearLosses) { audit(3000); }
 TEST(HiddenMonteCarlo, SlowAuditOfLinearLosses) { audit(100000); }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::monte_carlo_test

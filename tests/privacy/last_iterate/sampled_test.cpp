@@ -15,7 +15,7 @@
 #include "privacy/last_iterate/case.hpp"
 #include "support/close.hpp"
 
-namespace dpmpi {
+namespace dpmpi::sampled_test {
 namespace {
 
 constexpr double delta = 1e-5, failure = 1e-6;
@@ -180,4 +180,4 @@ TEST(HiddenSampled, NothingIsExplainedThatNoAccountantBounds) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::sampled_test

@@ -12,7 +12,7 @@
 #include "privacy/loss_distributions/pairs.hpp"
 #include "privacy/loss_distributions/transform.hpp"
 
-namespace dpmpi {
+namespace dpmpi::grid_test {
 namespace {
 
 struct Named {
@@ -331,4 +331,4 @@ TEST(ComposedLoss, BadWindowsStayValid) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::grid_test

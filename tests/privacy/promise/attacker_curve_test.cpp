@@ -9,7 +9,7 @@
 
 #include "privacy/promise/attacker_curve.hpp"
 
-namespace dpmpi {
+namespace dpmpi::attacker_curve_test {
 namespace {
 
 TEST(AttackerCurve, BoundsTheBestAttackAtEveryRate) {
@@ -49,4 +49,4 @@ TEST(AttackerCurve, GuessesByThePromiseAlone) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::attacker_curve_test

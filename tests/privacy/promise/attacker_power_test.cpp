@@ -15,7 +15,7 @@
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/promise/guarantee.hpp"
 
-namespace dpmpi {
+namespace dpmpi::attacker_power_test {
 namespace {
 
 constexpr double rates[] = {1e-12, 1e-6, 1e-3, 0.01, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.9999};
@@ -163,4 +163,4 @@ TEST(RoundedUp, IsNeverSmallerAndNeverMuchLarger) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::attacker_power_test

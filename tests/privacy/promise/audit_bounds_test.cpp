@@ -8,7 +8,7 @@
 
 #include "privacy/promise/audit_bounds.hpp"
 
-namespace dpmpi {
+namespace dpmpi::audit_bounds_test {
 namespace {
 
 TEST(AuditBounds, ClopperPearson) {
@@ -131,4 +131,4 @@ TEST(AuditBounds, OfOneRunAreRarelyWrongAndNotEmpty) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::audit_bounds_test

@@ -21,7 +21,7 @@
 #include "privacy/promise/guarantee.hpp"
 #include "support/phases.hpp"
 
-namespace dpmpi {
+namespace dpmpi::calibrate_test {
 namespace {
 
 double epsilon_of(const std::vector<Event>& events, const PrivacyTarget& target) {
@@ -436,4 +436,4 @@ TEST(SmallestNoise, FindsTheCrossing) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::calibrate_test

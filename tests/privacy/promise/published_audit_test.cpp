@@ -15,7 +15,7 @@
 #include "privacy/accountants/pld.hpp"
 #include "privacy/mnist_run.hpp"
 
-namespace dpmpi {
+namespace dpmpi::published_audit_test {
 namespace {
 
 constexpr double records = 60000, gan_rate = 256 / records;
@@ -124,4 +124,4 @@ TEST(GroupPrivacy, FollowsFromTheGuaranteeOfOneRecord) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::published_audit_test

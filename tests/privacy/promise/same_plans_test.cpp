@@ -10,7 +10,7 @@
 #include "privacy/promise/calibrate.hpp"
 #include "privacy/promise/guarantee.hpp"
 
-namespace dpmpi {
+namespace dpmpi::same_plans_test {
 namespace {
 
 struct Found {
@@ -54,4 +54,4 @@ const Found before[] = {
 INSTANTIATE_TEST_SUITE_P(Steps, SamePlans, testing::ValuesIn(before));
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::same_plans_test

@@ -14,7 +14,7 @@
 #include "run/audit/records.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::audit_test {
 namespace {
 
 constexpr std::size_t dim = 3;
@@ -164,4 +164,4 @@ TEST(Audit, ExitsWith4AboveThePromise) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::audit_test

@@ -16,7 +16,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::canary_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,4 +233,4 @@ TEST_F(CanaryRun, TheNumberOfFilledSlotsIsNotSaid) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::canary_test

@@ -20,7 +20,7 @@
 #include "support/halting_layer.hpp"
 #include "support/injected_fault.hpp"
 
-namespace dpmpi {
+namespace dpmpi::faults_test {
 namespace {
 
 using Vector = std::vector<double>;
@@ -304,4 +304,4 @@ TEST_F(AuditFaults, SharedThreshold) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::faults_test

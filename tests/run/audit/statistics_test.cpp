@@ -11,7 +11,7 @@
 
 #include "run/audit/statistics.hpp"
 
-namespace dpmpi {
+namespace dpmpi::statistics_test {
 namespace {
 
 using Random = std::mt19937_64;
@@ -119,4 +119,4 @@ TEST(AuditJudge, BoundsOfManyCanariesAreRarelyWrong) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::statistics_test

@@ -31,7 +31,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::forgery_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -661,4 +661,4 @@ TEST_F(ForgedRun, PluginsAreNotLoaded) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::forgery_test

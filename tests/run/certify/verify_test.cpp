@@ -20,7 +20,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::verify_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -396,4 +396,4 @@ TEST_F(Verify, CommandAndExitCodes) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::verify_test

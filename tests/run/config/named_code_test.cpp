@@ -16,7 +16,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::named_code_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -277,4 +277,4 @@ TEST_F(NamedCode, TheConfigKnowsTheFileByItsBytes) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::named_code_test

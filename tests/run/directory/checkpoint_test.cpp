@@ -11,7 +11,7 @@
 
 #include "core/errors.hpp"
 
-namespace dpmpi {
+namespace dpmpi::checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -117,4 +117,4 @@ TEST_F(CheckpointFile, AStateThatIsNotReadToItsEndIsRefused) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::checkpoint_test

@@ -10,7 +10,7 @@
 
 #include "support/data_files.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::directory_test {
 namespace {
 
 TEST(RunFolder, WhatCannotBeAFolderIsRefused) {
@@ -42,4 +42,4 @@ TEST(RunFolder, AFolderThatMayNotBeWrittenToIsRefused) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::directory_test

@@ -13,7 +13,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::key_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -209,4 +209,4 @@ TEST_F(Key, OnlyALoneRankIsClosedToOtherProcesses) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::key_file_test

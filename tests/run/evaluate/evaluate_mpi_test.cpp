@@ -17,7 +17,7 @@
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::evaluate_mpi_test {
 namespace {
 
 constexpr std::uint32_t blocks = 8;
@@ -139,4 +139,4 @@ TEST(Evaluate, MeasuresHaveTheSameBitsOnAnyNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::evaluate_mpi_test

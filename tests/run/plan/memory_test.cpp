@@ -11,7 +11,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::memory_test {
 namespace {
 
 class RunMemory : public test::RunFolder {
@@ -102,4 +102,4 @@ TEST_F(RunMemory, ANetworkTakesFourMore) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::memory_test

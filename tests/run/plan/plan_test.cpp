@@ -24,7 +24,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::plan_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -279,4 +279,4 @@ TEST(Cost, RootsWorkAndWhatWaitsForIt) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::plan_test

@@ -12,7 +12,7 @@
 #include "run/config/config.hpp"
 #include "run/plan/plan.hpp"
 
-namespace dpmpi {
+namespace dpmpi::shipped_configs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ TEST(ShippedConfigs, AllAreReadAndPlannedWhereTheirDataAre) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::shipped_configs_test

@@ -11,7 +11,7 @@
 #include "run/report/plot.hpp"
 #include "support/text.hpp"
 
-namespace dpmpi {
+namespace dpmpi::plot_test {
 namespace {
 
 using test::contains;
@@ -111,4 +111,4 @@ TEST(Numbers, HaveThreeDigitsAndBoundsAreRoundedOutward) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::plot_test

@@ -21,7 +21,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -540,4 +540,4 @@ TEST_F(Report, ARunWithASeedPromisesNothingWhileItLasts) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::report_test

@@ -14,7 +14,7 @@
 #include "core/files/digest.hpp"
 #include "run/directory/files.hpp"
 
-namespace dpmpi {
+namespace dpmpi::training_ledger_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -131,4 +131,4 @@ TEST_F(TrainingBooks, RefuseLinesThatSayOtherThings) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::training_ledger_test

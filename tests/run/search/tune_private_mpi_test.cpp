@@ -8,7 +8,7 @@
 #include "run/search/tuning_folder.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::tune_private_mpi_test {
 namespace {
 
 TEST(TunePrivateRanks, TrainersMustTrustThem) {
@@ -38,4 +38,4 @@ TEST(TunePrivateRanks, TrainersMustTrustThem) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::tune_private_mpi_test

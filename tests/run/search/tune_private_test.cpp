@@ -30,7 +30,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::tune_private_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -562,4 +562,4 @@ TEST_F(TunePrivateRun, VerifyRecomputesWhatIsPromisedToTheSecondSet) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::tune_private_test

@@ -17,7 +17,7 @@
 #include "run/short_runs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::every_method_resume_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -153,4 +153,4 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryMethodsRun, ::testing::ValuesIn(cases(
 });
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::every_method_resume_test

@@ -10,7 +10,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::failure_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -80,4 +80,4 @@ TEST_F(Failure, WhatAllRanksSeeIsPrintedOnce) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::failure_test

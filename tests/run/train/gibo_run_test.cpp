@@ -14,7 +14,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::gibo_run_test {
 namespace {
 
 /// The words of a log; times differ from run to run.
@@ -129,4 +129,4 @@ TEST_F(GiboRun, StoppedRunsClaimNothingLess) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::gibo_run_test

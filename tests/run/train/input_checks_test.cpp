@@ -10,7 +10,7 @@
 #include "core/errors.hpp"
 #include "data/records/options.hpp"
 
-namespace dpmpi {
+namespace dpmpi::input_checks_test {
 namespace {
 
 // A plugin computes the losses: another one under the same name gives other sums.
@@ -80,4 +80,4 @@ TEST(PublicFiles, AreNoPrivateOnes) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::input_checks_test

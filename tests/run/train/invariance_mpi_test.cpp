@@ -17,7 +17,7 @@
 #include "run/train/train.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::invariance_mpi_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -415,4 +415,4 @@ TEST_F(Invariance, SitesKeepTheirFiles) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::invariance_mpi_test

@@ -16,7 +16,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::kill_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -147,4 +147,4 @@ TEST_F(Kill, WithASecretKeyToo) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::kill_test

@@ -14,7 +14,7 @@
 #include "run/train/train.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::last_iterate_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -101,4 +101,4 @@ TEST_F(HiddenRun, RefusesWithWhatCompositionGives) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::last_iterate_run_test

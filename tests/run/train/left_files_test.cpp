@@ -15,7 +15,7 @@
 #include "run/directory/files.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::left_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ TEST_F(LeftFiles, AreThoseThatAreAllowed) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::left_files_test

@@ -18,7 +18,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::minimax_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ TEST_F(MinMaxRun, ATargetIsKeptFromTheStart) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::minimax_run_test

@@ -19,7 +19,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::noiseless_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -221,4 +221,4 @@ TEST_F(NoiselessRun, MethodsThatGoByTheTargetAreRefused) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::noiseless_run_test

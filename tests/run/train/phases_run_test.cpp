@@ -18,7 +18,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::phases_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -171,4 +171,4 @@ TEST_F(PhasesRun, NeedTrustInEveryRank) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::phases_run_test

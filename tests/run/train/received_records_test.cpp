@@ -23,7 +23,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi::test {
+namespace dpmpi::test::received_records_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -568,4 +568,4 @@ TEST_F(ReceivedRecords, AreRecognisedInEveryForm) {
 }
 
 }  // namespace
-}  // namespace dpmpi::test
+}  // namespace dpmpi::test::received_records_test

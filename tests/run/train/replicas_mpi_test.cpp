@@ -15,7 +15,7 @@
 #include "run/train/train.hpp"
 #include "support/mpi_harness.hpp"
 
-namespace dpmpi {
+namespace dpmpi::replicas_mpi_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -86,4 +86,4 @@ TEST(Replicas, OfMinMaxPairsThatDriftApartEndTheRun) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::replicas_mpi_test

@@ -13,7 +13,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::survival_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -347,4 +347,4 @@ TEST_F(Lock, AStaleLockIsRecognised) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::survival_test

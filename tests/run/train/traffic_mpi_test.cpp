@@ -15,7 +15,7 @@
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
 
-namespace dpmpi {
+namespace dpmpi::traffic_mpi_test {
 namespace {
 
 /// A curator and its ledger on the root.
@@ -247,4 +247,4 @@ TEST(Traffic, TrapTheNoiseKeyStaysOnTheRoot) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::traffic_mpi_test

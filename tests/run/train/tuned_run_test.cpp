@@ -20,7 +20,7 @@
 #include "support/programs.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::tuned_run_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -244,4 +244,4 @@ TEST_F(TunedRun, RefusesWhatCannotBePaidForAlike) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::tuned_run_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dpmpi {
+namespace dpmpi::watchdog_test {
 namespace {
 
 constexpr std::uint64_t limit = 20;
@@ -69,4 +69,4 @@ TEST(HangDetector, SaysNothingWhileRanksGetOn) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::watchdog_test

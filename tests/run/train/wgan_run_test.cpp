@@ -12,7 +12,7 @@
 #include "support/png_reader.hpp"
 #include "support/run_folder.hpp"
 
-namespace dpmpi {
+namespace dpmpi::wgan_run_test {
 namespace {
 
 class WganRun : public test::RunFolder {
@@ -60,4 +60,4 @@ TEST_F(WganRun, RefusesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::wgan_run_test

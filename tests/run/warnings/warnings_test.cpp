@@ -17,7 +17,7 @@
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
-namespace dpmpi {
+namespace dpmpi::warnings_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -369,4 +369,4 @@ TEST_F(Warnings, OutliveAStop) {
 }
 
 }  // namespace
-}  // namespace dpmpi
+}  // namespace dpmpi::warnings_test
