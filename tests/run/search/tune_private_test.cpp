@@ -279,6 +279,15 @@ TEST_F(Trainings, PointsThatDoNotFitKeepTheModelAsItStarts) {
   EXPECT_EQ(search.books->ledger().events().size(), 0U);
 }
 
+TEST_F(Trainings, LossesAreACapabilityOnceTrainingsCanBegin) {
+  Search search(here_, {});
+  EXPECT_EQ(search.objective->points(), nullptr);
+  search.tuning().read_records(Communicator::alone(), search.files);
+  EXPECT_EQ(search.objective->points(), nullptr) << "there is no key for their noise";
+  search.tuning().begin(search.plan.training, key_);
+  EXPECT_NE(search.objective->points(), nullptr);
+}
+
 // The record that is scored has no part in the models, and another file of records to train on has.
 TEST_F(Trainings, CommitToTheirData) {
   Ready search(here_, key_);
