@@ -64,10 +64,14 @@ Probing choose_radius(const LastIterateSettings& settings, const PublicFacts& fa
   return {xi, smoothness, smoothness->probe_error(xi)};
 }
 
+// On average a step moves by eta length^2 / d times the gradient. By composition the default makes that the step 1
+// / M of gradient descent. The bound for hidden iterates needs h M <= 2, so the default makes it 1 there: K / d of
+// that step.
 double choose_rate(const LastIterateSettings& settings, const LastIterateProblem& p, const Probing& probing) {
-  if (settings.rate == 0 && !probing.smoothness)
+  if (settings.rate > 0) return settings.rate;
+  if (!probing.smoothness)
     throw ConfigError("method.rate is needed: the smoothness of the loss is not known (give method.feature_bound)");
-  return settings.rate > 0 ? settings.rate : p.K / probing.smoothness->M;
+  return (settings.hidden ? p.K : p.d / (p.length * p.length)) / probing.smoothness->M;
 }
 
 // Above this no clip acts: differences are within L, and within the gradient's projection and the errors.

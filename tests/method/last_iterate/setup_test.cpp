@@ -148,6 +148,15 @@ TEST(ZoHiddenSetup, ChoosesTheRadiusOfDeclaredLosses) {
 }
 
 // A window that is asked for where no share of the noise makes it better than composition.
+// On average a step is that of gradient descent by 1 / M, which is 4 here. d = 13, with the bias.
+TEST(ZoHiddenSetup, TakesTheStepOfGradientDescentByComposition) {
+  const Settings settings = with(composed, {{"rate", "0"}, {"feature_bound", "1"}});
+  EXPECT_DOUBLE_EQ(trial(settings, 50).derived("eta"), 13 * 4);
+  for (const char* const law : {"sphere_sqrtd", "gauss"})
+    EXPECT_DOUBLE_EQ(trial(with(settings, {{"law", law}}), 50).derived("eta"), 4) << law;
+  EXPECT_DOUBLE_EQ(trial(with(hidden, {}), 50).derived("eta"), 4 * 4) << "K / M where iterates are hidden";
+}
+
 TEST(ZoHiddenSetup, FallsBackToCompositionWhereNoWindowHelps) {
   Settings settings = with(hidden, {{"steps", "5"}, {"window", "3"}});
   settings.erase("share");
