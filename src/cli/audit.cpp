@@ -68,7 +68,9 @@ int run_audit(const Communicator& comm, const AuditRequest& typed) {
     const RunConfig config(path, typed.overrides, whose);
     if (!run.empty()) refuse_other_promise(run, config);
     verify_before_code(config);
-    if (!typed.output.empty()) keep_inputs(config, config.find_files(), typed.output);
+    const DataFiles files = config.find_files();
+    if (!run.empty()) check_file_of_models(Communicator::alone(), run, files.models);
+    if (!typed.output.empty()) keep_inputs(config, files, typed.output);
   });
   const bool silent = quiet() || typed.json;
   set_log(LogLevel::error, comm.rank());  // thousands of runs would say what one run says

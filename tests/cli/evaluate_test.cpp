@@ -268,8 +268,15 @@ TEST_F(TrainedRun, ModelsComeFromTheFileOfTheRun) {
   EXPECT_EQ(wide.code, 3) << wide.output;
   EXPECT_NE(wide.output.find("/wide.csv has 3 features, the records of the run had 2"), std::string::npos)
       << wide.output;
+  for (const char* const words : {"predict models --data others.csv --output models.csv",
+                                  "audit models --set audit.runs=40 --output models.csv"}) {
+    const Outcome over = dpmpi(words);
+    EXPECT_EQ(over.code, 2) << over.output;
+    EXPECT_NE(over.output.find("would replace its input"), std::string::npos) << over.output;
+  }
   std::ofstream(path("models.csv")) << one + "1,4,4\n";
-  for (const std::string& words : {predict + "others.csv", evaluate + "others.csv"})
+  for (const std::string& words :
+       {predict + "others.csv", evaluate + "others.csv", std::string("audit models --set audit.runs=40")})
     for (const int ranks : {1, 3}) {
       const Outcome changed = dpmpi(words, ranks);
       EXPECT_EQ(changed.code, 3) << changed.output;

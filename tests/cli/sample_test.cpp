@@ -103,6 +103,38 @@ TEST_F(Sample, NeedsNoDataOfTheRun) {
   EXPECT_EQ(file("gone.csv"), file("here.csv"));
 }
 
+// Under whatever name: links are followed, and a file is first written beside its name.
+TEST_F(Sample, LeavesFilesOfRunsAndInputsAlone) {
+  const std::string ledger = file("generator/ledger.jsonl"), data = file("t.csv");
+  fs::create_directories(folder() + "/generator/checkpoint");
+  std::ofstream(folder() + "/generator/checkpoint/key") << "secret";
+  fs::copy_file(folder() + "/t.csv", folder() + "/odd.csv.new", fs::copy_options::overwrite_existing);
+  fs::copy(folder() + "/generator", folder() + "/odd", fs::copy_options::recursive);
+  std::string config = file("odd/config.ini");
+  const std::string train = "train = t.csv";
+  ASSERT_NE(config.find(train), std::string::npos) << config;
+  config.replace(config.find(train), train.size(), "train = odd.csv.new");
+  const std::string format = "format = auto";
+  ASSERT_NE(config.find(format), std::string::npos) << config;
+  config.replace(config.find(format), format.size(), "format = csv");
+  std::ofstream(folder() + "/odd/config.ini") << config;
+  for (const auto& [link, to] :
+       {std::pair{"l.csv", "generator/ledger.jsonl"}, std::pair{"k.csv", "generator/checkpoint/key"}}) {
+    fs::remove(folder() + "/" + link);
+    fs::create_symlink(to, folder() + "/" + link);
+    const auto outcome = dpmpi(fmt::format("sample generator --output {}", link));
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_NE(outcome.output.find("belongs to a run"), std::string::npos) << outcome.output;
+  }
+  const auto outcome = dpmpi("sample odd --output odd.csv");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  EXPECT_NE(outcome.output.find("would replace its input"), std::string::npos) << outcome.output;
+  EXPECT_EQ(file("generator/ledger.jsonl"), ledger);
+  EXPECT_EQ(file("generator/checkpoint/key"), "secret");
+  EXPECT_EQ(file("odd.csv.new"), data);
+  fs::remove_all(folder() + "/generator/checkpoint");
+}
+
 TEST_F(Sample, RefusesInOneLine) {
   const auto refuses = [](const std::string& words, int code, const std::string& says) {
     const auto outcome = dpmpi("sample " + words);

@@ -137,7 +137,7 @@ std::string output_target(const std::string& path) {
 void keep_files(const std::vector<std::string>& files, const std::string& output) {
   const std::string target = output_target(output);
   for (const std::string& file : files)
-    for (const std::string& written : {target, target + ".part"}) {
+    for (const std::string& written : {target, target + ".part", target + ".new"}) {
       std::error_code absent;
       if (std::filesystem::equivalent(file, written, absent))
         throw ConfigError(fmt::format("writing {} would replace its input {}: give another output", output, file));

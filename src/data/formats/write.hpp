@@ -11,7 +11,7 @@ namespace dpmpi {
 /// regular file (a directory, pipe or device) or the link leads nowhere.
 std::string output_target(const std::string& path);
 
-/// Throws ConfigError if what is written to `output`, or to the temporary file beside it, would replace one of
+/// Throws ConfigError if what is written to `output`, or to a temporary file beside it, would replace one of
 /// `files`, under whatever name. Local. Errors as for output_target.
 void keep_files(const std::vector<std::string>& files, const std::string& output);
 

@@ -25,6 +25,7 @@ void WholeFile::write(std::string_view bytes) {
 
 void WholeFile::commit() {
   file_.sync();
+  file_.check_in_place();  // another process may write to the same path
   file_.close();
   rename_file(path_ + ".new", path_);
   sync_folder_of(path_);

@@ -88,7 +88,21 @@ void check_width(const std::string& run, const Dataset& dataset, const DatasetFa
                                 dataset.first().names, facts.features, *features));
 }
 
-// The models that are scored were trained on this file. Collective.
+// What a run was is not to be changed, nor which records it was trained on: those are refused as data.
+void check_overrides(const std::vector<std::string>& overrides) {
+  for (const auto& setting : overrides) {
+    const std::string name = setting.substr(0, setting.find('='));
+    if (name == "objective.library") continue;  // which file, not which code: its digest is compared
+    if (!name.starts_with("data.") || name == "data.train" || name == "data.shards" || name == "data.shard_records")
+      throw ConfigError(
+          fmt::format("--set {}: a finished run's settings stay as they are, but for how records are read "
+                      "(data.label, data.format, ...)",
+                      name));
+  }
+}
+
+}  // namespace
+
 void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models) {
   if (models.empty()) return;
   std::string stated;  // certificates of old runs say nothing of it
@@ -109,30 +123,18 @@ void check_file_of_models(const Communicator& comm, const std::string& run, cons
   });
 }
 
-// What a run was is not to be changed, nor which records it was trained on: those are refused as data.
-void check_overrides(const std::vector<std::string>& overrides) {
-  for (const auto& setting : overrides) {
-    const std::string name = setting.substr(0, setting.find('='));
-    if (name == "objective.library") continue;  // which file, not which code: its digest is compared
-    if (!name.starts_with("data.") || name == "data.train" || name == "data.shards" || name == "data.shard_records")
-      throw ConfigError(
-          fmt::format("--set {}: a finished run's settings stay as they are, but for how records are read "
-                      "(data.label, data.format, ...)",
-                      name));
-  }
-}
-
-}  // namespace
-
 void refuse_part_of_run(const std::string& output) {
-  const fs::path path = output, folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (fs::exists(folder / "ledger.jsonl") && fs::exists(path) && path.filename() != "report.html")
+  const fs::path path = fs::weakly_canonical(output);  // a link is where it leads
+  const fs::path folder = path.parent_path();
+  const bool of_run = fs::exists(folder / "ledger.jsonl") && path.filename() != "report.html";
+  const bool of_checkpoint = fs::exists(folder.parent_path() / "ledger.jsonl") && folder.filename() == "checkpoint";
+  if (fs::exists(path) && (of_run || of_checkpoint))
     throw ConfigError(fmt::format("{} belongs to a run: give another name for the output", output));
 }
 
 void keep_inputs(const RunConfig& config, const DataFiles& files, const std::string& output) {
   std::vector<std::string> inputs{fs::absolute(config.path()).string()};
-  for (const Dataset* const dataset : {&files.training, &files.evaluation})
+  for (const Dataset* const dataset : {&files.training, &files.evaluation, &files.models})
     for (const std::string& path : dataset->seen()) inputs.push_back(path);
   try {
     keep_files(inputs, output);
