@@ -26,20 +26,24 @@ class Sample : public ::testing::Test {
   }
   static std::string file(const std::string& name) { return read_file(folder() + "/" + name); }
 
+  /// A generator, into this folder.
+  static test::Outcome train(const std::string& run, const std::string& more = "") {
+    return dpmpi(fmt::format(
+        "-q --config c.ini --set run.dir={} --set objective.name=wgan --set objective.image_rows=2 "
+        "--set objective.image_columns=3 --set objective.generator=5 --set objective.critic=4 "
+        "--set objective.latent=2 --set objective.fakes=8 --set method.name=private-diff "
+        "--set method.steps=10 --set method.batch=50 --set method.dual_clip=1 --set method.dual_rate=0.1 "
+        "--set method.momentum=0 {}",
+        run, more));
+  }
+
   static void SetUpTestSuite() {
     fs::remove_all(folder());
     fs::create_directories(folder());
     ASSERT_EQ(dpmpi("generate --output t.csv --records 200 --eval-records 50 --features 6").code, 0);
     std::ofstream(folder() + "/c.ini") << "[data]\ntrain = t.csv\neval = t-eval.csv\nblocks = 4\n[privacy]\n"
                                           "epsilon = 3\ndelta = 1e-4\n[report]\nprogress = none\n";
-    ASSERT_EQ(
-        dpmpi("-q --config c.ini --set run.dir=generator --set objective.name=wgan --set objective.image_rows=2 "
-              "--set objective.image_columns=3 --set objective.generator=5 --set objective.critic=4 "
-              "--set objective.latent=2 --set objective.fakes=8 --set method.name=private-diff "
-              "--set method.steps=10 --set method.batch=50 --set method.dual_clip=1 --set method.dual_rate=0.1 "
-              "--set method.momentum=0")
-            .code,
-        0);
+    ASSERT_EQ(train("generator").code, 0);
     ASSERT_EQ(dpmpi("-q --config c.ini --set run.dir=classifier --set method.steps=2 --set method.batch=50").code,
               0);
   }
@@ -109,15 +113,7 @@ TEST_F(Sample, LeavesFilesOfRunsAndInputsAlone) {
   fs::create_directories(folder() + "/generator/checkpoint");
   std::ofstream(folder() + "/generator/checkpoint/key") << "secret";
   fs::copy_file(folder() + "/t.csv", folder() + "/odd.csv.new", fs::copy_options::overwrite_existing);
-  fs::copy(folder() + "/generator", folder() + "/odd", fs::copy_options::recursive);
-  std::string config = file("odd/config.ini");
-  const std::string train = "train = t.csv";
-  ASSERT_NE(config.find(train), std::string::npos) << config;
-  config.replace(config.find(train), train.size(), "train = odd.csv.new");
-  const std::string format = "format = auto";
-  ASSERT_NE(config.find(format), std::string::npos) << config;
-  config.replace(config.find(format), format.size(), "format = csv");
-  std::ofstream(folder() + "/odd/config.ini") << config;
+  ASSERT_EQ(train("odd", "--set data.train=odd.csv.new --set data.format=csv").code, 0);
   for (const auto& [link, to] :
        {std::pair{"l.csv", "generator/ledger.jsonl"}, std::pair{"k.csv", "generator/checkpoint/key"}}) {
     fs::remove(folder() + "/" + link);
@@ -155,6 +151,13 @@ TEST_F(Sample, RefusesInOneLine) {
   model.back() = static_cast<char>(model.back() ^ 1);
   std::ofstream(folder() + "/damaged/model.safetensors", std::ios::binary) << model;
   refuses("damaged --output no.csv", 4, "is not the model of");
+  fs::remove_all(folder() + "/changed");
+  fs::copy(folder() + "/generator", folder() + "/changed", fs::copy_options::recursive);
+  std::string config = file("changed/config.ini");
+  ASSERT_NE(config.find("image_rows = 2"), std::string::npos) << config;
+  config.replace(config.find("image_rows = 2"), 14, "image_rows = 3");
+  std::ofstream(folder() + "/changed/config.ini") << config;
+  refuses("changed --output no.csv", 4, "is not the config of this run");
   fs::remove(folder() + "/damaged/plan.json");
   refuses("damaged --output no.csv", 3, "plan.json");
 }

@@ -101,6 +101,16 @@ void check_overrides(const std::vector<std::string>& overrides) {
   }
 }
 
+// What a model is asked for follows from its config, and which records it must not be asked about.
+void refuse_changed_config(const std::string& run, const RunConfig& config) {
+  const auto plan = read_run_json(run + "/plan.json");
+  if (!plan.is_object() || !plan.contains("config_digest") || plan["config_digest"] == config.digest()) return;
+  throw PrivacyError(fmt::format(
+      "{0}/config.ini is not the config of this run: find out what changed with dpmpi verify {0}. How records "
+      "are read (data.label, data.root, ...) can be changed by --set",
+      run));
+}
+
 }  // namespace
 
 void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models) {
@@ -153,6 +163,7 @@ std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std:
         "settings that the run found (tuned, in metrics.jsonl), and evaluate that run",
         run, RunConfig::trainer_file));
   refuse_unfinished(run);
+  refuse_changed_config(run, RunConfig(file, {}, ConfigOf::run));
   return std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
 }
 
