@@ -53,7 +53,7 @@ void LastIterateSettings::declare(Options& options) {
            {"full", "wor", "cyclic", "shuffle_once", "reshuffle", "poisson"})
       .add("batch", batch, "records b of a step, the public normaliser (sampling = full: all)",
            Range::closed(1, 0x1p31))
-      .add("rate", rate, "step size eta (0: K / M, and d / M by composition, if the smoothness M is known)",
+      .add("rate", rate, "step size eta (0: K / M, and d / (M + l2) by composition, if the smoothness M is known)",
            Range::non_negative())
       .add("radius", radius, "probe radius xi (0: as large as costs the guarantee nothing)", Range::non_negative())
       .add("ball", ball, "radius R of the ball that iterates are projected onto (0: none)", Range::non_negative())

@@ -64,14 +64,16 @@ Probing choose_radius(const LastIterateSettings& settings, const PublicFacts& fa
   return {xi, smoothness, smoothness->probe_error(xi)};
 }
 
-// On average a step moves by eta length^2 / d times the gradient. By composition the default makes that the step 1
-// / M of gradient descent. The bound for hidden iterates needs h M <= 2, so the default makes it 1 there: K / d of
-// that step.
-double choose_rate(const LastIterateSettings& settings, const LastIterateProblem& p, const Probing& probing) {
+// On average a step moves by eta length^2 / d times the gradient. By composition the default makes that the step of
+// gradient descent by one over the smoothness. The bound for hidden iterates needs h M <= 2, so h M is 1 there,
+// which is a step of K / d of that.
+double choose_rate(const LastIterateSettings& settings, const PublicFacts& facts, const LastIterateProblem& p,
+                   const Probing& probing) {
   if (settings.rate > 0) return settings.rate;
   if (!probing.smoothness)
     throw ConfigError("method.rate is needed: the smoothness of the loss is not known (give method.feature_bound)");
-  return (settings.hidden ? p.K : p.d / (p.length * p.length)) / probing.smoothness->M;
+  const double M = probing.smoothness->M;
+  return settings.hidden ? p.K / M : p.d / (p.length * p.length * (M + facts.objective->l2));
 }
 
 // Above this no clip acts: differences are within L, and within the gradient's projection and the errors.
@@ -103,7 +105,7 @@ double choose_clip(const LastIterateSettings& settings, const PublicFacts& facts
 
 LastIterateStep choose_step(const LastIterateSettings& settings, const PublicFacts& facts,
                             const LastIterateProblem& p, const Probing& probing) {
-  const double eta = choose_rate(settings, p, probing);
+  const double eta = choose_rate(settings, facts, p, probing);
   const double omega = eta / p.K * facts.objective->l2 * p.K * p.length * p.length / p.d;
   return {p, probing, eta, omega, choose_clip(settings, facts, p, probing)};
 }

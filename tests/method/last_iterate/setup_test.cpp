@@ -155,6 +155,10 @@ TEST(ZoHiddenSetup, TakesTheStepOfGradientDescentByComposition) {
   for (const char* const law : {"sphere_sqrtd", "gauss"})
     EXPECT_DOUBLE_EQ(trial(with(settings, {{"law", law}}), 50).derived("eta"), 4) << law;
   EXPECT_DOUBLE_EQ(trial(with(hidden, {}), 50).derived("eta"), 4 * 4) << "K / M where iterates are hidden";
+  auto regularised = logistic();
+  regularised->l2 = 0.75;
+  const Trial t("zo-hidden", settings, 50, std::move(regularised), test::random_shard(shape, 2));
+  EXPECT_DOUBLE_EQ(t.derived("eta"), 13) << "M + l2 is 1";
 }
 
 TEST(ZoHiddenSetup, FallsBackToCompositionWhereNoWindowHelps) {
