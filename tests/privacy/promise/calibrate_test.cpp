@@ -20,6 +20,7 @@
 #include "privacy/mnist_run.hpp"
 #include "privacy/promise/guarantee.hpp"
 #include "support/phases.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi::calibrate_test {
 namespace {
@@ -230,7 +231,7 @@ TEST(Calibrate, ALongPlanTakesNoTime) {
     calibrate_noise(plan, {1, 1e-6, adjacency}, "rdp");
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     RecordProperty(std::string(name(adjacency)) + "_milliseconds", static_cast<int>(seconds.count() * 1e3));
-    EXPECT_LT(seconds.count(), 2.0);  // 0.02 to 0.05 s on a quiet machine
+    EXPECT_LT(seconds.count(), test::sanitized() ? 20.0 : 2.0);  // 0.02 to 0.05 s on a quiet machine
   }
 }
 
