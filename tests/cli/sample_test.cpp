@@ -144,6 +144,7 @@ TEST_F(Sample, RefusesInOneLine) {
   refuses("generator --output no.png --records 10001", 2, "at most 10000 pictures");
   refuses("generator --output t.csv", 2, "t.csv");
   refuses("generator --output generator/samples.png", 2, "belongs to a run");
+  refuses("generator --output " + std::string(300, 'a') + ".csv", 3, "File name too long");
   refuses("nowhere --output no.csv", 2, "not a run directory");
   fs::remove_all(folder() + "/damaged");
   fs::copy(folder() + "/generator", folder() + "/damaged", fs::copy_options::recursive);

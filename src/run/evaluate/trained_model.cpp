@@ -134,7 +134,9 @@ void check_file_of_models(const Communicator& comm, const std::string& run, cons
 }
 
 void refuse_part_of_run(const std::string& output) {
-  const fs::path path = fs::weakly_canonical(output);  // a link is where it leads
+  std::error_code unseen;  // of a name that cannot be looked at, who writes says why
+  const fs::path path = fs::weakly_canonical(output, unseen);  // a link is where it leads
+  if (unseen) return;
   const fs::path folder = path.parent_path();
   const bool of_run = fs::exists(folder / "ledger.jsonl") && path.filename() != "report.html";
   const bool of_checkpoint = fs::exists(folder.parent_path() / "ledger.jsonl") && folder.filename() == "checkpoint";
