@@ -6,6 +6,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -65,12 +66,28 @@ void report_alike(const Failure& failure, bool first, const std::string& rank) {
   std::_Exit(static_cast<int>(failure.code));
 }
 
+/// What a launcher says of this process's rank, if there is one.
+const char* launchers_word() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* value = std::getenv(name)) return value;
+  return nullptr;
+}
+
+/// A process without a launcher needs no daemon, no folder for one and no network; for each of them Open MPI would
+/// take longer than most commands do. What the user has set stays.
+void start_alone() {
+  for (const auto& [name, value] : {std::pair{"ess_singleton_isolated", "1"},
+                                    {"orte_create_session_dirs", "0"},
+                                    {"pml", "ob1"},
+                                    {"btl", "self"}})
+    setenv(fmt::format("OMPI_MCA_{}", name).c_str(), value, /*overwrite=*/0);
+}
+
 }  // namespace
 
 int launcher_rank() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
-    if (const char* value = std::getenv(name)) return std::atoi(value);
-  return 0;
+  const char* const word = launchers_word();
+  return word ? std::atoi(word) : 0;
 }
 
 int report_before_mpi(const std::exception_ptr& error) {
@@ -84,6 +101,7 @@ Session::Session(int& argc, char**& argv) : world_(Communicator::alone()) {
   // the rate.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  if (!launchers_word()) start_alone();
   int provided = 0;
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw CommError("MPI_Init failed");

@@ -27,14 +27,15 @@ struct Interruptions {
   std::string first = "step@2#3=usr1", second = "step@1#2=kill";
 };
 
-/// Of methods whose steps are few, or are long and begun again.
+/// Of methods whose steps are few, or are long and begun again. The root dies first, in a release: a worker's death in
+/// the first step may come before the root has left anything to go on with.
 Interruptions interruptions_of(const std::string& method) {
   static const std::map<std::string, Interruptions> own{
       {"random-search", {"step@2#2=usr1", "release@0#1=kill"}},
-      {"random-stopping", {"reduce@1#1=kill", "release@0#1=kill"}},
-      {"ht-glm", {"phase@1#1=kill", "release@0#2=kill"}},
-      {"ht-smooth", {"phase@1#1=kill", "release@0#1=kill"}},
-      {"ht-known-lipschitz", {"phase@1#1=kill", "release@0#1=kill"}},
+      {"random-stopping", {"release@0#1=kill", "reduce@1#1=kill"}},
+      {"ht-glm", {"release@0#2=kill", "phase@1#1=kill"}},
+      {"ht-smooth", {"release@0#1=kill", "phase@1#1=kill"}},
+      {"ht-known-lipschitz", {"release@0#1=kill", "phase@1#1=kill"}},
   };
   const auto found = own.find(method);
   return found == own.end() ? Interruptions() : found->second;
