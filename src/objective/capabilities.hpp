@@ -174,8 +174,8 @@ class Generator {
 
  private:
   friend class Objective;
-  /// Fills `records`, width() numbers each, with those of numbers first, first + 1, ... of a stream. It may
-  /// overwrite what Objective::prepare() has set.
+  /// Fills `records`, width() numbers each, with those of numbers first, first + 1, ... of a stream; number i is of
+  /// class i mod Objective::classes(), if there are classes. It may overwrite what Objective::prepare() has set.
   virtual void generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
                         std::span<float> records) = 0;
 };

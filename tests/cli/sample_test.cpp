@@ -86,6 +86,23 @@ TEST_F(Sample, WritesTheSameRecordsInEachFormat) {
   EXPECT_NEAR(sheet.pixels[4], (values[6] + 1) * 127.5F, 0.51);
 }
 
+TEST_F(Sample, SaysTheClassOfEachRecord) {
+  ASSERT_EQ(train("classes", "--set objective.classes=2 --set data.label_map=-1:0,1:1").code, 0);
+  ASSERT_EQ(dpmpi("sample classes --records 1027 --output c.csv").code, 0);
+  std::istringstream lines(file("c.csv"));
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "label,x1,x2,x3,x4,x5,x6");
+  int count = 0;
+  for (; std::getline(lines, line); ++count)
+    ASSERT_EQ(line.substr(0, 2), fmt::format("{},", count % 2)) << "record " << count;
+  EXPECT_EQ(count, 1027);
+  const auto trained = dpmpi(
+      "-q --config c.ini --set run.dir=on-samples --set data.train=c.csv --set data.eval= "
+      "--set data.header=yes --set data.label=label --set method.steps=2 --set method.batch=50");
+  EXPECT_EQ(trained.code, 0) << "a classifier can be trained on them:\n" << trained.output;
+}
+
 TEST_F(Sample, FollowsFromTheSeedAlone) {
   const auto made = [](const std::string& options) {
     EXPECT_EQ(dpmpi("sample generator --output b.csv " + options).code, 0);
@@ -146,6 +163,9 @@ TEST_F(Sample, RefusesInOneLine) {
   refuses("generator --output generator/samples.png", 2, "belongs to a run");
   refuses("generator --output " + std::string(300, 'a') + ".csv", 3, "File name too long");
   refuses("nowhere --output no.csv", 2, "not a run directory");
+  ASSERT_EQ(train("diverged", "--set method.rate=1e38").code, 0);
+  refuses("diverged --output no.csv", 3, "its training diverged");
+  EXPECT_FALSE(fs::exists(folder() + "/no.csv.new"));
   fs::remove_all(folder() + "/damaged");
   fs::copy(folder() + "/generator", folder() + "/damaged", fs::copy_options::recursive);
   std::string model = file("damaged/model.safetensors");

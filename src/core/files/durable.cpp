@@ -53,7 +53,7 @@ std::string advice(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "; make room there (or raise the quota), then go on with the run";
+      return "; make room there (or raise the quota), then go on";
     case EFBIG:
       return "; disk full for this user: a file-size limit (ulimit -f) is in the way";
     case EROFS:
@@ -61,7 +61,7 @@ std::string advice(int error) {
     case EPERM:
       return "; the folder must be writable for this user on the root's node";
     case EIO:
-      return "; the disk or its server reports a fault: look into that before the run goes on";
+      return "; the disk or its server reports a fault: look into that before you go on";
     case EMFILE:
     case ENFILE:
       return "; raise the limit of open files (ulimit -n)";
@@ -148,10 +148,15 @@ std::uint64_t DurableFile::size() const { return static_cast<std::uint64_t>(stat
 std::uint64_t DurableFile::inode() const { return status().st_ino; }
 std::uint64_t DurableFile::names() const { return status().st_nlink; }
 
+bool DurableFile::in_place() const {
+  struct stat mine {
+  }, there{};
+  return ::fstat(file_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 && there.st_ino == mine.st_ino &&
+         there.st_dev == mine.st_dev;
+}
+
 void DurableFile::check_in_place() const {
-  const struct stat mine = status();
-  struct stat there {};
-  if (::stat(path_.c_str(), &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev) return;
+  if (in_place()) return;
   throw DataError(fmt::format(
       "{}{} was removed, moved or replaced while it was being written: what comes now would be lost. Leave the files of "
       "a run alone while it works; put back the file, then go on with the run",

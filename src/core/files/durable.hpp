@@ -40,8 +40,10 @@ class DurableFile {
   /// Locks the file against other processes until it is closed. False if another process holds it; `unsupported` is
   /// set where the file system has no locks.
   bool lock(bool& unsupported);
-  /// Throws DataError if the path no longer leads to this file: it was removed, moved or replaced (by an editor,
-  /// sed -i or rsync, say), and what is written from then on would be lost when it is closed.
+  /// The path leads to this file.
+  bool in_place() const;
+  /// Throws DataError if it no longer does: the file was removed, moved or replaced (by an editor, sed -i or rsync,
+  /// say), and what is written from then on would be lost when it is closed.
   void check_in_place() const;
   bool is_open() const { return file_ >= 0; }
   const std::string& path() const { return path_; }

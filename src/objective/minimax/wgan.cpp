@@ -15,27 +15,42 @@
 namespace dpmpi {
 namespace {
 
-/// D itself, whatever the label.
+/// D itself: the output of the record's class.
 class CriticScore final : public OutputLoss {
  public:
-  void gradient(const double* outputs, float label, std::span<const float>, double* delta, double*) override {
-    const bool usable = !std::isnan(label) && std::isfinite(outputs[0]);
-    delta[0] = usable ? 1 : std::numeric_limits<double>::quiet_NaN();
+  /// K classes; 0: one output, whatever the label.
+  explicit CriticScore(std::size_t classes) : classes_(classes) {}
+  /// Nothing if the label is none, or no class's number.
+  std::optional<std::size_t> output_of(float label) const {
+    if (classes_ == 0 && !std::isnan(label)) return 0;
+    if (!(label >= 0 && label < static_cast<float>(classes_))) return {};
+    return static_cast<std::size_t>(label);
   }
+  void gradient(const double* outputs, float label, std::span<const float>, double* delta, double*) override {
+    const auto own = output_of(label);
+    const bool usable = own && std::isfinite(outputs[*own]);
+    for (std::size_t k = 0; k < std::max<std::size_t>(1, classes_); ++k)
+      delta[k] = !usable ? std::numeric_limits<double>::quiet_NaN() : k == *own ? 1 : 0;
+  }
+
+ private:
+  std::size_t classes_;
 };
 
 class Wgan final : public SaddleObjective, public Generator {
  public:
   explicit Wgan(WganSettings settings)
       : settings_(std::move(settings)),
+        score_(settings_.classes),
         pass_(settings_.critic),
         gradient_(settings_.critic, pass_, score_),
-        fakes_(settings_.generator, settings_.critic) {}
+        fakes_(settings_.generator, settings_.critic, settings_.classes) {}
 
   std::size_t dim() const override { return primal_dim() + settings_.critic.dim(); }
   std::size_t primal_dim() const override { return settings_.generator.dim(); }
-  LabelKind label_kind() const override { return LabelKind::real; }
-  std::size_t outputs() const override { return 1; }
+  LabelKind label_kind() const override { return settings_.classes > 0 ? LabelKind::class_ : LabelKind::real; }
+  std::size_t classes() const override { return settings_.classes; }
+  std::size_t outputs() const override { return settings_.classes > 0 ? 0 : 1; }
   std::vector<ParameterGroup> groups() const override;
   double flops_per_record() const override { return network_flops(settings_.critic); }
   std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
@@ -113,12 +128,16 @@ void Wgan::losses(const Rows& rows, std::span<double> out) {
   }
   for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
     pass_.forward(part);
-    for (std::size_t r = 0; r < part.size(); ++r)
-      out[first + r] = static_cast<double>(pass_.outputs(r)[0]) - *fake_score_;
+    for (std::size_t r = 0; r < part.size(); ++r) {
+      const auto own = score_.output_of(label(part, r));
+      out[first + r] = own ? static_cast<double>(pass_.outputs(r)[*own]) - *fake_score_
+                           : std::numeric_limits<double>::quiet_NaN();
+    }
   });
 }
 
 void Wgan::scores(const Rows& rows, std::span<float> out) {
+  if (outputs() == 0) return;
   for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
     pass_.forward(part);
     for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = pass_.outputs(r)[0];
@@ -127,7 +146,8 @@ void Wgan::scores(const Rows& rows, std::span<float> out) {
 
 GreyImage Wgan::picture(const std::vector<float>& records) const {
   const std::size_t count = records.size() / width();
-  const auto across = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  const auto side = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(count))));
+  const std::size_t across = round_up(side, std::max<std::size_t>(1, settings_.classes));  // a column for a class
   return sheet(records, count, settings_.rows, settings_.columns, across);
 }
 
@@ -168,6 +188,9 @@ class WganBuilder final : public ObjectiveEntry::Builder {
     options.add("generator", generator_, "units of the generator's hidden layers", Range::at_least(1))
         .add("critic", critic_, "units of the critic's hidden layers", Range::at_least(1))
         .add("latent", latent_, "normals u that an image is made from", Range::at_least(1))
+        .add("classes", classes_,
+             "classes of the labels, each of which the generator makes on demand (0: labels are not used)",
+             Range::closed(0, 0x1p16))
         .add("image_rows", rows_, "rows of an image's pixels; rows times columns are the records' features",
              Range::at_least(1))
         .add("image_columns", columns_, "columns of an image's pixels", Range::at_least(1))
@@ -177,6 +200,10 @@ class WganBuilder final : public ObjectiveEntry::Builder {
              "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())
         .add("seed", seed_, "public seed of the u", Range::at_least(0));
   }
+  void validate(std::vector<std::string>& problems) const override {
+    if (classes_ == 1)
+      problems.emplace_back("objective.classes = 1, allowed: 2 or more, or 0 for images without one");
+  }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
     const auto pixels = static_cast<double>(rows_) * static_cast<double>(columns_);
@@ -185,8 +212,9 @@ class WganBuilder final : public ObjectiveEntry::Builder {
           fmt::format("objective wgan makes images of {} x {} pixels, and the records have {} features: set "
                       "objective.image_rows and image_columns",
                       rows_, columns_, facts.features));
-    return make_wgan({.generator = network(size(latent_), 1, generator_, facts.features),
-                      .critic = network(facts.features, facts.bias, critic_, 1),
+    return make_wgan({.generator = network(size(latent_ + classes_), 1, generator_, facts.features),
+                      .critic = network(facts.features, facts.bias, critic_, std::max<std::size_t>(1, classes())),
+                      .classes = classes(),
                       .rows = size(rows_),
                       .columns = size(columns_),
                       .fakes = size(fakes_),
@@ -194,11 +222,12 @@ class WganBuilder final : public ObjectiveEntry::Builder {
                       .dual_radius = dual_radius_,
                       .seed = static_cast<std::uint64_t>(seed_)});
   }
-  LabelKind label_kind() const override { return LabelKind::real; }
+  LabelKind label_kind() const override { return classes_ > 0 ? LabelKind::class_ : LabelKind::real; }
+  std::size_t classes() const override { return static_cast<std::size_t>(classes_); }
 
  private:
   std::vector<std::int64_t> generator_ = {128, 256, 512, 1024}, critic_ = {512, 256};
-  std::int64_t latent_ = 100, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
+  std::int64_t latent_ = 100, classes_ = 0, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
   double penalty_ = 1e-3, dual_radius_ = 0;
 };
 
@@ -214,7 +243,11 @@ std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
       settings.generator.units.back() != settings.critic.units.front())
     throw ConfigError(
         "objective wgan: the generator's outputs, the critic's features and the pixels of an image are the same numbers");
-  if (settings.critic.units.back() != 1) throw ConfigError("objective wgan: a critic has one output");
+  if (settings.classes == 1 || settings.critic.units.back() != std::max<std::size_t>(1, settings.classes) ||
+      settings.generator.units.front() <= settings.classes)
+    throw ConfigError(
+        "objective wgan: a critic has one output, or one for each of two or more classes, and the generator an input for each "
+        "beside its latents");
   if (settings.fakes == 0) throw ConfigError("objective.fakes must be 1 or more");
   if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))
     throw ConfigError(fmt::format("objective.penalty = {}, objective.dual_radius = {}, allowed: numbers >= 0",

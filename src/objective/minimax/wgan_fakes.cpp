@@ -11,9 +11,10 @@ constexpr std::size_t rows_at_once = 128;
 
 }  // namespace
 
-WganFakes::WganFakes(const MlpShape& generator, const MlpShape& critic)
+WganFakes::WganFakes(const MlpShape& generator, const MlpShape& critic, std::size_t classes)
     : generator_shape_(generator),
       critic_shape_(critic),
+      classes_(classes),
       generator_(generator, rows_at_once),
       critic_(critic, rows_at_once),
       generator_gradient_(generator, rows_at_once),
@@ -21,7 +22,8 @@ WganFakes::WganFakes(const MlpShape& generator, const MlpShape& critic)
       first_layer_(critic.outputs(0), generator.width(generator.layers())),
       latent_(rows_at_once, generator.width(0)),
       image_(rows_at_once, critic.width(0)) {
-  verify(generator.units.back() == critic.units.front() && critic.units.back() == 1,
+  verify(generator.units.back() == critic.units.front() && generator.units.front() > classes &&
+             critic.units.back() == std::max<std::size_t>(1, classes),
          "the critic scores what the generator makes");
   for (std::size_t r = 0; r < rows_at_once; ++r) {
     if (generator.has_bias(0)) latent_.row(r)[generator.inputs(0)] = generator.bias(0);
@@ -40,11 +42,15 @@ void WganFakes::load(std::span<const float> w) {
 /// visit(place of the first, rows, padded rows) with images in image_, part after part.
 template <class Visit>
 void WganFakes::for_each_part(const Latents& latents, Visit visit) {
-  const std::size_t units = generator_shape_.inputs(0), last = generator_shape_.layers();
+  const std::size_t units = generator_shape_.inputs(0) - classes_, last = generator_shape_.layers();
   for (std::size_t first = 0; first < latents.count; first += rows_at_once) {
     const std::size_t rows = std::min(rows_at_once, latents.count - first), padded = round_up(rows, 16);
-    for (std::size_t r = 0; r < rows; ++r)
-      latents.stream.normals((latents.first + first + r) * round_up(units, 2), std::span(latent_.row(r), units));
+    number_ = latents.first + first;
+    for (std::size_t r = 0; r < rows; ++r) {
+      latents.stream.normals((number_ + r) * round_up(units, 2), std::span(latent_.row(r), units));
+      std::fill_n(latent_.row(r) + units, classes_, 0.0F);
+      if (classes_ > 0) latent_.row(r)[units + output_of(number_ + r)] = 1;
+    }
     generator_.forward(latent_, padded);
     Scratch<float>& outputs = generator_.level(last);
     apply(Activation::tanh, outputs.row(0), padded * outputs.width);
@@ -59,7 +65,10 @@ void WganFakes::score(std::size_t padded) { critic_.forward(image_, padded); }
 void WganFakes::backward(std::size_t rows, std::size_t padded) {
   score(padded);
   Scratch<float>& delta = critic_.delta(critic_shape_.layers());
-  for (std::size_t r = 0; r < padded; ++r) delta.row(r)[0] = r < rows ? 1.0F : 0.0F;
+  for (std::size_t r = 0; r < padded; ++r) {
+    std::fill_n(delta.row(r), critic_shape_.units.back(), 0.0F);
+    if (r < rows) delta.row(r)[output_of(number_ + r)] = 1;
+  }
   critic_.backward(padded);
 }
 
@@ -76,7 +85,7 @@ double WganFakes::mean_score(const Latents& latents) {
   for_each_part(latents, [&](std::size_t, std::size_t rows, std::size_t padded) {
     score(padded);
     for (std::size_t r = 0; r < rows; ++r)
-      total += static_cast<double>(critic_.level(critic_shape_.layers()).row(r)[0]);
+      total += static_cast<double>(critic_.level(critic_shape_.layers()).row(r)[output_of(number_ + r)]);
   });
   return total / static_cast<double>(latents.count);
 }

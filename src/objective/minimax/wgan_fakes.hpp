@@ -1,6 +1,7 @@
 #pragma once
 // The generator G and the critic D of a generative adversarial network on fakes G(u), u ~ N(0, I). Nothing here can
-// see a record: latents come from public streams, and the weights are those of released points.
+// see a record: latents come from public streams, and the weights are those of released points. With K classes fake
+// number i is of class i mod K.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +14,7 @@
 namespace dpmpi {
 
 /// Latents number first .. first + count - 1 of a stream: latent i is its normals from number i round_up(units, 2)
-/// on.
+/// on, for as many units as the generator has beside those of classes.
 struct Latents {
   PublicStream stream;
   std::size_t count;
@@ -23,9 +24,9 @@ struct Latents {
 /// Values at a point w = (generator, critic). All local, and the same bits on every rank.
 class WganFakes {
  public:
-  /// The generator's outputs go through tanh; they are the critic's features, and it has one output. The shapes
-  /// must outlive it.
-  WganFakes(const MlpShape& generator, const MlpShape& critic);
+  /// The generator's outputs go through tanh; they are the critic's features. The critic has an output for each of
+  /// K classes, and one for K = 0; the generator's last K inputs say which class. The shapes must outlive it.
+  WganFakes(const MlpShape& generator, const MlpShape& critic, std::size_t classes);
   void load(std::span<const float> w);
 
   /// The mean of D(G(u)) over the latents.
@@ -45,7 +46,12 @@ class WganFakes {
   static void add(const MlpShape& shape, const Scratch<float>& input, const MlpNetwork<float>& network,
                   LayerGradient<float>& gradient, std::size_t padded, PublicSum& sum);
 
+  /// The critic's output for fake number i.
+  std::size_t output_of(std::uint64_t i) const { return classes_ > 0 ? static_cast<std::size_t>(i % classes_) : 0; }
+
   const MlpShape &generator_shape_, &critic_shape_;
+  std::size_t classes_;
+  std::uint64_t number_ = 0;  ///< of the first fake in image_
   MlpNetwork<float> generator_, critic_;
   LayerGradient<float> generator_gradient_, critic_gradient_;
   PackedMatrix<float> first_layer_;  ///< of the critic, as the left operand of its features

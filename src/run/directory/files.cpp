@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -12,8 +14,21 @@
 
 namespace dpmpi {
 
-WholeFile::WholeFile(const std::string& path, int permissions)
-    : path_(path), file_(DurableFile::create(path + ".new", permissions)) {}
+namespace {
+
+int permissions_at(const std::string& path) {
+  struct ::stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<int>(status.st_mode & 0777) : 0644;
+}
+
+}  // namespace
+
+WholeFile::WholeFile(const std::string& path, std::optional<int> permissions)
+    : path_(path), file_(DurableFile::create(path + ".new", permissions ? *permissions : permissions_at(path))) {}
+
+WholeFile::~WholeFile() {
+  if (file_.is_open() && file_.in_place()) ::unlink(file_.path().c_str());
+}
 
 // In pieces, so that a watchdog sees a large file grow.
 void WholeFile::write(std::string_view bytes) {
@@ -31,7 +46,7 @@ void WholeFile::commit() {
   sync_folder_of(path_);
 }
 
-void write_file(const std::string& path, std::string_view text, int permissions) {
+void write_file(const std::string& path, std::string_view text, std::optional<int> permissions) {
   WholeFile file(path, permissions);
   file.write(text);
   file.commit();

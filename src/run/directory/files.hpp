@@ -2,6 +2,7 @@
 // Files of a run directory: written whole, durable, or not at all.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,11 +14,15 @@
 namespace dpmpi {
 
 /// A file that is written in pieces to a temporary beside `path` and takes its place in commit(), whole and
-/// durable. What was not committed stays under the temporary's name. What stood under that name is removed, not
-/// written to: it may be a link that leads anywhere. Errors are DataError with the reason.
+/// durable. What is not committed is removed, unless the process is killed. What stood under the temporary's name
+/// is removed, not written to: it may be a link that leads anywhere. Errors are DataError with the reason.
 class WholeFile final : public ByteSink {
  public:
-  explicit WholeFile(const std::string& path, int permissions = 0644);
+  /// Without `permissions` those of the file that it replaces, 0644 if there is none.
+  explicit WholeFile(const std::string& path, std::optional<int> permissions = {});
+  ~WholeFile() override;
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
   void write(std::string_view bytes) override;
   /// Over what was written at `offset`.
   void write_at(std::uint64_t offset, std::string_view bytes) { file_.write_at(offset, bytes); }
@@ -28,7 +33,7 @@ class WholeFile final : public ByteSink {
   DurableFile file_;
 };
 /// The same for a text that is in memory.
-void write_file(const std::string& path, std::string_view text, int permissions = 0644);
+void write_file(const std::string& path, std::string_view text, std::optional<int> permissions = {});
 
 /// A file that lines are appended to (metrics, timing); `offset` cuts it back to a checkpoint first (DataError if
 /// the file is shorter than that).

@@ -30,15 +30,17 @@ constexpr std::uint64_t no_point = ~std::uint64_t{0}, as_it_starts = no_point - 
 /// Both configs have the same options: a message about the trainer's has to say so.
 template <class Read>
 auto of_trainer(const std::string& path, Read&& read) {
-  const std::string place = fmt::format("objective.trainer = {}: ", path);
+  const auto of = [&](const std::string& text) {
+    return "objective.trainer = " + (text.starts_with(path) ? text : path + ": " + text);
+  };
   try {
     return read();
   } catch (const ConfigError& e) {
-    throw ConfigError(place + e.what());
+    throw ConfigError(of(e.what()));
   } catch (const DataError& e) {
-    throw DataError(place + e.what());
+    throw DataError(of(e.what()));
   } catch (const PrivacyError& e) {
-    throw PrivacyError(place + e.what());
+    throw PrivacyError(of(e.what()));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "objective/minimax/wgan.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -20,17 +21,26 @@ using Point = std::vector<float>;
 
 constexpr std::size_t features = 15, latent = 5, fakes = 150;  // more than a micro-batch
 
-WganSettings small_settings() {
-  return {.generator = {.units = {latent, 9, 17, features}, .activation = Activation::leaky_relu},
-          .critic = {.units = {features, 19, 6, 1}, .input_bias = 0.5F, .activation = Activation::leaky_relu},
+/// With K classes, or without.
+WganSettings small_settings(std::size_t classes = 0) {
+  return {.generator = {.units = {latent + classes, 9, 17, features}, .activation = Activation::leaky_relu},
+          .critic = {.units = {features, 19, 6, std::max<std::size_t>(1, classes)},
+                     .input_bias = 0.5F,
+                     .activation = Activation::leaky_relu},
+          .classes = classes,
           .rows = 3,
           .columns = 5,
           .fakes = fakes,
           .penalty = 0.01};
 }
 
-RecordsShape small_records(Storage storage = Storage::dense_f32, std::size_t count = 150) {
-  return {.storage = storage, .count = count, .features = features, .bias = 0.5F, .labels = LabelKind::real};
+RecordsShape small_records(Storage storage = Storage::dense_f32, std::size_t count = 150, std::size_t classes = 0) {
+  return {.storage = storage,
+          .count = count,
+          .features = features,
+          .bias = 0.5F,
+          .labels = classes > 0 ? LabelKind::class_ : LabelKind::real,
+          .classes = classes};
 }
 
 Point point_of(const SaddleObjective& f, double distance = 2) {
@@ -45,13 +55,22 @@ class WganReference {
   explicit WganReference(const WganSettings& settings)
       : settings_(settings), generator_(settings_.generator, none_), critic_(settings_.critic, none_) {}
 
-  double score(const std::vector<double>& x, std::span<const double> w) const {
-    return critic_.levels(x, critic(w)).back()[0];
+  double score(const std::vector<double>& x, std::span<const double> w, std::size_t k = 0) const {
+    return critic_.levels(x, critic(w)).back()[k];
   }
-  std::vector<double> score_gradient(const std::vector<double>& x, std::span<const double> w) const {
-    std::vector<double> g(settings_.critic.dim());
-    critic_.gradient_from(critic_.levels(x, critic(w)), {1}, critic(w), g);
+  std::vector<double> score_gradient(const std::vector<double>& x, std::span<const double> w,
+                                     std::size_t k = 0) const {
+    std::vector<double> g(settings_.critic.dim()), of_output(settings_.critic.units.back(), 0.0);
+    of_output[k] = 1;
+    critic_.gradient_from(critic_.levels(x, critic(w)), of_output, critic(w), g);
     return g;
+  }
+  std::size_t class_of(std::uint64_t fake) const { return settings_.classes > 0 ? fake % settings_.classes : 0; }
+  /// Fake number i, from its normals u.
+  std::vector<double> fake(std::uint64_t i, const std::vector<float>& u, std::span<const double> w) const {
+    std::vector<double> input(u.begin(), u.end());
+    for (std::size_t k = 0; k < settings_.classes; ++k) input.push_back(k == class_of(i) ? 1 : 0);
+    return image(input, w);
   }
   std::vector<double> image(const std::vector<double>& u, std::span<const double> w) const {
     std::vector<double> x = generator_.levels(u, w.first(settings_.generator.dim())).back();
@@ -63,7 +82,7 @@ class WganReference {
     for (std::size_t i = 0; i < latents.count; ++i) {
       std::vector<float> u(latent);
       latents.stream.normals((latents.first + i) * (latent + latent % 2), u);
-      total += score(image({u.begin(), u.end()}, w), w);
+      total += score(fake(latents.first + i, u, w), w, class_of(latents.first + i));
     }
     return total / static_cast<double>(latents.count);
   }
@@ -121,8 +140,7 @@ TEST(Wgan, ParameterCounts) {
 
 // A13: the public gradients of both networks are the slopes of -mean D(G(u)) - lambda |w_D|^2, by finite
 // differences.
-TEST(Wgan, PublicGradientsAreSlopes) {
-  const WganSettings settings = small_settings();
+void expect_public_gradients_are_slopes(const WganSettings& settings) {
   const auto f = make_wgan(settings);
   const WganReference reference(settings);
   const Point w = point_of(*f);
@@ -151,15 +169,19 @@ TEST(Wgan, PublicGradientsAreSlopes) {
   EXPECT_NE(other, generator) << "each step has its own latents";
 }
 
+TEST(Wgan, PublicGradientsAreSlopes) { expect_public_gradients_are_slopes(small_settings()); }
+TEST(Wgan, PublicGradientsAreSlopesOfEachClasssScore) { expect_public_gradients_are_slopes(small_settings(3)); }
+
 // A13: the critic's gradients of records, whose norms are never formed from gradients, against ones that are.
-TEST(Wgan, RecordsPullTheCriticByTheirClippedGradients) {
-  const auto f = make_wgan(small_settings());
-  const WganReference reference(small_settings());
+void expect_clipped_gradients(std::size_t classes) {
+  const auto f = make_wgan(small_settings(classes));
+  const WganReference reference(small_settings(classes));
   const Point w = point_of(*f);
   for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
-    const Records records = random_records(small_records(storage, 20));
+    const Records records = random_records(small_records(storage, 20, classes));
     for (std::size_t i = 0; i < records.count; ++i) {
-      const auto expected = reference.score_gradient(features_of(records, i), widened(w));
+      const std::size_t own = classes > 0 ? static_cast<std::size_t>(records.label[i]) : 0;
+      const auto expected = reference.score_gradient(features_of(records, i), widened(w), own);
       const double norm = norm_of(expected);
       for (const double clip : {0.3 * norm, 3 * norm}) {
         const std::uint32_t one[] = {static_cast<std::uint32_t>(i)};
@@ -173,15 +195,55 @@ TEST(Wgan, RecordsPullTheCriticByTheirClippedGradients) {
   }
 }
 
-TEST(Wgan, KeepsTheContract) {
+TEST(Wgan, RecordsPullTheCriticByTheirClippedGradients) { expect_clipped_gradients(0); }
+TEST(Wgan, RecordsPullTheScoreOfTheirClass) { expect_clipped_gradients(3); }
+
+void expect_contract(std::size_t classes) {
   for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
-    const auto f = make_wgan(small_settings());
-    const Records records = random_records(small_records(storage));
+    const auto f = make_wgan(small_settings(classes));
+    const Records records = random_records(small_records(storage, 150, classes));
     const Point w = point_of(*f), v = moved(w, 0.1);
     check_sensitivity(*f, records, w, v, 0.02);
     check_rows_apart(*f, records, w, v, 0.02);
     check_no_allocation(*f, records, w, v);
   }
+}
+
+TEST(Wgan, KeepsTheContract) { expect_contract(0); }
+TEST(Wgan, KeepsTheContractWithClasses) { expect_contract(3); }
+
+// A label that is no class's number comes from memory that was never checked: it is like an empty slot.
+TEST(Wgan, RecordsOfNoClassContributeNothing) {
+  const auto f = make_wgan(small_settings(3));
+  const Point w = point_of(*f);
+  const Records good = random_records(small_records(Storage::dense_f32, 20, 3));
+  const auto sum = [&](const Records& records) {
+    return sum_of({"dual", f->dual_dim(), 0.1, clipped_dual_gradients(*f, w), {}}, records, all_rows(records), 64);
+  };
+  for (const float label : {3.0F, -1.0F, 1e30F, std::nanf("")}) {
+    Records odd = good, without = good;
+    odd.label[7] = label;
+    empty_slot(without, 7);
+    EXPECT_EQ(sum(odd), sum(without)) << label;
+  }
+  EXPECT_EQ(f->classes(), 3U);
+  EXPECT_EQ(f->outputs(), 0U) << "scores of a critic are no scores of labels";
+}
+
+TEST(Wgan, MakesTheClassesInTurn) {
+  const auto f = make_wgan(small_settings(3));
+  const WganReference reference(small_settings(3));
+  const Point w = point_of(*f);
+  const PublicStream stream(1, "some records");
+  std::vector<float> made(66 * features);
+  f->generate(w, stream, 0, made);
+  for (const std::uint64_t i : {0U, 1U, 5U, 64U}) {
+    std::vector<float> u(latent);
+    stream.normals(i * (latent + 1), u);
+    const auto image = reference.fake(i, u, widened(w));
+    for (std::size_t j = 0; j < features; ++j) EXPECT_NEAR(made[i * features + j], image[j], 1e-5) << i;
+  }
+  EXPECT_EQ(f->generator()->picture(made).width, 9 * 6 - 1U) << "a column has one class";
 }
 
 TEST(Wgan, PublicPartsAllocateNothingAfterTheFirst) {
@@ -339,10 +401,19 @@ TEST(Wgan, OptionsAndShape) {
                        {"objective.generator", "5"},
                        {"objective.critic", "7"}});
   EXPECT_EQ(f->dim(), (2 + 1) * 5 + (5 + 1) * 12 + (12 + 1) * 7 + (7 + 1U));
+  const auto g = make({{"objective.image_rows", "3"},
+                       {"objective.image_columns", "4"},
+                       {"objective.latent", "2"},
+                       {"objective.classes", "10"},
+                       {"objective.generator", "5"},
+                       {"objective.critic", "7"}});
+  EXPECT_EQ(g->dim(), (12 + 1) * 5 + (5 + 1) * 12 + (12 + 1) * 7 + (7 + 1) * 10U);
+  EXPECT_THROW(make({{"objective.classes", "1"}}), ConfigError);
   for (const auto& spoil : std::vector<std::function<void(WganSettings&)>>{
            [](auto& s) { s.critic.units.back() = 2; }, [](auto& s) { s.generator.units.back() = 14; },
            [](auto& s) { s.generator.units[1] = 0; }, [](auto& s) { s.rows = 4; }, [](auto& s) { s.fakes = 0; },
-           [](auto& s) { s.penalty = -1; }, [](auto& s) { s.dual_radius = std::nan(""); }}) {
+           [](auto& s) { s.penalty = -1; }, [](auto& s) { s.dual_radius = std::nan(""); },
+           [](auto& s) { s.classes = 2; }, [](auto& s) { s = small_settings(3), s.classes = 4; }}) {
     WganSettings settings = small_settings();
     spoil(settings);
     EXPECT_THROW(make_wgan(settings), ConfigError);
