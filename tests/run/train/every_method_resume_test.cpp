@@ -27,8 +27,8 @@ struct Interruptions {
   std::string first = "step@2#3=usr1", second = "step@1#2=kill";
 };
 
-/// Of methods whose steps are few, or are long and begun again. The root dies first, in a release: a worker's death in
-/// the first step may come before the root has left anything to go on with.
+/// Of methods whose steps are few, or are long and begun again. The root dies first, in a release: a worker's death
+/// in the first step may come before the root has left anything to go on with.
 Interruptions interruptions_of(const std::string& method) {
   static const std::map<std::string, Interruptions> own{
       {"random-search", {"step@2#2=usr1", "release@0#1=kill"}},
