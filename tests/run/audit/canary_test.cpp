@@ -1,6 +1,6 @@
 // What stands in a private file reaches no log and no file of a run: neither where a record is malformed, at
 // whatever place, nor where all is well. Files hold a distinctive word and number; whatever the commands say and
-// write is searched for them. tests/data/load/canary_test.cpp does it for every fault that the parsers know.
+// write is searched for them. The canaries of tests/data/load do it for every fault that the parsers know.
 #include <algorithm>
 #include <cctype>
 #include <cstring>

@@ -1,0 +1,164 @@
+// Models that are trained on a second private set: by the trainer's own method, with noise of their own, and paid
+// for before.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "data/load/load.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/search/tune_private_run.hpp"
+
+namespace dpmpi::tune_private_trainings_test {
+namespace {
+
+namespace fs = std::filesystem;
+using test::TunePrivateRun;
+
+class Trainings : public TunePrivateRun {
+ protected:
+  /// A search that is ready to be asked for losses, paid for in memory.
+  struct Ready : Search {
+    Ready(const test::TuningFolder& here, const SecretKey& key, const Settings& settings = {})
+        : Search(here, settings), scratch(Ledger::in_memory({Adjacency::add_remove, 240, true})) {
+      tuning().read_records(comm, files);
+      tuning().begin(plan.training, key);
+      fs::remove(path);
+      books.emplace(Ledger::create(path, {Adjacency::add_remove, 240}), plan.training->plan);
+      tuning().pay_in(*books);
+      records = load(comm, files.training, BlockLayout::of(facts.data, 1), Ownership::even(1, 1),
+                     objective->label_kind(), objective->classes());
+    }
+    /// Of all records to score, at point p of those that models were trained at.
+    std::vector<double> losses(const AtPoints& models, std::size_t p) {
+      const Records& all = records.blocks.front().records;
+      std::vector<std::uint32_t> index(all.count);
+      std::iota(index.begin(), index.end(), 0U);
+      std::vector<double> out(all.count);
+      models.losses(p, {all, index}, out);
+      return out;
+    }
+    Communicator comm = Communicator::alone();
+    Ledger scratch;
+    std::string path = ::testing::TempDir() + "dpmpi_tune_private_books.jsonl";
+    std::optional<TrainingLedger> books;
+    Shard records;
+  };
+  const SecretKey key_ = SecretKey::from_seed(11);
+};
+
+// A model is what the trainer's method makes of the trainer's records through a curator, with the training's own
+// key: here by hand, from the config that a user would train with.
+TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
+  Ready search(here_, key_);
+  const std::vector<double> points{-0.7, 1.1, 0.4, -2};
+  const AtPoints models = search.objective->at_points(points);
+  for (const std::size_t p : {0, 1}) {
+    const Settings settings = search.tuning().search().settings(std::span(points).subspan(2 * p, 2));
+    ASSERT_TRUE(settings[0].starts_with("method.rate=") && settings[1].starts_with("method.clip="));
+    RunConfig config(here_.trainer(), settings);
+    const Dataset training = config.find_files().training;
+    const DatasetFacts data = inspect(alone_, training);
+    const auto objective = make_objective(config, data);
+    const PublicFacts facts = public_facts(config, data, *objective);
+    const Plan plan = make_plan(config, facts);
+    const BlockLayout layout = BlockLayout::of(data, 2);
+    const Shard shard = load(alone_, training, layout, Ownership::even(2, 1), objective->label_kind());
+    Curator curator(alone_, shard, plan.queries, objective->micro_batch_rows(),
+                    key_.derive("trainings").derive("training", p));
+    curator.record_in(search.scratch);
+    const auto algorithm = plan.method->start(*objective, plan.queries);
+    for (std::uint64_t t = 0; t < plan.steps; ++t) algorithm->step(curator, t);
+    const Records& all = search.records.blocks.front().records;
+    std::vector<std::uint32_t> index(all.count);
+    std::iota(index.begin(), index.end(), 0U);
+    std::vector<double> expected(all.count);
+    objective->at(algorithm->iterate()).losses({all, index}, expected);
+    const std::vector<double> losses = search.losses(models, p);
+    EXPECT_EQ(0, std::memcmp(losses.data(), expected.data(), losses.size() * sizeof(double))) << p;
+    EXPECT_TRUE(std::isfinite(losses[0]));
+  }
+}
+
+// Settings that change nothing but their text: the two models differ by noise alone, and they do. The same settings
+// are the same training, whenever they are asked for.
+TEST_F(Trainings, ShareNoNoise) {
+  const Settings without_effect{"objective.search=objective.l2:1e-30:1e-29", "method.b=2"};
+  Ready search(here_, key_, without_effect);
+  const AtPoints three = search.objective->at_points(std::vector<double>{-1, 0, 1});
+  const auto first = search.losses(three, 0), second = search.losses(three, 1), third = search.losses(three, 2);
+  EXPECT_NE(first, second);
+  EXPECT_NE(second, third);
+  EXPECT_NE(first, third);
+  const AtPoints two = search.objective->at_points(std::vector<double>{1, -1});
+  EXPECT_EQ(search.losses(two, 0), third);
+  EXPECT_EQ(search.losses(two, 1), first);
+  EXPECT_EQ(search.books->ledger().events().size(), 3u);
+  Ready other(here_, SecretKey::from_seed(12), without_effect);
+  EXPECT_NE(other.losses(other.objective->at_points(std::vector<double>{-1}), 0), first)
+      << "another run has another key";
+}
+
+// Before any model is trained: the lines are there, or the error is.
+TEST_F(Trainings, ArePaidForFirst) {
+  Ready search(here_, key_);
+  std::vector<double> points(26);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = -2 + 0.15 * static_cast<double>(i);
+  EXPECT_THROW(search.objective->at_points(points), PrivacyError);
+  EXPECT_EQ(search.books->ledger().events().size(), 0u);
+  search.objective->at_points(std::span(points).first(24));
+  EXPECT_EQ(search.books->ledger().events().size(), 12u);
+  points[0] = std::numeric_limits<double>::quiet_NaN();
+  const AtPoints models = search.objective->at_points(std::span(points).first(2));
+  EXPECT_TRUE(std::isnan(search.losses(models, 0)[0])) << "no model, and no line";
+  EXPECT_EQ(search.books->ledger().events().size(), 12u);
+}
+
+// And nobody pays for it. Here no training costs what the plan says.
+TEST_F(Trainings, PointsThatDoNotFitKeepTheModelAsItStarts) {
+  Ready search(here_, key_);
+  auto other = std::make_shared<TrainingPlan>(*search.plan.training);
+  other->plan.queries.at(0).noise_multiplier *= 2;
+  search.tuning().begin(other, key_);
+  const std::vector<double> points{0.1, 0.2};
+  const AtPoints models = search.objective->at_points(points);
+  for (const double loss : search.losses(models, 0)) EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of logistic at 0";
+  EXPECT_EQ(search.books->ledger().events().size(), 0U);
+}
+
+TEST_F(Trainings, LossesAreACapabilityOnceTrainingsCanBegin) {
+  Search search(here_, {});
+  EXPECT_EQ(search.objective->points(), nullptr);
+  search.tuning().read_records(Communicator::alone(), search.files);
+  EXPECT_EQ(search.objective->points(), nullptr) << "there is no key for their noise";
+  search.tuning().begin(search.plan.training, key_);
+  EXPECT_NE(search.objective->points(), nullptr);
+}
+
+// The record that is scored has no part in the models, and another file of records to train on has.
+TEST_F(Trainings, CommitToTheirData) {
+  Ready search(here_, key_);
+  const std::string before = search.tuning().begin(search.plan.training, key_);
+  Ready again(here_, key_);
+  EXPECT_EQ(again.tuning().begin(again.plan.training, key_), before);
+  EXPECT_NE(again.tuning().begin(again.plan.training, SecretKey::from_seed(12)), before) << "keyed";
+  GenerateOptions options;
+  options.records = 240, options.eval_records = 0, options.features = 4, options.seed = 8;
+  options.output = here_.path + "/search-eval.csv";
+  generate(options);
+  Ready changed(here_, key_);
+  EXPECT_NE(changed.tuning().begin(changed.plan.training, key_), before);
+}
+
+}  // namespace
+}  // namespace dpmpi::tune_private_trainings_test
