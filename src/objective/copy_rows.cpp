@@ -7,22 +7,25 @@
 namespace dpmpi {
 namespace {
 
+/// Features begin .. end - 1 of record i.
 template <class T>
-void gather_features(const Records& records, std::size_t i, T* out) {
+void gather_features(const Records& records, std::size_t i, std::size_t begin, std::size_t end, T* out) {
+  const std::size_t count = end - begin;
   switch (records.storage) {
     case Storage::dense_f32:
-      std::copy_n(records.row_f32(i), records.features, out);
+      std::copy_n(records.row_f32(i) + begin, count, out);
       return;
     case Storage::dense_u8: {
-      const std::uint8_t* byte = records.row_u8(i);
+      const std::uint8_t* byte = records.row_u8(i) + begin;
       const float scale = records.row_scale[i];
-      for (std::size_t j = 0; j < records.features; ++j) out[j] = scale * static_cast<float>(byte[j]);
+      for (std::size_t j = 0; j < count; ++j) out[j] = scale * static_cast<float>(byte[j]);
       return;
     }
     case Storage::sparse_f32:
-      std::fill_n(out, records.features, T{0});
+      std::fill_n(out, count, T{0});
       for (std::uint64_t e = records.row_begin[i]; e < records.row_begin[i + 1]; ++e)
-        out[records.column[e]] = records.value[e];
+        if (records.column[e] >= begin && records.column[e] < end)
+          out[records.column[e] - begin] = records.value[e];
       return;
   }
 }
@@ -30,14 +33,18 @@ void gather_features(const Records& records, std::size_t i, T* out) {
 }  // namespace
 
 template <class T>
-void copy_rows(const Rows& rows, std::size_t stride, T* out) {
+void copy_rows(const Rows& rows, std::size_t stride, T* out, std::optional<std::size_t> left_out) {
   const Records& records = rows.records;
   const bool has_bias = records.bias != 0;
-  verify(stride >= records.features + (has_bias ? 1 : 0), "gathered rows are as wide as the records");
+  const std::size_t features = records.features, before = left_out.value_or(features);
+  verify(!left_out || before < features, "a feature that is left out is one of the records");
+  const std::size_t kept = features - (left_out ? 1 : 0);
+  verify(stride >= kept + (has_bias ? 1 : 0), "gathered rows are as wide as the records");
   for (const std::uint32_t i : rows.index) {
-    gather_features(records, i, out);
-    std::fill(out + records.features, out + stride, T{0});
-    if (has_bias) out[records.features] = records.bias;
+    gather_features(records, i, 0, before, out);
+    if (left_out) gather_features(records, i, before + 1, features, out + before);
+    std::fill(out + kept, out + stride, T{0});
+    if (has_bias) out[kept] = records.bias;
     out += stride;
   }
 }
@@ -52,7 +59,7 @@ float feature_of(const Records& records, std::size_t i, std::size_t j) {
   return records.value[static_cast<std::size_t>(found - records.column.begin())];
 }
 
-template void copy_rows(const Rows&, std::size_t, float*);
-template void copy_rows(const Rows&, std::size_t, double*);
+template void copy_rows(const Rows&, std::size_t, float*, std::optional<std::size_t>);
+template void copy_rows(const Rows&, std::size_t, double*, std::optional<std::size_t>);
 
 }  // namespace dpmpi

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ class Objective {
   virtual LabelKind label_kind() const = 0;
   virtual std::size_t classes() const { return 0; }  ///< label_kind() == class_
   virtual std::size_t outputs() const = 0;           ///< scores per record
+  /// A feature (from 0) that is no input of the model: its weights are those of the others, in their order.
+  virtual std::optional<std::size_t> left_out_feature() const { return {}; }
   virtual std::vector<ParameterGroup> groups() const = 0;
   /// Floating-point operations of one clipped gradient, for plans and for balancing blocks.
   virtual double flops_per_record() const = 0;

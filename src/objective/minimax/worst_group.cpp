@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "core/errors.hpp"
 #include "objective/math/simplex.hpp"
 #include "objective/minimax/group_measures.hpp"
 #include "objective/minimax/network_saddle.hpp"
@@ -20,8 +21,8 @@ constexpr double none = std::numeric_limits<double>::quiet_NaN();
 /// (n / n_g) y_g loss of a network's outputs. Tail: y.
 class GroupLoss final : public OutputLoss {
  public:
-  GroupLoss(const MlpShape& shape, RecordGroups groups)
-      : head_(shape.head, shape.units.back()), outputs_(shape.units.back()), groups_(std::move(groups)) {}
+  GroupLoss(const MlpShape& shape, const RecordGroups& groups)
+      : head_(shape.head, shape.units.back()), outputs_(shape.units.back()), groups_(groups) {}
 
   void select(const Rows& rows, std::size_t row) override { group_ = groups_.of(rows.records, rows.index[row]); }
   void gradient(const double* outputs, float label, std::span<const float> tail, double* delta,
@@ -47,21 +48,22 @@ class GroupLoss final : public OutputLoss {
 
 class WorstGroup final : public NetworkSaddle, public SetMeasures {
  public:
-  explicit WorstGroup(WorstGroupSettings settings)
-      : NetworkSaddle(settings.model, std::make_unique<GroupLoss>(settings.model, RecordGroups(settings)),
-                      settings.group_sizes.size()),
+  WorstGroup(const MlpShape& model, const RecordGroups& groups, double regulariser)
+      : NetworkSaddle(model, std::make_unique<GroupLoss>(model, groups), groups.count()),
         loss_(static_cast<GroupLoss&>(loss())),
-        projected_(settings.group_sizes.size()) {}
+        mu_(regulariser),
+        projected_(groups.count()) {}
 
   LabelKind label_kind() const override { return labels_of(shape().head); }
   std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
+  std::optional<std::size_t> left_out_feature() const override { return shape().left_out; }
   std::vector<ParameterGroup> groups() const override;
   void check_records(const Shard& shard) const override { loss_.check(shard); }
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
   // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
-  std::optional<double> dual_curvature() const override { return 1.0; }
+  std::optional<double> dual_curvature() const override { return mu_; }
 
  protected:
   Capabilities capabilities() override {
@@ -85,7 +87,8 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures {
                 LatticeAccumulator& sum) override;
 
   GroupLoss& loss_;
-  double half_square_ = 0;  ///< |y|^2 / 2
+  double mu_;
+  double penalty_ = 0;  ///< (mu / 2) |y|^2
   mutable std::vector<double> projected_;
 };
 
@@ -97,14 +100,14 @@ std::vector<ParameterGroup> WorstGroup::groups() const {
 
 void WorstGroup::prepare(std::span<const float> w) {
   NetworkSaddle::prepare(w);
-  half_square_ = 0;
-  for (const float y : tail()) half_square_ += static_cast<double>(y) * static_cast<double>(y) / 2;
+  penalty_ = 0;
+  for (const float y : tail()) penalty_ += mu_ / 2 * static_cast<double>(y) * static_cast<double>(y);
 }
 
 double WorstGroup::loss_of(const Rows& rows, std::size_t row) {
   loss_.select(rows, row);
   const double y = loss_.group() ? static_cast<double>(tail()[*loss_.group()]) : none;
-  return y * loss_.weighted_loss(outputs_of(row), label(rows, row)) - half_square_;
+  return y * loss_.weighted_loss(outputs_of(row), label(rows, row)) - penalty_;
 }
 
 std::vector<Measure> WorstGroup::measures(const SetTotals& whole, const Shard& shard) {
@@ -145,7 +148,7 @@ void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, doub
 
 void WorstGroup::add_public_dual(std::span<const float> w, std::uint64_t /*step*/,
                                  std::span<double> gradient) const {
-  for (std::size_t g = 0; g < gradient.size(); ++g) gradient[g] -= static_cast<double>(w[primal_dim() + g]);
+  for (std::size_t g = 0; g < gradient.size(); ++g) gradient[g] -= mu_ * static_cast<double>(w[primal_dim() + g]);
 }
 
 void WorstGroup::project_dual(std::span<float> y) const {
@@ -167,6 +170,12 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
                 "records of each group, public constants; their number is that of the groups", Range::at_least(1));
     options.add("group_feature", feature_, "feature (from 1) that holds the group, 0, 1, ...; 0: the label's class",
                 Range::non_negative());
+    options.add("group_input", input_, "whether the feature that holds the group is an input of the model, too");
+    options.add(
+        "group_regulariser", regulariser_,
+        "mu of the public term -(mu / 2) |y|^2 of the groups' weights (0: a tenth of the loss of a model that knows "
+        "nothing, log of the number of classes, or 1/2 for squared)",
+        Range::closed(0, 1e6));
     options.add("head", head_, "loss: cross-entropy of classes or of a sign, or half the squared error",
                 {"softmax", "logistic", "squared"});
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
@@ -183,7 +192,9 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
                    .activation = activation_named(activation_),
                    .head = head_named(head_)},
          .group_sizes = {sizes_.begin(), sizes_.end()},
-         .group_feature = static_cast<std::size_t>(feature_)});
+         .group_feature = static_cast<std::size_t>(feature_),
+         .group_input = input_,
+         .regulariser = regulariser_});
   }
   LabelKind label_kind() const override { return labels_of(head_named(head_)); }
   std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
@@ -191,6 +202,8 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
  private:
   std::vector<std::int64_t> sizes_, hidden_;
   std::int64_t feature_ = 0, classes_ = 0;  // not set
+  bool input_ = false;
+  double regulariser_ = 0;
   std::string head_ = "softmax", activation_ = "tanh";
 };
 
@@ -198,11 +211,31 @@ const ObjectiveRegistration worst_group{{"worst_group",
                                          "largest mean loss of several groups of records, min-max form",
                                          make_builder<WorstGroupBuilder>}};
 
+double regulariser_of(const WorstGroupSettings& settings) {
+  const MlpShape& model = settings.model;
+  if (settings.regulariser > 0) return settings.regulariser;
+  if (is_quantity(labels_of(model.head))) return 0.05;
+  return std::log(std::max(2.0, static_cast<double>(model.units.back()))) / 10;
+}
+
+/// The model whose inputs are the features but for the group's, unless it is to see that, too.
+MlpShape model_of(const WorstGroupSettings& settings) {
+  MlpShape model = settings.model;
+  if (settings.group_feature == 0 || settings.group_input) return model;
+  if (--model.units.front() == 0)
+    throw ConfigError(
+        "objective.group_feature = 1 holds the group, is the only feature, and so leaves the model no input: give it "
+        "other features (or this one, with objective.group_input = true)");
+  model.left_out = settings.group_feature - 1;
+  return model;
+}
+
 }  // namespace
 
-std::unique_ptr<SaddleObjective> make_worst_group(WorstGroupSettings settings) {
+std::unique_ptr<SaddleObjective> make_worst_group(const WorstGroupSettings& settings) {
   check_units(settings.model);
-  return std::make_unique<WorstGroup>(std::move(settings));
+  const RecordGroups groups(settings);
+  return std::make_unique<WorstGroup>(model_of(settings), groups, regulariser_of(settings));
 }
 
 }  // namespace dpmpi

@@ -23,11 +23,19 @@ float scaled(float x, float factor) {
 }  // namespace
 
 template <class T>
-std::size_t gather_input(const MlpShape& shape, const Rows& rows, Scratch<T>& input) {
-  verify(rows.records.features == shape.inputs(0) && rows.records.bias == shape.input_bias,
+void copy_inputs(const MlpShape& shape, const Rows& rows, T* out) {
+  verify(rows.records.features == shape.features() && rows.records.bias == shape.input_bias,
          "records have the features and the constant column that the network was made for");
+  copy_rows(rows, shape.width(0), out, shape.left_out);
+}
+
+template void copy_inputs(const MlpShape&, const Rows&, float*);
+template void copy_inputs(const MlpShape&, const Rows&, double*);
+
+template <class T>
+std::size_t gather_input(const MlpShape& shape, const Rows& rows, Scratch<T>& input) {
   const std::size_t padded = round_up(rows.size(), 16);
-  copy_rows(rows, input.width, input.row(0));
+  copy_inputs(shape, rows, input.row(0));
   std::fill(input.row(rows.size()), input.row(padded), T{0});
   return padded;
 }

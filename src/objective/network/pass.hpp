@@ -21,8 +21,11 @@ void for_each_part(const Rows& rows, std::size_t at_once, Kernel kernel) {
 /// The label of row r.
 inline float label(const Rows& rows, std::size_t r) { return rows.records.label[rows.index[r]]; }
 
-/// Writes the rows of level 0 (features, constant, zeros; empty rows up to a multiple of 16), and returns their
-/// padded number. BugError if the records are not of the network's width.
+/// Writes the rows of level 0 (inputs, constant, zeros), width(0) numbers each. BugError if the records are not of
+/// the network's width. T: float or double.
+template <class T>
+void copy_inputs(const MlpShape& shape, const Rows& rows, T* out);
+/// The same with empty rows behind them, up to a multiple of 16. Returns the padded number.
 template <class T>
 std::size_t gather_input(const MlpShape& shape, const Rows& rows, Scratch<T>& input);
 

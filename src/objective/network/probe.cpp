@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/errors.hpp"
-#include "objective/copy_rows.hpp"
 #include "objective/math/dot.hpp"
 #include "objective/network/network.hpp"
+#include "objective/network/pass.hpp"
 
 namespace dpmpi {
 
@@ -48,9 +48,7 @@ double MlpProbe::loss(std::span<const double> at, const std::vector<double>& fir
 
 void MlpProbe::losses(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
                       std::span<double> down) {
-  verify(row.records.features == shape_.inputs(0) && row.records.bias == shape_.input_bias,
-         "records have the features and the constant column that the network was made for");
-  copy_rows(row, record_.size(), record_.data());
+  copy_inputs(shape_, row, record_.data());
   const float label = row.records.label[row.index[0]];
   const bool pair = !y_.empty();
   multiply(0, x_.data(), record_.data(), at_x_.data());

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,11 +52,14 @@ LabelKind labels_of(Head head);
 /// row-major), b_l. In scratch, level l is a row (a_l, bias(l), zeros) of width(l) values, and [W_l b_l] is
 /// width(l+1) x width(l).
 struct MlpShape {
-  std::vector<std::size_t> units;  ///< features, hidden layers..., outputs
+  std::vector<std::size_t> units;  ///< inputs, hidden layers..., outputs
   float input_bias = 1;            ///< the first layer's constant input; 0: that layer has no bias parameters
   Activation activation = Activation::relu;
   Head head = Head::softmax;
+  std::optional<std::size_t> left_out =
+      {};  ///< feature (from 0) of the records that is no input, as all others are
 
+  std::size_t features() const { return units.front() + (left_out ? 1 : 0); }  ///< of the records
   std::size_t layers() const { return units.size() - 1; }
   std::size_t inputs(std::size_t l) const { return units[l]; }
   std::size_t outputs(std::size_t l) const { return units[l + 1]; }

@@ -106,8 +106,8 @@ void refuse_changed_config(const std::string& run, const RunConfig& config) {
   const auto plan = read_run_json(run + "/plan.json");
   if (!plan.is_object() || !plan.contains("config_digest") || plan["config_digest"] == config.digest()) return;
   throw PrivacyError(fmt::format(
-      "{0}/config.ini is not the config of this run: find out what changed with dpmpi verify {0}. How records "
-      "are read (data.label, data.root, ...) can be changed by --set",
+      "{0}/config.ini is not the config of this run, or a version of dpmpi with other options made it: find out what "
+      "changed with dpmpi verify {0}. How records are read (data.label, data.root, ...) can be changed by --set",
       run));
 }
 

@@ -24,6 +24,12 @@ std::vector<std::string> names_of(const RunRecord& run) {
   return names.size() == run.weights->cols ? names : std::vector<std::string>();
 }
 
+/// The number of the feature, from 1, that weight j is for: one feature may be no input of the model.
+std::size_t number_of(const RunRecord& run, std::size_t j) {
+  const auto left_out = run.assessment.value("left_out_feature", std::size_t{0});
+  return j + 1 + (left_out > 0 && j + 1 >= left_out ? 1 : 0);
+}
+
 /// The row whose weight of this feature is the largest.
 std::size_t strongest(const Tensor& w, std::size_t feature) {
   std::size_t best = 0;
@@ -49,7 +55,8 @@ std::vector<std::size_t> largest_first(const Tensor& w) {
   return order;
 }
 
-std::string bars(const Tensor& w, const std::vector<std::string>& names) {
+std::string bars(const RunRecord& run, const std::vector<std::string>& names) {
+  const Tensor& w = *run.weights;
   const std::vector<std::size_t> order = largest_first(w);
   const double largest = std::abs(static_cast<double>(weight_of(w, order.front())));
   std::string out = fmt::format("<table class=\"bar\"><tr><th>feature</th>{}<th>weight</th><th></th></tr>",
@@ -58,7 +65,7 @@ std::string bars(const Tensor& w, const std::vector<std::string>& names) {
     const double weight = static_cast<double>(weight_of(w, j));
     const double length = largest > 0 && std::isfinite(weight) ? 100 * std::abs(weight) / largest : 0;
     out += fmt::format("\n<tr><td>{}</td>{}<td class=\"n\">{}</td><td><i{} style=\"width:{:.1f}%\"></i></td></tr>",
-                       html::escape(names.empty() ? fmt::format("feature {}", j + 1) : names[j]),
+                       html::escape(names.empty() ? fmt::format("feature {}", number_of(run, j)) : names[j]),
                        w.rows > 1 ? fmt::format("<td class=\"n\">{}</td>", strongest(w, j)) : "", measured(weight),
                        weight < 0 ? " class=\"minus\"" : "", std::min(100.0, length));
   }
@@ -80,7 +87,7 @@ std::string weights_section(const RunRecord& run) {
              "do not compare. {}",
              which, w.rows > 1 ? ", each in the class where it is largest" : "",
              names.empty() ? "The training file has no names of features." : "")) +
-         bars(w, names);
+         bars(run, names);
 }
 
 }  // namespace dpmpi

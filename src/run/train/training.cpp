@@ -158,8 +158,12 @@ void Training::assess_model() {
     latest = std::move(found.evaluation);
   }
   if (!root) return;
+  const std::optional<std::size_t> left_out = objective->left_out_feature();
   std::istringstream names(facts.data.feature_names);
-  for (std::string name; std::getline(names, name);) seen["features"].push_back(name);
+  std::string name;
+  for (std::size_t j = 0; std::getline(names, name); ++j)
+    if (j != left_out) seen["features"].push_back(name);
+  if (left_out) seen["left_out_feature"] = *left_out + 1;
   if (!seen.empty())
     write_file(root->file("assessment.json"),
                seen.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");

@@ -24,6 +24,7 @@ namespace dpmpi::test::worst_group_test {
 namespace {
 
 using Point = std::vector<float>;
+using Units = std::vector<std::size_t>;
 
 // ---- the simplex ----
 
@@ -84,6 +85,14 @@ WorstGroupSettings settings_of(std::vector<std::size_t> units, Head head = Head:
           .group_feature = 3};
 }
 
+/// What remains of these settings' model where the group's feature is no input.
+MlpShape without_group(const WorstGroupSettings& settings) {
+  MlpShape model = settings.model;
+  model.units.front() -= 1;
+  model.left_out = settings.group_feature - 1;
+  return model;
+}
+
 Point point_of(const SaddleObjective& f, unsigned seed = 3) {
   Point w(f.dim());
   f.initialise(PublicStream(seed, "start"), w);
@@ -95,7 +104,8 @@ Point point_of(const SaddleObjective& f, unsigned seed = 3) {
 
 void check_group_losses(WorstGroupSettings settings) {
   const Records records = grouped_records(70);
-  const MlpReference model(settings.model, records);
+  const MlpShape shape = settings.group_input ? settings.model : without_group(settings);
+  const MlpReference model(shape, records);
   const auto f = make_worst_group(settings);
   const Point w = point_of(*f), v = moved(w, 0.2);
   const std::size_t d1 = f->primal_dim();
@@ -110,11 +120,11 @@ void check_group_losses(WorstGroupSettings settings) {
       EXPECT_NEAR(dual[g], g == group(i) ? weight(i) * model.loss(i, x) : 0, 1e-5 * weight(i));
   }
 
-  const double half_square = (0.2 * 0.2 + 0.5 * 0.5 + 0.3 * 0.3) / 2;
+  const double penalty = settings.regulariser / 2 * (0.2 * 0.2 + 0.5 * 0.5 + 0.3 * 0.3);
   const Reference reference{.loss =
                                 [&](std::size_t i, std::span<const double> at) {
                                   return weight(i) * static_cast<double>(w[d1 + group(i)]) * model.loss(i, at) -
-                                         half_square;
+                                         penalty;
                                 },
                             .gradient =
                                 [&](std::size_t i, std::span<const double> at, std::span<double> g) {
@@ -140,14 +150,80 @@ void check_group_losses(WorstGroupSettings settings) {
 }
 
 TEST(WorstGroup, KeepsTheContract) {
-  check_group_losses(settings_of({features, 1}));
-  check_group_losses(settings_of({features, 9, 1}));
+  for (const bool input : {false, true})
+    for (const auto& units : {Units{features, 1}, Units{features, 9, 1}}) {
+      WorstGroupSettings settings = settings_of(units);
+      settings.group_input = input, settings.regulariser = 0.7;
+      check_group_losses(settings);
+    }
+}
+
+TEST(WorstGroup, NoParameterIsForTheGroupsFeature) {
+  auto settings = settings_of({features, 1});
+  const auto f = make_worst_group(settings);
+  EXPECT_EQ(f->dim(), features - 1 + 1 + 3);
+  EXPECT_EQ(f->groups().front().cols, features - 1);
+  EXPECT_EQ(f->left_out_feature(), 2U);
+  settings.group_input = true;
+  const auto seen = make_worst_group(settings);
+  EXPECT_EQ(seen->dim(), features + 1 + 3);
+  EXPECT_FALSE(seen->left_out_feature());
+}
+
+/// The same records in other groups.
+Records regrouped(Records records) {
+  for (std::size_t i = 0; i < records.count; ++i) {
+    float& group = records.f32[i * records.stride + 2];
+    group = std::fmod(group + 1, 3.0F);
+    update_norm(records, i);
+  }
+  return records;
+}
+
+// With the same weight for every group, nothing that is released of the model may change with a record's group.
+TEST(WorstGroup, ARecordsGroupChangesNoMoreThanItsWeight) {
+  const Records records = grouped_records(60), others = regrouped(records);
+  for (const auto& units : {Units{features, 1}, Units{features, 5, 1}}) {
+    WorstGroupSettings settings = settings_of(units);
+    settings.group_sizes = {20, 20, 20};
+    const auto f = make_worst_group(settings);
+    Point w = point_of(*f), v = moved(w, 0.3);
+    for (Point* const point : {&w, &v}) std::fill(point->end() - 3, point->end(), 1.0F / 3);
+    const auto kernels = saddle_kernels(*f, w, v, 0.1);
+    for (std::size_t k = 1; k < kernels.size(); ++k) {  // of the dual only the coordinate of the group differs
+      const SaddleKernel kernel = kernels[k]();
+      auto sum = sum_of(kernel, records, all_rows(records), 64),
+           other = sum_of(kernel, others, all_rows(others), 64);
+      for (auto* const of : {&sum, &other}) of->resize(f->primal_dim());
+      EXPECT_FALSE(all_zero(sum)) << kernel.name;
+      EXPECT_EQ(sum, other) << kernel.name;
+    }
+    const auto index = all_rows(records);
+    std::vector<float> scores(records.count), of_others(records.count);
+    const AtPoint at = f->at(w);
+    at.scores({records, index}, scores);
+    at.scores({others, index}, of_others);
+    EXPECT_EQ(scores, of_others);
+  }
+}
+
+TEST(WorstGroup, TheRegulariserIsSmallBesideTheLossOfAModelThatKnowsNothing) {
+  const auto mu_of = [](const WorstGroupSettings& settings) {
+    return *make_worst_group(settings)->dual_curvature();
+  };
+  WorstGroupSettings settings = settings_of({features, 1});
+  EXPECT_DOUBLE_EQ(mu_of(settings), std::log(2.0) / 10);
+  settings.regulariser = 0.25;
+  EXPECT_EQ(mu_of(settings), 0.25);
+  EXPECT_DOUBLE_EQ(mu_of(settings_of({features, 1}, Head::squared)), 0.05);
+  EXPECT_DOUBLE_EQ(mu_of(settings_of({features, 7}, Head::softmax)), std::log(7.0) / 10);
 }
 
 TEST(WorstGroup, DifferencesFollowTheGroupsWeights) {
   const Records records = grouped_records(12);
   const auto settings = settings_of({features, 5, 1});
-  const MlpReference model(settings.model, records);
+  const MlpShape shape = without_group(settings);
+  const MlpReference model(shape, records);
   const auto f = make_worst_group(settings);
   const Point w = point_of(*f);
   Point v = moved(w, 0.4);
@@ -183,7 +259,8 @@ TEST(WorstGroup, MeasuresEveryGroup) {
   const Point w = point_of(*f);
   Records records = grouped_records(70);
   empty_slot(records, 5);
-  const MlpReference model(settings.model, records);
+  const MlpShape shape = without_group(settings);
+  const MlpReference model(shape, records);
   const auto x = widened(std::span(w).first(f->primal_dim()));
   std::vector<double> loss(3), right(3), count(3);
   for (std::size_t i = 0; i < records.count; ++i) {
@@ -266,7 +343,7 @@ TEST(WorstGroupTraps, T18PublicTermsAreNotClipped) {
   std::vector<double> gradient(3, 1.0);
   f->add_public_dual(w, 0, gradient);
   for (std::size_t g = 0; g < 3; ++g)
-    EXPECT_DOUBLE_EQ(gradient[g], 1 - static_cast<double>(w[f->primal_dim() + g]));
+    EXPECT_DOUBLE_EQ(gradient[g], 1 - std::log(2.0) / 10 * static_cast<double>(w[f->primal_dim() + g]));
 }
 
 Shard grouped_shard(const Records& records) {
@@ -310,6 +387,10 @@ TEST(WorstGroup, MessagesSayWhatWasGivenAndWhatIsAllowed) {
   EXPECT_MENTIONS(message_for([](auto& s) { s.group_feature = 7; }),
                   "group_feature = 7, allowed: a feature, 1 to 6");
   EXPECT_MENTIONS(message_for([](auto& s) { s.group_feature = 0; }), "50,30,20 has 3 sizes, but with");
+  EXPECT_MENTIONS(message_for([](auto& s) {
+                    s.model.units = {1, 1}, s.group_feature = 1;
+                  }),
+                  "objective.group_feature = 1 holds the group, is the only feature");
 }
 
 // The dual is a float: steps that are far too long lead to infinity, and back into the simplex.
@@ -339,7 +420,16 @@ TEST(WorstGroup, OptionsAndShape) {
   f->initialise(PublicStream(1, "start"), w);
   EXPECT_EQ(w.back(), 0.5F);
   EXPECT_FALSE(f->gradients());
-  EXPECT_EQ(*f->saddle()->dual_curvature(), 1);
+  EXPECT_DOUBLE_EQ(*f->saddle()->dual_curvature(), std::log(2.0) / 10);
+  const std::vector<std::pair<std::string, std::string>> by_feature{
+      {"objective.group_sizes", "10,20"}, {"objective.head", "logistic"}, {"objective.group_feature", "2"}};
+  EXPECT_EQ(make(by_feature)->dim(), features - 1 + 1 + 2);
+  auto more = by_feature;
+  more.emplace_back("objective.group_input", "true");
+  more.emplace_back("objective.group_regulariser", "0.5");
+  const auto seen = make(more);
+  EXPECT_EQ(seen->dim(), features + 1 + 2);
+  EXPECT_EQ(*seen->saddle()->dual_curvature(), 0.5);
 }
 
 }  // namespace

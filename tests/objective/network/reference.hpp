@@ -69,7 +69,8 @@ class MlpReference {
   /// Level 0 (features) .. layers() (outputs), without the constants.
   std::vector<std::vector<double>> levels(std::size_t i, std::span<const double> w) const {
     std::vector<double> input;
-    for (std::size_t j = 0; j < shape_.units[0]; ++j) input.push_back(feature(records_, i, j));
+    for (std::size_t j = 0; j < shape_.features(); ++j)
+      if (j != shape_.left_out) input.push_back(feature(records_, i, j));
     return levels(input, w);
   }
   std::vector<std::vector<double>> levels(const std::vector<double>& input, std::span<const double> w) const {
