@@ -1,5 +1,6 @@
 #include "run/plan/settings_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -51,8 +52,11 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   }
   if (config.is_private()) {
     const bool exact = config.privacy.law() == Noise::discrete_gaussian;
-    row("noise multiplier", fmt::format("{:.6g}, {}", plan.promise.noise_multiplier,
-                                        exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
+    const bool of_each = std::ranges::all_of(
+        plan.queries, [&](const Query& query) { return query.noise_multiplier == plan.promise.noise_multiplier; });
+    row("noise multiplier",
+        fmt::format("{:.6g}{}, {}", plan.promise.noise_multiplier, of_each ? "" : " of all releases together",
+                    exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
     row("promise", fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(plan.epsilon()),
                                rounded_up(plan.delta()), name(plan.adjacency), config.privacy.trust));
     row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
