@@ -54,7 +54,8 @@ Command sample_command() {
       .about =
           "Records that the generator of a finished run makes (objective.name = wgan). OUT.csv has a column for each\n"
           "feature, OUT.npy is float32, records x features, OUT.png shows images side by side. A feature is as the model\n"
-          "sees it, after [data]'s scaling, from -1 to 1. There are no labels.\n\n"
+          "sees it, after [data]'s scaling, from -1 to 1. With objective.classes = K the K classes take turns, OUT.csv\n"
+          "begins with the column label, and OUT.png has a column for each class.\n\n"
           "The records follow from the model and the seed alone. The run's certificate covers them, however many are made.",
       .options = Options("")
                      .add("run", typed->run, "the run directory")
