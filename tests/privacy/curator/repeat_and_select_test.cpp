@@ -1,7 +1,6 @@
 // What the best of secretly many runs costs: the Renyi bound against exact divergences and against the theorem.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <span>
 #include <vector>
 

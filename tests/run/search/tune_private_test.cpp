@@ -1,6 +1,5 @@
 // Searches whose models are trained on a second private set: what is promised to its people is what is spent on
 // their records, once, whatever kills the run; and other files do not verify, nor go on.
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
