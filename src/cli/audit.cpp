@@ -42,8 +42,8 @@ void refuse_other_promise(const std::string& run, const RunConfig& config) {
   const auto plan = read_run_json(run + "/plan.json");
   if (!plan.is_object() || plan.value("config_digest", nlohmann::json()) != config.digest())
     throw ConfigError(fmt::format(
-        "{} was planned with other settings than these: an audit of a run takes --set audit.* only; for "
-        "other settings use dpmpi audit --config FILE",
+        "{} was planned with other settings than these, or by a version of dpmpi with other options: an audit of a run "
+        "takes --set audit.* only; for other settings use dpmpi audit --config FILE",
         run));
   if (config.privacy.seeded())
     throw PrivacyError(fmt::format(

@@ -135,9 +135,12 @@ class Verification {
     place_ = "config.ini";
     for (const LedgerText* ledger : ledgers()) {
       if (ledger->header().value("config", json()) != config_->digest())
-        throw Failure{place_,
-                      fmt::format("its settings have the digest {}, but {}:1 says {}", config_->digest(),
-                                  ledger->file, shown_json(ledger->header().value("config", json("nothing"))))};
+        throw Failure{
+            place_,
+            fmt::format(
+                "its settings have the digest {}, but {}:1 says {}: it was changed, or a version of dpmpi with "
+                "other options made it",
+                config_->digest(), ledger->file, shown_json(ledger->header().value("config", json("nothing"))))};
       if (ledger->header().value("seeded", json(false)) != config_->privacy.seeded())
         throw Failure{place_, fmt::format("privacy.seed contradicts {}:1", ledger->file)};
     }
