@@ -1,7 +1,10 @@
 // Records that a trained generator makes, as files.
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -146,6 +149,19 @@ TEST_F(Sample, LeavesFilesOfRunsAndInputsAlone) {
   EXPECT_EQ(file("generator/checkpoint/key"), "secret");
   EXPECT_EQ(file("odd.csv.new"), data);
   fs::remove_all(folder() + "/generator/checkpoint");
+}
+
+// An output that somebody closed to others stays closed, and none is opened wider than a new one.
+TEST_F(Sample, PermitsNoMoreThanWhatItReplaces) {
+  const std::string output = folder() + "/kept.csv";
+  const mode_t mask = ::umask(022);
+  for (const auto& [before, after] : {std::pair{0600U, 0600U}, {0640U, 0640U}, {0666U, 0644U}}) {
+    std::ofstream(output) << "old";
+    fs::permissions(output, fs::perms(before));
+    ASSERT_EQ(dpmpi("sample generator --records 2 --output kept.csv").code, 0);
+    EXPECT_EQ(fs::status(output).permissions(), fs::perms(after));
+  }
+  ::umask(mask);
 }
 
 TEST_F(Sample, RefusesInOneLine) {

@@ -138,6 +138,16 @@ void DurableFile::truncate(std::uint64_t size) {
     fail("cut", errno);
 }
 
+void DurableFile::narrow_to_rights_of(const std::string& path) {
+  struct ::stat other {};
+  if (::stat(path.c_str(), &other) != 0) return;
+  const struct ::stat mine = status();
+  mode_t mode = mine.st_mode & other.st_mode & 0777;
+  const auto same_owner = static_cast<uid_t>(-1);
+  if (mine.st_gid != other.st_gid && ::fchown(file_, same_owner, other.st_gid) != 0) mode &= ~mode_t{070};
+  if (::fchmod(file_, mode) != 0) fail("set the permissions of", errno);
+}
+
 struct ::stat DurableFile::status() const {
   struct ::stat status {};
   if (::fstat(file_, &status) != 0) fail("stat", errno);

@@ -34,6 +34,10 @@ class DurableFile {
   /// dropped the pages.
   void sync();
   void truncate(std::uint64_t size);
+  /// Takes from it what the file at `path`, if there is one, does not permit: nobody may read it who could not read
+  /// that. It gets that file's group, too, or permits its group nothing. It never permits more than before: who put
+  /// the other file there may not be its owner's friend.
+  void narrow_to_rights_of(const std::string& path);
   std::uint64_t size() const;
   std::uint64_t inode() const;  ///< the file's number: a copy has another one
   std::uint64_t names() const;  ///< how many there are for this file: more than one by hard links

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,17 +13,10 @@
 
 namespace dpmpi {
 
-namespace {
-
-int permissions_at(const std::string& path) {
-  struct ::stat status {};
-  return ::stat(path.c_str(), &status) == 0 ? static_cast<int>(status.st_mode & 0777) : 0644;
-}
-
-}  // namespace
-
 WholeFile::WholeFile(const std::string& path, std::optional<int> permissions)
-    : path_(path), file_(DurableFile::create(path + ".new", permissions ? *permissions : permissions_at(path))) {}
+    : path_(path), file_(DurableFile::create(path + ".new", permissions.value_or(0644))) {
+  if (!permissions) file_.narrow_to_rights_of(path);
+}
 
 WholeFile::~WholeFile() {
   if (file_.is_open() && file_.in_place()) ::unlink(file_.path().c_str());

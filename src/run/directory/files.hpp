@@ -18,7 +18,7 @@ namespace dpmpi {
 /// is removed, not written to: it may be a link that leads anywhere. Errors are DataError with the reason.
 class WholeFile final : public ByteSink {
  public:
-  /// Without `permissions` those of the file that it replaces, 0644 if there is none.
+  /// Without `permissions` 0644, or fewer and the group of the file that it replaces.
   explicit WholeFile(const std::string& path, std::optional<int> permissions = {});
   ~WholeFile() override;
   WholeFile(const WholeFile&) = delete;
