@@ -51,6 +51,19 @@ TEST_F(WganRun, LeavesASheetOfSamplesAndTheEstimate) {
     EXPECT_EQ(read_file(whole + "/" + name), read_file(killed + "/" + name)) << name;
 }
 
+TEST_F(WganRun, OfClassesEndsWithTheSameBytesOnOtherRanksAndAfterAKill) {
+  const std::string whole = folder_ + "/whole", ranks = folder_ + "/ranks", killed = folder_ + "/killed";
+  const std::string classes = "objective.classes=2 data.label_map=-1:0,1:1";
+  ASSERT_EQ(alone("none", with(whole, classes)).code, 0);
+  ASSERT_EQ(launch(3, "none", with(ranks, classes)).code, 0);
+  ASSERT_EQ(launch(2, "step@0#36=kill", with(killed, classes)).code, 137);
+  ASSERT_EQ(launch_when_free(3, "none", killed).code, 0);
+  for (const std::string& other : {ranks, killed}) {
+    expect_same_bytes(whole, other);
+    EXPECT_EQ(read_file(whole + "/samples.png"), read_file(other + "/samples.png"));
+  }
+}
+
 TEST_F(WganRun, RefusesWhatDoesNotFit) {
   for (const char* more : {"objective.image_columns=4", "objective.image_rows=5", "method.name=dp-sgd"}) {
     const auto outcome = alone("none", with(folder_ + "/refused", more));
