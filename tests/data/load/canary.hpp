@@ -46,25 +46,32 @@ inline std::string said(const std::function<void()>& work) {
 
 class Canary : public ::testing::Test {
  protected:
+  using Read = std::function<void(const DataOptions&)>;
+
   Canary() { options_.eval = folder_.write("public.csv", "label,x,colour,note\n0,1,red,free\n"); }
 
   /// Both versions, as training file, as a file that a command line gives, and converted.
   void check(const Case& c, bool gzipped = false) {
     SCOPED_TRACE(c.what + (gzipped ? ", gzipped" : ""));
-    using Read = std::function<void(const DataOptions&)>;
-    const Read training = [&](const DataOptions& o) { load_all(Communicator::alone(), o, c.kind, 10, 2); };
+    check_training(c, gzipped);
     const Read given = [&](DataOptions o) {
       const std::string file = std::exchange(o.train, "");
       load_all(Communicator::alone(), DataFiles(o, {}, file).given, c.kind, 10, 2);
     };
     const Read converted = [&](const DataOptions& o) { convert({o.train, folder_.file("out.bin")}, o); };
-    for (const Read& read : {training, given, converted}) compare(c, read, gzipped);
+    for (const Read& read : {given, converted}) compare(c, read, gzipped);
     const Read of_public = [&](DataOptions o) {
       o.eval = std::exchange(o.train, "");
       load_all(Communicator::alone(), DataFiles(o).evaluation, c.kind, 10, 2);
     };
     const std::string text = message(c, canary, of_public, gzipped, false);
     EXPECT_EQ(text.find("not shown"), text.npos) << "data.eval is public: " << text;
+  }
+
+  /// Both versions as training file alone.
+  void check_training(const Case& c, bool gzipped = false) {
+    compare(
+        c, [&](const DataOptions& o) { load_all(Communicator::alone(), o, c.kind, 10, 2); }, gzipped);
   }
 
   /// At least so many messages, and of these so many that would quote a value.
@@ -77,8 +84,7 @@ class Canary : public ::testing::Test {
   DataOptions options_;
 
  private:
-  std::string message(const Case& c, const Values& values, const std::function<void(const DataOptions&)>& read,
-                      bool gzipped, bool show) const {
+  std::string message(const Case& c, const Values& values, const Read& read, bool gzipped, bool show) const {
     DataOptions o = options_;
     o.show_values = show;
     for (const auto& [name, bytes] : c.files(values)) {
@@ -88,7 +94,7 @@ class Canary : public ::testing::Test {
     return said([&] { read(o); });
   }
 
-  void compare(const Case& c, const std::function<void(const DataOptions&)>& read, bool gzipped) {
+  void compare(const Case& c, const Read& read, bool gzipped) {
     const std::string text = message(c, canary, read, gzipped, false);
     EXPECT_EQ(text, message(c, other, read, gzipped, false));
     for (const std::string_view place : places_of_canary) EXPECT_EQ(text.find(place), text.npos) << text;

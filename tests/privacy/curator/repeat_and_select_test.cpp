@@ -110,7 +110,7 @@ TEST(RepeatAndSelectRdp, CountsTheRunThatDoesNotHappen) {
 }
 
 // More runs cost little: log E K enters over the order.
-TEST(RepeatAndSelectRdp, CalibratesAndGrowsSlowlyWithTheRuns) {
+TEST(RepeatAndSelectRdp, CalibratesAndGrowsLittleWithTheRuns) {
   double before = 0;
   for (const double gamma : {0.5, 0.1, 0.01, 0.001}) {
     const PrivacyTarget target{2, 1e-6, Adjacency::replace_one};
