@@ -49,7 +49,7 @@ test::Outcome run_page(const Page& page, const std::string& folder) {
   for (const char* part : {"launch", "examples", "include", "configs"})
     fs::create_directory_symlink(fs::path(DPMPI_SOURCE_DIR) / part, fs::path(folder) / part);
   std::ofstream(folder + "/page.sh") << "set -e\n" << page.script;
-  const test::Outcome outcome = test::run_command("cd " + folder + " && sh page.sh", 120);
+  const test::Outcome outcome = test::run_command("cd " + folder + " && sh page.sh", 300);
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   for (const std::string& line : page.shown)
     EXPECT_NE(outcome.output.find(line + "\n"), std::string::npos) << line << "\n" << outcome.output;

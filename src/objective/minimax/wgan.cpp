@@ -226,7 +226,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
   std::size_t classes() const override { return static_cast<std::size_t>(classes_); }
 
  private:
-  std::vector<std::int64_t> generator_ = {128, 256, 512, 1024}, critic_ = {512, 256};
+  std::vector<std::int64_t> generator_ = {128, 256}, critic_ = {64};
   std::int64_t latent_ = 100, classes_ = 0, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
   double penalty_ = 1e-3, dual_radius_ = 0;
 };

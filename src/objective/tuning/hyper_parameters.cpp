@@ -23,10 +23,13 @@ TunedRange TunedRange::parse(const std::string& key, const std::vector<std::stri
   return range;
 }
 
+double share_of(double coordinate) {
+  return (std::clamp(coordinate, -box_edge, box_edge) + box_edge) / (2 * box_edge);
+}
+
 double TunedRange::at(double coordinate) const {
   if (!searched()) return low;
-  const double share = (std::clamp(coordinate, -box_edge, box_edge) + box_edge) / (2 * box_edge);
-  return low * std::exp(share * std::log(high / low));
+  return low * std::exp(share_of(coordinate) * std::log(high / low));
 }
 
 void HyperParameters::add(std::string name, const TunedRange& range, std::size_t count) {

@@ -14,6 +14,9 @@ namespace dpmpi {
 /// sense, whatever units the hyper-parameters have.
 inline constexpr double box_edge = 2;
 
+/// Where a coordinate lies between the edges of the box, from 0 to 1; beyond them: at the edge. Of NaN: NaN.
+double share_of(double coordinate);
+
 /// A positive number that is fixed, or searched for between two public bounds.
 struct TunedRange {
   double low = 1, high = 1;

@@ -397,6 +397,38 @@ std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events) {
 
 bool same_events(const std::vector<Event>& a, const std::vector<Event>& b) { return uses(a) == uses(b); }
 
+namespace {
+
+/// The mechanism on samples as large as those of `other`, where both are the same one on Poisson samples.
+Mechanism sampled_as(const Mechanism& mechanism, const Mechanism& other) {
+  return std::visit(
+      [&](auto m) -> Mechanism {
+        if constexpr (requires { m.sampling_rate; })
+          if (const auto* const same = std::get_if<decltype(m)>(&other)) m.sampling_rate = same->sampling_rate;
+        return m;
+      },
+      mechanism);
+}
+
+double sampling_rate(const Mechanism& mechanism) {
+  return std::visit(
+      [](const auto& m) {
+        if constexpr (requires { m.sampling_rate; }) return m.sampling_rate;
+        return 1.0;
+      },
+      mechanism);
+}
+
+}  // namespace
+
+bool dominated(const std::vector<Event>& smaller, const std::vector<Event>& larger) {
+  const auto a = uses(smaller), b = uses(larger);
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.second <= y.second && sampled_as(x.first, y.first) == y.first &&
+           sampling_rate(x.first) <= sampling_rate(y.first);
+  });
+}
+
 std::string to_json(const Event& event, std::string_view extra) {
   std::string text = fmt::format("{{\"event\":\"{}\"", name(event.mechanism));
   std::visit([&](const auto& m) { for_each_member(m, Writer{text}); }, event.mechanism);

@@ -203,6 +203,9 @@ struct Event {
 std::map<Mechanism, std::uint64_t> uses(const std::vector<Event>& events);
 /// True if both lists hold the same mechanisms equally often, in whatever order and grouping.
 bool same_events(const std::vector<Event>& a, const std::vector<Event>& b);
+/// True if no guarantee of `larger` fails for `smaller`: the same mechanisms but for Poisson samples that may be
+/// smaller, none of them more often. docs/theory/private_training.md, "Trainings of different cost".
+bool dominated(const std::vector<Event>& smaller, const std::vector<Event>& larger);
 
 /// Throws PrivacyError if a parameter is not finite or out of range; `where` ("ledger.jsonl:12") begins the
 /// message.

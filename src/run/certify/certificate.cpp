@@ -144,9 +144,9 @@ namespace {
 OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
                           const TrainingProvenance& provenance) {
   const RunConfig& trainer = *config.trainer();
-  const PublicFacts& centre = trains_models(facts)->centre();
+  const PublicFacts& dearest = trains_models(facts)->dearest();
   const Plan& trainings = plan.training->plan;
-  const std::uint64_t n = centre.data.records;
+  const std::uint64_t n = dearest.data.records;
   const Guarantee g = certified(trainings.events(), !config.privacy.seeded(), trainings.adjacency,
                                 trainings.delta(), trainer.privacy.accountant);
   OrderedJson out;
@@ -162,7 +162,7 @@ OrderedJson json_training(const RunConfig& config, const PublicFacts& facts, con
   out["numerical_slack"] = trainings.largest_slack();
   out["trust"] = trainer.privacy.trust;
   auto assumptions = trainings.method->assumptions;
-  for (auto& about_loss : centre.objective->assumptions()) assumptions.push_back(std::move(about_loss));
+  for (auto& about_loss : dearest.objective->assumptions()) assumptions.push_back(std::move(about_loss));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
   out["method"] = trainer.method_name;
   out["objective"] = trainer.objective_name;

@@ -287,7 +287,7 @@ class Verification {
     unchecked(place_, "data, settings", "follow from the trainer's records, and from the models before");
     if (!derived_) return refuse_other_writing(*training_);
     const Plan& plan = derived_->plan.training->plan;
-    same_header(*training_, plan, trains_models(derived_->facts)->centre().data.records,
+    same_header(*training_, plan, trains_models(derived_->facts)->dearest().data.records,
                 {{"trainings", plan.runs}});
     const auto one = events_of_training(plan.events(), plan.runs);
     trained_ = trainings_in(training_->lines, one, place_).size();

@@ -94,7 +94,7 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
   OrderedJson out = json_plan(plan, config, facts);
   if (const auto* const trains = trains_models(facts)) {
     out["training"] = {{"runs", plan.training->plan.runs}};
-    out["training"].update(json_plan(plan.training->plan, trains->centre_config(), trains->centre()));
+    out["training"].update(json_plan(plan.training->plan, trains->dearest_config(), trains->dearest()));
     out["both"] = OrderedJson::object();
     put_guarantee(out["both"], plan.training->both.guarantee);
     out["both"]["attacker"] = json_attacker(plan.training->both);

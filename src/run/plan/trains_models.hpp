@@ -23,23 +23,23 @@ struct TrainingPromise {
 };
 
 struct TrainingPlan {
-  Plan plan;            ///< of a training in the middle of the box; plan.runs: of trainings at most
-  std::size_t dim = 0;  ///< parameters of a model
-  Promise both;         ///< at the smaller of the two deltas
+  Plan plan;     ///< of the dearest training of the box; plan.runs: of trainings at most
+  Promise both;  ///< at the smaller of the two deltas
 };
 
 class TrainsModels {
  public:
   virtual ~TrainsModels() = default;
 
-  virtual const RunConfig& centre_config() const = 0;  ///< the trainer's, with settings in the middle of the box
-  virtual const PublicFacts& centre() const = 0;       ///< public facts of a training with these
+  /// The trainer's, with settings in the middle of the box, but where trainings cost different amounts: there with
+  /// those of the dearest.
+  virtual const RunConfig& dearest_config() const = 0;
+  virtual const PublicFacts& dearest() const = 0;  ///< public facts of a training with these
 
   /// `plan`: the one of `config`, whose objective this is, but for plan.training. Local, deterministic. Throws
   /// ConfigError if the method does not say how many models it asks for.
   virtual TrainingPromise promise(const RunConfig& config, const Plan& plan) const = 0;
-  /// Throws ConfigError, naming the option, if trainings elsewhere in the box cost something else than in its
-  /// middle.
+  /// Throws ConfigError, naming the option, if the promise about the dearest training does not hold for all others.
   virtual std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const Plan& plan,
                                                    const TrainingPromise& promise) const = 0;
 

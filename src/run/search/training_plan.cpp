@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,39 +24,46 @@ std::uint64_t most_trainings(const RunConfig& config, const Plan& plan) {
   return *most;
 }
 
-// One coordinate at a bound, the others in the middle: which option it is can be said. Then some points anywhere,
-// where options may not fit together.
+// One coordinate at a bound, or at a value of its list, the others in the middle: which option it is can be said.
+// Then some points anywhere, where options may not fit together.
 void check_box(const PrivateTuning& tuning, const TrainingPlan& plan) {
   const SearchedConfig& search = tuning.search();
-  for (std::size_t j = 0; j < search.keys().size(); ++j)
-    for (const double bound : {-box_edge, box_edge}) {
-      std::vector<double> point(search.keys().size());
-      point[j] = bound;
+  const auto& options = search.options();
+  const auto check = [&](const std::vector<double>& point) { tuning.plan_training(search.settings(point), plan); };
+  for (std::size_t j = 0; j < options.size(); ++j)
+    for (const double level : options[j].levels()) {
+      std::vector<double> point(options.size());
+      point[j] = level;
       try {
-        plan_training(search, search.settings(point), tuning.centre().data, plan);
+        check(point);
       } catch (const ConfigError& e) {
-        throw ConfigError(fmt::format("{} cannot be searched for: {}", search.keys()[j], e.what()));
+        throw ConfigError(fmt::format("{} cannot be searched for: {}", options[j].key, e.what()));
       }
     }
   constexpr std::uint64_t points = 32;
   for (std::uint64_t p = 0; p < points; ++p) {
-    std::vector<double> point(search.keys().size());
+    std::vector<double> point(options.size());
     const PublicStream stream(p, "points of the box");
     for (std::size_t j = 0; j < point.size(); ++j) point[j] = box_edge * (2 * stream.uniform(j) - 1);
     if (p % 2 == 0)
       for (double& x : point) x = std::copysign(box_edge, x);  // a corner
-    plan_training(search, search.settings(point), tuning.centre().data, plan);
+    check(point);
   }
+}
+
+// As it would be if noise were as large as the sensitivity: what is dearest then is dearest with any noise.
+std::vector<Event> draft_events(const TrainingAt& training) {
+  return make_draft(*training.config, make_outline(*training.config, training.facts)).events();
 }
 
 }  // namespace
 
 TrainingPromise PrivateTuning::promise(const RunConfig& config, const Plan& plan) const {
   TrainingPromise promise;
-  const Outline outline = make_outline(centre_config(), centre_, most_trainings(config, plan));
-  promise.trainings = make_promise(centre_config(), centre_, outline);
+  const Outline outline = make_outline(dearest_config(), dearest_.facts, most_trainings(config, plan));
+  promise.trainings = make_promise(dearest_config(), dearest_.facts, outline);
   std::vector<Event> events = plan.events();
-  for (const Event& event : make_plan(centre_config(), outline, promise.trainings).events())
+  for (const Event& event : make_plan(dearest_config(), outline, promise.trainings).events())
     events.push_back(event);
   const double delta = std::min(plan.delta(), promise.trainings.guarantee.delta);
   const bool is_private = config.is_private();
@@ -68,9 +76,8 @@ TrainingPromise PrivateTuning::promise(const RunConfig& config, const Plan& plan
 std::shared_ptr<const TrainingPlan> PrivateTuning::plan(const RunConfig& config, const Plan& plan,
                                                         const TrainingPromise& promise) const {
   auto training = std::make_shared<TrainingPlan>();
-  const Outline outline = make_outline(centre_config(), centre_, most_trainings(config, plan));
-  training->plan = make_plan(centre_config(), outline, promise.trainings);
-  training->dim = objective_->dim();
+  const Outline outline = make_outline(dearest_config(), dearest_.facts, most_trainings(config, plan));
+  training->plan = make_plan(dearest_config(), outline, promise.trainings);
   training->both = promise.both;
   if (training->plan.hides_times())
     throw ConfigError(
@@ -81,23 +88,52 @@ std::shared_ptr<const TrainingPlan> PrivateTuning::plan(const RunConfig& config,
   return training;
 }
 
-PlannedTraining plan_training(const SearchedConfig& search, const std::vector<std::string>& settings,
-                              const DatasetFacts& data, const TrainingPlan& plan) {
-  PlannedTraining training;
+TrainingAt make_training(const SearchedConfig& search, const std::vector<std::string>& settings,
+                         const DatasetFacts& data) {
+  TrainingAt training;
   training.config = search.with(settings);
   training.objective = make_objective(*training.config, data);
   training.facts = public_facts(*training.config, data, *training.objective);
+  return training;
+}
+
+TrainingAt dearest_training(const SearchedConfig& search, const DatasetFacts& data) {
+  std::vector<double> point(search.options().size());
+  const auto at = [&] { return make_training(search, search.settings(point), data); };
+  TrainingAt dearest = at();
+  std::vector<Event> events = draft_events(dearest);
+  for (std::size_t j = 0; j < point.size(); ++j)
+    for (const double level : search.options()[j].levels()) {
+      const double before = std::exchange(point[j], level);
+      try {
+        TrainingAt other = at();
+        std::vector<Event> its = draft_events(other);
+        if (!same_events(its, events) && dominated(events, its)) {
+          dearest = std::move(other), events = std::move(its);
+          continue;
+        }
+      } catch (const ConfigError&) {  // the check of the box says so
+      }
+      point[j] = before;
+    }
+  return dearest;
+}
+
+PlannedTraining plan_training(const SearchedConfig& search, const std::vector<std::string>& settings,
+                              const DatasetFacts& data, const TrainingPlan& plan, std::size_t dim) {
+  PlannedTraining training{make_training(search, settings, data), {}};
   training.plan = make_plan(*training.config, make_outline(*training.config, training.facts, plan.plan.runs),
                             plan.plan.promise);
-  if (!same_events(training.plan.events(), plan.plan.events()))
+  if (!dominated(training.plan.events(), plan.plan.events()))
+    throw ConfigError(fmt::format(
+        "objective.search: a training with {} may cost more, in some way, than the dearest that was found "
+        "in the box: Poisson batches may differ where method.steps is given, steps where method.batch is",
+        fmt::join(settings, " ")));
+  if (training.objective->dim() != dim)
     throw ConfigError(
-        fmt::format("objective.search: a training with {} spends another part of the budget than one in the middle "
-                    "of the box; all must cost the same",
-                    fmt::join(settings, " ")));
-  if (training.objective->dim() != plan.dim)
-    throw ConfigError(
-        fmt::format("objective.search: a model with {} has {} parameters, one in the middle of the box {}",
-                    fmt::join(settings, " "), training.objective->dim(), plan.dim));
+        fmt::format("objective.search: a model with {} has {} parameters, another one {}: what decides on the size "
+                    "of a model is searched for in a list, section.key:a|b|c",
+                    fmt::join(settings, " "), training.objective->dim(), dim));
   return training;
 }
 

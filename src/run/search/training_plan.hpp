@@ -1,5 +1,5 @@
 #pragma once
-// One of the trainings of a search, planned by itself: it must be what the plan of all of them says it is.
+// One of the trainings of a search, planned by itself: it may cost no more than the plan of all of them says.
 
 #include <memory>
 #include <string>
@@ -10,15 +10,26 @@
 
 namespace dpmpi {
 
-/// The training with some settings, ready to be run.
-struct PlannedTraining {
+/// A training with some settings.
+struct TrainingAt {
   std::unique_ptr<RunConfig> config;
   std::unique_ptr<Objective> objective;
   PublicFacts facts;
+};
+/// Throws ConfigError. The facts are of this objective.
+TrainingAt make_training(const SearchedConfig& search, const std::vector<std::string>& settings,
+                         const DatasetFacts& data);
+
+/// The dearest training of the box, found from its middle by one option after another: the middle itself where all
+/// cost the same. That it is the dearest is for the plan to check.
+TrainingAt dearest_training(const SearchedConfig& search, const DatasetFacts& data);
+
+/// Ready to be run.
+struct PlannedTraining : TrainingAt {
   Plan plan;
 };
-/// Throws ConfigError if it has other events, or a model of another size, than that of the plan.
+/// Throws ConfigError if it may cost more than that of the plan, or if its model has not `dim` parameters.
 PlannedTraining plan_training(const SearchedConfig& search, const std::vector<std::string>& settings,
-                              const DatasetFacts& data, const TrainingPlan& plan);
+                              const DatasetFacts& data, const TrainingPlan& plan, std::size_t dim);
 
 }  // namespace dpmpi

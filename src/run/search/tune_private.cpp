@@ -51,9 +51,10 @@ void TunePrivate::declare(Options& options) {
       .add(
           "trainer", trainer_,
           "config by which models are trained: its data, objective, method and privacy, whose epsilon is for all models together")
-      .add("search", searched_,
-           "options of the trainer that are searched for, as section.key:low:high, geometric between two positive "
-           "bounds; each is a coordinate");
+      .add(
+          "search", searched_,
+          "options of the trainer that are searched for, each a coordinate: section.key:low:high, geometric between two "
+          "positive bounds, or section.key:a|b|c, one of a list");
   declare_start(options, start_);
 }
 
@@ -123,16 +124,41 @@ PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const
     throw DataError(fmt::format("objective.trainer = {}: its data has {} features, data.train has {}",
                                 trainer.path(), data.features, facts.features));
   of_trainer(trainer.path(), [&] {
-    objective_ = make_objective(search_->centre(), data);
-    centre_ = public_facts(search_->centre(), data, *objective_);
+    dearest_ = dearest_training(*search_, data);
     return 0;
   });
-  scorer_ = trainer.objective->make(facts);
-  if (scorer_->dim() != objective_->dim() || scorer_->outputs() != objective_->outputs())
-    throw ConfigError(
-        fmt::format("objective.search: a model in the middle of the box has {} parameters, one by {} has {}: what "
-                    "decides on the size of a model cannot be searched for",
-                    objective_->dim(), trainer.path(), scorer_->dim()));
+  for (std::vector<std::string>& shape : search_->shapes()) {
+    auto config = shape.empty() ? nullptr : search_->with(shape);
+    auto objective = (config ? *config : trainer).objective->make(facts);
+    if (objective->outputs() != (scorers_.empty() ? *objective : *scorers_.front().objective).outputs())
+      throw ConfigError(
+          fmt::format("objective.search: a model with {} has another number of outputs than one with {}",
+                      fmt::join(shape, " "), fmt::join(scorers_.front().shape, " ")));
+    scorers_.push_back({std::move(shape), std::move(config), std::move(objective)});
+  }
+}
+
+Objective& PrivateTuning::scorer(const std::vector<std::string>& settings) const {
+  const std::vector<std::string> shape =
+      search_->shape(settings.empty() ? search_->settings(std::vector<double>(dim())) : settings);
+  return *std::ranges::find(scorers_, shape, &Scorer::shape)->objective;
+}
+
+std::size_t PrivateTuning::micro_batch_rows() const {
+  std::size_t rows = scorers_.front().objective->micro_batch_rows();
+  for (const Scorer& scorer : scorers_) rows = std::min(rows, scorer.objective->micro_batch_rows());
+  return rows;
+}
+
+double PrivateTuning::flops_per_record() const {
+  double most = 0;
+  for (const Scorer& scorer : scorers_) most = std::max(most, scorer.objective->flops_per_record());
+  return most;
+}
+
+PlannedTraining PrivateTuning::plan_training(const std::vector<std::string>& settings,
+                                             const TrainingPlan& plan) const {
+  return dpmpi::plan_training(*search_, settings, dearest_.facts.data, plan, scorer(settings).dim());
 }
 
 std::vector<std::string> PrivateTuning::settings(std::span<const float> iterate) const {
@@ -153,12 +179,12 @@ void PrivateTuning::read_records(const Communicator& comm, const DataFiles& file
     if (comm.is_root()) refuse_private_trainer(files, of_trainer_);
     const FileStamps stamps({&of_trainer_});
     const ShowFields show(of_trainer_.shows_values());
-    check_feature_names("data.train of objective.trainer", centre_.data.feature_names,
+    check_feature_names("data.train of objective.trainer", dearest_.facts.data.feature_names,
                         feature_names(files.training));
     const Communicator alone = Communicator::alone();
-    const BlockLayout layout = make_outline(search_->centre(), centre_).layout;
+    const BlockLayout layout = make_outline(dearest_config(), dearest()).layout;
     shard_ = load(alone, of_trainer_, layout, Ownership::even(layout.blocks, 1), label_kind(), classes());
-    objective_->check_records(shard_);
+    dearest_.objective->check_records(shard_);
     stamps.check();
   });
 }
@@ -189,7 +215,7 @@ std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> poi
     orders[p].settings = search_->settings(point);
     // Which points are so follows from public settings alone.
     try {
-      plan_training(*search_, orders[p].settings, centre_.data, *plan_);
+      plan_training(orders[p].settings, *plan_);
     } catch (const ConfigError& e) {
       warn("the model of a point stays as it starts: {}", e.what());
       orders[p].number = as_it_starts;
@@ -205,25 +231,27 @@ std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> poi
 
 void PrivateTuning::prepare_points(std::span<const double> points) {
   verify(points.size() % dim() == 0, "points have dim() coordinates");
-  std::vector<Order> orders(points.size() / dim());
-  if (comm_->is_root()) orders = pay(points);
-  for (Order& order : orders) {
+  orders_.assign(points.size() / dim(), {});
+  if (comm_->is_root()) orders_ = pay(points);
+  model_size_ = 0;
+  for (Order& order : orders_) {
     comm_->broadcast(order.number);
-    if (order.number >= as_it_starts) continue;
-    order.settings.resize(dim());
+    order.settings.resize(order.number >= as_it_starts ? 0 : dim());
     for (std::string& setting : order.settings) comm_->broadcast(setting);
+    model_size_ = std::max(model_size_, scorer(order.settings).dim());
   }
   scored_.reset();
-  models_.assign(orders.size() * plan_->dim, 0.0F);
-  train_by_turns(*comm_, plan_->dim, std::span<float>(models_),
-                 [&](std::size_t p, std::span<float> model) { train(orders[p], model); });
+  models_.assign(orders_.size() * model_size_, 0.0F);
+  train_by_turns(*comm_, model_size_, std::span<float>(models_), [&](std::size_t p, std::span<float> model) {
+    train(orders_[p], model.first(scorer(orders_[p].settings).dim()));
+  });
 }
 
 void PrivateTuning::train(const Order& order, std::span<float> model) const {
   if (order.number == no_point) return std::ranges::fill(model, std::numeric_limits<float>::quiet_NaN()), void();
   // A loss that is no number would make every record contribute nothing for as long as the point is remembered.
-  if (order.number == as_it_starts) return objective_->initialise(PublicStream(1, "start point"), model);
-  const PlannedTraining training = plan_training(*search_, order.settings, centre_.data, *plan_);
+  if (order.number == as_it_starts) return scorer().initialise(PublicStream(1, "start point"), model);
+  const PlannedTraining training = plan_training(order.settings, *plan_);
   training.plan.method->check_assumptions(*training.objective);
   const RunParts parts{.plan = training.plan.method,
                        .objective = training.objective.get(),
@@ -238,12 +266,13 @@ void PrivateTuning::train(const Order& order, std::span<float> model) const {
 }
 
 void PrivateTuning::losses_at(std::size_t p, const Rows& rows, std::span<double> out) {
-  verify((p + 1) * plan_->dim <= models_.size(), "a point that was prepared");
+  verify(p < orders_.size(), "a point that was prepared");
   if (scored_ != p) {
     // To a place of its own: alignment decides on bits.
-    const auto model = std::span(models_).subspan(p * plan_->dim, plan_->dim);
-    model_.assign(model.begin(), model.end());
-    at_model_ = scorer_->at(model_);
+    const auto model = std::span(models_).subspan(p * model_size_);
+    Objective& its = scorer(orders_[p].settings);
+    model_.assign(model.begin(), model.begin() + static_cast<std::ptrdiff_t>(its.dim()));
+    at_model_ = its.at(model_);
     scored_ = p;
   }
   at_model_.losses(rows, out);

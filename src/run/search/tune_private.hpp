@@ -15,6 +15,7 @@
 #include "run/config/training_builder.hpp"
 #include "run/plan/trains_models.hpp"
 #include "run/search/searched_config.hpp"
+#include "run/search/training_plan.hpp"
 
 namespace dpmpi {
 
@@ -49,19 +50,21 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
                 const DatasetFacts& trainer_data);
 
   const SearchedConfig& search() const { return *search_; }
-  const RunConfig& centre_config() const override { return search_->centre(); }
-  const PublicFacts& centre() const override { return centre_; }
+  const RunConfig& dearest_config() const override { return *dearest_.config; }
+  const PublicFacts& dearest() const override { return dearest_.facts; }
   TrainingPromise promise(const RunConfig& config, const Plan& plan) const override;
   std::shared_ptr<const TrainingPlan> plan(const RunConfig& config, const Plan& plan,
                                            const TrainingPromise& promise) const override;
   std::vector<std::string> settings(std::span<const float> iterate) const override;
   std::string advice(std::span<const float> iterate) const override;
+  /// The training with these settings. Throws ConfigError if it is not one that `plan` covers.
+  PlannedTraining plan_training(const std::vector<std::string>& settings, const TrainingPlan& plan) const;
 
-  LabelKind label_kind() const override { return scorer_->label_kind(); }
-  std::size_t classes() const override { return scorer_->classes(); }
-  std::size_t outputs() const override { return scorer_->outputs(); }
-  std::size_t micro_batch_rows() const override { return scorer_->micro_batch_rows(); }
-  double flops_per_record() const override { return scorer_->flops_per_record(); }
+  LabelKind label_kind() const override { return scorer().label_kind(); }
+  std::size_t classes() const override { return scorer().classes(); }
+  std::size_t outputs() const override { return scorer().outputs(); }
+  std::size_t micro_batch_rows() const override;
+  double flops_per_record() const override;
 
   void read_records(const Communicator& comm, const DataFiles& files) override;
   std::string begin(std::shared_ptr<const TrainingPlan> plan, const std::optional<SecretKey>& run_key) override;
@@ -80,25 +83,34 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
   void prepare_points(std::span<const double> points) override;
   void losses_at(std::size_t p, const Rows& rows, std::span<double> out) override;
 
+  /// The trainer's own objective for records of data.train, with models of one shape.
+  struct Scorer {
+    std::vector<std::string> shape;
+    std::unique_ptr<RunConfig> config;  // of the objective; none: the trainer's as its file stands
+    std::unique_ptr<Objective> objective;
+  };
   struct Order {
     std::vector<std::string> settings;
     std::uint64_t number = 0;
   };
+  /// Of the model of these settings; without any, of the one that stays as it starts.
+  Objective& scorer(const std::vector<std::string>& settings = {}) const;
   std::vector<Order> pay(std::span<const double> points);
   void train(const Order& order, std::span<float> model) const;
 
   std::shared_ptr<const SearchedConfig> search_;
-  std::unique_ptr<Objective> objective_;  // of the middle of the box
-  std::unique_ptr<Objective> scorer_;     // the trainer's own, for records of data.train
-  PublicFacts centre_;
+  TrainingAt dearest_;
+  std::vector<Scorer> scorers_;
   const Communicator* comm_ = nullptr;
   Dataset of_trainer_;  // found, unless nothing is looked at
   Shard shard_;
   std::shared_ptr<const TrainingPlan> plan_;
   std::optional<SecretKey> key_;
   TrainingLedger* ledger_ = nullptr;
+  std::vector<Order> orders_;   // of the points that were prepared
+  std::size_t model_size_ = 0;  // of the largest of their models
   AlignedVector<float> models_, model_;
-  std::optional<std::size_t> scored_;  // the point whose model the scorer has
+  std::optional<std::size_t> scored_;  // the point whose model its scorer has
   AtPoint at_model_;                   // the scorer at it
 };
 

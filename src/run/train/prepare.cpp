@@ -93,7 +93,7 @@ void open_training_ledger(Training& run) {
   if (!root.resumed_trainings)
     root.resumed_trainings.emplace(
         Ledger::create(root.file(TrainingLedger::file),
-                       {plan.adjacency, run.trains_models->centre().data.records, config.privacy.seeded()},
+                       {plan.adjacency, run.trains_models->dearest().data.records, config.privacy.seeded()},
                        fmt::format(R"("config":"{}","plan":"{}","data":"{}","trainings":{})", config.digest(),
                                    sha256(run.plan_text), run.training_commitment, plan.runs)));
   check_same_training_data(root.place.path, *root.resumed_trainings, run.training_commitment);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "privacy/promise/guarantee.hpp"
 
 namespace dpmpi::event_test {
 namespace {
@@ -320,6 +321,40 @@ TEST(Event, ReadsHeaders) {
   const auto& header = std::get<EventHeader>(line.content);
   EXPECT_EQ(header.adjacency, Adjacency::replace_one);
   EXPECT_EQ(header.n, 60000u);
+}
+
+using List = std::vector<Event>;
+
+TEST(Dominated, BySmallerPoissonSamplesAndFewerUsesAlone) {
+  const List larger{{PoissonGaussian{.25, 2}, 8}, {Gaussian{3}, 1}};
+  const auto is = [&](const List& smaller) { return dominated(smaller, larger); };
+  EXPECT_TRUE(is(larger));
+  EXPECT_TRUE(is({{Gaussian{3}, 1}, {PoissonGaussian{.25, 2}, 3}, {PoissonGaussian{.25, 2}, 5}}));
+  EXPECT_TRUE(is({{PoissonGaussian{.1, 2}, 7}, {Gaussian{3}, 1}}));
+  EXPECT_FALSE(is({{PoissonGaussian{.25, 2}, 9}, {Gaussian{3}, 1}})) << "more often";
+  EXPECT_FALSE(is({{PoissonGaussian{.26, 2}, 8}, {Gaussian{3}, 1}})) << "larger samples";
+  EXPECT_FALSE(is({{PoissonGaussian{.25, 1.9}, 8}, {Gaussian{3}, 1}})) << "less noise";
+  EXPECT_FALSE(is({{PoissonGaussian{.25, 2}, 8}, {Gaussian{3}, 1}, {Laplace{3}, 1}})) << "something else";
+  EXPECT_FALSE(is({{PoissonLaplace{.25, 2}, 8}, {Gaussian{3}, 1}})) << "another mechanism";
+  EXPECT_FALSE(is({{PoissonGaussian{.1, 2}, 8}, {PoissonGaussian{.2, 2}, 8}, {Gaussian{3}, 1}})) << "two for one";
+  const List without_replacement{{WorGaussian{100, 10, 2}, 8}};
+  EXPECT_TRUE(dominated(without_replacement, without_replacement));
+  EXPECT_FALSE(dominated({{WorGaussian{100, 9, 2}, 8}}, without_replacement)) << "not proven";
+}
+
+// What it is asked for: no accountant finds a larger epsilon, at any delta, under either adjacency.
+TEST(Dominated, HasNoLargerEpsilon) {
+  const List larger{{PoissonGaussian{.02, .9}, 200}};
+  for (const List& smaller : {List{{PoissonGaussian{.02, .9}, 150}}, List{{PoissonGaussian{.013, .9}, 200}},
+                              List{{PoissonGaussian{.001, .9}, 1}}}) {
+    ASSERT_TRUE(dominated(smaller, larger));
+    for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one})
+      for (const double delta : {1e-3, 1e-6, 1e-10})
+        for (const char* accountant : {"pld", "rdp"})
+          EXPECT_LE(epsilon_guarantee(smaller, adjacency, delta, accountant).epsilon,
+                    epsilon_guarantee(larger, adjacency, delta, accountant).epsilon)
+              << accountant << " " << delta;
+  }
 }
 
 TEST(Adjacency, NamesReadBack) {

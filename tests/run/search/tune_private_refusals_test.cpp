@@ -38,8 +38,12 @@ TEST_F(TunePrivateRun, RefusesWhatItCannotPromise) {
   expect({"objective.search=method.rate:0.1:1,method.rate:1:2"}, "twice");
   expect({"objective.search=privacy.noise_multiplier:0.1:1"}, "not an option of [method] or [objective]");
   expect({"objective.search=method.momentum:0.5:2"}, "method.momentum = ");
-  expect({"objective.search=method.batch:20:60", "method.b=2"}, "method.batch cannot be searched for");
-  expect({"objective.search=method.rate:0.1:1,method.steps:2:8"}, "method.steps cannot be searched for");
+  expect({"objective.search=method.batch:20|60|20"}, "different values");
+  expect({"objective.search=method.batch:20||60"}, "different values");
+  expect({"objective.search=method.speed:1|2"}, "method.speed");
+  expect({"objective.search=method.sampling:poisson|full", "method.b=2"}, "method.sampling cannot be searched for");
+  expect({"objective.search=method.batch:20|60,method.sampling:poisson|often"}, "method.sampling = often");
+  expect({"objective.search=method.batch:20|60|12000000", "method.b=2"}, "method.batch cannot be searched for");
   expect({"data.eval=search-eval.csv"}, "costs its people privacy");
   expect({"data.bias=0"}, "data.bias = 1, and 0");
   expect({"privacy.adjacency=replace_one"}, "cannot be added up");
@@ -49,6 +53,26 @@ TEST_F(TunePrivateRun, RefusesWhatItCannotPromise) {
   expect({"data.blocks=6"}, "privacy.seed belongs to the config that searches");
   here_.write_trainer("epsilon = 1\nadjacency = replace_one\n");
   expect({"privacy.adjacency=add_remove"}, "cannot be added up");
+}
+
+// Larger batches in fewer steps: neither is the dearest. And sizes that would follow a coordinate.
+TEST_F(TunePrivateRun, RefusesTrainingsOfWhichNoneIsTheDearest) {
+  const auto trainer = [&](const std::string& objective, const std::string& method, const char* more = "") {
+    std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 1\n[objective]\n"
+                                   << objective << "[method]\nname = dp-sgd\n"
+                                   << method << "[privacy]\ndelta = 1e-4\nnoise_multiplier = 2\n"
+                                   << more;
+  };
+  trainer("name = logistic\n", "batch = 60\nepochs = 2\n");
+  EXPECT_NE(refusal({"objective.search=method.batch:20:120", "method.b=2"}).find("where method.steps is given"),
+            std::string::npos);
+  trainer("name = logistic\n", "sampling = wor\nbatch = 60\nsteps = 4\n", "adjacency = replace_one\n");
+  EXPECT_NE(refusal({"objective.search=method.batch:20:120", "method.b=2", "privacy.adjacency=replace_one"})
+                .find("method.batch cannot be searched for"),
+            std::string::npos);
+  trainer("name = mlp\nhead = logistic\nhidden = 4\n", "batch = 60\nsteps = 4\n");
+  EXPECT_NE(refusal({"objective.search=objective.hidden:2:8", "method.b=2"}).find("in a list"), std::string::npos);
+  EXPECT_EQ(refusal({"objective.search=objective.hidden:2|8", "method.b=2"}), "");
 }
 
 TEST_F(TunePrivateRun, RefusesMethodsThatDoNotCountTheirModels) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -54,18 +55,9 @@ class Trainings : public TunePrivateRun {
     std::optional<TrainingLedger> books;
     Shard records;
   };
-  const SecretKey key_ = SecretKey::from_seed(11);
-};
-
-// A model is what the trainer's method makes of the trainer's records through a curator, with the training's own
-// key: here by hand, from the config that a user would train with.
-TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
-  Ready search(here_, key_);
-  const std::vector<double> points{-0.7, 1.1, 0.4, -2};
-  const AtPoints models = search.objective->at_points(points);
-  for (const std::size_t p : {0, 1}) {
-    const Settings settings = search.tuning().search().settings(std::span(points).subspan(2 * p, 2));
-    ASSERT_TRUE(settings[0].starts_with("method.rate=") && settings[1].starts_with("method.clip="));
+  /// The losses of model p of the trainer's method, made by hand through a curator with the training's own key,
+  /// from the config that a user would train with.
+  std::vector<double> by_hand(Ready& search, const Settings& settings, std::uint64_t p) {
     RunConfig config(here_.trainer(), settings);
     const Dataset training = config.find_files().training;
     const DatasetFacts data = inspect(alone_, training);
@@ -82,12 +74,79 @@ TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
     const Records& all = search.records.blocks.front().records;
     std::vector<std::uint32_t> index(all.count);
     std::iota(index.begin(), index.end(), 0U);
-    std::vector<double> expected(all.count);
-    objective->at(algorithm->iterate()).losses({all, index}, expected);
-    const std::vector<double> losses = search.losses(models, p);
-    EXPECT_EQ(0, std::memcmp(losses.data(), expected.data(), losses.size() * sizeof(double))) << p;
-    EXPECT_TRUE(std::isfinite(losses[0]));
+    std::vector<double> losses(all.count);
+    objective->at(algorithm->iterate()).losses({all, index}, losses);
+    return losses;
   }
+  /// Trains at these points, and expects these models.
+  void expect_models_by_hand(Ready& search, const std::vector<double>& points) {
+    const AtPoints models = search.objective->at_points(points);
+    const std::size_t dim = search.objective->dim();
+    for (std::size_t p = 0; p < points.size() / dim; ++p) {
+      const Settings settings = search.tuning().search().settings(std::span(points).subspan(dim * p, dim));
+      const std::vector<double> losses = search.losses(models, p), expected = by_hand(search, settings, p);
+      EXPECT_EQ(0, std::memcmp(losses.data(), expected.data(), losses.size() * sizeof(double))) << p;
+      EXPECT_TRUE(std::isfinite(losses[0]));
+    }
+  }
+  const SecretKey key_ = SecretKey::from_seed(11);
+};
+
+TEST_F(Trainings, ModelsAreThoseOfTheTrainersMethod) {
+  Ready search(here_, key_);
+  const std::vector<double> points{-0.7, 1.1, 0.4, -2};
+  const Settings settings = search.tuning().search().settings(std::span(points).first(2));
+  ASSERT_TRUE(settings[0].starts_with("method.rate=") && settings[1].starts_with("method.clip="));
+  expect_models_by_hand(search, points);
+}
+
+// Whole numbers between bounds, and a list that is not in order: a quarter of the records and eight steps are
+// dearest.
+TEST_F(Trainings, OfDifferentCostAreAllPaidForAsTheDearest) {
+  Ready search(here_, key_, {"objective.search=method.batch:20|60|40,method.steps:2:8"});
+  const std::uint64_t trainings = search.plan.training->plan.runs;
+  const std::vector<Event> dearest{{PoissonGaussian{.25, 2}, 8}};
+  EXPECT_TRUE(same_events(search.plan.training->plan.events(), {{PoissonGaussian{.25, 2}, 8 * trainings}}));
+  expect_models_by_hand(search, {-2, -2, 0, 0, 2, 2, 0, 2});
+  EXPECT_EQ(search.tuning().search().settings(std::vector<double>{-2, -2}),
+            (Settings{"method.batch=20", "method.steps=2"}));
+  EXPECT_EQ(search.tuning().search().settings(std::vector<double>{2, 2}),
+            (Settings{"method.batch=40", "method.steps=8"}));
+  ASSERT_EQ(search.books->ledger().events().size(), 4u);
+  for (const Event& event : search.books->ledger().events()) EXPECT_TRUE(same_events({event}, dearest));
+}
+
+// The dearest decides on the noise of all.
+TEST_F(Trainings, OfDifferentCostShareTheBudget) {
+  here_.write_trainer("epsilon = 3\ntrust = cluster\n");
+  const Search both(here_, {"objective.search=method.batch:20|60|40,method.rate:0.1:1"});
+  const Search alone(here_, {"objective.search=method.clip:0.1:2,method.rate:0.1:1"});  // at 60
+  const Plan& plan = both.plan.training->plan;
+  EXPECT_EQ(plan.promise.noise_multiplier, alone.plan.training->plan.promise.noise_multiplier);
+  EXPECT_EQ(plan.epsilon(), alone.plan.training->plan.epsilon());
+  PrivateTuning& tuning = *dynamic_cast<PrivateTuning*>(both.objective.get());
+  const PlannedTraining small = tuning.plan_training({"method.batch=20", "method.rate=1"}, *both.plan.training);
+  EXPECT_EQ(small.plan.promise.noise_multiplier, plan.promise.noise_multiplier);
+  EXPECT_TRUE(same_events(small.plan.events(),
+                          {{PoissonGaussian{20.0 / 240, plan.promise.noise_multiplier}, 4 * plan.runs}}));
+}
+
+// Each with its own size, in one batch of points; a point that fits nowhere has the shape in the middle.
+TEST_F(Trainings, OfListedShapesAreScoredByTheirOwn) {
+  std::ofstream(here_.trainer())
+      << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 2\n[objective]\nname = mlp\n"
+         "head = logistic\nhidden = 2\n[method]\nname = dp-sgd\nbatch = 60\nsteps = 4\n"
+         "[privacy]\ndelta = 1e-4\naccountant = rdp\nnoise_multiplier = 2\ntrust = cluster\n";
+  Ready search(here_, key_, {"objective.search=method.rate:0.1:1,objective.hidden:3|7|4"});
+  expect_models_by_hand(search, {0, -2, 0, 0, 0, 2, 1, -2});
+  const auto parameters = [&](const char* hidden) {
+    return search.tuning().plan_training({"method.rate=1", hidden}, *search.plan.training).objective->dim();
+  };
+  EXPECT_EQ(parameters("objective.hidden=7"), 7 * (4 + 1) + 7 + 1u);
+  const AtPoints models =
+      search.objective->at_points(std::vector<double>{std::numeric_limits<double>::quiet_NaN(), 0, 0, 2});
+  EXPECT_TRUE(std::isnan(search.losses(models, 0)[0]));
+  EXPECT_TRUE(std::isfinite(search.losses(models, 1)[0]));
 }
 
 // Settings that change nothing but their text: the two models differ by noise alone, and they do. The same settings
