@@ -122,7 +122,7 @@ constexpr const char* same_files[] = {"model.safetensors", "ledger.jsonl", "trai
 
 // Killed between paying and training, in a training, and between steps; gone on with by more ranks.
 TEST_F(TunePrivateRun, KilledRunsEndWithTheSameBytesAndPayOnce) {
-  const std::string seeded = " privacy.seed=5 run.dir=";
+  const std::string seeded = " privacy.seed=5 objective.search=method.rate:0.1:10,method.batch:20\\|60 run.dir=";
   ASSERT_EQ(faulty("none", here_.config() + seeded + whole()).code, 0);
   const std::string killed = here_.path + "/killed";
   EXPECT_NE(faulty("release@0#2=kill", here_.config() + seeded + killed).code, 0);

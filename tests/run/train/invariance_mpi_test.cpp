@@ -42,7 +42,8 @@ Settings needs(const std::string& objective, Storage storage) {
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
       {"tune_mlp", {"objective.epochs=10", "objective.width=1,4"}},
       {"tune_private",
-       {"objective.trainer=trainer.ini", "objective.search=method.rate:0.1:10,objective.l2:1e-4:1"}},
+       {"objective.trainer=trainer.ini",
+        "objective.search=method.rate:0.1:10,method.batch:20|50,objective.hidden:2|5|3"}},
       {"auc", {"objective.prior=0.3", "objective.scorer=mlp", "objective.hidden=6"}},
       {"wgan",
        {"objective.image_rows=3", "objective.image_columns=4", "objective.latent=3", "objective.generator=5,6",
@@ -122,9 +123,10 @@ void make_data() {
   std::ofstream(folder() + "/base.ini")
       << "[data]\nblocks = 11\n[privacy]\n"
          "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
-  std::ofstream(folder() + "/trainer.ini") << "[data]\ntrain = heavy-tailed-eval.csv\nheader = yes\nfeatures = "
-                                              "12\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
-                                              "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n";
+  std::ofstream(folder() + "/trainer.ini")
+      << "[data]\ntrain = heavy-tailed-eval.csv\nheader = yes\nfeatures = "
+         "12\n[objective]\nname = mlp\nhead = logistic\n[method]\nbatch = 50\nsteps = 3\n[privacy]\n"
+         "noise_multiplier = 1\ndelta = 1e-5\ntrust = cluster\n";
 }
 
 // Digests of everything a run leaves that must not depend on ranks.
