@@ -40,7 +40,7 @@ std::string next_result(const std::string& run) {
 /// A run is audited as it was: with the settings, and so the promise, of its plan.
 void refuse_other_promise(const std::string& run, const RunConfig& config) {
   const auto plan = read_run_json(run + "/plan.json");
-  if (!plan.is_object() || plan.value("config_digest", nlohmann::json()) != config.digest())
+  if (!plan.is_object() || !config.has_digest(text_member(plan, "config_digest")))
     throw ConfigError(fmt::format(
         "{} was planned with other settings than these, or by a version of dpmpi with other options: an audit of a run "
         "takes --set audit.* only; for other settings use dpmpi audit --config FILE",

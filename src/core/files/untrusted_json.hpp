@@ -78,6 +78,12 @@ Json read_run_json(const std::string& path) {
   return parse_untrusted_json<Json>(read_run_file(path, file_limit::document), path);
 }
 
+/// The text of a member of an object; empty if it has none.
+inline std::string text_member(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 /// How a message shows a value: escaped, and not at any length.
 template <class Json>
 std::string shown_json(const Json& value) {

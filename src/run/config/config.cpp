@@ -255,7 +255,9 @@ std::string RunConfig::resolved() const {
   return text;
 }
 
-std::string RunConfig::essentials() const {
+std::string RunConfig::essentials() const { return essential_lines(true); }
+
+std::string RunConfig::essential_lines(bool with_defaults) const {
   std::string text;
   // Code is known by its digest, wherever the file lies. Runs of older versions have none.
   const bool identified = !value("objective.library_digest").empty();
@@ -266,15 +268,19 @@ std::string RunConfig::essentials() const {
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
           (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "objective.trainer")
         continue;
-      if (name == left_out) continue;
+      if (name == left_out || (!with_defaults && declaration.text() == declaration.initial)) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());
     }
   if (!trainer()) return text;
-  std::istringstream lines(trainer()->essentials());
+  std::istringstream lines(trainer()->essential_lines(with_defaults));
   for (std::string line; std::getline(lines, line);) text += fmt::format("trainer.{}\n", line);
   return text;
 }
 
-std::string RunConfig::digest() const { return sha256(essentials()); }
+std::string RunConfig::digest() const { return sha256(essential_lines(false)); }
+
+bool RunConfig::has_digest(const std::string& digest) const {
+  return digest == this->digest() || digest == sha256(essentials());
+}
 
 }  // namespace dpmpi

@@ -57,8 +57,10 @@ class RunConfig {
   /// [audit], a [tune] that chooses nothing, and where the data lies; those of objective.trainer's config too, as
   /// "trainer.section.key".
   std::string essentials() const;
-  /// SHA-256 of essentials().
+  /// SHA-256 of those of them that differ from their defaults: what a later version adds changes no run's digest.
   std::string digest() const;
+  /// True of that, and of the SHA-256 of essentials(), which earlier versions took.
+  bool has_digest(const std::string& digest) const;
   /// False: privacy.noise = none, a baseline whose certificate says epsilon = infinity.
   bool is_private() const { return !privacy.noiseless(); }
   /// True: settings are chosen by private search, which is part of the promise.
@@ -75,6 +77,7 @@ class RunConfig {
 
  private:
   const Options::Declaration* find(const std::string& name) const;
+  std::string essential_lines(bool with_defaults) const;
   void read_trainer(const Settings& settings, std::vector<std::string>& problems);
   void choose_among_trainings(const Settings& settings, std::vector<std::string>& problems);
   void look_at_library(const Settings& settings);

@@ -104,7 +104,8 @@ void check_overrides(const std::vector<std::string>& overrides) {
 // What a model is asked for follows from its config, and which records it must not be asked about.
 void refuse_changed_config(const std::string& run, const RunConfig& config) {
   const auto plan = read_run_json(run + "/plan.json");
-  if (!plan.is_object() || !plan.contains("config_digest") || plan["config_digest"] == config.digest()) return;
+  if (!plan.is_object() || !plan.contains("config_digest") || config.has_digest(text_member(plan, "config_digest")))
+    return;
   throw PrivacyError(fmt::format(
       "{0}/config.ini is not the config of this run, or a version of dpmpi with other options made it: find out what "
       "changed with dpmpi verify {0}. How records are read (data.label, data.root, ...) can be changed by --set",

@@ -19,15 +19,6 @@ std::vector<Event> events_of_training(const std::vector<Event>& all, std::uint64
   return events;
 }
 
-namespace {
-
-std::string text_member(const nlohmann::json& line, const char* name) {
-  const auto found = line.find(name);
-  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-}  // namespace
-
 std::vector<std::string> trainings_in(const std::vector<std::string>& lines, const std::vector<Event>& events,
                                       const std::string& file) {
   std::vector<std::string> settings;

@@ -1,0 +1,45 @@
+// What a run's files say of its config: enough to know it again, and nothing that a later version adds.
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/files/digest.hpp"
+#include "run/config/config.hpp"
+#include "support/data_files.hpp"
+
+namespace dpmpi::test::config_digest_test {
+namespace {
+
+class ConfigDigest : public ::testing::Test {
+ protected:
+  ConfigDigest() {
+    std::ofstream(path_) << "[data]\ntrain = a.csv\n[method]\nname = dp-sgd\nclip = 2\n[privacy]\nepsilon = 1\n";
+  }
+  RunConfig with(const std::vector<std::string>& settings = {}) const { return RunConfig(path_, settings); }
+
+  const Folder folder_;
+  const std::string path_ = folder_.file("config.ini");
+};
+
+TEST_F(ConfigDigest, IsOfWhatDiffersFromTheDefaults) {
+  const std::string digest = with().digest();
+  EXPECT_EQ(with({"method.batch=256", "objective.name=logistic"}).digest(), digest) << "the defaults";
+  EXPECT_EQ(with({"run.dir=elsewhere", "report.progress=none"}).digest(), digest);
+  for (const char* other : {"method.batch=255", "method.clip=1", "objective.name=hinge", "privacy.epsilon=1.5"})
+    EXPECT_NE(with({other}).digest(), digest) << other;
+  const std::string essentials = with().essentials();
+  EXPECT_NE(essentials.find("method.batch = 256\n"), essentials.npos) << "checkpoints say everything";
+}
+
+TEST_F(ConfigDigest, ThatEarlierVersionsTookIsKnown) {
+  const RunConfig config = with();
+  EXPECT_TRUE(config.has_digest(config.digest()));
+  EXPECT_TRUE(config.has_digest(sha256(config.essentials())));
+  EXPECT_FALSE(config.has_digest(""));
+  EXPECT_FALSE(with({"method.clip=1"}).has_digest(sha256(config.essentials())));
+}
+
+}  // namespace
+}  // namespace dpmpi::test::config_digest_test
