@@ -5,10 +5,12 @@
 # it goes on where it was stopped. Needs the data: launch/fetch-data mnist fashion-mnist, or DPMPI_DATA set.
 #   DPMPI    the program (default: build/release/dpmpi)
 #   SEEDS    of the start point (default: 1); noise is fresh in every run
-#   METHODS  default: dp-sgda private-diff sgda (dp-sgda without noise)
+#   METHODS  default: dp-sgda private-diff sgda (dp-sgda without noise); also diff (private-diff without noise)
+#   CURVES   a file that gets a line "config method epsilon seed epoch auc" for every evaluation on the way (default: none)
+#   OPTIONS  more options of every run (default: none), such as "--set method.rate=0.2"
 set -euo pipefail
 
-[[ $# -ge 1 ]] || { sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,8p; exit 2; }
+[[ $# -ge 1 ]] || { sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,10p; exit 2; }
 file=$1
 shift
 configs=("$@")
@@ -29,7 +31,7 @@ settings() {
         fashion-mnist-imbalanced-5 | fashion-mnist-imbalanced-10) echo --set method.rate=0.2 ;;
       esac
       ;;
-    private-diff)
+    private-diff | diff)
       echo --set objective.hidden=64 --set method.restart=2 --set method.batch=4096 --set method.epochs=20 --set method.average=0.97
       case $1 in
         *-imbalanced) echo --set method.clip=8 --set method.rate="$(falling 0.025 0.05 0.1 "$3")" ;;
@@ -55,22 +57,34 @@ falling() {
   esac
 }
 
+# The AUC of every evaluation of a run, as lines "epoch auc"; run
+curve() {
+  awk -v epochs="$(sed -n 's/^ *"epochs": \([0-9.]*\).*/\1/p' "$1/plan.json")" -F '[:,]' '
+    { step[NR] = $2; for (i = 3; i < NF; ++i) if ($i ~ /eval\.auc/) auc[NR] = $(i + 1) + 0 }
+    END { for (i = 1; i <= NR; ++i) printf "%.2f %.4f\n", epochs * step[i] / step[NR], auc[i] }' "$1/metrics.jsonl"
+}
+
 # config method epsilon (0: without noise) seed
 cell() {
   ! grep -q "^$1 $2 $3 $4 " "$file" || return 0
-  local run=$folder/$1-$2-$3-$4 private
+  local run=$folder/$1-$2-$3-$4 method=$2 private
+  case $2 in
+    sgda) method=dp-sgda ;;
+    diff) method=private-diff ;;
+  esac
   private=(--set "privacy.epsilon=$3")
   [[ $3 == 0 ]] && private=(--set privacy.noise=none)
   # shellcheck disable=SC2046,SC2086
-  $program --quiet --config "configs/minimax/$1.ini" --set "method.name=${2/#sgda/dp-sgda}" $(settings "$1" "$2" "$3") \
-    "${private[@]}" --set "method.seed=$4" --set "run.dir=$run"
-  echo "$1 $2 $3 $4 $(tail -n 1 "$run/metrics.jsonl" | sed 's/.*"eval.auc":\([0-9.]*\).*/\1/')" | tee -a "$file"
+  $program --quiet --config "configs/minimax/$1.ini" --set "method.name=$method" $(settings "$1" "$2" "$3") \
+    "${private[@]}" --set "method.seed=$4" --set "run.dir=$run" ${OPTIONS:-}
+  [[ -z ${CURVES:-} ]] || curve "$run" | sed "s/^/$1 $2 $3 $4 /" >>"$CURVES"
+  echo "$1 $2 $3 $4 $(curve "$run" | tail -n 1 | cut -d ' ' -f 2)" | tee -a "$file"
 }
 
 for seed in ${SEEDS:-1}; do
   for method in ${METHODS:-dp-sgda private-diff sgda}; do
     for config in "${configs[@]}"; do
-      for epsilon in $([[ $method == sgda ]] && echo 0 || echo 0.5 1 5 10); do
+      for epsilon in $([[ $method == sgda || $method == diff ]] && echo 0 || echo 0.5 1 5 10); do
         cell "$config" "$method" "$epsilon" "$seed"
       done
     done
