@@ -1,5 +1,5 @@
 # Draws the plots of docs/results/minimax_curves.md:  cd docs/plots && gnuplot minimax-curves.gp   (Debian: gnuplot-nox).
-# Lines of minimax-curves.dat (made by curves.awk): config, method, epsilon (0: no noise), epoch, mean AUC, least, greatest.
+# Lines of minimax-curves.dat and minimax-curves-same.dat (made by curves.awk): config, method, epsilon (0: no noise), epoch, mean AUC, least, greatest.
 set style line 1 lc rgb "#0072b2" lw 2
 set style line 2 lc rgb "#009e73" lw 2
 set style line 3 lc rgb "#d55e00" lw 2
@@ -58,6 +58,25 @@ do for [config in configs] {
        of(file, config, "private-diff", "5") u 4:5 w l ls 3 t "5", \
        of(file, config, "private-diff", "1") u 4:5 w l ls 1 t "1", \
        of(file, config, "private-diff", "0.5") u 4:5 w l ls 2 t "0.5"
+  unset key
+}
+unset multiplot
+set key
+
+# Both methods with the same settings: minimax-curves-same.dat
+set output "minimax-curves-same.svg"
+set multiplot layout 1,4 margins 0.05,0.985,0.15,0.9 spacing 0.06,0
+file = "minimax-curves-same"
+set xrange [0:10]
+set xtics 2
+set yrange [0.8:1]
+set ytics 0.8, 0.1
+do for [epsilon in "0.5 1 5 10"] {
+  set title "mnist, epsilon ".epsilon
+  plot of(file, "mnist", "dp-sgda", epsilon) u 4:6:7 w filledcurves lc rgb "#0072b2" notitle, \
+       of(file, "mnist", "private-diff", epsilon) u 4:6:7 w filledcurves lc rgb "#009e73" notitle, \
+       of(file, "mnist", "dp-sgda", epsilon) u 4:5 w l ls 1 t "dp-sgda", \
+       of(file, "mnist", "private-diff", epsilon) u 4:5 w l lc rgb "#009e73" lw 2 dt 2 t "private-diff"
   unset key
 }
 unset multiplot
