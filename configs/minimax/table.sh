@@ -70,7 +70,7 @@ cell() {
   local run=$folder/$1-$2-$3-$4 method=$2 private
   case $2 in
     sgda) method=dp-sgda ;;
-    diff) method=private-diff ;;
+    diff) method="private-diff" ;;
   esac
   private=(--set "privacy.epsilon=$3")
   [[ $3 == 0 ]] && private=(--set privacy.noise=none)
