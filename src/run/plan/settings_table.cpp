@@ -31,11 +31,11 @@ const char* storage_text(Storage storage) {
   return "?";
 }
 
-/// ", eta 0.5": the step size, whether the config or the method chose it.
-std::string step_size(const Plan& plan) {
+/// ", rate 0.5": the step size eta, whether the config or the method chose it.
+std::string rate_text(const Plan& plan) {
   for (const auto& [symbol, value] : plan.method->report_quantities(plan.queries))
-    if (const double* number = std::get_if<double>(&value); number && (symbol == "eta" || symbol == "eta_x"))
-      return fmt::format(", {} {:.6g}", symbol, *number);
+    if (const double* eta = std::get_if<double>(&value); eta && *eta > 0 && (symbol == "eta" || symbol == "eta_x"))
+      return fmt::format(", rate {:.6g}", *eta);
   return {};
 }
 
@@ -54,7 +54,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
   row("method", fmt::format("{}{}, {} steps{}", config.method_name, config.is_private() ? "" : " without noise",
-                            plan.steps, step_size(plan)));
+                            plan.steps, rate_text(plan)));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
     for (const std::string& line : query.describe()) row("", line);
