@@ -75,7 +75,8 @@ TEST(Optimizer, TheAverageForgetsTheStartAndLagsTheIterate) {
 
 TEST(Optimizer, StateGoesThroughTheArchive) {
   for (const char* rule : {"sgd", "adam"}) {
-    const Settings settings{{"method.optimizer", value(rule)}, {"method.average", value("0.5")}};
+    const Settings settings{
+        {"method.optimizer", value(rule)}, {"method.rate", value("0.5")}, {"method.average", value("0.5")}};
     Optimizer whole = make(settings, 2, 10), first = make(settings, 2, 10), second = make(settings, 2, 10);
     std::vector<float> a{1, 2}, b{1, 2};
     const std::vector<float> gradient{0.3f, -0.7f};
