@@ -85,6 +85,16 @@ TEST(DefaultRates, OfPrivateDiffCountNoiseAsOftenAsItActs) {
   EXPECT_DOUBLE_EQ(diff.derived("eta_x"), 0.2 * 60 / std::sqrt(square));
 }
 
+// A fifth of a length-scale of noise in all steps, and a length-scale a step.
+TEST(DefaultRates, OfGiboAreInUnitsOfItsLengthscale) {
+  const Case gibo{"gibo", "logistic", "eta", {{"steps", "4"}, {"clip", "2"}, {"lengthscale", "0.5"}}};
+  const Trial noisy = trial(gibo, {}, 1, 100);
+  EXPECT_DOUBLE_EQ(noisy.derived("eta"), 0.5 * 0.2 / (noisy.derived("s") * std::sqrt(4.0)));
+  EXPECT_EQ(trial(gibo, {}, 1, 0).derived("eta"), 0.5 / 2);
+  EXPECT_EQ(trial(gibo, {{"step", "adagrad"}}).derived("eta"), 0.3 * 0.5);
+  EXPECT_EQ(trial(gibo, {{"eta", "7"}}).derived("eta"), 7);
+}
+
 TEST(DefaultRates, WithoutNoiseMoveByFourClips) {
   for (const std::size_t i : {0U, 3U, 4U, 6U}) {
     const Case& c = cases[i];
