@@ -31,13 +31,13 @@ class Sample : public ::testing::Test {
 
   /// A generator, into this folder.
   static test::Outcome train(const std::string& run, const std::string& more = "") {
-    return dpmpi(fmt::format(
-        "-q --config c.ini --set run.dir={} --set objective.name=wgan --set objective.image_rows=2 "
-        "--set objective.image_columns=3 --set objective.generator=5 --set objective.critic=4 "
-        "--set objective.latent=2 --set objective.fakes=8 --set method.name=private-diff "
-        "--set method.steps=10 --set method.batch=50 --set method.dual_clip=1 --set method.dual_rate=0.1 "
-        "--set method.momentum=0 {}",
-        run, more));
+    return dpmpi(
+        fmt::format("-q --config c.ini --set run.dir={} --set objective.name=wgan --set objective.image_rows=2 "
+                    "--set objective.image_columns=3 --set objective.generator=5 --set objective.critic=4 "
+                    "--set objective.latent=2 --set objective.fakes=8 --set method.name=private-diff "
+                    "--set method.steps=10 --set method.batch=50 --set method.rate=0.5 --set method.momentum=0 "
+                    "--set method.dual_clip=1 --set method.dual_rate=0.1 {}",
+                    run, more));
   }
 
   static void SetUpTestSuite() {

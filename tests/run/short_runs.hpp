@@ -49,6 +49,7 @@ inline Settings options_of(const std::string& method, const std::string& objecti
   Settings settings{"method.batch=150", "method.steps=7", "method.clip=0.3"};
   if (objective == "td" || objective == "worst_group" || objective == "wgan")
     for (const char* more : {"method.dual_clip=0.4", "method.dual_rate=0.5"}) settings.emplace_back(more);
+  if (objective == "wgan") settings.emplace_back("method.rate=0.5");  // no noise says one
   if (method == "private-diff")
     for (const char* more : {"method.restart=3", "method.dual_steps=2"}) settings.emplace_back(more);
   return settings;

@@ -17,6 +17,7 @@
 // gradients". Without noise (privacy.noise = none) it is the method of Mueller, von Rohr and Trimpe 2021, with
 // clipped records.
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -73,7 +74,8 @@ class GiboPlan final : public MethodPlan {
     return {gradient};
   }
 
-  // mu: of the whole run; s: noise std of the mean; Delta: its sensitivity; B: clip; tau: tolerance of the trace.
+  // mu: of the whole run; s: noise std of the mean; Delta: its sensitivity; B: clip; tau: tolerance of the trace;
+  // eta: step size.
   Derived report_quantities(const std::vector<Query>& queries) const override {
     const Query& query = queries.at(0);
     const double n = real(query.records), z = query.noise_multiplier, T = real(query.steps);
@@ -83,12 +85,22 @@ class GiboPlan final : public MethodPlan {
             {"s", query.noise_std / n},
             {"Delta", query.sensitivity / n},
             {"tau", setup_.selection.tolerance},
-            {"b_max", static_cast<double>(setup_.selection.most)}};
+            {"b_max", static_cast<double>(setup_.selection.most)},
+            {"eta", eta(query)}};
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  // If the config sets none: losses change over a length-scale. AdaGrad's first step moves every coordinate by eta.
+  // In gd a step moves theta by one length-scale at most, and the noise of the run a coordinate by a fifth of it.
+  double eta(const Query& query) const {
+    if (settings_.eta > 0) return settings_.eta;
+    const double scale = setup_.covariance.lengths().minCoeff(), n = real(query.records), T = real(query.steps);
+    if (settings_.step == BoxDescent::Rule::adagrad) return 0.3 * scale;
+    return scale * std::min(1 / settings_.clip, 0.2 * n / (query.noise_std * std::sqrt(T)));
+  }
+
   // Coins of records need numbers of records, the same on any number of ranks: those of a shuffle of all.
   SamplingRule rule(std::uint64_t records) const {
     if (setup_.losses.noise != LossRule::Noise::per_record) return FullBatch{};
@@ -110,10 +122,10 @@ class GiboPlan final : public MethodPlan {
 
 class Gibo final : public Algorithm {
  public:
-  Gibo(const GiboSettings& settings, const GiboSetup& setup, Objective& objective, const Query& query)
+  Gibo(const GiboSettings& settings, double eta, const GiboSetup& setup, Objective& objective, const Query& query)
       : objective_(objective),
         query_(query),
-        descent_(settings.step, settings.eta, setup.selection.box,
+        descent_(settings.step, eta, setup.selection.box,
                  setup.start.size() > 0 ? setup.start : first_point(objective, whole(settings.seed))),
         design_(setup),
         table_(objective, setup.losses),
@@ -169,7 +181,8 @@ class Gibo final : public Algorithm {
 };
 
 std::unique_ptr<Algorithm> GiboPlan::start(Objective& objective, const std::vector<Query>& queries) const {
-  return std::make_unique<Gibo>(settings_, setup_, objective, queries.at(0));
+  const Query& query = queries.at(0);
+  return std::make_unique<Gibo>(settings_, eta(query), setup_, objective, query);
 }
 
 const MethodRegistration gibo{{"gibo", "Bayesian optimisation: descent on gradients estimated from losses alone",

@@ -101,7 +101,8 @@ void GiboSettings::declare(Options& options) {
       .add("eval_noise_std", eval_noise_std, "its standard deviation", Range::non_negative())
       .add_words("step", step, "update rule from the released gradient",
                  {{"gd", BoxDescent::Rule::gd}, {"adagrad", BoxDescent::Rule::adagrad}})
-      .add("eta", eta, "step size", Range{.low = 0, .high = largest, .high_open = false})
+      .add("eta", eta, "step size (if not set: one that follows from length-scale, clip and noise)",
+           Range{.low = 0, .high = largest, .high_open = false})
       .add("theta0", theta0, "start point: one number, or one a parameter; empty: the objective's")
       .add("box_lo", box_lo, "lower bound of the parameters: one number, or one a parameter; empty: none")
       .add("box_hi", box_hi, "upper bound of the parameters, likewise")

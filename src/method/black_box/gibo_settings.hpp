@@ -37,7 +37,8 @@ struct GiboSettings final : MethodSettings {
   std::vector<std::string> lengthscale{"1"}, theta0, box_lo, box_hi;
   double output_scale = 1, obs_noise_std = 0.05, trace_tol = 0.5, design_radius = 1, prior_mean = 0,
          eval_noise_std = 0;
-  double clip = 1, eta = 0.1;
+  double clip = 1;
+  double eta = 0;  ///< 0: not set, the plan finds one
 
   void declare(Options& options) override;
   void validate(std::vector<std::string>& problems) const override;

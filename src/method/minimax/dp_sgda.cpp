@@ -83,12 +83,20 @@ class DpSgdaPlan final : public MethodPlan {
             {"z_x", joint ? z * clips_.norm() / clips_.primal : 0},
             {"z_y", joint ? z * clips_.norm() / (clips_.weight * clips_.dual) : z},
             {"sigma", query.noise_std},
-            {"epochs", real(query.steps) * batch / n}};
+            {"epochs", real(query.steps) * batch / n},
+            {"eta_x", descent(query).rate}};
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  // A mixing of 1 / b gradients keeps their mean.
+  OptimizerSettings descent(const Query& query) const {
+    const double R = real(query.steps), batch = expected_batch(query.sampling, query.records);
+    return settings_.common.descent.settled(
+        {R, settings_.common.clip, std::sqrt(R) * query.noise_std / batch, f_.label_kind()});
+  }
+
   DpSgdaSettings settings_;
   const SaddleObjective& f_;
   std::uint64_t records_;
@@ -173,7 +181,9 @@ std::unique_ptr<const MethodPlan> DpSgdaSettings::plan(const PublicFacts& facts)
 std::unique_ptr<Algorithm> DpSgdaPlan::start(Objective& objective, const std::vector<Query>& queries) const {
   std::optional<Query> prior;
   if (settings_.common.private_prior) prior = queries.front();
-  return std::make_unique<DpSgda>(settings_, clips_, offered(objective.saddle()), queries.back(), prior);
+  DpSgdaSettings settings = settings_;
+  settings.common.descent = descent(queries.back());
+  return std::make_unique<DpSgda>(settings, clips_, offered(objective.saddle()), queries.back(), prior);
 }
 
 const MethodRegistration dp_sgda{{"dp-sgda", "min-max: descent ascent on clipped, noised gradients of both sides",

@@ -26,6 +26,8 @@
 namespace dpmpi {
 namespace {
 
+constexpr double likely_difference = 0.1;  // clip of a difference over that of a gradient
+
 /// The releases of a run; which of them there are follows from settings and objective.
 struct PrivateDiffQueries {
   std::optional<Query> prior, restart, difference;
@@ -92,6 +94,7 @@ class PrivateDiffPlan final : public MethodPlan {
       all.emplace_back("N_" + query.name, real(query.steps));
       all.emplace_back("z_" + query.name, query.noise_multiplier);
     }
+    all.emplace_back("eta_x", descent(queries).rate);
     if (restarts_ == 0) return all;
     all.insert(all.end(), {{"T", T},
                            {"C_1", settings_.common.clip},
@@ -99,15 +102,18 @@ class PrivateDiffPlan final : public MethodPlan {
                            {"C_2y", radius_.dual_slope},
                            {"C_3", radius_.least}});
     // Where differences are clipped at a tenth of a gradient's clip: the estimator's noise over that of dp-sgda.
-    all.emplace_back("V(T, 0.1)", difference_noise_energy(T, 0.1));
-    all.emplace_back("V*(T, 0.1)", best_difference_noise_energy(T, 0.1));
-    all.emplace_back("best_restart_share", best_restart_share(T, 0.1));
+    all.emplace_back("V(T, 0.1)", difference_noise_energy(T, likely_difference));
+    all.emplace_back("V*(T, 0.1)", best_difference_noise_energy(T, likely_difference));
+    all.emplace_back("best_restart_share", best_restart_share(T, likely_difference));
     return all;
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  PrivateDiffQueries named(const std::vector<Query>& queries) const;
+  OptimizerSettings descent(const std::vector<Query>& queries) const;
+
   PrivateDiffSettings settings_;
   const SaddleObjective& f_;
   std::uint64_t records_;
@@ -206,14 +212,31 @@ class PrivateDiff final : public Algorithm, public ClipsRecords {
   AlignedVector<float> before_;  ///< (x, y) of the last primal query
 };
 
-std::unique_ptr<Algorithm> PrivateDiffPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+PrivateDiffQueries PrivateDiffPlan::named(const std::vector<Query>& queries) const {
   auto next = queries.begin();  // in the order of queries()
   PrivateDiffQueries own;
   if (settings_.common.private_prior) own.prior = *next++;
   if (restarts_ > 0) own.restart = *next++;
   if (differences_ > 0) own.difference = *next++;
   own.dual = *next;
-  return std::make_unique<PrivateDiff>(settings_, radius_, steps, offered(objective.saddle()), own);
+  return own;
+}
+
+// The noise of a restart is in all T steps of its block, that of a difference in those that follow.
+OptimizerSettings PrivateDiffPlan::descent(const std::vector<Query>& queries) const {
+  const auto [prior, restart, difference, dual] = named(queries);
+  const double T = std::min(real(whole(settings_.restart)), real(steps)), blocks = real(steps) / T;
+  double square = restart ? std::pow(T * restart->noise_std, 2) : 0;
+  if (difference)
+    square += (T - 1) * T * (2 * T - 1) / 6 * std::pow(likely_difference / 2 * difference->noise_std, 2);
+  const double noise = std::sqrt(blocks * square) / expected_batch(rule_, records_);
+  return settings_.common.descent.settled({real(steps), settings_.common.clip, noise, f_.label_kind()});
+}
+
+std::unique_ptr<Algorithm> PrivateDiffPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  PrivateDiffSettings settings = settings_;
+  settings.common.descent = descent(queries);
+  return std::make_unique<PrivateDiff>(settings, radius_, steps, offered(objective.saddle()), named(queries));
 }
 
 const MethodRegistration private_diff{

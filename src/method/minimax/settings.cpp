@@ -72,6 +72,10 @@ double SaddleSettings::dual_bound(const SaddleObjective& f) const {
 }
 
 void SaddleSettings::check(const SaddleObjective& f) const {
+  if (descent.rate == 0 && !f.primal())
+    throw ConfigError(
+        "method.rate is needed: no record takes part in the primal's gradients, so that no noise says how large its "
+        "steps may be");
   if (dual_rate == 0 && !(f.dual_curvature().value_or(0) > 0))
     throw ConfigError(
         "method.dual_rate = 0 is 0.3 / mu of a quadratic dual, and this objective has none: give a rate above 0");

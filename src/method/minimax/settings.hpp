@@ -38,8 +38,8 @@ struct SaddleSettings {
   std::uint64_t rounds(const DatasetFacts& data) const;
   /// The bound on the private part of the dual gradient. Throws ConfigError if nothing gives one.
   double dual_bound(const SaddleObjective& f) const;
-  /// Throws ConfigError if nothing gives eta_y, or if the private prior is one that the objective does not have:
-  /// asked for by plans, so that no release is paid for first.
+  /// Throws ConfigError if nothing gives eta_x or eta_y, or if the private prior is one that the objective does not
+  /// have: asked for by plans, so that no release is paid for first.
   void check(const SaddleObjective& f) const;
 };
 

@@ -76,7 +76,8 @@ class DpFtrlPlan final : public MethodPlan {
              .kind = RunningSum{.strategy = settings_.strategy, .band = band}}};
   }
 
-  // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum.
+  // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum,
+  // eta: first rate.
   Derived report_quantities(const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const double passes = static_cast<double>(settings_.passes), z = gradient.noise_multiplier;
@@ -88,13 +89,25 @@ class DpFtrlPlan final : public MethodPlan {
             {"C", settings_.clip},
             {"z", z},
             {"sigma", gradient.noise_std},
-            {"mean_prefix_variance", z > 0 ? mean_prefix_noise_variance(tree) : 0},
-            {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0}};
+            {"mean_prefix_variance", prefix_variance(gradient)},
+            {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0},
+            {"eta", optimizer(gradient).rate}};
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  static double prefix_variance(const Query& gradient) {
+    return gradient.is_private() ? mean_prefix_noise_variance(gradient.as<RunningSum>()->tree(gradient)) : 0;
+  }
+  // Every tree leaves the noise of a whole prefix in the iterate.
+  OptimizerSettings optimizer(const Query& gradient) const {
+    const double trees = real(whole(settings_.restarts)) * real(whole(settings_.passes));
+    const double noise = std::sqrt(trees * prefix_variance(gradient)) * gradient.noise_std;
+    return settings_.optimizer.settled(
+        {real(steps), settings_.clip, noise / real(whole(settings_.batch)), facts_.objective->label_kind()});
+  }
+
   DpFtrlSettings settings_;
   PublicFacts facts_;
   std::uint64_t leaves_ = 0;  ///< steps of a tree
@@ -102,11 +115,12 @@ class DpFtrlPlan final : public MethodPlan {
 
 class DpFtrl final : public Algorithm, public ClipsRecords {
  public:
-  DpFtrl(const DpFtrlSettings& settings, Objective& objective, const Query& gradient)
+  DpFtrl(const DpFtrlSettings& settings, const OptimizerSettings& optimizer, Objective& objective,
+         const Query& gradient)
       : objective_(objective),
         gradient_(gradient),
         batch_(static_cast<double>(settings.batch)),
-        optimizer_(settings.optimizer, objective.dim(), gradient.steps),
+        optimizer_(optimizer, objective.dim(), gradient.steps),
         x_(objective.dim()),
         mean_(objective.dim()),
         prefix_(objective.dim()) {
@@ -147,7 +161,8 @@ std::unique_ptr<const MethodPlan> DpFtrlSettings::plan(const PublicFacts& facts)
   return std::make_unique<DpFtrlPlan>(*this, facts);
 }
 std::unique_ptr<Algorithm> DpFtrlPlan::start(Objective& objective, const std::vector<Query>& queries) const {
-  return std::make_unique<DpFtrl>(settings_, objective, queries.at(0));
+  const Query& gradient = queries.at(0);
+  return std::make_unique<DpFtrl>(settings_, optimizer(gradient), objective, gradient);
 }
 
 const MethodRegistration dp_ftrl{{"dp-ftrl", "gradient descent with tree noise on prefix sums, no secret sampling",

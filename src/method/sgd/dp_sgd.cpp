@@ -1,5 +1,7 @@
 // dp-sgd: stochastic gradient descent with per-record clipping and Gaussian noise (Abadi et al. 2016, Algorithm 1).
 
+#include <cmath>
+
 #include "core/numbers/real.hpp"
 #include "method/clipped_records.hpp"
 #include "method/method.hpp"
@@ -52,7 +54,8 @@ class DpSgdPlan final : public MethodPlan {
              .steps = steps}};
   }
 
-  // B: expected batch, q: sampling rate, C: clip, z: noise multiplier, sigma: noise std of the sum.
+  // B: expected batch, q: sampling rate, C: clip, z: noise multiplier, sigma: noise std of the sum, eta: first
+  // rate.
   Derived report_quantities(const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const auto n = static_cast<double>(facts_.data.records);
@@ -63,12 +66,19 @@ class DpSgdPlan final : public MethodPlan {
             {"z", gradient.noise_multiplier},
             {"sigma", gradient.noise_std},
             {"epochs", static_cast<double>(gradient.steps) * batch / n},
-            {"steps", static_cast<double>(gradient.steps)}};
+            {"steps", static_cast<double>(gradient.steps)},
+            {"eta", optimizer(gradient).rate}};
   }
 
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
+  OptimizerSettings optimizer(const Query& gradient) const {
+    const double T = real(gradient.steps), batch = expected_batch(gradient.sampling, gradient.records);
+    return settings_.optimizer.settled(
+        {T, settings_.clip, std::sqrt(T) * gradient.noise_std / batch, facts_.objective->label_kind()});
+  }
+
   DpSgdSettings settings_;
   PublicFacts facts_;
   SamplingRule rule_;
@@ -76,14 +86,14 @@ class DpSgdPlan final : public MethodPlan {
 
 class DpSgd final : public Algorithm, public ClipsRecords {
  public:
-  DpSgd(const DpSgdSettings& settings, Objective& objective, const Query& gradient)
+  DpSgd(std::uint64_t seed, const OptimizerSettings& optimizer, Objective& objective, const Query& gradient)
       : objective_(objective),
         gradient_(gradient),
         expected_batch_(expected_batch(gradient.sampling, gradient.records)),
-        optimizer_(settings.optimizer, objective.dim(), gradient.steps),
+        optimizer_(optimizer, objective.dim(), gradient.steps),
         x_(objective.dim()),
         mean_(objective.dim()) {
-    objective.initialise(PublicStream(whole(settings.seed), "start point"), x_);
+    objective.initialise(PublicStream(seed, "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
@@ -121,7 +131,8 @@ std::unique_ptr<const MethodPlan> DpSgdSettings::plan(const PublicFacts& facts) 
   return std::make_unique<DpSgdPlan>(*this, facts);
 }
 std::unique_ptr<Algorithm> DpSgdPlan::start(Objective& objective, const std::vector<Query>& queries) const {
-  return std::make_unique<DpSgd>(settings_, objective, queries.at(0));
+  const Query& gradient = queries.at(0);
+  return std::make_unique<DpSgd>(whole(settings_.seed), optimizer(gradient), objective, gradient);
 }
 
 const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",

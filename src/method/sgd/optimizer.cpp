@@ -3,15 +3,35 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 
 namespace dpmpi {
+namespace {
+
+using Schedule = OptimizerSettings::Schedule;
+
+// Found on public data: docs/theory/default_rates.md.
+constexpr double drift = 0.2;        // deviation of a coordinate of w at the end, from noise alone
+constexpr double least_bound = 0.5;  // on the rate, of clips that are far above the gradients
+
+/// How far a gradient that is as long as the clip may move w. One over a curvature: a quarter, or that of
+/// quantities whose features are correlated.
+double longest_step(LabelKind labels) { return is_quantity(labels) ? 0.5 : 4; }
+
+/// Mean square of the rates of a schedule that ends at 0, over the first one's.
+double mean_square(Schedule schedule) {
+  return schedule == Schedule::linear ? 1.0 / 3 : schedule == Schedule::cosine ? 3.0 / 8 : 1;
+}
+
+}  // namespace
 
 void OptimizerSettings::declare(Options& options) {
   options
       .add_words("optimizer", kind, "update rule from the released gradient",
                  {{"sgd", Kind::sgd}, {"adam", Kind::adam}})
-      .add("rate", rate, "learning rate at the start", Range::positive())
+      .add("rate", rate, "learning rate at the start (if not set: one that follows from clip, noise and steps)",
+           Range::positive())
       .add_words("schedule", schedule, "how the rate goes from method.rate to method.final_rate over the run",
                  {{"constant", Schedule::constant}, {"linear", Schedule::linear}, {"cosine", Schedule::cosine}})
       .add("final_rate", final_rate, "learning rate at the end of a linear or cosine schedule",
@@ -28,12 +48,30 @@ void OptimizerSettings::declare(Options& options) {
 void OptimizerSettings::validate(std::vector<std::string>& problems) const {
   if (kind == Kind::adam && momentum > 0)
     problems.emplace_back("method.momentum belongs to optimizer = sgd; adam has method.beta1");
-  if (schedule != Schedule::constant && final_rate > rate)
+  if (schedule != Schedule::constant && rate > 0 && final_rate > rate)
     problems.emplace_back("method.final_rate must not exceed method.rate");
+}
+
+OptimizerSettings OptimizerSettings::settled(const PublicSteps& run) const {
+  OptimizerSettings all = *this;
+  if (rate > 0) return all;
+  all.rate = default_rate(run);
+  all.final_rate = std::min(final_rate, all.rate);
+  return all;
+}
+
+// Momentum makes every gradient count 1 / (1 - momentum) times. Steps of adam do not depend on the gradients' size:
+// where noise is most of them, T steps move a coordinate by rate sqrt(T).
+double OptimizerSettings::default_rate(const PublicSteps& run) const {
+  const double mean = std::sqrt(mean_square(schedule));
+  if (kind == Kind::adam) return drift / std::sqrt(run.steps) / mean;
+  const double bound = std::max(longest_step(run.labels) / run.clip, least_bound);
+  return (1 - momentum) * std::min(bound, drift / run.noise) / mean;
 }
 
 Optimizer::Optimizer(const OptimizerSettings& settings, std::size_t dim, std::uint64_t steps)
     : settings_(settings), steps_(static_cast<double>(std::max<std::uint64_t>(1, steps))) {
+  verify(settings.rate > 0, "a rate that settled() has found");
   const bool adam = settings.kind == OptimizerSettings::Kind::adam;
   first_.assign(adam || settings.momentum > 0 ? dim : 0, 0.0f);
   second_.assign(adam ? dim : 0, 0.0f);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <variant>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -30,6 +31,14 @@ const char* storage_text(Storage storage) {
   return "?";
 }
 
+/// ", rate 0.5": the step size eta, whether the config or the method chose it.
+std::string rate_text(const Plan& plan) {
+  for (const auto& [symbol, value] : plan.method->report_quantities(plan.queries))
+    if (const double* eta = std::get_if<double>(&value); eta && *eta > 0 && (symbol == "eta" || symbol == "eta_x"))
+      return fmt::format(", rate {:.6g}", *eta);
+  return {};
+}
+
 }  // namespace
 
 void print_settings(const RunConfig& config, const PublicFacts& facts, const Plan& plan, int ranks,
@@ -44,8 +53,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                   storage_text(facts.data.storage), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
-  row("method",
-      fmt::format("{}{}, {} steps", config.method_name, config.is_private() ? "" : " without noise", plan.steps));
+  row("method", fmt::format("{}{}, {} steps{}", config.method_name, config.is_private() ? "" : " without noise",
+                            plan.steps, rate_text(plan)));
   for (const auto& query : plan.queries) {
     row("release: " + query.name, describe(query.sampling));
     for (const std::string& line : query.describe()) row("", line);

@@ -294,7 +294,7 @@ TEST(PrivateDiff, DualSchedules) {
     Options declared("method");
     settings.declare(declared);
     Settings given;
-    for (const auto& [key, value] : more) given["method." + key] = {value, "test"};
+    for (const auto& [key, value] : with(more, {{"rate", "1"}})) given["method." + key] = {value, "test"};
     std::vector<std::string> problems;
     declared.read(given, problems);
     settings.validate(problems);

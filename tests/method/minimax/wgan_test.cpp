@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "objective/minimax/wgan.hpp"
 #include "problems/trial.hpp"
+#include "support/data_files.hpp"
 
 namespace dpmpi::wgan_test {
 namespace {
@@ -112,8 +113,13 @@ TEST(Wgan, TheCriticAscends) {
 }
 
 TEST(Wgan, WhatNeedsAPrivatePrimalIsRefused) {
-  EXPECT_THROW(Trial("dp-sgda", {{"batch", "50"}, {"dual_rate", "1"}}, 1, small_wgan(), images()), ConfigError)
-      << "a critic has no clip of its own";
+  const auto message = [](const std::map<std::string, std::string>& more) {
+    return test::message_of<ConfigError>([&] {
+      Trial("dp-sgda", test::with({{"batch", "50"}, {"dual_rate", "1"}}, more), 1, small_wgan(), images());
+    });
+  };
+  EXPECT_MENTIONS(message({{"rate", "1"}}), "method.dual_clip = 0 ");
+  EXPECT_MENTIONS(message({{"dual_clip", "1"}}), "method.rate is needed");
 }
 
 }  // namespace

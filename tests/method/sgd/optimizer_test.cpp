@@ -9,7 +9,7 @@
 namespace dpmpi::optimizer_test {
 namespace {
 
-Optimizer make(const Settings& settings, std::size_t dim, std::uint64_t steps) {
+OptimizerSettings read(const Settings& settings) {
   OptimizerSettings optimizer;
   Options options("method");
   optimizer.declare(options);
@@ -17,7 +17,10 @@ Optimizer make(const Settings& settings, std::size_t dim, std::uint64_t steps) {
   options.read(settings, problems);
   optimizer.validate(problems);
   EXPECT_TRUE(problems.empty());
-  return {optimizer, dim, steps};
+  return optimizer;
+}
+Optimizer make(const Settings& settings, std::size_t dim, std::uint64_t steps) {
+  return {read(settings), dim, steps};
 }
 
 Setting value(const char* text) { return {text, "test"}; }
@@ -72,7 +75,8 @@ TEST(Optimizer, TheAverageForgetsTheStartAndLagsTheIterate) {
 
 TEST(Optimizer, StateGoesThroughTheArchive) {
   for (const char* rule : {"sgd", "adam"}) {
-    const Settings settings{{"method.optimizer", value(rule)}, {"method.average", value("0.5")}};
+    const Settings settings{
+        {"method.optimizer", value(rule)}, {"method.rate", value("0.5")}, {"method.average", value("0.5")}};
     Optimizer whole = make(settings, 2, 10), first = make(settings, 2, 10), second = make(settings, 2, 10);
     std::vector<float> a{1, 2}, b{1, 2};
     const std::vector<float> gradient{0.3f, -0.7f};
@@ -89,6 +93,42 @@ TEST(Optimizer, StateGoesThroughTheArchive) {
   }
 }
 
+// Noise moves a coordinate by 0.2 over the run, in deviations, and a gradient as long as the clip moves w by 4, or
+// by 0.5 where labels are quantities. Large clips do not bound the rate below 0.5.
+TEST(Optimizer, ARateThatIsNotSetFollowsFromClipNoiseAndSteps) {
+  const auto rate = [](const Settings& settings, const PublicSteps& run) {
+    return read(settings).settled(run).rate;
+  };
+  EXPECT_EQ(rate({}, {.steps = 100, .clip = 1, .noise = 0}), 4);
+  for (const double clip : {8.0, 100.0}) EXPECT_EQ(rate({}, {.steps = 100, .clip = clip, .noise = 0.2}), 0.5);
+  EXPECT_EQ(rate({}, {.steps = 100, .clip = 0.25, .noise = 0, .labels = LabelKind::real}), 2);
+  EXPECT_EQ(rate({}, {.steps = 100, .clip = 4, .noise = 0, .labels = LabelKind::count}), 0.5);
+  EXPECT_EQ(rate({}, {.steps = 100, .clip = 1, .noise = 0.2}), 1);
+  EXPECT_DOUBLE_EQ(rate({{"method.momentum", value("0.75")}}, {100, 1, 0.2}), 0.25);
+  EXPECT_DOUBLE_EQ(rate({{"method.schedule", value("linear")}}, {100, 1, 0.2}), std::sqrt(3.0));
+  EXPECT_DOUBLE_EQ(rate({{"method.schedule", value("cosine")}}, {100, 1, 0}), 4 * std::sqrt(8.0 / 3));
+}
+
+// The noise of a run with the rate 1, over that of its first step: what the rule takes the schedules to have.
+TEST(Optimizer, ARateThatIsNotSetCountsTheNoiseOfAllSteps) {
+  constexpr std::uint64_t steps = 100000;
+  for (const char* schedule : {"constant", "linear", "cosine"}) {
+    const OptimizerSettings chosen =
+        read({{"method.schedule", value(schedule)}}).settled({static_cast<double>(steps), 1, std::sqrt(1e5)});
+    const Optimizer optimizer(chosen, 1, steps);
+    double square = 0;
+    for (std::uint64_t t = 0; t < steps; ++t) square += std::pow(optimizer.rate_at(t), 2);
+    EXPECT_NEAR(std::sqrt(square), 0.2, 1e-5) << schedule;
+  }
+}
+
+TEST(Optimizer, ARateThatIsSetStaysAndOneThatIsNotBoundsTheFinalRate) {
+  const PublicSteps run{100, 1, 0.2};
+  EXPECT_EQ(read({{"method.rate", value("7")}}).settled(run).rate, 7);
+  EXPECT_EQ(read({{"method.final_rate", value("0.25")}}).settled(run).final_rate, 0.25);
+  EXPECT_EQ(read({{"method.final_rate", value("9")}}).settled(run).final_rate, 1);
+}
+
 TEST(Optimizer, ContradictionsAreNamed) {
   OptimizerSettings optimizer;
   Options options("method");
@@ -97,6 +137,7 @@ TEST(Optimizer, ContradictionsAreNamed) {
   options.read({{"method.optimizer", value("adam")},
                 {"method.momentum", value("0.9")},
                 {"method.schedule", value("linear")},
+                {"method.rate", value("8")},
                 {"method.final_rate", value("9")}},
                problems);
   optimizer.validate(problems);

@@ -77,6 +77,8 @@ TEST_F(Planning, SchemaAndNumbers) {
   EXPECT_EQ(method["steps"], 30);
   EXPECT_EQ(method["z"], plan["events"][0]["noise_multiplier"]);
   EXPECT_NEAR(method["sigma"].get<double>(), method["z"].get<double>() * noise["sensitivity"].get<double>(), 1e-12);
+  EXPECT_NEAR(method["eta"].get<double>(), 0.2 * 100 / (std::sqrt(30.0) * method["sigma"].get<double>()), 1e-12)
+      << "the config has no method.rate";
   EXPECT_EQ(plan["bytes_per_step"]["up"], 4 * 10 + 8);
   EXPECT_EQ(plan["bytes_per_step"]["down"], 4 * 11);
   EXPECT_GT(plan["flops_per_step"].get<double>(), 100 * 2 * 10);
@@ -95,8 +97,9 @@ TEST_F(Planning, SchemaAndNumbers) {
 TEST_F(Planning, TextSaysWhatJsonSays) {
   const auto outcome = test::run_command(fmt::format("{} plan {}", test::program(), config()));
   EXPECT_EQ(outcome.code, 0) << outcome.output;
+  const std::string rate = fmt::format("dp-sgd, 30 steps, rate {:.6g}", planned()["method"]["eta"].get<double>());
   for (const char* part : {"poisson_gaussian", "epsilon at delta 1e-05 under add_remove", "% false alarms", "flops",
-                           "defaults", "8 ranks", "in total"})
+                           "defaults", "8 ranks", "in total", rate.c_str()})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
 }
 

@@ -22,7 +22,7 @@ class WganRun : public test::RunFolder {
         "{} run.dir={} objective.name=wgan objective.image_rows=1 objective.image_columns=5 objective.latent=2 "
         "objective.generator=4 objective.critic=6 objective.fakes=16 objective.dual_radius=2 "
         "method.name=private-diff "
-        "method.momentum=0 method.steps=40 method.dual_clip=1 method.dual_rate=0.1 privacy.seed=5 {}",
+        "method.momentum=0 method.steps=40 method.rate=0.5 method.dual_clip=1 method.dual_rate=0.1 privacy.seed=5 {}",
         config_, run, more);
   }
 };
