@@ -64,6 +64,8 @@ void ReportOptions::declare(Options& options) {
   options
       .add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)",
            Range::at_least(0))
+      .add("gradient_norm", gradient_norm,
+           "measure the mean gradient over data.eval, too (min-max: of the primal), as eval.gradient_norm")
       .add(
           "progress", progress,
           "auto: redraws on a terminal, sparse lines elsewhere (mpirun hides the terminal from ranks: bar redraws there too)",

@@ -35,6 +35,7 @@ struct PrivacyOptions {
 struct ReportOptions {
   std::int64_t eval_every = 0;  ///< steps between evaluations, 0: 20 times in the run
   std::string progress = "auto";
+  bool gradient_norm = false;
   void declare(Options& options);
 };
 

@@ -17,6 +17,7 @@
 #include "data/records/labels.hpp"
 #include "data/records/text.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/evaluate/mean_gradient.hpp"
 #include "run/objective/on_ranks.hpp"
 #include "run/plan/time_estimate.hpp"
 #include "run/train/input_checks.hpp"
@@ -149,6 +150,8 @@ void look_at_inputs(Training& run, Problems& problems) {
   problems.attempt([&] {
     if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before
     run.objective = make_objective(config, run.facts.data);
+    if (config.report.gradient_norm)
+      check_mean_gradient(config.objective_name, *run.objective, !config.data.eval.empty());
     run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
     run.facts = public_facts(config, run.facts.data, *run.objective);
     run.plan = draft_on_all_ranks(run.comm, config, run.facts);

@@ -11,6 +11,7 @@
 #include "core/console/log.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "run/evaluate/mean_gradient.hpp"
 #include "run/evaluate/metrics.hpp"
 #include "run/evaluate/samples.hpp"
 #include "run/warnings/before_training.hpp"
@@ -112,6 +113,9 @@ void Training::evaluate() {
     assess_model();
   else if (!files.evaluation.empty())
     latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records);
+  if (config.report.gradient_norm)
+    latest.measures.push_back(
+        {"gradient_norm", mean_gradient_norm(comm, *objective, algorithm->iterate(), public_records)});
   debug_time("evaluation", start);
   const Findings findings = look();
   if (!root) return;
