@@ -7,10 +7,11 @@
 #   SEEDS    of the start point (default: 1); noise is fresh in every run
 #   METHODS  default: dp-sgda private-diff sgda (dp-sgda without noise); also diff (private-diff without noise)
 #   CURVES   a file that gets a line "config method epsilon seed epoch auc" for every evaluation on the way (default: none)
+#   METRIC   what these lines have: auc (default), or gradient_norm, with "--set report.gradient_norm=true" among the OPTIONS
 #   OPTIONS  more options of every run (default: none), such as "--set method.rate=0.2"
 set -euo pipefail
 
-[[ $# -ge 1 ]] || { sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,10p; exit 2; }
+[[ $# -ge 1 ]] || { sed -n 's/^# \{0,1\}//p' "$0" | sed -n 2,11p; exit 2; }
 file=$1
 shift
 configs=("$@")
@@ -57,11 +58,11 @@ falling() {
   esac
 }
 
-# The AUC of every evaluation of a run, as lines "epoch auc"; run
+# METRIC at every evaluation of a run, as lines "epoch value"; run
 curve() {
-  awk -v epochs="$(sed -n 's/^ *"epochs": \([0-9.]*\).*/\1/p' "$1/plan.json")" -F '[:,]' '
-    { step[NR] = $2; for (i = 3; i < NF; ++i) if ($i ~ /eval\.auc/) auc[NR] = $(i + 1) + 0 }
-    END { for (i = 1; i <= NR; ++i) printf "%.2f %.4f\n", epochs * step[i] / step[NR], auc[i] }' "$1/metrics.jsonl"
+  awk -v metric="eval.${METRIC:-auc}" -v epochs="$(sed -n 's/^ *"epochs": \([0-9.]*\).*/\1/p' "$1/plan.json")" -F '[:,]' '
+    { step[NR] = $2; for (i = 3; i < NF; ++i) if (index($i, "\"" metric "\"")) value[NR] = $(i + 1) + 0 }
+    END { for (i = 1; i <= NR; ++i) printf "%.2f %.4f\n", epochs * step[i] / step[NR], value[i] }' "$1/metrics.jsonl"
 }
 
 # config method epsilon (0: without noise) seed

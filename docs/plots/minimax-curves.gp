@@ -1,5 +1,6 @@
 # Draws the plots of docs/results/minimax_curves.md:  cd docs/plots && gnuplot minimax-curves.gp   (Debian: gnuplot-nox).
-# Lines of minimax-curves.dat and minimax-curves-same.dat (made by curves.awk): config, method, epsilon (0: no noise), epoch, mean AUC, least, greatest.
+# Lines of minimax-curves.dat, -same.dat and -gradient.dat (made by curves.awk): config, method, epsilon (0: no noise), epoch, mean, least
+# and greatest AUC, or norm of the gradient.
 set style line 1 lc rgb "#0072b2" lw 2
 set style line 2 lc rgb "#009e73" lw 2
 set style line 3 lc rgb "#d55e00" lw 2
@@ -71,6 +72,24 @@ set xrange [0:10]
 set xtics 2
 set yrange [0.8:1]
 set ytics 0.8, 0.1
+do for [epsilon in "0.5 1 5 10"] {
+  set title "mnist, epsilon ".epsilon
+  plot of(file, "mnist", "dp-sgda", epsilon) u 4:6:7 w filledcurves lc rgb "#0072b2" notitle, \
+       of(file, "mnist", "private-diff", epsilon) u 4:6:7 w filledcurves lc rgb "#009e73" notitle, \
+       of(file, "mnist", "dp-sgda", epsilon) u 4:5 w l ls 1 t "dp-sgda", \
+       of(file, "mnist", "private-diff", epsilon) u 4:5 w l lc rgb "#009e73" lw 2 dt 2 t "private-diff"
+  unset key
+}
+unset multiplot
+set key
+
+# The norm of the mean gradient on the test images, both methods with the same settings: minimax-curves-gradient.dat
+set output "minimax-curves-gradient.svg"
+set multiplot layout 1,4 margins 0.05,0.985,0.15,0.9 spacing 0.06,0
+file = "minimax-curves-gradient"
+set key top right
+set yrange [0:*]
+set ytics autofreq
 do for [epsilon in "0.5 1 5 10"] {
   set title "mnist, epsilon ".epsilon
   plot of(file, "mnist", "dp-sgda", epsilon) u 4:6:7 w filledcurves lc rgb "#0072b2" notitle, \

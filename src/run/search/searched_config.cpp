@@ -42,16 +42,21 @@ bool shapes_models(const SearchedOption& option) {
 SearchedOption SearchedOption::parse(const std::string& text) {
   const std::string name = "objective.search";
   SearchedOption option;
-  if (const std::size_t colon = text.find(':'); text.find('|') != text.npos && colon != text.npos) {
+  if (const std::size_t colon = text.find(':'); text.find('|') != text.npos && colon != text.npos && colon > 0) {
     option = {std::string(trim(std::string_view(text).substr(0, colon))),
               {},
               parse_list(text, std::string_view(text).substr(colon + 1))};
   } else {
     if (std::ranges::count(text, ':') != 2)
-      refuse(text, "entries are written section.key:low:high or section.key:a|b|c");
+      refuse(text, "entries are written section.key:low:high or section.key:a|b|c, where no value holds a comma");
     const NamedValue high = split_entry(text, name), low = split_entry(high.name, name);
     option = {low.name, TunedRange::parse(fmt::format("{}: {}", name, low.name), {low.value, high.value}), {}};
   }
+  if (option.key == "method.name" || option.key == "objective.name")
+    throw ConfigError(
+        fmt::format("{}: {} is not searched for: losses of different kinds cannot be compared, and all "
+                    "trainings have the promise of one method",
+                    name, option.key));
   if (!option.key.starts_with("method.") && !option.key.starts_with("objective."))
     throw ConfigError(fmt::format("{}: {} is not an option of [method] or [objective]", name, option.key));
   return option;

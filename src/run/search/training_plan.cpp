@@ -34,11 +34,8 @@ void check_box(const PrivateTuning& tuning, const TrainingPlan& plan) {
     for (const double level : options[j].levels()) {
       std::vector<double> point(options.size());
       point[j] = level;
-      try {
-        check(point);
-      } catch (const ConfigError& e) {
-        throw ConfigError(fmt::format("{} cannot be searched for: {}", options[j].key, e.what()));
-      }
+      if (const std::string why = refusal_of([&] { check(point); }); !why.empty())
+        throw ConfigError(fmt::format("{} cannot be searched for: {}", options[j].key, why));
     }
   constexpr std::uint64_t points = 32;
   for (std::uint64_t p = 0; p < points; ++p) {
@@ -52,8 +49,8 @@ void check_box(const PrivateTuning& tuning, const TrainingPlan& plan) {
 }
 
 // As it would be if noise were as large as the sensitivity: what is dearest then is dearest with any noise.
-std::vector<Event> draft_events(const TrainingAt& training) {
-  return make_draft(*training.config, make_outline(*training.config, training.facts)).events();
+Plan draft_of(const TrainingAt& training) {
+  return make_draft(*training.config, make_outline(*training.config, training.facts));
 }
 
 }  // namespace
@@ -101,20 +98,19 @@ TrainingAt dearest_training(const SearchedConfig& search, const DatasetFacts& da
   std::vector<double> point(search.options().size());
   const auto at = [&] { return make_training(search, search.settings(point), data); };
   TrainingAt dearest = at();
-  std::vector<Event> events = draft_events(dearest);
+  Plan draft = draft_of(dearest);
   for (std::size_t j = 0; j < point.size(); ++j)
     for (const double level : search.options()[j].levels()) {
       const double before = std::exchange(point[j], level);
-      try {
+      bool dearer = false;
+      (void)refusal_of([&] {  // the check of the box says it
         TrainingAt other = at();
-        std::vector<Event> its = draft_events(other);
-        if (!same_events(its, events) && dominated(events, its)) {
-          dearest = std::move(other), events = std::move(its);
-          continue;
-        }
-      } catch (const ConfigError&) {  // the check of the box says so
-      }
-      point[j] = before;
+        Plan its = draft_of(other);
+        const bool same = same_events(its.events(), draft.events());
+        dearer = same ? its.largest_slack() > draft.largest_slack() : dominated(draft.events(), its.events());
+        if (dearer) draft = std::move(its), dearest = std::move(other);
+      });
+      if (!dearer) point[j] = before;
     }
   return dearest;
 }
@@ -127,8 +123,9 @@ PlannedTraining plan_training(const SearchedConfig& search, const std::vector<st
   if (!dominated(training.plan.events(), plan.plan.events()))
     throw ConfigError(fmt::format(
         "objective.search: a training with {} may cost more, in some way, than the dearest that was found "
-        "in the box: Poisson batches may differ where method.steps is given, steps where method.batch is",
+        "in the box. Only Poisson batches, if method.steps is given, and numbers of steps may differ",
         fmt::join(settings, " ")));
+  training.plan.method->check_assumptions(*training.objective);
   if (training.objective->dim() != dim)
     throw ConfigError(
         fmt::format("objective.search: a model with {} has {} parameters, another one {}: what decides on the size "

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "run/plan/trains_models.hpp"
 #include "run/search/searched_config.hpp"
 
@@ -28,8 +29,22 @@ TrainingAt dearest_training(const SearchedConfig& search, const DatasetFacts& da
 struct PlannedTraining : TrainingAt {
   Plan plan;
 };
-/// Throws ConfigError if it may cost more than that of the plan, or if its model has not `dim` parameters.
+/// Throws ConfigError if it may cost more than that of the plan, or if its model has not `dim` parameters;
+/// ConfigError or PrivacyError if the settings do not fit together.
 PlannedTraining plan_training(const SearchedConfig& search, const std::vector<std::string>& settings,
                               const DatasetFacts& data, const TrainingPlan& plan, std::size_t dim);
+
+/// What forbids a training that `plan` makes, of its config or of its promise; empty: nothing does.
+template <class Make>
+std::string refusal_of(Make&& plan) {
+  try {
+    plan();
+  } catch (const ConfigError& e) {
+    return e.what();
+  } catch (const PrivacyError& e) {
+    return e.what();
+  }
+  return "";
+}
 
 }  // namespace dpmpi

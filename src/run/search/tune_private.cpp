@@ -130,10 +130,12 @@ PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const
   for (std::vector<std::string>& shape : search_->shapes()) {
     auto config = shape.empty() ? nullptr : search_->with(shape);
     auto objective = (config ? *config : trainer).objective->make(facts);
-    if (objective->outputs() != (scorers_.empty() ? *objective : *scorers_.front().objective).outputs())
-      throw ConfigError(
-          fmt::format("objective.search: a model with {} has another number of outputs than one with {}",
-                      fmt::join(shape, " "), fmt::join(scorers_.front().shape, " ")));
+    const Objective& first = scorers_.empty() ? *objective : *scorers_.front().objective;
+    if (objective->outputs() != first.outputs() || objective->label_kind() != first.label_kind() ||
+        objective->classes() != first.classes())
+      throw ConfigError(fmt::format(
+          "objective.search: labels or outputs of a model with {} are others than with {}; all must be the same",
+          fmt::join(shape, " "), fmt::join(scorers_.front().shape, " ")));
     scorers_.push_back({std::move(shape), std::move(config), std::move(objective)});
   }
 }
@@ -142,6 +144,10 @@ Objective& PrivateTuning::scorer(const std::vector<std::string>& settings) const
   const std::vector<std::string> shape =
       search_->shape(settings.empty() ? search_->settings(std::vector<double>(dim())) : settings);
   return *std::ranges::find(scorers_, shape, &Scorer::shape)->objective;
+}
+
+void PrivateTuning::check_records(const Shard& shard) const {
+  for (const Scorer& scorer : scorers_) scorer.objective->check_records(shard);
 }
 
 std::size_t PrivateTuning::micro_batch_rows() const {
@@ -184,7 +190,7 @@ void PrivateTuning::read_records(const Communicator& comm, const DataFiles& file
     const Communicator alone = Communicator::alone();
     const BlockLayout layout = make_outline(dearest_config(), dearest()).layout;
     shard_ = load(alone, of_trainer_, layout, Ownership::even(layout.blocks, 1), label_kind(), classes());
-    dearest_.objective->check_records(shard_);
+    check_records(shard_);  // the features of both sets are the same
     stamps.check();
   });
 }
@@ -214,10 +220,9 @@ std::vector<PrivateTuning::Order> PrivateTuning::pay(std::span<const double> poi
     if (!std::ranges::all_of(point, [](double x) { return std::isfinite(x); })) continue;
     orders[p].settings = search_->settings(point);
     // Which points are so follows from public settings alone.
-    try {
-      plan_training(orders[p].settings, *plan_);
-    } catch (const ConfigError& e) {
-      warn("the model of a point stays as it starts: {}", e.what());
+    const std::string why = refusal_of([&] { (void)plan_training(orders[p].settings, *plan_); });
+    if (!why.empty()) {
+      warn("the model with {} stays as it starts: {}", fmt::join(orders[p].settings, " "), why);
       orders[p].number = as_it_starts;
       continue;
     }
@@ -252,7 +257,6 @@ void PrivateTuning::train(const Order& order, std::span<float> model) const {
   // A loss that is no number would make every record contribute nothing for as long as the point is remembered.
   if (order.number == as_it_starts) return scorer().initialise(PublicStream(1, "start point"), model);
   const PlannedTraining training = plan_training(order.settings, *plan_);
-  training.plan.method->check_assumptions(*training.objective);
   const RunParts parts{.plan = training.plan.method,
                        .objective = training.objective.get(),
                        .queries = training.plan.queries,

@@ -62,6 +62,7 @@ class PrivateTuning final : public TunedObjective, public LossesAtPoints, public
 
   LabelKind label_kind() const override { return scorer().label_kind(); }
   std::size_t classes() const override { return scorer().classes(); }
+  void check_records(const Shard& shard) const override;
   std::size_t outputs() const override { return scorer().outputs(); }
   std::size_t micro_batch_rows() const override;
   double flops_per_record() const override;

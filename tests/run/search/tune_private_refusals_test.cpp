@@ -41,6 +41,10 @@ TEST_F(TunePrivateRun, RefusesWhatItCannotPromise) {
   expect({"objective.search=method.batch:20|60|20"}, "different values");
   expect({"objective.search=method.batch:20||60"}, "different values");
   expect({"objective.search=method.speed:1|2"}, "method.speed");
+  expect({"objective.search=:20|60"}, "section.key:a|b|c");
+  expect({"objective.search=method.rate:0.1:1,objective.hidden:4|8,16"}, "no value holds a comma");
+  expect({"objective.search=method.name:dp-sgd|dp-ftrl"}, "method.name is not searched for");
+  expect({"objective.search=objective.name:tune_svm|logistic"}, "objective.name is not searched for");
   expect({"objective.search=method.sampling:poisson|full", "method.b=2"}, "method.sampling cannot be searched for");
   expect({"objective.search=method.batch:20|60,method.sampling:poisson|often"}, "method.sampling = often");
   expect({"objective.search=method.batch:20|60|12000000", "method.b=2"}, "method.batch cannot be searched for");
@@ -64,7 +68,7 @@ TEST_F(TunePrivateRun, RefusesTrainingsOfWhichNoneIsTheDearest) {
                                    << more;
   };
   trainer("name = logistic\n", "batch = 60\nepochs = 2\n");
-  EXPECT_NE(refusal({"objective.search=method.batch:20:120", "method.b=2"}).find("where method.steps is given"),
+  EXPECT_NE(refusal({"objective.search=method.batch:20:120", "method.b=2"}).find("if method.steps is given"),
             std::string::npos);
   trainer("name = logistic\n", "sampling = wor\nbatch = 60\nsteps = 4\n", "adjacency = replace_one\n");
   EXPECT_NE(refusal({"objective.search=method.batch:20:120", "method.b=2", "privacy.adjacency=replace_one"})
@@ -73,6 +77,11 @@ TEST_F(TunePrivateRun, RefusesTrainingsOfWhichNoneIsTheDearest) {
   trainer("name = mlp\nhead = logistic\nhidden = 4\n", "batch = 60\nsteps = 4\n");
   EXPECT_NE(refusal({"objective.search=objective.hidden:2:8", "method.b=2"}).find("in a list"), std::string::npos);
   EXPECT_EQ(refusal({"objective.search=objective.hidden:2|8", "method.b=2"}), "");
+  for (const char* list : {"logistic|squared", "squared|logistic"})
+    EXPECT_NE(
+        refusal({fmt::format("objective.search=objective.head:{}", list), "method.b=2"}).find("labels or outputs"),
+        std::string::npos)
+        << list;
 }
 
 TEST_F(TunePrivateRun, RefusesMethodsThatDoNotCountTheirModels) {

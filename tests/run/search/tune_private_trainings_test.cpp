@@ -195,6 +195,23 @@ TEST_F(Trainings, PointsThatDoNotFitKeepTheModelAsItStarts) {
   EXPECT_EQ(search.books->ledger().events().size(), 0U);
 }
 
+// Nor where two settings that fit by themselves break the trainer's promise together, which the plan may miss.
+TEST_F(Trainings, PointsThatMayNotBePromisedKeepTheModelAsItStarts) {
+  std::ofstream(here_.trainer())
+      << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 2\n[objective]\nname = logistic\nl2 = 0.01\n"
+         "[method]\nname = zo-hidden\nsteps = 8\nball = 1\nclip = 100\nrate = 0.1\ndirections = 2\nbatch = 60\n"
+         "sampling = shuffle_once\nfeature_bound = 0.1\n[privacy]\nnoise_multiplier = 20\nadjacency = replace_one\n"
+         "delta = 1e-4\ntrust = cluster\n";
+  Ready search(here_, key_,
+               {"privacy.adjacency=replace_one",
+                "objective.search=method.clip:10|11|12|0.5|13|14|15|16,"
+                "method.feature_bound:0.11|0.12|0.13|1|0.15|0.16|0.17|0.18"});
+  const AtPoints models = search.objective->at_points(std::vector<double>{-0.25, -0.25, -0.25, 0.25});
+  for (const double loss : search.losses(models, 0)) EXPECT_NEAR(loss, std::log(2.0), 1e-6) << "of logistic at 0";
+  EXPECT_EQ(search.books->ledger().events().size(), search.plan.training->plan.events().size())
+      << "one was paid for";
+}
+
 TEST_F(Trainings, LossesAreACapabilityOnceTrainingsCanBegin) {
   Search search(here_, {});
   EXPECT_EQ(search.objective->points(), nullptr);
