@@ -7,7 +7,7 @@
 #   SEEDS    of the start point (default: 1); noise is fresh in every run
 #   METHODS  default: dp-sgda private-diff sgda (dp-sgda without noise); also diff (private-diff without noise)
 #   CURVES   a file that gets a line "config method epsilon seed epoch auc" for every evaluation on the way (default: none)
-#   METRIC   what these lines have: auc (default), or gradient_norm, with "--set report.gradient_norm=true" among the OPTIONS
+#   METRIC   what FILE and these lines have: auc (default), or gradient_norm, with "--set report.gradient_norm=true" among the OPTIONS
 #   OPTIONS  more options of every run (default: none), such as "--set method.rate=0.2"
 set -euo pipefail
 
