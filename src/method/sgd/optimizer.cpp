@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 
@@ -56,7 +58,11 @@ OptimizerSettings OptimizerSettings::settled(const PublicSteps& run) const {
   OptimizerSettings all = *this;
   if (rate > 0) return all;
   all.rate = default_rate(run);
-  all.final_rate = std::min(final_rate, all.rate);
+  if (schedule != Schedule::constant && final_rate > all.rate)
+    throw ConfigError(fmt::format(
+        "method.final_rate = {} exceeds the rate at the start, which follows from clip, noise and steps and is {:.6g} "
+        "here: give a smaller one, or give method.rate, too",
+        final_rate, all.rate));
   return all;
 }
 

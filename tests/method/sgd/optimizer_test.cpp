@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/errors.hpp"
+
 namespace dpmpi::optimizer_test {
 namespace {
 
@@ -122,11 +124,18 @@ TEST(Optimizer, ARateThatIsNotSetCountsTheNoiseOfAllSteps) {
   }
 }
 
-TEST(Optimizer, ARateThatIsSetStaysAndOneThatIsNotBoundsTheFinalRate) {
+TEST(Optimizer, ARateThatIsSetStaysAndOneThatIsNotBoundsTheFinalOne) {
   const PublicSteps run{100, 1, 0.2};
   EXPECT_EQ(read({{"method.rate", value("7")}}).settled(run).rate, 7);
   EXPECT_EQ(read({{"method.final_rate", value("0.25")}}).settled(run).final_rate, 0.25);
-  EXPECT_EQ(read({{"method.final_rate", value("9")}}).settled(run).final_rate, 1);
+  EXPECT_EQ(read({{"method.final_rate", value("9")}}).settled(run).rate, 1) << "a constant rate has no other end";
+  for (const char* schedule : {"linear", "cosine"}) {
+    const auto with = [&](const char* end) {
+      return read({{"method.final_rate", value(end)}, {"method.schedule", value(schedule)}}).settled(run);
+    };
+    EXPECT_THROW(with("9"), ConfigError);
+    EXPECT_EQ(with("0.9").final_rate, 0.9);
+  }
 }
 
 TEST(Optimizer, ContradictionsAreNamed) {
