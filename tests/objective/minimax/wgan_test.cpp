@@ -118,10 +118,14 @@ void expect_slopes(const std::function<double(std::span<const double>)>& value, 
   }
 }
 
-// A13: the networks of the published experiment.
+// A13: the networks of the published experiment, and the defaults.
 TEST(Wgan, ParameterCounts) {
   const ObjectiveFacts mnist{784, Storage::dense_f32, 1};
-  const auto objective = test::make_objective("wgan", mnist);
+  const auto smaller = test::make_objective("wgan", mnist);
+  EXPECT_EQ(smaller->saddle()->primal_dim(), 247440U);
+  EXPECT_EQ(smaller->saddle()->dual_dim(), 50305U);
+  const auto objective = test::make_objective(
+      "wgan", mnist, {{"objective.generator", "128,256,512,1024"}, {"objective.critic", "512,256"}});
   const auto& f = *objective->saddle();
   EXPECT_EQ(f.primal_dim(), 1506448U);
   EXPECT_EQ(f.dual_dim(), 533505U);
