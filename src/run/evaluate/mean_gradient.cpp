@@ -15,7 +15,7 @@
 namespace dpmpi {
 namespace {
 
-// 128 such gradients fill an int32, and its quanta add up to less than a millionth of a mean over 10^4 records.
+// 256 such gradients fill an int32. A coordinate of a mean over 10^4 records is rounded by less than a millionth.
 constexpr double longest = 128;
 constexpr Lattice lattice{16};
 
