@@ -1,6 +1,8 @@
 # Flags that every target of the project shares.
 add_library(dpmpi_flags INTERFACE)
-target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+set(together $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
+target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion
+                       $<IF:${together},$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>
                        $<$<BOOL:${DPMPI_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(dpmpi_flags INTERFACE -Wno-sign-conversion)  # part of -Wconversion, unlike in g++
@@ -24,9 +26,11 @@ endif()
 # And its twin under sanitizers. Their tables hold many addresses: a program with a fixed place starts in half the time.
 # Four checks would find what AddressSanitizer or the processor stops anyway, for a quarter of the compilation and half of the
 # tables: a null pointer, one that is misaligned for a vector, one beyond its object, a freed object's virtual functions.
-# The fuzzers' build has them.
+# The fuzzers' build has them. Reports name lines but in builds whose sources are compiled together: there the tables of lines
+# would be half of a program that tests start a thousand times.
 add_library(dpmpi_sanitizers INTERFACE)
-target_compile_options(dpmpi_sanitizers INTERFACE -march=x86-64-v3 -O1 -g1 -UNDEBUG -fno-omit-frame-pointer
+target_compile_options(dpmpi_sanitizers INTERFACE -march=x86-64-v3 -O1 $<$<NOT:$<BOOL:${DPMPI_UNITY}>>:-g1>
+                       -UNDEBUG -fno-omit-frame-pointer
                        -fsanitize=address,undefined -fno-sanitize=null,alignment,object-size,vptr
                        -fno-sanitize-recover=undefined)
 target_link_options(dpmpi_sanitizers INTERFACE -fsanitize=address,undefined -no-pie)

@@ -66,21 +66,13 @@ void report_alike(const Failure& failure, bool first, const std::string& rank) {
   std::_Exit(static_cast<int>(failure.code));
 }
 
-/// What a launcher says of this process's rank, if there is one.
+/// What a launcher says of this process's rank, if there is one: Open MPI's, those that speak PMIx or PMI, Slurm,
+/// Flux, and those of Cray and IBM.
 const char* launchers_word() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK",
+                           "PALS_RANKID", "ALPS_APP_PE", "JSM_NAMESPACE_RANK"})
     if (const char* value = std::getenv(name)) return value;
   return nullptr;
-}
-
-/// A process without a launcher needs no daemon, no folder for one and no network; for each of them Open MPI would
-/// take longer than most commands do. What the user has set stays.
-void start_alone() {
-  for (const auto& [name, value] : {std::pair{"ess_singleton_isolated", "1"},
-                                    {"orte_create_session_dirs", "0"},
-                                    {"pml", "ob1"},
-                                    {"btl", "self"}})
-    setenv(fmt::format("OMPI_MCA_{}", name).c_str(), value, /*overwrite=*/0);
 }
 
 }  // namespace
@@ -96,23 +88,24 @@ int report_before_mpi(const std::exception_ptr& error) {
   return static_cast<int>(failure.code);
 }
 
-Session::Session(int& argc, char**& argv) : world_(Communicator::alone()) {
+Session::Session(int& argc, char**& argv) : launched_(launchers_word()), world_(Communicator::alone()) {
   // Products allocate and free the same buffers in every step; handing the pages back each time costs a third of
   // the rate.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  if (!launchers_word()) start_alone();
-  int provided = 0;
-  if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
-    throw CommError("MPI_Init failed");
-  world_ = Communicator(Communicator::Handle::duplicate(MPI_COMM_WORLD));
+  if (launched_) {
+    int provided = 0;
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
+      throw CommError("MPI_Init failed");
+    world_ = Communicator(Communicator::Handle::duplicate(MPI_COMM_WORLD));
+  }
   if (world_.node().size() == 1) forbid_looking_in();
 }
 
 Session::~Session() {
   if (std::uncaught_exceptions() > 0) return;
   world_ = Communicator::alone();
-  MPI_Finalize();
+  if (launched_) MPI_Finalize();
 }
 
 int Session::run(const std::function<int(const Communicator&)>& body) {

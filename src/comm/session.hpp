@@ -1,5 +1,7 @@
 #pragma once
-// The life of MPI in this process. One Session in main, alive for the whole program.
+// The life of MPI in this process. One Session in main, alive for the whole program. A process without a launcher
+// has nobody to talk to and does not start MPI: that would take longer than most commands do, and not every login
+// node has it.
 
 #include <exception>
 #include <functional>
@@ -10,7 +12,7 @@ namespace dpmpi {
 
 class Session {
  public:
-  Session(int& argc, char**& argv);  ///< MPI_Init (funneled)
+  Session(int& argc, char**& argv);  ///< MPI_Init (funneled), if a launcher started this process
   /// Finalises, unless an exception is on its way: finalising while other ranks wait in a collective hangs the job.
   ~Session();
   Session(const Session&) = delete;
@@ -24,6 +26,7 @@ class Session {
   int run(const std::function<int(const Communicator&)>& body);
 
  private:
+  bool launched_;
   Communicator world_;
 };
 

@@ -21,7 +21,7 @@ std::string_view item(std::string_view dictionary, std::string_view key, const s
   return trim(dictionary.substr(at + key.size() + 3));
 }
 
-constexpr std::pair<std::string_view, Element> types[] = {
+constexpr std::pair<std::string_view, Element> descriptors[] = {
     {"u1", Element::u8},  {"b1", Element::u8},  {"i1", Element::i8},  {"i2", Element::i16},
     {"i4", Element::i32}, {"i8", Element::i64}, {"f4", Element::f32}, {"f8", Element::f64}};
 
@@ -29,7 +29,7 @@ void set_element(ArrayHeader& h, std::string_view text, const std::string& file)
   const std::string_view name = text.size() >= 5 && text[0] == '\'' ? text.substr(1, 3) : std::string_view{};
   const std::string_view type = name.size() == 3 && text[4] == '\'' ? name.substr(1) : std::string_view{};
   h.big_endian = !name.empty() && name[0] == '>';
-  for (const auto& [known, element] : types)
+  for (const auto& [known, element] : descriptors)
     if (type == known) return void(h.element = element);
   refuse_file(file, fmt::format(".npy element type {} is not allowed: b1 u1 i1 i2 i4 i8 f4 f8 are",
                                 show_field(text.substr(0, text.find(',')))));

@@ -46,7 +46,7 @@ std::vector<double> per_feature(const std::vector<std::string>& list, const std:
 }
 
 /// The smallest float32 >= x (x >= 0; infinity if there is none).
-float round_up(double x) {
+float float_above(double x) {
   constexpr float largest = std::numeric_limits<float>::max();
   if (x > static_cast<double>(largest)) return std::numeric_limits<float>::infinity();
   const auto nearest = static_cast<float>(x);
@@ -119,10 +119,10 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
   r.count = slots;
   r.bias = rule.bias;
   if (storage == Storage::dense_f32) {
-    r.stride = dpmpi::round_up(features, cache_line / sizeof(float));
+    r.stride = round_up(features, cache_line / sizeof(float));
     r.f32.resize(slots * r.stride);
   } else if (storage == Storage::dense_u8) {
-    r.stride = dpmpi::round_up(features, cache_line);
+    r.stride = round_up(features, cache_line);
     r.u8.resize(slots * r.stride);
     r.row_scale.assign(slots, rule.row_scale);
   } else {
@@ -134,8 +134,8 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
 
 std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots) {
   std::uint64_t row = 2 * sizeof(float);  // label and norm
-  if (storage == Storage::dense_f32) row += dpmpi::round_up(features, 16) * sizeof(float);
-  if (storage == Storage::dense_u8) row += dpmpi::round_up(features, 64) + sizeof(float);
+  if (storage == Storage::dense_f32) row += round_up(features, 16) * sizeof(float);
+  if (storage == Storage::dense_u8) row += round_up(features, 64) + sizeof(float);
   if (storage == Storage::sparse_f32) row += sizeof(std::uint64_t);
   constexpr std::uint64_t most = std::uint64_t{1} << 62;  // no machine has it: a product beyond it must not wrap
   return slots > most / row ? most : slots * row;
@@ -174,7 +174,7 @@ void RecordsBuilder::finish_byte_row() {
   const auto squares = static_cast<double>(sum_of_squares(std::span(byte_row(), features())));
   if (rule_.unit_norm) records_.row_scale[rows_] = squares > 0 ? static_cast<float>(1 / std::sqrt(squares)) : 0.0F;
   const double scale = static_cast<double>(records_.row_scale[rows_]), bias = static_cast<double>(rule_.bias);
-  records_.norm[rows_] = round_up(outward(std::sqrt(scale * scale * squares + bias * bias), 2));
+  records_.norm[rows_] = float_above(outward(std::sqrt(scale * scale * squares + bias * bias), 2));
 }
 
 void RecordsBuilder::finish_row(float label) {
@@ -203,7 +203,7 @@ Records RecordsBuilder::take() {
 
 float norm_bound(std::span<const float> values, float bias) {
   const double b = static_cast<double>(bias);
-  return round_up(outward(std::sqrt(sum_of_squares(values) + b * b), values.size()));
+  return float_above(outward(std::sqrt(sum_of_squares(values) + b * b), values.size()));
 }
 
 }  // namespace dpmpi

@@ -16,7 +16,7 @@ constexpr double more_for_features = 0.25,
 constexpr double far = 1.5;             // skewed labels: records whose radius is above this follow another model
 
 /// The uniform numbers of a record, by their use.
-enum Use : std::uint64_t { radius_of, label_of, noise_radius, noise_angle };
+enum Draw : std::uint64_t { radius_of, label_of, noise_radius, noise_angle };
 
 /// Pareto with this tail index, at least 1: P(r > t) = t^-index.
 double pareto(double uniform, double index) { return portable_exp(-portable_log(uniform) / index); }

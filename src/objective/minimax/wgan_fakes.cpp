@@ -7,7 +7,7 @@
 namespace dpmpi {
 namespace {
 
-constexpr std::size_t rows_at_once = 128;
+constexpr std::size_t fakes_at_once = 128;
 
 }  // namespace
 
@@ -15,17 +15,17 @@ WganFakes::WganFakes(const MlpShape& generator, const MlpShape& critic, std::siz
     : generator_shape_(generator),
       critic_shape_(critic),
       classes_(classes),
-      generator_(generator, rows_at_once),
-      critic_(critic, rows_at_once),
-      generator_gradient_(generator, rows_at_once),
-      critic_gradient_(critic, rows_at_once),
+      generator_(generator, fakes_at_once),
+      critic_(critic, fakes_at_once),
+      generator_gradient_(generator, fakes_at_once),
+      critic_gradient_(critic, fakes_at_once),
       first_layer_(critic.outputs(0), generator.width(generator.layers())),
-      latent_(rows_at_once, generator.width(0)),
-      image_(rows_at_once, critic.width(0)) {
+      latent_(fakes_at_once, generator.width(0)),
+      image_(fakes_at_once, critic.width(0)) {
   verify(generator.units.back() == critic.units.front() && generator.units.front() > classes &&
              critic.units.back() == std::max<std::size_t>(1, classes),
          "the critic scores what the generator makes");
-  for (std::size_t r = 0; r < rows_at_once; ++r) {
+  for (std::size_t r = 0; r < fakes_at_once; ++r) {
     if (generator.has_bias(0)) latent_.row(r)[generator.inputs(0)] = generator.bias(0);
     if (critic.has_bias(0)) image_.row(r)[critic.inputs(0)] = critic.bias(0);
   }
@@ -43,8 +43,8 @@ void WganFakes::load(std::span<const float> w) {
 template <class Visit>
 void WganFakes::for_each_part(const Latents& latents, Visit visit) {
   const std::size_t units = generator_shape_.inputs(0) - classes_, last = generator_shape_.layers();
-  for (std::size_t first = 0; first < latents.count; first += rows_at_once) {
-    const std::size_t rows = std::min(rows_at_once, latents.count - first), padded = round_up(rows, 16);
+  for (std::size_t first = 0; first < latents.count; first += fakes_at_once) {
+    const std::size_t rows = std::min(fakes_at_once, latents.count - first), padded = round_up(rows, 16);
     number_ = latents.first + first;
     for (std::size_t r = 0; r < rows; ++r) {
       latents.stream.normals((number_ + r) * round_up(units, 2), std::span(latent_.row(r), units));

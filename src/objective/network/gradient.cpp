@@ -6,11 +6,12 @@
 
 namespace dpmpi {
 
-using namespace microkernel;
-
 template <class T>
 LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
-    : shape_(shape), levels_(rows * panel_columns<T>), tile_(tile_rows * panel_columns<T>), term_(tile_.size()) {
+    : shape_(shape),
+      levels_(rows * panel_columns<T>),
+      tile_(register_rows * panel_columns<T>),
+      term_(tile_.size()) {
   std::size_t widest = 0;
   for (std::size_t l = 1; l <= shape.layers(); ++l) widest = std::max(widest, shape.width(l));
   deltas_.resize(rows * widest);
@@ -20,13 +21,17 @@ template <class T>
 template <class Sum>
 void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
                            std::size_t base) {
-  const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1);
+  const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), units = shape_.outputs(layer);
+  // Two tiles of units read a panel of rows once each, which is no more than to copy it.
+  const bool in_place = terms.size() == 1 && units <= 2 * register_rows;
   pack_deltas(terms, rows, height);
   for (std::size_t j = 0; j < width; j += panel_columns<T>) {
     const std::size_t cols = std::min(panel_columns<T>, width - j);
-    pack_levels(terms, rows, j, cols);
-    for (std::size_t u = 0; u < shape_.outputs(layer); u += tile_rows) {
-      multiply_terms(terms.size(), rows, u, cols);
+    if (!in_place) pack_levels(terms, rows, j, cols);
+    const Panel<T> panel = in_place ? Panel<T>{terms[0].level.row(0) + j, terms[0].level.width, cols}
+                                    : Panel<T>{levels_.data(), cols, cols};
+    for (std::size_t u = 0; u < units; u += register_rows) {
+      multiply_terms(terms.size(), rows, u, std::min(register_rows, units - u), panel);
       add_tile(layer, u, j, cols, sum, base);
     }
   }
@@ -34,13 +39,22 @@ void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> 
 
 /// Each term is a chain of its own, so that the bound of its rounding grows with the rows alone.
 template <class T>
-void LayerGradient<T>::multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t cols) {
-  const T *deltas = deltas_.data() + unit * rows * terms, *levels = levels_.data();
-  multiply_tile(cols, deltas, 1, tile_rows, levels, rows, tile_.data(), cols);
+void LayerGradient<T>::multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t units,
+                                      Panel<T> panel) {
+  const T* deltas = deltas_.data() + unit * rows * terms;
+  const auto multiply = [&](T* to) {
+    if (units <= register_rows / 4)
+      multiply_tile<register_rows / 4>(deltas, 1, register_rows, panel, rows, to, panel.columns);
+    else if (units <= register_rows / 2)
+      multiply_tile<register_rows / 2>(deltas, 1, register_rows, panel, rows, to, panel.columns);
+    else
+      multiply_tile<register_rows>(deltas, 1, register_rows, panel, rows, to, panel.columns);
+  };
+  multiply(tile_.data());
   for (std::size_t t = 1; t < terms; ++t) {
-    multiply_tile(cols, deltas + t * rows * tile_rows, 1, tile_rows, levels + t * rows * cols, rows, term_.data(),
-                  cols);
-    for (std::size_t i = 0; i < tile_rows * cols; ++i) tile_[i] += term_[i];
+    deltas += rows * register_rows, panel.values += rows * panel.step;
+    multiply(term_.data());
+    for (std::size_t i = 0; i < units * panel.columns; ++i) tile_[i] += term_[i];
   }
 }
 
@@ -49,8 +63,9 @@ void LayerGradient<T>::pack_deltas(std::span<const OuterProducts<T>> terms, std:
   const std::size_t inner = rows * terms.size();
   for (std::size_t t = 0; t < terms.size(); ++t)
     for (std::size_t r = 0; r < rows; ++r)
-      for (std::size_t u = 0; u < height; u += tile_rows)
-        std::copy_n(terms[t].delta.row(r) + u, tile_rows, deltas_.data() + u * inner + (t * rows + r) * tile_rows);
+      for (std::size_t u = 0; u < height; u += register_rows)
+        std::copy_n(terms[t].delta.row(r) + u, register_rows,
+                    deltas_.data() + u * inner + (t * rows + r) * register_rows);
 }
 
 template <class T>
@@ -59,7 +74,8 @@ void LayerGradient<T>::pack_levels(std::span<const OuterProducts<T>> terms, std:
   T* to = levels_.data();
   for (const OuterProducts<T>& term : terms)
     for (std::size_t r = 0; r < rows; ++r, to += cols)
-      for (std::size_t j = 0; j < cols; j += lanes<T>) std::copy_n(term.level.row(r) + first + j, lanes<T>, to + j);
+      for (std::size_t j = 0; j < cols; j += packet_size<T>)
+        std::copy_n(term.level.row(r) + first + j, packet_size<T>, to + j);
 }
 
 /// Adds the tile of units `unit`.. and columns `first`..; the column after the weights is the bias, then come
@@ -73,7 +89,7 @@ void LayerGradient<T>::add_tile(std::size_t layer, std::size_t unit, std::size_t
   const bool bias = shape_.has_bias(layer) && first <= inputs && inputs < first + cols;
   const std::size_t weight_offset = base + shape_.weight_offset(layer),
                     bias_offset = base + shape_.bias_offset(layer);
-  for (std::size_t u = unit; u < std::min(unit + tile_rows, shape_.outputs(layer)); ++u) {
+  for (std::size_t u = unit; u < std::min(unit + register_rows, shape_.outputs(layer)); ++u) {
     const std::span<const T> row(tile_.data() + (u - unit) * cols, cols);
     sum.add(weight_offset + u * inputs + first, row.first(weights));
     if (bias) sum.add(bias_offset + u, row.subspan(inputs - first, 1));

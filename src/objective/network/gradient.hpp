@@ -10,6 +10,9 @@
 
 namespace dpmpi {
 
+template <class T>
+struct Panel;  // of the inner loop, microkernel.hpp
+
 /// The micro-batch's rows of a product delta^T level that is part of a layer's gradient.
 template <class T>
 struct OuterProducts {
@@ -42,7 +45,7 @@ class LayerGradient {
 
  private:
   void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
-  void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t cols);
+  void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t units, Panel<T> panel);
   void pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first, std::size_t cols);
   template <class Sum>
   void add_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, Sum& sum,

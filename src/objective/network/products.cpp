@@ -7,8 +7,6 @@
 
 namespace dpmpi {
 
-using namespace microkernel;
-
 namespace {
 
 /// Calls visit(first column, columns, offset of the panel's values) for every panel of an inner x cols matrix.
@@ -18,19 +16,19 @@ void for_each_panel(std::size_t inner, std::size_t cols, Visit visit) {
     visit(j, std::min(panel_columns<T>, cols - j), inner * j);
 }
 
-/// to[k * stride + c] = from[c * inner + k] for k < inner and c < count <= lanes.
+/// to[k * stride + c] = from[c * inner + k] for k < inner and c < count <= packet_size.
 template <class T>
 void transpose_strip(const float* from, std::size_t inner, std::size_t count, T* to, std::size_t stride) {
   std::size_t k = 0;
   if constexpr (std::is_same_v<T, float>) {
     using namespace Eigen::internal;
-    PacketBlock<Vector<T>, static_cast<int>(lanes<T>)> block;
-    for (; count == lanes<T> && k + lanes<T> <= inner; k += lanes<T>) {
+    PacketBlock<Vector<T>, static_cast<int>(packet_size<T>)> block;
+    for (; count == packet_size<T> && k + packet_size<T> <= inner; k += packet_size<T>) {
 #pragma GCC unroll 16
-      for (std::size_t c = 0; c < lanes<T>; ++c) block.packet[c] = ploadu<Vector<T>>(from + c * inner + k);
+      for (std::size_t c = 0; c < packet_size<T>; ++c) block.packet[c] = ploadu<Vector<T>>(from + c * inner + k);
       ptranspose(block);
 #pragma GCC unroll 16
-      for (std::size_t c = 0; c < lanes<T>; ++c) pstoreu(to + (k + c) * stride, block.packet[c]);
+      for (std::size_t c = 0; c < packet_size<T>; ++c) pstoreu(to + (k + c) * stride, block.packet[c]);
     }
   }
   for (; k < inner; ++k)
@@ -42,8 +40,8 @@ void transpose_strip(const float* from, std::size_t inner, std::size_t count, T*
 template <class T>
 void PackedMatrix<T>::set_transposed(const float* source, std::size_t inner, std::size_t cols) {
   for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
-    for (std::size_t c = 0; c < n && j + c < cols; c += lanes<T>)
-      transpose_strip(source + (j + c) * inner, inner, std::min(lanes<T>, cols - j - c),
+    for (std::size_t c = 0; c < n && j + c < cols; c += packet_size<T>)
+      transpose_strip(source + (j + c) * inner, inner, std::min(packet_size<T>, cols - j - c),
                       values_.data() + offset + c, n);
   });
 }
@@ -83,9 +81,10 @@ void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t row
   constexpr std::size_t piece = 512;
   for (std::size_t k = 0; k < std::max<std::size_t>(inner_, 1); k += piece)
     for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
-      for (std::size_t r = 0; r < rows; r += tile_rows)
-        multiply_tile(n, a + r * a_stride + k, a_stride, 1, values_.data() + offset + k * n,
-                      std::min(piece, inner_ - k), to + r * to_stride + j, to_stride, k > 0);
+      for (std::size_t r = 0; r < rows; r += register_rows)
+        multiply_tile<register_rows>(a + r * a_stride + k, a_stride, 1,
+                                     Panel<T>{values_.data() + offset + k * n, n, n}, std::min(piece, inner_ - k),
+                                     to + r * to_stride + j, to_stride, k > 0);
     });
 }
 

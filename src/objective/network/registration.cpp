@@ -57,7 +57,7 @@ class MlpBuilder : public ObjectiveEntry::Builder {
 const ObjectiveRegistration mlp{{"mlp",
                                  "multilayer perceptron with a softmax, logistic, squared, absolute or ramp loss",
                                  make_builder<MlpBuilder>}};
-const ObjectiveRegistration softmax{
+const ObjectiveRegistration softmax_regression{
     {"softmax", "log sum_k exp(<w_k, x>) - <w_label, x>", make_builder<SoftmaxBuilder>}};
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace dpmpi {
 namespace {
 
-constexpr double none = std::numeric_limits<double>::quiet_NaN();
+constexpr double no_value = std::numeric_limits<double>::quiet_NaN();
 
 MlpShape value_shape(const TdSettings& settings) {
   MlpShape shape{.units = {settings.state}, .input_bias = settings.bias, .activation = Activation::tanh};
@@ -60,7 +60,7 @@ void TdBase::losses(const Rows& rows, std::span<double> out) {
       at_w_.evaluate(transition(t), terms_);
       sum += terms_.error * terms_.error;
     }
-    out[r] = steps > 0 ? sum / static_cast<double>(steps) : none;
+    out[r] = steps > 0 ? sum / static_cast<double>(steps) : no_value;
   }
 }
 
@@ -68,7 +68,7 @@ void TdBase::scores(const Rows& rows, std::span<float> out) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const bool there = unpack(rows.records, rows.index[r]) > 0;
     if (there) at_w_.evaluate(transition(0), terms_);
-    out[r] = static_cast<float>(there ? terms_.value : none);
+    out[r] = static_cast<float>(there ? terms_.value : no_value);
   }
 }
 

@@ -25,7 +25,7 @@ double rounded(double x, double (*direction)(double), double nudge) {
   const double scale = std::pow(10.0, digits);
   return direction(x * (1 + nudge) * scale) / scale;
 }
-double rounded_up(double x) {
+double raised(double x) {
   return rounded(
       x, [](double y) { return std::ceil(y); }, 0x1p-40);
 }
@@ -346,7 +346,7 @@ PldAccountant::Interval PldAccountant::solve(const Goal& goal) const {
     return !all.settled && i < intervals.size() && open(intervals[i], all.most) ? goal.largest : points;
   };
   const Grids finer{next(0, all.grids.forward), next(1, all.grids.backward)};
-  return {rounded_down(all.least), rounded_up(all.most), all.grids, finer, all.settled};
+  return {rounded_down(all.least), raised(all.most), all.grids, finer, all.settled};
 }
 
 PldAccountant::Reach PldAccountant::grids_within(std::size_t largest, double delta) const {
@@ -371,7 +371,7 @@ double PldAccountant::epsilon_on(const Grids& grids, double delta) const {
     if (!refinement.possible()) return infinity;
     most = std::max(most, refinement.compose(points, Bound::upper, progress).epsilon(delta));
   }
-  return rounded_up(most);
+  return raised(most);
 }
 
 double PldAccountant::rough_epsilon(double delta) const {

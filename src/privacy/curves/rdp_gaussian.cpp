@@ -55,7 +55,7 @@ class BinomialSum {
   std::vector<double> u_, v_;
 };
 
-std::size_t largest_whole(Orders orders) {
+std::size_t largest_whole_order(Orders orders) {
   return static_cast<std::size_t>(std::ceil(*std::max_element(orders.begin(), orders.end())));
 }
 
@@ -81,7 +81,7 @@ BinomialSum removal_moments(double q, double z, std::size_t largest) {
 }
 
 std::vector<double> removal_curve(double q, double z, Orders orders) {
-  const BinomialSum moments = removal_moments(q, z, largest_whole(orders));
+  const BinomialSum moments = removal_moments(q, z, largest_whole_order(orders));
   std::vector<double> fractional, curve;
   for (const double a : orders)
     if (!is_whole(a)) fractional.push_back(a);
@@ -137,7 +137,7 @@ std::vector<double> poisson_gaussian_curve(double rate, double z, Adjacency adja
 
 std::vector<double> poisson_discrete_gaussian_curve(double rate, double z, Adjacency adjacency, Orders orders) {
   if (rate == 1) return linear_curve(1 / (2 * z * z), orders);
-  const std::size_t largest = largest_whole(orders);
+  const std::size_t largest = largest_whole_order(orders);
   if (adjacency == Adjacency::replace_one) return chords(ReplacementMoments(rate, z, largest), orders);
   const BinomialSum moments = removal_moments(rate, z, largest);
   return chords([&](double a) { return moments.log_one_plus(a); }, orders);
@@ -152,7 +152,7 @@ void require_replace_one(const Mechanism& mechanism, Adjacency adjacency) {
 }
 
 std::vector<double> wor_gaussian_curve(double rate, double z, Orders orders) {
-  return chords(ReplacementMoments(rate, z, largest_whole(orders)), orders);
+  return chords(ReplacementMoments(rate, z, largest_whole_order(orders)), orders);
 }
 
 }  // namespace dpmpi

@@ -40,7 +40,7 @@ Columns toeplitz_columns(std::uint64_t leaves, std::uint64_t band) {
 }
 
 // Above 2048 roundings of long double.
-Real outward(Real x) { return x * (1 + 0x1p-50L); }
+Real a_little_more(Real x) { return x * (1 + 0x1p-50L); }
 
 Columns explicit_columns(const Tree& tree) {
   std::vector<Real> squares(tree.leaves, 0);
@@ -50,7 +50,7 @@ Columns explicit_columns(const Tree& tree) {
       squares[column] += static_cast<Real>(*entry) * static_cast<Real>(*entry);
   const bool whole = std::all_of(tree.matrix.begin(), tree.matrix.end(),
                                  [](double x) { return x == std::floor(x) && std::abs(x) < 0x1p21; });
-  if (!whole) std::transform(squares.begin(), squares.end(), squares.begin(), outward);
+  if (!whole) std::transform(squares.begin(), squares.end(), squares.begin(), a_little_more);
   return {squares[0], tree.leaves > 1 ? *std::max_element(squares.begin() + 1, squares.end()) : 0};
 }
 
@@ -75,7 +75,7 @@ Real squared(const Tree& tree) {
   check({tree, 1}, "event");
   const Columns norms = columns(tree);
   const Real r = tree.first_leaf;
-  return std::max(r == 1 ? norms.first : outward(r * r * norms.first), norms.others);
+  return std::max(r == 1 ? norms.first : a_little_more(r * r * norms.first), norms.others);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Allowed {
 constexpr Allowed<double> positive{"a finite number > 0", [](double x) { return std::isfinite(x) && x > 0; }};
 constexpr Allowed<double> not_negative{"a finite number >= 0", [](double x) { return std::isfinite(x) && x >= 0; }};
 constexpr Allowed<double> rate{"a number in (0, 1]", [](double x) { return x > 0 && x <= 1; }};
-constexpr Allowed<double> failure{"a number in [0, 1)", [](double x) { return x >= 0 && x < 1; }};
+constexpr Allowed<double> below_one{"a number in [0, 1)", [](double x) { return x >= 0 && x < 1; }};
 constexpr Allowed<double> inside{"a number in (0, 1)", [](double x) { return x > 0 && x < 1; }};
 constexpr Allowed<double> shape{"a finite number > -1", [](double x) { return std::isfinite(x) && x > -1; }};
 constexpr Allowed<std::uint64_t> natural{"a whole number from 1 to 2^53",
@@ -84,7 +84,7 @@ void for_each_member_of_run(M& m, Visit&& visit) {
   visit("batch", m.batch, natural);
   visit("parts", m.parts, natural, std::uint64_t{1});
   visit("reshuffled", m.reshuffled);
-  visit("failure", m.failure, failure, 0.0);
+  visit("failure", m.failure, below_one, 0.0);
   visit("releases", m.releases);
 }
 
@@ -119,13 +119,13 @@ void for_each_member(M& m, Visit&& visit) {
   if constexpr (requires { m.scale; }) visit("scale", m.scale, positive);
   if constexpr (requires { m.rho; }) {
     visit("rho", m.rho, positive);
-    visit("total_variation", m.total_variation, failure, 0.0);
+    visit("total_variation", m.total_variation, below_one, 0.0);
   }
   if constexpr (requires { m.mu; }) visit("mu", m.mu, positive);
   if constexpr (requires { m.epsilon; })
     visit(
         "epsilon", m.epsilon, requires { m.delta; } ? not_negative : positive);
-  if constexpr (requires { m.delta; }) visit("delta", m.delta, failure);
+  if constexpr (requires { m.delta; }) visit("delta", m.delta, below_one);
 }
 
 // The one Gaussian that a run is, or null if it is more.

@@ -17,18 +17,18 @@ namespace dpmpi {
 
 namespace {
 
-struct Node {
+struct RatioNode {
   double x, log_weight, log_ratio;  // log(weight * phi(x)), log X
 };
 
 // Gauss-Legendre panels that are short against the density's width and against the distance, pi / mu, of the
 // nearest singularity of log X.
-std::vector<Node> ratio_nodes(double rate, double mu, double top) {
+std::vector<RatioNode> ratio_nodes(double rate, double mu, double top) {
   using Rule = boost::math::quadrature::gauss<double, 16>;
   const double low = mu / 2, panel = std::min(0.5, 1.5 / mu);
   const auto panels = static_cast<std::size_t>(std::ceil((top - low) / panel));
   const double half = (top - low) / (2 * static_cast<double>(panels));
-  std::vector<Node> nodes;
+  std::vector<RatioNode> nodes;
   for (std::size_t i = 0; i < panels; ++i) {
     const double middle = low + (2 * static_cast<double>(i) + 1) * half;
     for (std::size_t j = 0; j < Rule::abscissa().size(); ++j)
@@ -43,28 +43,28 @@ std::vector<Node> ratio_nodes(double rate, double mu, double top) {
 }
 
 // log(1 + integral) / (a - 1); the integrand is positive.
-double integrate(const std::vector<Node>& nodes, double order, double top) {
-  const auto log_integrand = [&](const Node& n) {
+double integrate(const std::vector<RatioNode>& nodes, double order, double top) {
+  const auto log_integrand = [&](const RatioNode& n) {
     return n.log_weight + std::log(-std::expm1(-(order - 1) * n.log_ratio)) + log_expm1(order * n.log_ratio);
   };
   double peak = -infinity;
-  for (const Node& n : nodes)
+  for (const RatioNode& n : nodes)
     if (n.x <= top) peak = std::max(peak, n.log_weight + order * n.log_ratio);
   long double sum = 0;
-  for (const Node& n : nodes)
+  for (const RatioNode& n : nodes)
     if (n.x <= top && n.log_ratio > 0 && n.log_weight + order * n.log_ratio > peak - 60)
       sum += std::exp(log_integrand(n) - peak);
   return log1p_exp(peak + static_cast<double>(std::log(sum))) / (order - 1);
 }
 
-constexpr double tail = 14;  // deviations beyond which nothing is left
+constexpr double farthest = 14;  // deviations beyond which nothing is left
 constexpr double most_panels = 4096, widest = 0.5;
 
 }  // namespace
 
 std::vector<double> sampled_gaussian_curve(double rate, double mu, std::span<const double> orders) {
   verify(rate > 0 && rate <= 1 && mu >= 0, "a rate in (0, 1] and mu >= 0");
-  const auto top_of = [&](double order) { return std::max(order * mu, mu / 2) + tail; };
+  const auto top_of = [&](double order) { return std::max(order * mu, mu / 2) + farthest; };
   const auto by_integral = [&](double order) {
     return std::isfinite(mu) && (top_of(order) - mu / 2) / std::min(widest, 1.5 / mu) <= most_panels &&
            order * mu * mu < 1e5;
@@ -72,7 +72,7 @@ std::vector<double> sampled_gaussian_curve(double rate, double mu, std::span<con
   double top = 0;
   for (const double order : orders)
     if (by_integral(order)) top = std::max(top, top_of(order));
-  const std::vector<Node> nodes = mu > 0 && top > 0 ? ratio_nodes(rate, mu, top) : std::vector<Node>{};
+  const std::vector<RatioNode> nodes = mu > 0 && top > 0 ? ratio_nodes(rate, mu, top) : std::vector<RatioNode>{};
   std::vector<double> curve;
   for (const double order : orders)
     curve.push_back(mu == 0              ? 0

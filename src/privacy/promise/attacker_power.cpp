@@ -14,7 +14,7 @@ namespace dpmpi {
 namespace {
 
 // Above the rounding errors of the few operations that make a bound.
-constexpr double outward = 1 + 0x1p-48;
+constexpr double upward = 1 + 0x1p-48;
 
 // Phi(Phi^-1(rate) + mu), with the argument moved up by its own rounding error.
 double gaussian_power(double mu, double rate) {
@@ -23,7 +23,7 @@ double gaussian_power(double mu, double rate) {
   const long double root2 = std::numbers::sqrt2_v<long double>;
   const long double threshold = root2 * boost::math::erfc_inv(2 * static_cast<long double>(rate));
   const long double argument = threshold - mu - (std::abs(threshold) + mu) * 0x1p-58L;
-  return std::min(1.0, static_cast<double>(std::erfc(argument / root2) / 2) * outward +
+  return std::min(1.0, static_cast<double>(std::erfc(argument / root2) / 2) * upward +
                            std::numeric_limits<double>::denorm_min());
 }
 
@@ -33,7 +33,7 @@ double power_at(const Accountant& accountant, double epsilon, double rate) {
   if (!(delta + rate < 1)) return 1;
   const double rejected = delta + std::exp(epsilon) * rate;
   const double accepted = -std::expm1(-epsilon) + std::exp(-epsilon) * (delta + rate);
-  return std::min(1.0, std::min(rejected, accepted) * outward);
+  return std::min(1.0, std::min(rejected, accepted) * upward);
 }
 
 // Golden-section search for the smallest value of f in [low, high], given that of its best point inside.

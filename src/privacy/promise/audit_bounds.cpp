@@ -13,7 +13,7 @@
 namespace dpmpi {
 namespace {
 
-constexpr double largest_epsilon = 64;  // e^64 runs would be needed to prove more
+constexpr double largest_provable = 64;  // e^64 runs would be needed to prove more
 constexpr std::size_t most_cuts = 200;
 
 Tally beyond(const Cut& cut, std::span<const double> values) {
@@ -103,7 +103,7 @@ double guessing_p_value(const Guesses& g, double epsilon, double delta) {
 
 double least_epsilon(const Guesses& guesses, double delta, double error) {
   if (guessing_p_value(guesses, 0, delta) > error) return 0;
-  double low = 0, high = largest_epsilon;
+  double low = 0, high = largest_provable;
   for (int i = 0; i < 60; ++i) {
     const double middle = (low + high) / 2;
     (guessing_p_value(guesses, middle, delta) <= error ? low : high) = middle;

@@ -45,7 +45,7 @@ double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t lea
 }
 
 // Of many releases some stand for the others up to the next of them.
-bool measured(std::uint64_t t) { return t == 0 || std::has_single_bit(t); }
+bool looked_at(std::uint64_t t) { return t == 0 || std::has_single_bit(t); }
 
 }  // namespace
 
@@ -120,7 +120,7 @@ Vector Attacker::contribution(const L2Bound& bound, const LatticeAccumulator& li
 
 void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
-  if (query.as<LastIterateRun>() || kernel.remembers || (measures_ && !measured(t))) return;
+  if (query.as<LastIterateRun>() || kernel.remembers || (measures_ && !looked_at(t))) return;
   const Query& at = query.at(t);
   const LatticeAccumulator like(query.dim, at.lattice_at(scale), bound.clip * 1.01, 0,
                                 query.exact ? Width::int64 : Width::int32);
@@ -141,7 +141,7 @@ void Attacker::released(const Query& query, std::uint64_t t, std::span<const dou
       at.noise_std * at.noise_scale(t) * (query.as<RunningSum>() ? 1 : at.sensitivity_scale(pending_scale_));
   unseen_ = !seen_;
   seen_ = false;
-  if (measures_ && measured(t)) add_distances(noise_std, static_cast<double>(std::max<std::uint64_t>(1, t)));
+  if (measures_ && looked_at(t)) add_distances(noise_std, static_cast<double>(std::max<std::uint64_t>(1, t)));
   if (query.as<RunningSum>())
     weigh_running(query, t, values);
   else

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double loss_cap = 1e6;  // a non-finite or absurd loss counts as this
 
-bool right(LabelKind kind, std::span<const float> scores, float threshold, float label) {
+bool is_right(LabelKind kind, std::span<const float> scores, float threshold, float label) {
   if (kind == LabelKind::sign) return (scores[0] > threshold) == (label > 0);
   const auto best = std::max_element(scores.begin(), scores.end()) - scores.begin();
   return static_cast<float>(best) == label;
@@ -138,7 +138,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
       totals[1] +=
           std::llrint((std::isfinite(losses[i]) ? std::clamp(losses[i], -loss_cap, loss_cap) : loss_cap) / unit);
       totals[3] += !std::isfinite(losses[i]);
-      totals[2] += says_labels && right(kind, own, objective.decision_threshold(), truth);
+      totals[2] += says_labels && is_right(kind, own, objective.decision_threshold(), truth);
       if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);
     }
   });

@@ -11,9 +11,9 @@ namespace {
 constexpr double largest_error = 1e6;  // a non-finite or absurd one counts as this
 
 /// Exact counts and sums, laid out in one array for one reduction.
-class Tally {
+class ResultTally {
  public:
-  Tally(const Objective& objective, std::size_t classes, std::uint64_t records)
+  ResultTally(const Objective& objective, std::size_t classes, std::uint64_t records)
       : objective_(objective),
         classes_(classes),
         unit_(exact_unit(largest_error, records)),
@@ -90,7 +90,11 @@ Assessment assess(const Communicator& comm, Objective& objective, std::span<cons
   const bool quantity = is_quantity(kind);
   if (objective.outputs() == 0 || !predicts_labels(objective)) return result;
 
-  Tally tally(objective, quantity ? 0 : kind == LabelKind::sign ? 2 : objective.classes(), shard.layout.records);
+  ResultTally tally(objective,
+                    quantity                  ? 0
+                    : kind == LabelKind::sign ? 2
+                                              : objective.classes(),
+                    shard.layout.records);
   for_each_score(objective, w, shard, [&](const Block& block, std::uint32_t row, std::span<const float> scores) {
     tally.add(scores, block.records.label[row]);
   });

@@ -8,9 +8,9 @@
 namespace dpmpi {
 namespace {
 
-constexpr double largest_whole = 1e15, largest_plain = 1e6;
+constexpr double largest_exact = 1e15, largest_plain = 1e6;
 
-bool whole(double x) { return std::abs(x) < largest_whole && x == std::nearbyint(x); }
+bool is_whole(double x) { return std::abs(x) < largest_exact && x == std::nearbyint(x); }
 
 /// 1.23e-05 as 1.23e-5, and 1.23e+03 as 1230.
 std::string tidy(const std::string& text) {
@@ -23,7 +23,7 @@ std::string tidy(const std::string& text) {
 
 /// To three digits, with the last one moved by one unit in the direction `up` where rounding went the other way.
 std::string moved(double x, bool up) {
-  if (!std::isfinite(x) || whole(x)) return shown(x);
+  if (!std::isfinite(x) || is_whole(x)) return shown(x);
   const auto text_of = [](double value) { return fmt::format("{:.3g}", value); };
   const auto fits = [&](const std::string& text) {
     const double value = std::strtod(text.c_str(), nullptr);
@@ -40,7 +40,7 @@ std::string moved(double x, bool up) {
 std::string shown(double x) {
   if (std::isnan(x)) return "not a number";
   if (std::isinf(x)) return x > 0 ? "infinity" : "-infinity";
-  return whole(x) ? fmt::format("{:.0f}", x + 0.0) : tidy(fmt::format("{:.3g}", x));
+  return is_whole(x) ? fmt::format("{:.0f}", x + 0.0) : tidy(fmt::format("{:.3g}", x));
 }
 
 std::string shown_above(double x) { return moved(x, true); }
@@ -58,14 +58,14 @@ std::string shown_above(const nlohmann::ordered_json& value) {
 
 std::string measured(double x) {
   constexpr double no_decimals = 99.95;
-  if (!std::isfinite(x) || whole(x) || std::abs(x) >= no_decimals) return shown(x);
+  if (!std::isfinite(x) || is_whole(x) || std::abs(x) >= no_decimals) return shown(x);
   return tidy(fmt::format("{:#.3g}", x));
 }
 
 std::string shown_share(double share) {
   const double percent = 100 * share;
-  return (whole(percent) && percent > 0 && percent < 100 ? fmt::format("{:.{}f}", percent, percent < 10 ? 2 : 1)
-                                                         : measured(percent)) +
+  return (is_whole(percent) && percent > 0 && percent < 100 ? fmt::format("{:.{}f}", percent, percent < 10 ? 2 : 1)
+                                                            : measured(percent)) +
          " %";
 }
 
@@ -78,7 +78,7 @@ std::string with_short_exponents(std::string text) {
 
 std::string shown_count(double count) {
   std::string text = shown(count);
-  if (!whole(count) || count < 0) return text;
+  if (!is_whole(count) || count < 0) return text;
   for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
   return text;
 }

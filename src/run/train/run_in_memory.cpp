@@ -8,7 +8,7 @@
 namespace dpmpi {
 namespace {
 
-std::vector<Event> planned_events(const RunParts& parts) {
+std::vector<Event> events_of(const RunParts& parts) {
   std::vector<Event> all;
   for (const Query& query : parts.queries)
     for (auto& event : query.events(0, query.releases_before(parts.plan->steps))) all.push_back(std::move(event));
@@ -36,7 +36,7 @@ std::unique_ptr<Algorithm> run_in_memory(const Communicator& comm, const RunPart
     algorithm->step(curator, t);
     heartbeat().beat();
   }
-  if (ledger && parts.played >= steps && !same_events(ledger->events(), planned_events(parts)))
+  if (ledger && parts.played >= steps && !same_events(ledger->events(), events_of(parts)))
     throw PrivacyError("a run in memory did not release what was planned");
   return algorithm;
 }

@@ -24,9 +24,9 @@ constexpr double unit = 0x1p-20;  // of sums of logarithms
 
 // Number and sum of log2 |x| of every column, over entries that are not 0, in whole units: their order does not
 // matter.
-class Tally {
+class ColumnTally {
  public:
-  explicit Tally(std::size_t columns) : columns_(columns), sums_(2 * columns) {}
+  explicit ColumnTally(std::size_t columns) : columns_(columns), sums_(2 * columns) {}
 
   void add(const Rows& rows) {
     const Records& records = rows.records;
@@ -63,7 +63,7 @@ std::vector<std::string> names_in(const std::string& lines) {
 
 std::vector<ColumnSize> column_sizes(const Communicator& comm, const Shard& shard) {
   const PublicSample sample(comm, shard, most_looked_at);
-  Tally tally(std::min(static_cast<std::size_t>(shard.facts.features), most_columns));
+  ColumnTally tally(std::min(static_cast<std::size_t>(shard.facts.features), most_columns));
   sample.for_each([&](const Rows& rows) { tally.add(rows); });
   comm.sum(tally.sums());
   const auto enough = static_cast<std::int64_t>(std::ceil(rare * static_cast<double>(sample.size())));
