@@ -255,6 +255,14 @@ std::string RunConfig::resolved() const {
   return text;
 }
 
+bool RunConfig::means_unset(const std::string& name, const std::string& text) const {
+  constexpr std::string_view of_trainer = "trainer.";
+  if (trainer() && name.starts_with(of_trainer))
+    return trainer()->means_unset(name.substr(of_trainer.size()), text);
+  const auto* declaration = find(name);
+  return text.empty() || (declaration && !declaration->has_default && text == declaration->initial);
+}
+
 std::string RunConfig::essentials() const { return essential_lines(true); }
 
 std::string RunConfig::essential_lines(bool with_defaults) const {

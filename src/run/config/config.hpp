@@ -73,6 +73,9 @@ class RunConfig {
   std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
   bool whole(const std::string& name) const;         ///< "section.key" takes one whole number
 
+  /// Whether this text of an option's value means that the option is not set.
+  bool means_unset(const std::string& name, const std::string& text) const;
+
   static constexpr const char* trainer_file = "trainer.ini";
 
  private:

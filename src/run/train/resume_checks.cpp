@@ -24,13 +24,31 @@ std::map<std::string, std::string> settings_in(const std::string& text) {
   return settings;
 }
 
+/// The lines in which two texts of "key = value" lines differ: "key: it was A, now B".
+std::string changed_settings(const RunConfig& config, const std::string& before, const std::string& now) {
+  const auto old_settings = settings_in(before), new_settings = settings_in(now);
+  std::set<std::string> keys;
+  for (const auto* settings : {&old_settings, &new_settings})
+    for (const auto& [key, value] : *settings) keys.insert(key);
+  const auto value = [&](const auto& settings, const std::string& key) {
+    const auto found = settings.find(key);
+    if (found == settings.end()) return std::string("not there");
+    return config.means_unset(key, found->second) ? "not set" : found->second;
+  };
+  std::string text;
+  for (const auto& key : keys)
+    if (value(old_settings, key) != value(new_settings, key))
+      text += fmt::format("\n  {}: it was {}, now {}", key, value(old_settings, key), value(new_settings, key));
+  return text;
+}
+
 void check_config(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                   const RunConfig& config) {
   if (const std::string now = config.essentials(); checkpoint.config != now)
     throw ConfigError(fmt::format(
         "{} belongs to another config: the config.ini there was changed since the run began, or a --set changes what "
         "the numbers depend on:{}\n  Put these back, or start a new run with the new settings",
-        directory, changed_settings(checkpoint.config, now)));
+        directory, changed_settings(config, checkpoint.config, now)));
   if (key.config_digest != config.digest())
     throw PrivacyError(fmt::format(
         "{}/checkpoint/key is bound to another config than the checkpoint: put back the files that belong together, "
@@ -85,22 +103,6 @@ void check_place(const std::string& directory, const Checkpoint& checkpoint, con
 }
 
 }  // namespace
-
-std::string changed_settings(const std::string& before, const std::string& now) {
-  const auto old_settings = settings_in(before), new_settings = settings_in(now);
-  std::set<std::string> keys;
-  for (const auto* settings : {&old_settings, &new_settings})
-    for (const auto& [key, value] : *settings) keys.insert(key);
-  const auto value = [](const auto& settings, const std::string& key) {
-    const auto found = settings.find(key);
-    return found == settings.end() ? "not there" : found->second.empty() ? "empty" : found->second;
-  };
-  std::string text;
-  for (const auto& key : keys)
-    if (value(old_settings, key) != value(new_settings, key))
-      text += fmt::format("\n  {}: it was {}, now {}", key, value(old_settings, key), value(new_settings, key));
-  return text;
-}
 
 void check_continuation(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,
                         const RunConfig& config, const ProgramIdentity& program, const Ledger& ledger) {

@@ -26,7 +26,4 @@ void check_same_data(const std::string& directory, const Checkpoint& checkpoint,
 void check_training_ledger(const std::string& file, const Checkpoint& checkpoint, const Ledger& ledger);
 void check_same_training_data(const std::string& directory, const Ledger& ledger, const std::string& commitment);
 
-/// The lines in which two texts of "key = value" lines differ: "key: it was A, now B".
-std::string changed_settings(const std::string& before, const std::string& now);
-
 }  // namespace dpmpi

@@ -177,9 +177,11 @@ TEST_F(Disk, ALostMetricsFileIsNotFilledWithZeros) {
 
 TEST_F(Refusal, OtherSettingsAreShownAsADifference) {
   ASSERT_EQ(alone("step@0#100=usr1", config_).code, 6);
-  const Outcome outcome = alone("none", run_ + " method.momentum=0.25 data.bias=2 report.eval_every=3");
+  const Outcome outcome =
+      alone("none", run_ + " method.momentum=0.25 method.rate=0.5 data.bias=2 report.eval_every=3");
   EXPECT_EQ(outcome.code, 2) << outcome.output;
   EXPECT_TRUE(contains(outcome, "method.momentum: it was 0.5, now 0.25")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "method.rate: it was not set, now 0.5")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "data.bias: it was 1, now 2")) << outcome.output;
   EXPECT_FALSE(contains(outcome, "eval_every")) << outcome.output;
 }
