@@ -15,26 +15,44 @@ inline void load(const float* from, Eight& to) {
   to = __builtin_convertvector(narrow, Eight);
 }
 
-/// <a, b>, summed in 16 interleaved double sums, then by halves.
-template <class T>
-inline double dot(const T* a, const T* b, std::size_t width) {
-  constexpr std::size_t lanes = 8;
-  Eight sum[2] = {}, left, right;
-  std::size_t j = 0;
-  for (; j + 2 * lanes <= width; j += 2 * lanes) {
-    for (std::size_t v = 0; v < 2; ++v) {
-      load(a + j + v * lanes, left);
-      load(b + j + v * lanes, right);
-      sum[v] += left * right;
+/// Products summed in 16 interleaved double sums, then by halves.
+class InterleavedSum {
+ public:
+  /// Adds the products of two vectors, or of pieces of them whose `width` is a multiple of 16.
+  template <class T>
+  void add(const T* a, const T* b, std::size_t width) {
+    Eight left, right;
+    for (std::size_t j = 0; j + 2 * lanes <= width; j += 2 * lanes) {
+      for (std::size_t v = 0; v < 2; ++v) {
+        load(a + j + v * lanes, left);
+        load(b + j + v * lanes, right);
+        sum_[v] += left * right;
+      }
     }
   }
-  double sums[2 * lanes];
-  std::memcpy(sums, sum, sizeof sums);
-  for (std::size_t k = 0; j + k < width; ++k)
-    sums[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-  for (std::size_t half = lanes; half > 0; half /= 2)
-    for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-  return sums[0];
+  /// The sum with the last pieces, of any width.
+  template <class T>
+  double total(const T* a, const T* b, std::size_t width) {
+    add(a, b, width);
+    double sums[2 * lanes];
+    std::memcpy(sums, sum_, sizeof sums);
+    const std::size_t j = width / (2 * lanes) * (2 * lanes);
+    for (std::size_t k = 0; j + k < width; ++k)
+      sums[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+    for (std::size_t half = lanes; half > 0; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+    return sums[0];
+  }
+
+ private:
+  static constexpr std::size_t lanes = 8;
+  Eight sum_[2] = {};
+};
+
+/// <a, b>.
+template <class T>
+inline double dot(const T* a, const T* b, std::size_t width) {
+  return InterleavedSum().total(a, b, width);
 }
 
 /// |a|^2, likewise.

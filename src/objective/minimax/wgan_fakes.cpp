@@ -103,9 +103,8 @@ void WganFakes::add_generator_gradient(const Latents& latents, double factor, st
   const std::size_t last = generator_shape_.layers();
   for_each_part(latents, [&](std::size_t, std::size_t rows, std::size_t padded) {
     backward(rows, padded);
-    const Scratch<float>& from = critic_.delta(1);
     Scratch<float>&images = generator_.level(last), &delta = generator_.delta(last);
-    first_layer_.multiply(from.row(0), from.width, padded, delta.row(0), delta.width);
+    first_layer_.multiply(critic_.delta(1), padded, delta);
     apply_derivative(Activation::tanh, images.row(0), delta.row(0), padded * delta.width);
     generator_.backward(padded);
     add(generator_shape_, latent_, generator_, generator_gradient_, padded, sum);

@@ -22,39 +22,48 @@ template <class Sum>
 void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
                            std::size_t base) {
   const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), units = shape_.outputs(layer);
+  const LevelRows<T>& level = terms[0].level;
   // Two tiles of units read a panel of rows once each, which is no more than to copy it.
-  const bool in_place = terms.size() == 1 && units <= 2 * register_rows;
+  const bool few = terms.size() == 1 && units <= 2 * register_rows;
   pack_deltas(terms, rows, height);
   for (std::size_t j = 0; j < width; j += panel_columns<T>) {
     const std::size_t cols = std::min(panel_columns<T>, width - j);
-    if (!in_place) pack_levels(terms, rows, j, cols);
-    const Panel<T> panel = in_place ? Panel<T>{terms[0].level.row(0) + j, terms[0].level.width, cols}
-                                    : Panel<T>{levels_.data(), cols, cols};
-    for (std::size_t u = 0; u < units; u += register_rows) {
-      multiply_terms(terms.size(), rows, u, std::min(register_rows, units - u), panel);
-      add_tile(layer, u, j, cols, sum, base);
+    const auto add_tiles = [&](const auto& panel_of) {
+      for (std::size_t u = 0; u < units; u += register_rows) {
+        multiply_terms(terms.size(), rows, u, std::min(register_rows, units - u), panel_of);
+        add_tile(layer, u, j, cols, sum, base);
+      }
+    };
+    if (few && j + cols <= level.whole) {
+      add_tiles([&](std::size_t) { return ScatteredPanel<T>{level.in_place.data(), j, cols}; });
+    } else if (few && j >= level.whole) {
+      add_tiles([&](std::size_t) { return Panel<T>{level.at(0, j), level.copied.width, cols}; });
+    } else {
+      pack_levels(terms, rows, j, cols);
+      add_tiles([&](std::size_t t) { return Panel<T>{levels_.data() + t * rows * cols, cols, cols}; });
     }
   }
 }
 
 /// Each term is a chain of its own, so that the bound of its rounding grows with the rows alone.
 template <class T>
+template <class PanelOf>
 void LayerGradient<T>::multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t units,
-                                      Panel<T> panel) {
-  const T* deltas = deltas_.data() + unit * rows * terms;
-  const auto multiply = [&](T* to) {
+                                      const PanelOf& panel_of) {
+  const auto multiply = [&](std::size_t t, T* to) {
+    const Strided<T> deltas{deltas_.data() + (unit * terms + t * register_rows) * rows, 1, register_rows};
+    const auto panel = panel_of(t);
     if (units <= register_rows / 4)
-      multiply_tile<register_rows / 4>(deltas, 1, register_rows, panel, rows, to, panel.columns);
+      multiply_tile<register_rows / 4>(deltas, panel, rows, to, panel.columns);
     else if (units <= register_rows / 2)
-      multiply_tile<register_rows / 2>(deltas, 1, register_rows, panel, rows, to, panel.columns);
+      multiply_tile<register_rows / 2>(deltas, panel, rows, to, panel.columns);
     else
-      multiply_tile<register_rows>(deltas, 1, register_rows, panel, rows, to, panel.columns);
+      multiply_tile<register_rows>(deltas, panel, rows, to, panel.columns);
   };
-  multiply(tile_.data());
+  multiply(0, tile_.data());
   for (std::size_t t = 1; t < terms; ++t) {
-    deltas += rows * register_rows, panel.values += rows * panel.step;
-    multiply(term_.data());
-    for (std::size_t i = 0; i < units * panel.columns; ++i) tile_[i] += term_[i];
+    multiply(t, term_.data());
+    for (std::size_t i = 0; i < units * panel_of(t).columns; ++i) tile_[i] += term_[i];
   }
 }
 
@@ -75,7 +84,7 @@ void LayerGradient<T>::pack_levels(std::span<const OuterProducts<T>> terms, std:
   for (const OuterProducts<T>& term : terms)
     for (std::size_t r = 0; r < rows; ++r, to += cols)
       for (std::size_t j = 0; j < cols; j += packet_size<T>)
-        std::copy_n(term.level.row(r) + first + j, packet_size<T>, to + j);
+        std::copy_n(term.level.at(r, first + j), packet_size<T>, to + j);
 }
 
 /// Adds the tile of units `unit`.. and columns `first`..; the column after the weights is the bias, then come

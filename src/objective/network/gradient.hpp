@@ -10,14 +10,11 @@
 
 namespace dpmpi {
 
-template <class T>
-struct Panel;  // of the inner loop, microkernel.hpp
-
 /// The micro-batch's rows of a product delta^T level that is part of a layer's gradient.
 template <class T>
 struct OuterProducts {
-  const Scratch<T>& delta;  ///< rows x width(l + 1)
-  const Scratch<T>& level;  ///< rows x width(l)
+  const Scratch<T>& delta;   ///< rows x width(l + 1)
+  const LevelRows<T> level;  ///< rows x width(l)
 };
 
 /// The sum of public gradients: values += factor * each.
@@ -45,7 +42,9 @@ class LayerGradient {
 
  private:
   void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
-  void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t units, Panel<T> panel);
+  template <class PanelOf>
+  void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t units,
+                      const PanelOf& panel_of);
   void pack_levels(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t first, std::size_t cols);
   template <class Sum>
   void add_tile(std::size_t layer, std::size_t unit, std::size_t first, std::size_t cols, Sum& sum,

@@ -106,9 +106,8 @@ void MlpNetwork<T>::pack_backward() {
 }
 
 template <class T>
-void MlpNetwork<T>::transform(std::size_t layer, const Scratch<T>& from, std::size_t rows) {
-  Scratch<T>& to = levels_[layer + 1];
-  forward_[layer].multiply(from.row(0), from.width, rows, to.row(0), to.width);
+void MlpNetwork<T>::transform(std::size_t layer, const LevelRows<T>& from, std::size_t rows) {
+  forward_[layer].multiply(from, rows, levels_[layer + 1]);
   activate(layer + 1, rows);
 }
 
@@ -127,8 +126,9 @@ void MlpNetwork<T>::activate(std::size_t l, std::size_t rows) {
 }
 
 template <class T>
-void MlpNetwork<T>::forward(const Scratch<T>& input, std::size_t rows) {
-  for (std::size_t l = 0; l < shape_.layers(); ++l) transform(l, l == 0 ? input : levels_[l], rows);
+void MlpNetwork<T>::forward(const LevelRows<T>& input, std::size_t rows) {
+  transform(0, input, rows);
+  for (std::size_t l = 1; l < shape_.layers(); ++l) transform(l, levels_[l], rows);
 }
 
 template <class T>
@@ -137,7 +137,7 @@ void MlpNetwork<T>::backward(std::size_t rows) {
   for (std::size_t l = shape_.layers() - 1; l > 0; --l) {
     const Scratch<T>& from = deltas_[l + 1];
     Scratch<T>& to = deltas_[l];
-    backward_[l].multiply(from.row(0), from.width, rows, to.row(0), to.width);
+    backward_[l].multiply(from, rows, to);
     apply_derivative(shape_.activation, levels_[l].row(0), to.row(0), rows * to.width);
     for (std::size_t r = 0; r < rows; ++r) std::fill(to.row(r) + shape_.units[l], to.row(r) + to.width, T{0});
   }

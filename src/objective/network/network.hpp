@@ -29,7 +29,7 @@ class MlpNetwork {
   void load_part(std::size_t first, std::span<const float> part);
 
   /// Levels 1 .. layers() from level 0 = `input`. `rows`: a multiple of 16.
-  void forward(const Scratch<T>& input, std::size_t rows);
+  void forward(const LevelRows<T>& input, std::size_t rows);
   /// delta(l) = gradient of the loss by the sums of level l, for l < layers(), from delta(layers()).
   void backward(std::size_t rows);
 
@@ -39,7 +39,7 @@ class MlpNetwork {
   const Scratch<T>& delta(std::size_t l) const { return deltas_[l]; }
 
  private:
-  void transform(std::size_t layer, const Scratch<T>& from, std::size_t rows);
+  void transform(std::size_t layer, const LevelRows<T>& from, std::size_t rows);
   void activate(std::size_t l, std::size_t rows);
   void pack_backward();
 

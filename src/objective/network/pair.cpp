@@ -96,7 +96,7 @@ void add(const Scratch<float>& from, std::size_t n, Scratch<float>& to) {
 }
 
 void multiply(const PackedMatrix<float>& right, const Scratch<float>& left, std::size_t rows, Scratch<float>& to) {
-  right.multiply(left.row(0), left.width, rows, to.row(0), to.width);
+  right.multiply(left, rows, to);
 }
 
 std::size_t widest(const MlpShape& shape) {

@@ -22,10 +22,14 @@ float scaled(float x, float factor) {
 
 }  // namespace
 
-template <class T>
-void copy_inputs(const MlpShape& shape, const Rows& rows, T* out) {
+void check_inputs(const MlpShape& shape, const Rows& rows) {
   verify(rows.records.features == shape.features() && rows.records.bias == shape.input_bias,
          "records have the features and the constant column that the network was made for");
+}
+
+template <class T>
+void copy_inputs(const MlpShape& shape, const Rows& rows, T* out) {
+  check_inputs(shape, rows);
   copy_rows(rows, shape.width(0), out, shape.left_out);
 }
 
@@ -98,7 +102,7 @@ void MlpClippedGradient::add(const Rows& rows, const L2Bound& bound, LatticeAccu
 
   sum.begin(rows.size());
   for (std::size_t l = 0; l < shape_.layers(); ++l) {
-    const OuterProducts<float> term{network.delta(l + 1), pass_.level(l)};
+    const OuterProducts<float> term{network.delta(l + 1), l == 0 ? pass_.input().rows() : network.level(l)};
     gradient_.add(l, {&term, 1}, padded, sum);
   }
   add_slopes(rows.size(), sum);
@@ -135,7 +139,8 @@ void MlpClippedGradient::square_layers(std::size_t row) {
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
   for (std::size_t l = 0; l < layers; ++l)
     factors_[l] = squared_norm(pass_.network().delta(l + 1).row(row), shape_.width(l + 1)) *
-                  squared_norm(pass_.level(l).row(row), shape_.width(l));
+                  (l == 0 ? pass_.input().squared_norm(row)
+                          : squared_norm(pass_.network().level(l).row(row), shape_.width(l)));
   if (slopes > 0) factors_[layers] = squared_norm(slopes_.data() + row * slopes, slopes);
 }
 
@@ -161,8 +166,9 @@ void MlpClippedGradient::clip_row(std::size_t row, const L2Bound& bound) {
 /// Zero factors alone would not do: 0 * inf is NaN.
 void MlpClippedGradient::zero_row(std::size_t row) {
   const auto zero = [row](Scratch<float>& scratch) { std::fill_n(scratch.row(row), scratch.width, 0.0F); };
+  pass_.input().zero(row);
   for (std::size_t l = 0; l < shape_.layers(); ++l) {
-    zero(pass_.level(l));
+    if (l > 0) zero(pass_.network().level(l));
     zero(pass_.network().delta(l + 1));
   }
   std::fill_n(slopes_.begin() + static_cast<std::ptrdiff_t>(row * loss_.slopes()), loss_.slopes(), 0.0);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "objective/network/gradient.hpp"
+#include "objective/network/input_rows.hpp"
 #include "objective/network/network.hpp"
 #include "objective/objective.hpp"
 #include "objective/output_loss.hpp"
@@ -21,6 +22,8 @@ void for_each_part(const Rows& rows, std::size_t at_once, Kernel kernel) {
 /// The label of row r.
 inline float label(const Rows& rows, std::size_t r) { return rows.records.label[rows.index[r]]; }
 
+/// BugError if the records are not of the network's width.
+void check_inputs(const MlpShape& shape, const Rows& rows);
 /// Writes the rows of level 0 (inputs, constant, zeros), width(0) numbers each. BugError if the records are not of
 /// the network's width. T: float or double.
 template <class T>
@@ -47,21 +50,21 @@ class MlpPass {
  public:
   static constexpr std::size_t rows_at_once = 128;
   explicit MlpPass(const MlpShape& shape)
-      : shape_(shape), input_(rows_at_once, shape.width(0)), network_(shape, rows_at_once) {}
+      : shape_(shape), input_(shape, rows_at_once), network_(shape, rows_at_once) {}
 
   /// Levels 0 .. layers(); returns the padded number of rows.
   std::size_t forward(const Rows& rows) {
-    const std::size_t padded = gather_input(shape_, rows, input_);
-    network_.forward(input_, padded);
+    const std::size_t padded = input_.gather(rows);
+    network_.forward(input_.rows(), padded);
     return padded;
   }
-  Scratch<float>& level(std::size_t l) { return l == 0 ? input_ : network_.level(l); }
+  InputRows& input() { return input_; }  ///< level 0
   const float* outputs(std::size_t row) const { return network_.level(shape_.layers()).row(row); }
   MlpNetwork<float>& network() { return network_; }
 
  private:
   const MlpShape& shape_;
-  Scratch<float> input_;
+  InputRows input_;
   MlpNetwork<float> network_;
 };
 

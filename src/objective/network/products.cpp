@@ -74,18 +74,40 @@ void PackedMatrix<T>::set_row(std::size_t k, const S* source, std::size_t cols, 
   });
 }
 
-// Long chains in pieces, so that a piece of both operands stays in the cache; it changes no bit.
+/// The members begin .. end - 1 of all chains: those from 0 begin them. rows_of(r, k, first): the left operand of
+/// the tile of rows r.., from member k; `first`: no panel was multiplied by it before. In pieces, so that a piece
+/// of both operands stays in the cache; it changes no bit.
+template <class T>
+template <class RowsOf>
+void PackedMatrix<T>::multiply_part(std::size_t begin, std::size_t end, std::size_t rows, T* to,
+                                    std::size_t to_stride, const RowsOf& rows_of) const {
+  constexpr std::size_t piece = 512;
+  for (std::size_t k = begin; k == 0 || k < end; k += piece)
+    for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+      for (std::size_t r = 0; r < rows; r += register_rows)
+        multiply_tile<register_rows>(rows_of(r, k, j == 0), Panel<T>{values_.data() + offset + k * n, n, n},
+                                     std::min(piece, end - k), to + r * to_stride + j, to_stride, k > 0);
+    });
+}
+
 template <class T>
 void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to,
                                std::size_t to_stride) const {
-  constexpr std::size_t piece = 512;
-  for (std::size_t k = 0; k < std::max<std::size_t>(inner_, 1); k += piece)
-    for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
-      for (std::size_t r = 0; r < rows; r += register_rows)
-        multiply_tile<register_rows>(a + r * a_stride + k, a_stride, 1,
-                                     Panel<T>{values_.data() + offset + k * n, n, n}, std::min(piece, inner_ - k),
-                                     to + r * to_stride + j, to_stride, k > 0);
+  multiply_part(0, inner_, rows, to, to_stride, [&](std::size_t r, std::size_t k, bool) {
+    return Strided<T>{a + r * a_stride + k, a_stride, 1};
+  });
+}
+
+template <class T>
+void PackedMatrix<T>::multiply(const LevelRows<T>& a, std::size_t rows, Scratch<T>& to) const {
+  if (a.whole > 0)
+    multiply_part(0, a.whole, rows, to.row(0), to.width, [&](std::size_t r, std::size_t k, bool first) {
+      const std::size_t next = first && r + register_rows < rows ? r + register_rows : r;
+      return Scattered<T>(&a.in_place[r], &a.in_place[next], k);
     });
+  multiply_part(a.whole, inner_, rows, to.row(0), to.width, [&](std::size_t r, std::size_t k, bool) {
+    return Strided<T>{a.at(r, k), a.copied.width, 1};
+  });
 }
 
 template class PackedMatrix<float>;

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/aligned.hpp"
+#include "objective/network/shape.hpp"
 
 namespace dpmpi {
 
@@ -36,8 +37,12 @@ class PackedMatrix {
 
   /// to = A B for `rows` rows (a multiple of 16) of A, `a_stride` apart. `to`: rows x cols(), `to_stride` apart.
   void multiply(const T* a, std::size_t a_stride, std::size_t rows, T* to, std::size_t to_stride) const;
+  void multiply(const LevelRows<T>& a, std::size_t rows, Scratch<T>& to) const;
 
  private:
+  template <class RowsOf>
+  void multiply_part(std::size_t begin, std::size_t end, std::size_t rows, T* to, std::size_t to_stride,
+                     const RowsOf& rows_of) const;
   std::size_t inner_ = 0, cols_ = 0;
   AlignedVector<T> values_;
 };

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,22 @@ struct Scratch {
   Scratch(std::size_t rows, std::size_t row_width) : width(row_width), values(rows * row_width, T{0}) {}
   T* row(std::size_t r) { return values.data() + r * width; }
   const T* row(std::size_t r) const { return values.data() + r * width; }
+};
+
+/// The rows of a level as products read them: the first `whole` columns (a multiple of 16) of row r stand at
+/// in_place[r], 64-byte-aligned, and the others in a scratch.
+template <class T>
+struct LevelRows {
+  const Scratch<T>& copied;
+  std::span<const T* const> in_place = {};
+  std::size_t whole = 0;
+  LevelRows(const Scratch<T>& all) : copied(all) {}  // NOLINT: a scratch holds all columns
+  LevelRows(const Scratch<T>& others, std::span<const T* const> first, std::size_t columns)
+      : copied(others), in_place(first), whole(columns) {}
+  /// Columns j.. of row r, as far as they stand together.
+  const T* at(std::size_t r, std::size_t j) const {
+    return j < whole ? in_place[r] + j : copied.row(r) + (j - whole);
+  }
 };
 
 enum class Activation {

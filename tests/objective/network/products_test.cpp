@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -22,6 +23,24 @@ std::vector<T> random_values(std::size_t n, unsigned seed) {
   for (T& v : values) v = static_cast<T>(static_cast<float>(normal(bits)));
   return values;
 }
+
+/// Rows whose first `whole` columns stand elsewhere, in no order, and the others in a scratch.
+template <class T>
+struct Split {
+  std::size_t whole;
+  Scratch<T> first, others;
+  std::vector<const T*> places;
+  Split(const T* values, std::size_t rows, std::size_t width, std::size_t columns)
+      : whole(columns), first(rows, columns), others(rows, width - columns) {
+    for (std::size_t r = 0; r < rows; ++r, values += width) {
+      T* place = first.row((r * 5 + 3) % rows);
+      std::copy_n(values, whole, place);
+      std::copy_n(values + whole, width - whole, others.row(r));
+      places.push_back(place);
+    }
+  }
+  LevelRows<T> rows() const { return {others, places, whole}; }
+};
 
 template <class T>
 class Products : public testing::Test {};
@@ -59,6 +78,10 @@ TYPED_TEST(Products, AreChainsOfFusedMultiplyAdds) {
               expected = std::fma(a[r * inner + k], static_cast<T>(weights[j * inner + k]), expected);
             ASSERT_EQ(product[r * cols + j], expected) << inner << " x " << outputs << ": " << r << ", " << j;
           }
+        const Split<T> split(a.data(), rows, inner, inner / 16 * 16);
+        Scratch<T> of_split(rows, cols);
+        matrix->multiply(split.rows(), rows, of_split);
+        ASSERT_TRUE(std::ranges::equal(of_split.values, product)) << inner << " x " << outputs << ", split";
       }
     }
 }
@@ -95,7 +118,7 @@ TYPED_TEST(Products, LayerGradientsAreRoundedChains) {
         for (const auto& term : terms) {  // a chain each
           T chain = 0;
           for (std::size_t r = 0; r < rows; ++r)
-            chain = std::fma(term.delta.row(r)[u], term.level.row(r)[j], chain);
+            chain = std::fma(term.delta.row(r)[u], *term.level.at(r, j), chain);
           entry += chain;
         }
         const std::size_t at = j < in ? shape.weight_offset(layer) + u * in + j : shape.bias_offset(layer) + u;
@@ -103,6 +126,36 @@ TYPED_TEST(Products, LayerGradientsAreRoundedChains) {
       }
     EXPECT_EQ(std::vector<std::int64_t>(totals.begin(), totals.end()), expected) << "layer " << layer;
   }
+}
+
+// Of few units and of many, whose rows are packed; panels within the first columns, beyond them and across.
+TYPED_TEST(Products, LayerGradientsOfRowsThatStandElsewhereHaveTheSameBits) {
+  using T = TypeParam;
+  const std::size_t rows = 32;
+  for (std::size_t units : {1, 2, 3, 7, 10, 16, 19, 40})
+    for (std::size_t inputs : {16, 47, 50, 95, 96, 200}) {
+      const MlpShape shape{.units = {inputs, units}, .input_bias = 0.5F};
+      const std::size_t width = shape.width(0);
+      Scratch<T> delta(rows, shape.width(1)), level(rows, width);
+      const std::vector<T> deltas = random_values<T>(rows * units, 7), levels = random_values<T>(rows * inputs, 8);
+      for (std::size_t r = 0; r < rows; ++r) {
+        std::copy_n(deltas.data() + r * units, units, delta.row(r));
+        std::copy_n(levels.data() + r * inputs, inputs, level.row(r));
+        level.row(r)[inputs] = T{0.5};
+      }
+      const Split<T> split(level.row(0), rows, width, inputs / 16 * 16);
+      const auto totals = [&](const LevelRows<T>& level_rows) {
+        const OuterProducts<T> term{delta, level_rows};
+        LatticeAccumulator sum(shape.dim(), {16}, 10);
+        LayerGradient<T> gradient(shape, rows);
+        sum.clear();
+        sum.begin(rows);
+        gradient.add(0, {&term, 1}, rows, sum);
+        const auto all = sum.totals();
+        return std::vector<std::int64_t>(all.begin(), all.end());
+      };
+      EXPECT_EQ(totals(split.rows()), totals(level)) << inputs << " inputs, " << units << " units";
+    }
 }
 
 template <class T>
