@@ -100,9 +100,86 @@ TEST_F(TrainedRun, EvaluationRepeatsTheLastMetrics) {
     EXPECT_NE(shown.output.find(part), std::string::npos) << shown.output;
 }
 
+TEST_F(TrainedRun, EveryMetricHasAnIntervalAndAConstantBesideIt) {
+  const json said = json::parse(dpmpi("evaluate sign --json").output);
+  EXPECT_EQ(said["bootstrap"], 1000);
+  for (const char* name : {"loss", "accuracy", "balanced_accuracy", "auc", "average_precision"}) {
+    const double value = said["metrics"][name];
+    EXPECT_LT(said["intervals"][name][0].get<double>(), value) << name;
+    EXPECT_GT(said["intervals"][name][1].get<double>(), value) << name;
+    EXPECT_GT(said["constants"][name].get<double>(), 0) << name;
+  }
+  const auto& c = said["confusion"];
+  const double of[2] = {c[0][0].get<double>() + c[0][1].get<double>(),
+                        c[1][0].get<double>() + c[1][1].get<double>()};
+  EXPECT_DOUBLE_EQ(said["constants"]["accuracy"].get<double>(), std::max(of[0], of[1]) / 203);
+  EXPECT_NEAR(said["constants"]["loss"].get<double>(),
+              -(of[0] * std::log(of[0] / 203) + of[1] * std::log(of[1] / 203)) / 203, 1e-9);
+  const auto& positive = said["by_class"][1];
+  EXPECT_EQ(positive["class"], "1");
+  EXPECT_EQ(positive["records"], of[1]);
+  EXPECT_DOUBLE_EQ(positive["metrics"]["recall"].get<double>(), c[1][1].get<double>() / of[1]);
+  EXPECT_EQ(positive["intervals"]["f1"].size(), 2U);
+
+  const Outcome shown = dpmpi("evaluate sign"), bare = dpmpi("evaluate sign --bootstrap 0");
+  EXPECT_NE(shown.output.find("95 % interval"), std::string::npos) << shown.output;
+  EXPECT_NE(shown.output.find("precision"), std::string::npos) << shown.output;
+  EXPECT_EQ(bare.output.find("interval"), std::string::npos) << bare.output;
+  const json none = json::parse(dpmpi("evaluate sign --json --bootstrap 0").output);
+  EXPECT_FALSE(none.contains("intervals"));
+  EXPECT_EQ(none["metrics"], said["metrics"]);
+  EXPECT_EQ(none["constants"], said["constants"]);
+}
+
+TEST_F(TrainedRun, WhatRecordsDoNotTellIsNotAvailable) {
+  std::ofstream(path("positive.csv")) << "label,x1,x2,x3,x4\n1,0.5,0.25,0,1\n1,-0.5,0.25,0,1\n";
+  const Outcome shown = dpmpi("evaluate sign --data positive.csv");
+  ASSERT_EQ(shown.code, 0) << shown.output;
+  EXPECT_NE(shown.output.find("n/a"), std::string::npos) << shown.output;
+  EXPECT_EQ(shown.output.find("nan"), std::string::npos) << shown.output;
+  const json said = json::parse(dpmpi("evaluate sign --data positive.csv --json").output);
+  for (const char* name : {"balanced_accuracy", "auc", "average_precision"}) {
+    EXPECT_TRUE(said["metrics"][name].is_null()) << name;
+    EXPECT_FALSE(said["intervals"].contains(name)) << name;
+  }
+}
+
+// A file for each group tells the same.
+TEST_F(TrainedRun, MetricsByAColumnAreThoseOfItsParts) {
+  std::istringstream lines(read_file(path("sign-eval.csv")));
+  std::string line;
+  std::getline(lines, line);
+  std::ofstream both(path("both.csv")), part(path("part.csv"));
+  for (std::ofstream* file : {&both, &part}) *file << line << '\n';
+  for (int i = 0; std::getline(lines, line); ++i) {
+    const std::string record = line.substr(0, line.rfind(',')) + (i % 3 == 0 ? ",1\n" : ",0\n");
+    both << record;
+    if (i % 3 == 0) part << record;
+  }
+  both.close(), part.close();
+  const json alone = json::parse(dpmpi("evaluate sign --json --data part.csv").output);
+  for (const char* by : {"x4", "4"})
+    for (const int ranks : {1, 3}) {
+      const Outcome outcome = dpmpi(fmt::format("evaluate sign --json --data both.csv --by {}", by), ranks);
+      ASSERT_EQ(outcome.code, 0) << outcome.output;
+      const json groups = json::parse(outcome.output)["by_group"];
+      ASSERT_EQ(groups.size(), 2U);
+      EXPECT_EQ(groups[1]["group"], "1");
+      EXPECT_EQ(groups[1]["records"], alone["records"]);
+      for (const char* name : {"accuracy", "balanced_accuracy", "auc", "average_precision"}) {
+        EXPECT_EQ(groups[1]["metrics"][name], alone["metrics"][name]) << name;
+        EXPECT_EQ(groups[1]["intervals"][name], alone["intervals"][name]) << name;
+      }
+      EXPECT_NEAR(groups[1]["metrics"]["loss"].get<double>(), alone["metrics"]["loss"].get<double>(), 1e-6);
+    }
+  const Outcome shown = dpmpi("evaluate sign --data both.csv --by x4");
+  EXPECT_NE(shown.output.find("x4  records"), std::string::npos) << shown.output;
+}
+
 TEST_F(TrainedRun, AnyNumberOfRanksSaysTheSame) {
   const std::string data = " --data classes.csv";
-  for (const std::string words : {"evaluate sign --json", "evaluate classes --json --data public.csv"}) {
+  for (const std::string words :
+       {"evaluate sign --json", "evaluate classes --json --data public.csv", "evaluate sign"}) {
     const Outcome alone = dpmpi(words);
     ASSERT_EQ(alone.code, 0) << alone.output;
     EXPECT_EQ(dpmpi(words, 3).output, alone.output);
@@ -202,7 +279,7 @@ TEST_F(TrainedRun, ValuesOfAPolicyAreNoPredictions) {
   ASSERT_EQ(trained.code, 0) << trained.output;
   const Outcome evaluated = dpmpi("evaluate grid --json");
   ASSERT_EQ(evaluated.code, 0) << evaluated.output;
-  EXPECT_FALSE(json::parse(evaluated.output)["metrics"].contains("absolute_error")) << evaluated.output;
+  EXPECT_FALSE(json::parse(evaluated.output)["metrics"].contains("mae")) << evaluated.output;
   // Its measures are exact sums on every rank: of public records on any number of ranks, of others on one.
   const Outcome by_two = dpmpi("evaluate grid --json", 2);
   EXPECT_EQ(by_two.code, 0) << by_two.output;
@@ -371,7 +448,11 @@ TEST_F(TrainedRun, Refusals) {
            {"evaluate classes", 2, "name the records with --data FILE"},
            {"evaluate classes --data wide.csv", 3, "wide.csv has 3 features, the records of the run had 2"},
            {"evaluate classes --data gone.csv", 3, "gone.csv"},
+           {"evaluate sign --data sign-eval.csv --by x9", 2, "--by x9: there is no such feature"},
+           {"evaluate sign --by x1", 2, "the records are of more than 50 groups"},
            {"evaluate", 2, "needs --run: mpirun -n N dpmpi evaluate RUN"},
+           {"evaluate sign --bootstrap 99", 2, "--bootstrap = 99, allowed: 0, or at least 100"},
+           {"evaluate sign --bootstrap -1", 2, "--bootstrap"},
            {"evaluate sign --output x.csv", 2, "--output is an option of dpmpi predict"},
            {"evaluate sign --data sign.csv --set data.train=sign-eval.csv", 2, "--set data.train"},
            {"evaluate sign --set method.name=sgd", 2, "--set method.name"},

@@ -94,6 +94,13 @@ TEST_F(Groups, AFinishedRunSaysHowEveryGroupFares) {
     const json last = json::parse(metrics.substr(metrics.rfind('\n', metrics.size() - 2) + 1));
     for (const char* name : {"group_0.accuracy", "group_1.loss", "worst_group.loss", "worst_group.accuracy"})
       EXPECT_EQ(said[name], last[fmt::format("eval.{}", name)]) << name;
+    const json groups = json::parse(outcome.output)["by_group"];
+    ASSERT_EQ(groups.size(), 2U);
+    EXPECT_EQ(groups[1]["group"], "1");
+    EXPECT_EQ(groups[1]["records"], 30);
+    EXPECT_EQ(groups[1]["metrics"]["accuracy"], said["group_1.accuracy"]);
+    EXPECT_EQ(groups[1]["intervals"]["balanced_accuracy"].size(), 2U);
+    EXPECT_FALSE(groups[1]["metrics"].contains("loss")) << "which the objective measures";
   }
 }
 

@@ -12,6 +12,7 @@
 #include "objective/minimax/record_groups.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/mlp.hpp"
+#include "objective/tells_groups.hpp"
 
 namespace dpmpi {
 namespace {
@@ -37,7 +38,7 @@ class GroupLoss final : public OutputLoss {
     return group_ ? groups_.weight(*group_) * loss(outputs, label) : none;
   }
   std::optional<std::size_t> group() const { return group_; }
-  void check(const Shard& shard) const { groups_.check(shard); }
+  const RecordGroups& groups() const { return groups_; }
 
  private:
   MlpHead head_;
@@ -46,7 +47,7 @@ class GroupLoss final : public OutputLoss {
   std::optional<std::size_t> group_;
 };
 
-class WorstGroup final : public NetworkSaddle, public SetMeasures {
+class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsGroups {
  public:
   WorstGroup(const MlpShape& model, const RecordGroups& groups, double regulariser)
       : NetworkSaddle(model, std::make_unique<GroupLoss>(model, groups), groups.count()),
@@ -58,7 +59,10 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures {
   std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
   std::optional<std::size_t> left_out_feature() const override { return shape().left_out; }
   std::vector<ParameterGroup> groups() const override;
-  void check_records(const Shard& shard) const override { loss_.check(shard); }
+  void check_records(const Shard& shard) const override { loss_.groups().check(shard); }
+  std::optional<std::size_t> group_of(const Records& records, std::uint32_t i) const override {
+    return loss_.groups().of(records, i);
+  }
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;

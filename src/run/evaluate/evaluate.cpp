@@ -116,6 +116,8 @@ RocCurve roc_curve(std::span<const float> score, std::span<const float> label) {
   return curve;
 }
 
+double bounded_loss(double loss) { return std::isfinite(loss) ? std::clamp(loss, -loss_cap, loss_cap) : loss_cap; }
+
 Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
                     bool with_roc) {
   const LabelKind kind = objective.label_kind();
@@ -135,8 +137,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
       const float truth = block.records.label[rows.index[i]];
       const std::span<const float> own(scores.data() + i * outputs, outputs);
       totals[0] += 1;
-      totals[1] +=
-          std::llrint((std::isfinite(losses[i]) ? std::clamp(losses[i], -loss_cap, loss_cap) : loss_cap) / unit);
+      totals[1] += std::llrint(bounded_loss(losses[i]) / unit);
       totals[3] += !std::isfinite(losses[i]);
       totals[2] += says_labels && is_right(kind, own, objective.decision_threshold(), truth);
       if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);

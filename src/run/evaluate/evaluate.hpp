@@ -35,6 +35,9 @@ std::uint64_t slots_of(const Shard& shard);
 void for_each_micro_batch(const Objective& objective, const Shard& shard, const std::string& doing,
                           const std::function<void(const Block& block, const Rows& rows)>& visit);
 
+/// A loss that is no finite number, or larger than 1e6, counts as 1e6; one below -1e6 as that.
+double bounded_loss(double loss);
+
 /// `with_roc`: also the ROC curve. Collective; the result is valid on the root only.
 Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
                     bool with_roc = false);

@@ -2,156 +2,176 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
-#include "run/evaluate/scores.hpp"
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "run/evaluate/metric_families.hpp"
 
 namespace dpmpi {
 namespace {
 
-constexpr double largest_error = 1e6;  // a non-finite or absurd one counts as this
+std::optional<double> known(double value) {
+  if (std::isnan(value)) return {};
+  return value;
+}
 
-/// Exact counts and sums, laid out in one array for one reduction.
-class ResultTally {
- public:
-  ResultTally(const Objective& objective, std::size_t classes, std::uint64_t records)
-      : objective_(objective),
-        classes_(classes),
-        unit_(exact_unit(largest_error, records)),
-        sums_(classes * classes + 3 * bins + 1) {}
-
-  void add(std::span<const float> scores, float label) {
-    if (classes_ == 0) {
-      const double error = std::abs(static_cast<double>(scores[0]) - static_cast<double>(label));
-      sums_.back() += units(std::isnan(error) ? largest_error : error);
-      return;
-    }
-    const std::size_t truth = class_of(label), guess = predicted_class(objective_, scores);
-    ++sums_[truth * classes_ + guess];
-    if (!objective_.scores_are_logits()) return;
-    const bool sign = objective_.label_kind() == LabelKind::sign;
-    const double p = probability(scores, sign ? 1 : guess);
-    if (std::isnan(p)) return;
-    const std::size_t bin = std::min(bins - 1, static_cast<std::size_t>(p * bins));
-    std::int64_t* const of_bin = &sums_[classes_ * classes_ + 3 * bin];
-    of_bin[0] += 1;
-    of_bin[1] += units(p);
-    of_bin[2] += sign ? truth == 1 : truth == guess;
+/// All metrics of the families, one after the other.
+std::vector<Metric> metric_values(const MetricFamilies& families, std::size_t records, std::int64_t resamples) {
+  std::vector<Metric> all;
+  std::vector<std::size_t> begins;
+  for (const auto& family : families) {
+    const auto names = family->names();
+    const auto constants = family->of_constant();
+    begins.push_back(all.size());
+    for (std::size_t m = 0; m < names.size(); ++m) all.push_back({names[m], {}, {}, known(constants[m])});
   }
+  const auto measure = [&](Weights weights, std::span<double> values) {
+    for (std::size_t f = 0; f < families.size(); ++f) families[f]->measure(weights, values.subspan(begins[f]));
+  };
+  std::vector<double> values(all.size());
+  measure(std::vector<std::uint8_t>(records, 1), values);
+  for (std::size_t m = 0; m < all.size(); ++m) all[m].value = known(values[m]);
+  if (resamples == 0) return all;
+  const auto intervals = bootstrap_intervals(records, all.size(), resamples, measure);
+  for (std::size_t m = 0; m < all.size(); ++m)
+    if (all[m].value) all[m].interval = intervals[m];
+  return all;
+}
 
-  std::span<std::int64_t> sums() { return sums_; }
+std::vector<std::uint64_t> confusion_by_class(const ScoredRecords& records) {
+  std::vector<std::uint64_t> confusion(records.classes * records.classes);
+  for (std::size_t i = 0; i < records.predicted.size() && records.classes > 0; ++i)
+    ++confusion[static_cast<std::size_t>(records.label[i]) * records.classes +
+                static_cast<std::size_t>(records.predicted[i])];
+  return confusion;
+}
 
-  std::vector<std::uint64_t> confusion() const {
-    return {sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(classes_ * classes_)};
+ScoreCalibration calibration_of(const ScoredRecords& records) {
+  ScoreCalibration c;
+  for (std::size_t i = 0; i < records.probability.size(); ++i) {
+    const auto p = static_cast<double>(records.probability[i]);
+    if (std::isnan(p)) continue;
+    auto& bin =
+        c.bins[std::min(c.bins.size() - 1, static_cast<std::size_t>(p * static_cast<double>(c.bins.size())))];
+    bin.records += 1, bin.predicted += p;
+    bin.found += records.ranked ? records.label[i] > 0 : records.label[i] == records.predicted[i];
   }
-  double absolute_error() const { return static_cast<double>(sums_.back()) * unit_; }
-
-  ScoreCalibration calibration() const {
-    ScoreCalibration c;
-    std::uint64_t records = 0;
-    for (std::size_t b = 0; b < bins; ++b) {
-      const std::int64_t* const of_bin = &sums_[classes_ * classes_ + 3 * b];
-      if (of_bin[0] == 0) continue;
-      const auto n = static_cast<double>(of_bin[0]);
-      c.bins[b] = {static_cast<std::uint64_t>(of_bin[0]), static_cast<double>(of_bin[1]) * unit_ / n,
-                   static_cast<double>(of_bin[2]) / n};
-      c.error += n * std::abs(c.bins[b].predicted - c.bins[b].found);
-      records += c.bins[b].records;
-    }
-    c.error /= static_cast<double>(std::max<std::uint64_t>(1, records));
-    return c;
+  double counted = 0;
+  for (auto& bin : c.bins) {
+    if (bin.records == 0) continue;
+    const auto n = static_cast<double>(bin.records);
+    c.error += std::abs(bin.predicted - bin.found), counted += n;
+    bin.predicted /= n, bin.found /= n;
   }
+  c.error /= std::max(1.0, counted);
+  return c;
+}
 
- private:
-  static constexpr std::size_t bins = std::tuple_size_v<decltype(ScoreCalibration::bins)>;
-
-  std::size_t class_of(float label) const {
-    return objective_.label_kind() == LabelKind::sign ? label > 0 : static_cast<std::size_t>(label);
+/// Takes the metrics of the classes from the end of `all`.
+std::vector<PartMetrics> take_classes(std::vector<Metric>& all, const Objective& objective,
+                                      const std::vector<std::uint64_t>& confusion, std::size_t classes) {
+  std::vector<PartMetrics> parts;
+  const auto begin = all.end() - static_cast<std::ptrdiff_t>(metrics_of_class * classes);
+  for (std::size_t k = 0; k < classes; ++k) {
+    PartMetrics& part = parts.emplace_back();
+    part.name = class_name(objective, k);
+    for (std::size_t j = 0; j < classes; ++j) part.records += confusion[k * classes + j];
+    const auto own = begin + static_cast<std::ptrdiff_t>(metrics_of_class * k);
+    part.metrics.assign(own, own + static_cast<std::ptrdiff_t>(metrics_of_class));
   }
+  all.erase(begin, all.end());
+  return parts;
+}
 
-  // Sums of whole units: their order does not matter.
-  std::int64_t units(double x) const { return std::llrint(std::clamp(x, 0.0, largest_error) / unit_); }
+std::vector<PartMetrics> metrics_by_group(const ScoredRecords& records, const Grouping& grouping,
+                                          const std::string& loss_name, std::int64_t resamples) {
+  std::map<float, std::vector<std::uint32_t>> members;
+  for (std::uint32_t i = 0; i < records.group.size(); ++i)
+    if (!std::isnan(records.group[i])) members[records.group[i]].push_back(i);
+  if (members.size() > grouping.most)
+    throw ConfigError(fmt::format(
+        "--by: the records are of more than {0} groups; name a column that has at most {0} values", grouping.most));
+  std::vector<PartMetrics> parts;
+  for (const auto& [group, rows] : members) {
+    const ScoredRecords own = records.some(rows);
+    MetricFamilies families = label_metrics(own);
+    if (!loss_name.empty()) families.insert(families.begin(), mean_loss_metric(own, loss_name));
+    parts.push_back({grouping.name(group), own.size(), metric_values(families, own.size(), resamples)});
+  }
+  return parts;
+}
 
-  const Objective& objective_;
-  std::size_t classes_;
-  double unit_;
-  std::vector<std::int64_t> sums_;  // confusion, (records, predicted, found) of each bin, absolute errors
-};
+/// Root only.
+void add_metrics(Assessment& a, const ScoredRecords& records, const Objective& objective,
+                 const AssessmentRequest& request, const Grouping& grouping) {
+  const std::string loss_name(objective.loss_name());
+  MetricFamilies families = label_metrics(records);
+  families.insert(families.begin(), mean_loss_metric(records, loss_name));
+  if (records.classes > 0) families.push_back(metrics_by_class(records));
+  a.metrics = metric_values(families, records.size(), request.resamples);
+  if (a.metrics[0].value) a.metrics[0].value = a.evaluation.loss;  // the exact sum's
+  a.confusion = confusion_by_class(records);
+  a.by_class = take_classes(a.metrics, objective, a.confusion, records.classes);
+  // The loss of a min-max problem weighs groups: its measures have that of each.
+  a.by_group =
+      metrics_by_group(records, grouping, objective.saddle() ? std::string() : loss_name, request.resamples);
+  if (objective.scores_are_logits()) a.calibration = calibration_of(records);
+  if (a.calibration) a.metrics.push_back({"calibration_error", a.calibration->error, {}});
+  for (const Measure& measure : a.evaluation.measures) a.metrics.push_back({measure.name, measure.value, {}});
+}
+
+/// {"metrics": ..., "intervals": ..., "constants": ...}, the last two if there are any.
+nlohmann::ordered_json metrics_json(const std::vector<Metric>& metrics) {
+  using Json = nlohmann::ordered_json;
+  Json out{{"metrics", Json::object()}};
+  for (const Metric& metric : metrics) {
+    out["metrics"][metric.name] = metric.value ? Json(*metric.value) : Json();
+    if (metric.interval) out["intervals"][metric.name] = {metric.interval->first, metric.interval->second};
+    if (metric.constant) out["constants"][metric.name] = *metric.constant;
+  }
+  return out;
+}
+
+nlohmann::ordered_json parts_json(const char* key, const std::vector<PartMetrics>& parts) {
+  auto out = nlohmann::ordered_json::array();
+  for (const PartMetrics& part : parts) {
+    out.push_back({{key, part.name}, {"records", part.records}});
+    out.back().update(metrics_json(part.metrics));
+  }
+  return out;
+}
 
 }  // namespace
-
-std::size_t Assessment::classes() const {
-  return static_cast<std::size_t>(std::lround(std::sqrt(static_cast<double>(confusion.size()))));
-}
 
 Assessment assess(const Communicator& comm, Objective& objective, std::span<const float> w, const Shard& shard,
-                  bool with_roc) {
-  Assessment result{evaluate(comm, objective, w, shard, with_roc), {}, {}, {}};
-  const LabelKind kind = objective.label_kind();
-  const bool quantity = is_quantity(kind);
-  if (objective.outputs() == 0 || !predicts_labels(objective)) return result;
-
-  ResultTally tally(objective,
-                    quantity                  ? 0
-                    : kind == LabelKind::sign ? 2
-                                              : objective.classes(),
-                    shard.layout.records);
-  for_each_score(objective, w, shard, [&](const Block& block, std::uint32_t row, std::span<const float> scores) {
-    tally.add(scores, block.records.label[row]);
+                  const AssessmentRequest& request) {
+  Assessment result{evaluate(comm, objective, w, shard, request.with_roc), {}, {}, {}, {}, {}};
+  const Grouping grouping = request.grouping.value_or(groups_of_objective(objective));
+  const ScoredRecords records = score_records(comm, objective, w, shard, grouping.of);
+  throw_on_all_ranks(comm, [&] {
+    if (comm.is_root()) add_metrics(result, records, objective, request, grouping);
   });
-  add_on_root(comm, tally.sums());
-  if (!comm.is_root()) return result;
-  if (quantity)
-    result.absolute_error =
-        tally.absolute_error() / static_cast<double>(std::max<std::uint64_t>(1, result.evaluation.records));
-  else
-    result.confusion = tally.confusion();
-  if (objective.scores_are_logits()) result.calibration = tally.calibration();
   return result;
-}
-
-namespace {
-
-/// The share of the largest class: the accuracy of who always says the same. By the rows of the confusion matrix.
-std::optional<double> largest_class(const Assessment& a) {
-  const std::size_t classes = a.classes();
-  std::uint64_t most = 0, all = 0;
-  for (std::size_t k = 0; k < classes; ++k) {
-    std::uint64_t of_class = 0;
-    for (std::size_t j = 0; j < classes; ++j) of_class += a.confusion[k * classes + j];
-    most = std::max(most, of_class), all += of_class;
-  }
-  if (all == 0) return {};
-  return static_cast<double>(most) / static_cast<double>(all);
-}
-
-}  // namespace
-
-std::vector<std::pair<std::string, double>> metrics_of(const Objective& objective, const Assessment& a) {
-  std::vector<std::pair<std::string, double>> metrics{{std::string(objective.loss_name()), a.evaluation.loss}};
-  if (a.evaluation.accuracy) metrics.emplace_back("accuracy", *a.evaluation.accuracy);
-  if (const auto largest = largest_class(a); largest && a.evaluation.accuracy)
-    metrics.emplace_back("largest_class", *largest);
-  if (a.evaluation.auc) metrics.emplace_back("auc", *a.evaluation.auc);
-  if (a.absolute_error) metrics.emplace_back("absolute_error", *a.absolute_error);
-  if (a.calibration) metrics.emplace_back("calibration_error", a.calibration->error);
-  for (const Measure& measure : a.evaluation.measures) metrics.emplace_back(measure.name, measure.value);
-  return metrics;
 }
 
 std::string class_name(const Objective& objective, std::size_t k) {
   return objective.label_kind() == LabelKind::sign ? (k == 1 ? "1" : "-1") : std::to_string(k);
 }
 
-nlohmann::ordered_json assessment_json(const Objective& objective, const Assessment& a) {
-  using Json = nlohmann::ordered_json;
-  Json out{{"records", a.evaluation.records}, {"metrics", Json::object()}};
-  for (const auto& [name, value] : metrics_of(objective, a)) out["metrics"][name] = value;
+nlohmann::ordered_json assessment_json(const Assessment& a) {
+  nlohmann::ordered_json out{{"records", a.evaluation.records}};
+  out.update(metrics_json(a.metrics));
   const std::size_t classes = a.classes();
   for (std::size_t k = 0; k < classes; ++k) {
-    out["classes"].push_back(class_name(objective, k));
+    out["classes"].push_back(a.by_class[k].name);
     const auto row = a.confusion.begin() + static_cast<std::ptrdiff_t>(k * classes);
     out["confusion"].push_back(std::vector<std::uint64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
   }
+  if (classes > 0) out["by_class"] = parts_json("class", a.by_class);
+  if (!a.by_group.empty()) out["by_group"] = parts_json("group", a.by_group);
   if (a.calibration)
     for (const auto& bin : a.calibration->bins)
       out["calibration"].push_back({{"records", bin.records}, {"predicted", bin.predicted}, {"found", bin.found}});

@@ -108,6 +108,12 @@ std::size_t predicted_class(const Objective& objective, std::span<const float> s
   return static_cast<std::size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
+float predicted_quantity(const Objective& objective, float score) {
+  constexpr float largest = std::numeric_limits<float>::max();
+  const float quantity = objective.label_kind() == LabelKind::count ? std::exp(score) : score;
+  return std::isnan(quantity) ? largest : std::clamp(quantity, -largest, largest);
+}
+
 double probability(std::span<const float> logits, std::size_t k) {
   if (logits.size() == 1) {
     const double z = k == 1 ? static_cast<double>(logits[0]) : -static_cast<double>(logits[0]);

@@ -20,6 +20,8 @@ void for_each_score(
 bool predicts_labels(const Objective& objective);
 /// Sign labels: 0 for -1, 1 for +1. Classes: the first of the largest score.
 std::size_t predicted_class(const Objective& objective, std::span<const float> scores);
+/// Real labels: the score. Counts: exp of it, the rate. What is no number, or beyond float32, is float32's largest.
+float predicted_quantity(const Objective& objective, float score);
 /// Of class k (sign labels: 0 is -1, 1 is +1), from logits; NaN if they are not finite.
 double probability(std::span<const float> logits, std::size_t k);
 

@@ -208,6 +208,7 @@ TrainedModel read_trained_model(const Communicator& comm, const std::string& run
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
   model.records = load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
                        model.objective->label_kind(), model.objective->classes());
+  model.records.facts.feature_names = facts.feature_names;
   const ShowFields show(dataset.shows_values());
   throw_on_all_ranks(comm, [&] { model.objective->check_records(model.records); });
   return model;

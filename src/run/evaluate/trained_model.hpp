@@ -46,7 +46,7 @@ ModelAlone read_model_alone(const std::string& run, const RunConfig& config);
 struct TrainedModel {
   std::unique_ptr<Objective> objective;
   std::vector<float> parameters;
-  Shard records;
+  Shard records;  ///< its facts have the names of features on the root
 };
 
 /// Reads RUN/model.safetensors and the records to score. Collective; all ranks throw alike:

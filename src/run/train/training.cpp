@@ -157,8 +157,8 @@ Findings Training::look() {
 void Training::assess_model() {
   nlohmann::ordered_json seen = nlohmann::ordered_json::object();
   if (!files.evaluation.empty()) {
-    Assessment found = assess(comm, *objective, algorithm->iterate(), public_records, true);
-    if (root) seen = assessment_json(*objective, found);
+    Assessment found = assess(comm, *objective, algorithm->iterate(), public_records, {.with_roc = true});
+    if (root) seen = assessment_json(found);
     latest = std::move(found.evaluation);
   }
   if (!root) return;

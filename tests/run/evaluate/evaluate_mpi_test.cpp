@@ -138,5 +138,97 @@ TEST(Evaluate, MeasuresHaveTheSameBitsOnAnyNumberOfRanks) {
   }
 }
 
+/// Objective, kind of labels, options, features, and a metric that it has.
+struct OfObjective {
+  const char* name;
+  LabelKind kind;
+  std::vector<std::pair<std::string, std::string>> options;
+  const char* metric;
+};
+
+std::string all_of(const Communicator& comm, const OfObjective& c) {
+  Shard shard = test::random_shard({Storage::dense_f32, 400, 3, 1, c.kind, 4}, blocks, comm.rank(), comm.size());
+  for (auto& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i) {
+      float* const x = &block.records.f32[i * block.records.stride];
+      x[0] = std::clamp(std::round(x[0]), -2.0F, 2.0F), x[2] = static_cast<float>(i % 3);
+      if (i % 17 == 3) test::remove_record(block.records, i);
+    }
+  const auto objective = test::make_objective(c.name, {3, Storage::dense_f32, 1}, c.options);
+  std::vector<float> w(objective->dim());
+  PublicStream(5, "weights").normals(0, w);
+  AssessmentRequest request{.resamples = 120};
+  request.grouping = groups_by_column("3", shard.facts);
+  return assessment_json(assess(comm, *objective, w, shard, request)).dump();
+}
+
+TEST(Evaluate, MetricsAndIntervalsHaveTheSameBitsOnAnyNumberOfRanks) {
+  for (const OfObjective& c :
+       std::vector<OfObjective>{{"logistic", LabelKind::sign, {}, "average_precision"},
+                                {"softmax", LabelKind::class_, {{"objective.classes", "4"}}, "balanced_accuracy"},
+                                {"squared", LabelKind::real, {}, "r2"},
+                                {"poisson", LabelKind::count, {}, "rmse"}}) {
+    std::string expected;
+    test::for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+      const std::string found = all_of(comm, c);
+      if (comm.size() == 1) expected = found;
+      if (!comm.is_root()) return;
+      EXPECT_EQ(found, expected) << c.name << " on " << comm.size() << " ranks";
+      const auto seen = nlohmann::json::parse(found);
+      EXPECT_TRUE(seen["metrics"][c.metric].is_number()) << found;
+      EXPECT_LE(seen["intervals"][c.metric][0], seen["metrics"][c.metric]);
+      EXPECT_GE(seen["intervals"][c.metric][1], seen["metrics"][c.metric]);
+      ASSERT_EQ(seen["by_group"].size(), 3U);
+      EXPECT_TRUE(seen["by_group"][2]["intervals"].contains(c.metric)) << found;
+    });
+  }
+}
+
+// Scores of counts are logarithms of rates.
+TEST(Evaluate, CountsArePredictedByTheirRate) {
+  Shard shard = test::random_shard({Storage::dense_f32, 2, 1, 1, LabelKind::count}, 1, 0, 1);
+  float* const x = shard.blocks[0].records.f32.data();
+  x[0] = 0, x[shard.blocks[0].records.stride] = std::log(2.0F);
+  shard.blocks[0].records.label = {3, 1};
+  const auto objective = test::make_objective("poisson", {1, Storage::dense_f32, 1});
+  const Assessment a = assess(Communicator::alone(), *objective, std::vector<float>{1, 0}, shard);
+  const auto seen = assessment_json(a);
+  EXPECT_NEAR(seen["metrics"]["mae"].get<double>(), 1.5, 1e-6) << "1 for 3, and 2 for 1";
+  EXPECT_NEAR(seen["metrics"]["rmse"].get<double>(), std::sqrt(2.5), 1e-6);
+  EXPECT_NEAR(seen["metrics"]["r2"].get<double>(), 1 - 5.0 / 2, 1e-6);
+  EXPECT_NEAR(seen["constants"]["rmse"].get<double>(), 1, 1e-12);
+}
+
+TEST(Evaluate, TooManyGroupsAreRefusedOnAllRanks) {
+  test::for_each_size({1, 3}, [&](const Communicator& comm) {
+    Shard shard =
+        test::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, comm.rank(), comm.size());
+    const auto objective = test::make_objective("logistic", {1, Storage::dense_f32, 1});
+    AssessmentRequest request;
+    request.grouping = groups_by_column("1", shard.facts);
+    EXPECT_THROW(assess(comm, *objective, std::vector<float>{1, 0}, shard, request), ConfigError);
+    request.grouping->most = 400;  // as of an objective that has so many
+    const Assessment a = assess(comm, *objective, std::vector<float>{1, 0}, shard, request);
+    EXPECT_EQ(a.by_group.size(), comm.is_root() ? 400U : 0U);
+  });
+}
+
+TEST(Evaluate, GroupsAreAColumnOrItsWords) {
+  DatasetFacts facts;
+  facts.features = 4, facts.feature_names = "age\nkind=a\nkind=b\n3";
+  Shard shard = test::random_shard({Storage::dense_f32, 3, 4, 1, LabelKind::sign}, 1, 0, 1);
+  Records& records = shard.blocks[0].records;
+  std::copy_n(std::vector<float>{7, 0, 1, 5}.begin(), 4, records.f32.begin());
+  std::fill_n(records.f32.begin() + static_cast<std::ptrdiff_t>(records.stride), 4, 0.0F);
+  const Grouping words = groups_by_column("kind", facts);
+  EXPECT_EQ(words.name(words.of(records, 0)), "b");
+  EXPECT_TRUE(std::isnan(words.of(records, 1))) << "no word, no group";
+  EXPECT_EQ(groups_by_column("age", facts).of(records, 0), 7);
+  EXPECT_EQ(groups_by_column("3", facts).of(records, 0), 5) << "a name comes before a number";
+  EXPECT_EQ(groups_by_column("1", facts).name(7), "7");
+  for (const char* wrong : {"0", "5", "-1", "pay", "kin", "1.5"})
+    EXPECT_THROW(groups_by_column(wrong, facts), ConfigError);
+}
+
 }  // namespace
 }  // namespace dpmpi::evaluate_mpi_test

@@ -268,9 +268,9 @@ TEST_F(Warnings, ShowTheLargestClassBesideTheAccuracy) {
   write_config(sgd);
   expect_said(train(""), " (largest class 0.");
   const Outcome shown = dpmpi("evaluate run");
-  expect_said(shown, "largest_class");
+  expect_said(shown, "constant");
   const json said = json::parse(dpmpi("evaluate run --json").output);
-  EXPECT_NEAR(said["metrics"]["largest_class"].get<double>(), metrics().front()["constant.accuracy"].get<double>(),
+  EXPECT_NEAR(said["constants"]["accuracy"].get<double>(), metrics().front()["constant.accuracy"].get<double>(),
               0.001);
 }
 
