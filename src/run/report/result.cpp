@@ -102,6 +102,34 @@ std::string confusion_table(const Confusion& c) {
   return out + "</table></div>\n";
 }
 
+/// n/a where these records have no such number.
+std::string shown_metric(const Json& metrics, const std::string& name) {
+  const Json& value = metrics.value(name, Json());
+  return value.is_number() ? measured(value.get<double>()) : "n/a";
+}
+
+/// What the last evaluation found of scores and labels beyond the metrics of the run.
+std::string further_values(const RunRecord& run) {
+  const Json metrics = run.assessment.value("metrics", Json::object());
+  const Json constants = run.assessment.value("constants", Json::object());
+  html::Rows rows;
+  for (const char* name : {"balanced_accuracy", "average_precision", "rmse", "mae", "r2"})
+    if (metrics.contains(name))
+      rows.push_back({name, shown_metric(metrics, name),
+                      constants.contains(name) ? shown_metric(constants, name) : std::string()});
+  return rows.empty() ? "" : html::table({"of the final model", "this run", "best constant"}, rows);
+}
+
+std::string table_of_classes(const RunRecord& run) {
+  html::Rows rows;
+  for (const Json& part : run.assessment.value("by_class", Json::array())) {
+    rows.push_back({shown(part.at("class")), shown(part.at("records"))});
+    for (const char* name : {"precision", "recall", "f1"})
+      rows.back().push_back(shown_metric(part.at("metrics"), name));
+  }
+  return rows.empty() ? "" : html::table({"class", "records", "precision", "recall", "F1"}, rows);
+}
+
 std::string confusion_part(const RunRecord& run) {
   constexpr std::size_t most = 10;  // that a page shows side by side
   if (!run.assessment.contains("confusion")) return "";
@@ -111,7 +139,7 @@ std::string confusion_part(const RunRecord& run) {
     return out +
            html::paragraph(fmt::format("{} classes: dpmpi evaluate {} --json tells.", c.classes.size(), run.name));
   return out + html::paragraph("Records of each class (rows) that were taken for a class (columns).") +
-         confusion_table(c);
+         confusion_table(c) + table_of_classes(run);
 }
 
 std::string calibration_part(const RunRecord& run) {
@@ -206,7 +234,7 @@ std::string metrics_section(const std::vector<RunRecord>& runs) {
                          (runs.size() > 1 ? ""
                                           : " The best constant says the same of every record, and was chosen "
                                             "with these records in hand.")) +
-         last_values(runs, names) + gallery.markup();
+         last_values(runs, names) + (runs.size() > 1 ? "" : further_values(runs[0])) + gallery.markup();
 }
 
 std::string assessment_section(const RunRecord& run) {

@@ -211,13 +211,16 @@ TEST_F(Report, ConfusionAndCalibrationOfTheFinalModel) {
   EXPECT_TRUE(contains(page, "Which classes are confused"));
   for (const auto& row : seen["confusion"])
     for (const auto& cell : row) EXPECT_TRUE(contains(page, fmt::format(")\">{}</td>", cell.get<int>()))) << cell;
+  for (const char* name : {"balanced_accuracy", "average_precision"})
+    EXPECT_TRUE(contains(page, fmt::format("<td>{}</td>", name))) << name;
+  EXPECT_TRUE(contains(page, measured(seen["by_class"][1]["metrics"]["f1"].get<double>())));
   const std::string calibration = page.substr(page.find("Whether its probabilities can be believed"));
   std::size_t filled = 0;
   for (const auto& bin : seen["calibration"]) filled += bin["records"].get<int>() > 0;
   EXPECT_EQ(count(calibration.substr(0, calibration.find("</svg>")), "<circle"), filled);
-  for (const char* bad :
-       {"[]", "nonsense", R"({"classes":["a"],"confusion":[[1,2]]})", R"({"classes":3,"confusion":4})",
-        R"({"calibration":[{"records":"x"}]})", R"({"calibration":7})"}) {
+  for (const char* bad : {"[]", "nonsense", R"({"classes":["a"],"confusion":[[1,2]]})",
+                          R"({"classes":3,"confusion":4})", R"({"classes":[],"confusion":[],"by_class":3})",
+                          R"({"calibration":[{"records":"x"}]})", R"({"calibration":7})"}) {
     copy("one", "broken");
     std::ofstream(path("broken/assessment.json")) << bad;
     EXPECT_THROW(report_html({path("broken")}, false), DataError) << bad;
