@@ -35,6 +35,10 @@ int main(int argc, char** argv) {
                             "\x79"
                             "0 0:1 1:1\r\n\n# c\n2 2:7",
                             "\xff 1 2:1e-40 9:1e38\n"});
+  write(folder / "columns",
+        {"a number mean=1 std=2 missing=NULL impute=3 indicator\n\"b, c\" category words=x,\"y \"\"z\"\"\" other\n"
+         "d date format=%Y-%m-%d from=2015-01-01 unit=years\ne yes/no\nf ordinal words=I,II\ng label\n"
+         "\n---\na,\"b, c\",d,e,f,g\nNULL,x,2015-02-28,yes,II,1\n4,\"y \"\"z\"\"\",2016-02-29,no,I,0\n"});
   write(folder / "table", {std::string("\0a,label,b\n1,2,3\n4,5,6\n", 22),
                            "\x1d"
                            "1,a,?,NA\n2,\"b\",3,4\r\n|c\n",

@@ -87,6 +87,7 @@ std::string_view detect_format(const ReadingRules& options, const Head& head) {
   for (const Entry& format : formats)
     for (const std::string_view ending : format.endings)
       if (!ending.empty() && stem.ends_with(ending)) return format.name;
+  if (options.separator != "auto") return "csv";
   const std::string_view all = head.bytes;
   const std::string_view looked_at[] = {all.substr(0, all.find('\n')), all.substr(0, std::size_t{1} << 16), all};
   for (const Sign& sign : signs)

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/errors.hpp"
 #include "core/trim.hpp"
 #include "data/formats/text_lines.hpp"
 
@@ -48,9 +49,15 @@ const char* next_field(const char* p, const char* end, char delimiter, std::stri
 /// The lines of a piece, each column by column from the left.
 class RowParser {
  public:
-  RowParser(const Piece& piece, const TableSchema& schema, char delimiter, const FeatureMap& map,
-            const LabelRule& labels, RecordsBuilder& out)
-      : piece_(piece), schema_(schema), delimiter_(delimiter), map_(map), labels_(labels), out_(out) {
+  RowParser(const Piece& piece, const TableSchema& schema, char delimiter, bool decimal_comma,
+            const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out)
+      : piece_(piece),
+        schema_(schema),
+        delimiter_(delimiter),
+        decimal_comma_(decimal_comma),
+        map_(map),
+        labels_(labels),
+        out_(out) {
     if (piece.faults.empty()) return;
     skipped_.resize(schema.columns.size());
     for (std::size_t c = 0; c < skipped_.size(); ++c) skipped_[c] = piece.faults.knows(kind_of(c));
@@ -80,7 +87,7 @@ class RowParser {
   const char* column(std::size_t c, const char* p, const char* end) {
     const TableColumn& column = schema_.columns[c];
     const bool is_number = column.use == TableColumn::Use::number;
-    if (is_number) {
+    if (is_number && !decimal_comma_) {
       double x = 0;
       const char* stop = scan_number(skip_blanks(p, end), end, x);
       if (stop != nullptr) stop = skip_blanks(stop, end);
@@ -92,7 +99,8 @@ class RowParser {
     std::string_view field;
     p = next_field(p, end, delimiter_, scratch_, field);
     if (is_number) use(c, [&] { out_.dense_row()[column.feature] = number(column, field); });
-    if (column.use == TableColumn::Use::label) label_.assign(field);
+    if (column.use == TableColumn::Use::label) take_label(field);
+    if (column.use == TableColumn::Use::coded) use(c, [&] { coded(column, field); });
     if (column.use == TableColumn::Use::one_hot) use(c, [&] { one_hot(column, field); });
     return p;
   }
@@ -124,7 +132,7 @@ class RowParser {
           fmt::format("column {}: missing value {}: set data.missing to a public number that replaces it",
                       show(column.name), show_field(field)));
     }
-    if (!to_number(field, x))
+    if (!to_number(field, decimal_comma_, x))
       throw Malformed(fmt::format(
           "column {}: {} is not a finite number (data.one_hot takes text columns, data.drop leaves columns out)",
           show(column.name), show_field(field)));
@@ -137,6 +145,25 @@ class RowParser {
     } catch (const Malformed& problem) {
       throw Malformed(fmt::format("column {}: {}", show(column.name), problem.what()));
     }
+  }
+
+  /// Features that are 0 are not set: a row begins with zeros.
+  void coded(const TableColumn& column, std::string_view field) {
+    try {
+      column.code->read(field, [&](std::size_t feature, double x) {
+        const std::size_t at = column.feature + feature;
+        out_.dense_row()[at] = map_(at, x);
+      });
+    } catch (const Malformed& problem) {
+      throw Malformed(fmt::format("column {}: {}", show(column.name), problem.what()));
+    }
+  }
+
+  /// A label that is a number is told to others with a point.
+  void take_label(std::string_view field) {
+    label_.assign(field);
+    double x = 0;
+    if (decimal_comma_ && to_number(field, true, x)) std::ranges::replace(label_, ',', '.');
   }
 
   void one_hot(const TableColumn& column, std::string_view field) {
@@ -159,6 +186,7 @@ class RowParser {
   const Piece& piece_;
   const TableSchema& schema_;
   char delimiter_;
+  bool decimal_comma_;
   const FeatureMap& map_;
   const LabelRule& labels_;
   RecordsBuilder& out_;
@@ -168,6 +196,20 @@ class RowParser {
 };
 
 }  // namespace
+
+char delimiter_by(const std::string& separator, char otherwise) {
+  for (const auto& [name, delimiter] :
+       {std::pair{"comma", ','}, std::pair{"tab", '\t'}, std::pair{"semicolon", ';'}, std::pair{"bar", '|'}})
+    if (separator == name) return delimiter;
+  return otherwise;
+}
+
+Table::Table(const ReadingRules& options, char delimiter)
+    : Format(options), delimiter_(delimiter_by(options.separator, delimiter)) {
+  if (options.decimal == "comma" && delimiter_ == ',')
+    throw ConfigError(
+        "data.decimal = comma: a comma separates the fields of this table: set data.separator (semicolon, tab, bar)");
+}
 
 std::vector<std::string> split_fields(std::string_view line, char delimiter) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -183,7 +225,7 @@ std::vector<std::string> split_fields(std::string_view line, char delimiter) {
 }
 
 void Table::read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const {
-  RowParser parser(piece, schema_, delimiter_, map, labels, out);
+  RowParser parser(piece, schema_, delimiter_, options_.decimal == "comma", map, labels, out);
   for_each_record(piece,
                   [&](std::string_view line, std::uint64_t global_index) { parser.parse(line, global_index); });
 }

@@ -1,22 +1,25 @@
 #pragma once
 // CSV and TSV: one record a line, fields optionally "quoted" (quotes doubled inside; no line ends inside).
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/columns/coding.hpp"
 #include "data/formats/format.hpp"
 
 namespace dpmpi {
 
 /// What a column of the file becomes.
 struct TableColumn {
-  enum class Use { number, one_hot, label, drop };
+  enum class Use { number, one_hot, coded, label, drop };
   Use use = Use::number;
-  std::string name;                     ///< from the header, else the column's number from 1
-  std::size_t feature = 0;              ///< number: its feature; one_hot: the first word's
-  std::vector<std::string> words = {};  ///< one_hot
+  std::string name;                             ///< from the header, else the column's number from 1
+  std::size_t feature = 0;                      ///< number: its feature; one_hot and coded: the first of them
+  std::vector<std::string> words = {};          ///< one_hot
+  std::shared_ptr<const ColumnCode> code = {};  ///< coded: by data.columns
 };
 
 struct TableSchema {
@@ -26,8 +29,9 @@ struct TableSchema {
 
   std::vector<TableColumn> columns;
   std::size_t features = 0;
-  bool zero_if_unknown = false;   ///< data.unknown = zero
-  std::optional<double> missing;  ///< data.missing
+  bool zero_if_unknown = false;             ///< data.unknown = zero
+  std::optional<double> missing;            ///< data.missing
+  std::shared_ptr<const ColumnsFile> file;  ///< data.columns, which says all of it
 
   /// Feature of a number column, by name or number from 1. Throws ConfigError.
   std::size_t feature_of(const std::string& column) const;
@@ -35,14 +39,33 @@ struct TableSchema {
   std::string signature() const;
   /// Names of the columns that become features, a line for each: they may hold commas.
   std::string feature_names() const;
+
+ private:
+  void use_file(const std::vector<std::string>& names, const ReadingRules& options);
 };
+
+/// Names of the columns of a table without a header of `width` columns, from data.columns, whose lines stand in the
+/// order of the table. Throws ConfigError.
+std::vector<std::string> names_by_file(const ReadingRules& options, std::size_t width);
+
+/// What the first lines of a table tell.
+struct TableHead {
+  bool header = false;
+  std::vector<std::string> fields;  ///< of the first line that counts: names if there is a header
+  std::string line, oddity;         ///< that line, and what is odd about it, for messages
+  Section records = {};
+};
+/// Throws DataError if there is no record.
+TableHead look_at_table(const Head& head, const ReadingRules& options, char delimiter);
 
 /// Whether data.label = auto takes a column of this name for the label.
 bool names_label(std::string name);
 
 class Table final : public Format {
  public:
-  Table(const ReadingRules& options, char delimiter) : Format(options), delimiter_(delimiter) {}
+  /// `delimiter`: unless data.separator says another one. Throws ConfigError for a decimal comma that is a
+  /// delimiter.
+  Table(const ReadingRules& options, char delimiter);
   Layout inspect(const std::vector<Head>& files) override;
   void read(const Piece& piece, const FeatureMap& map, const LabelRule& labels, RecordsBuilder& out) const override;
   void archive(Archive& archive) override;
@@ -53,6 +76,9 @@ class Table final : public Format {
   char delimiter_;
   TableSchema schema_;
 };
+
+/// The delimiter that data.separator names; `otherwise` for auto.
+char delimiter_by(const std::string& separator, char otherwise);
 
 /// Splits a line into fields, without quotes and surrounding blanks. Throws Malformed for a broken quote.
 std::vector<std::string> split_fields(std::string_view line, char delimiter);

@@ -102,8 +102,12 @@ TableSchema::TableSchema(const std::vector<std::string>& names, const ReadingRul
     : zero_if_unknown(options.unknown == "zero") {
   if (!options.missing.empty()) missing = option_number(options.missing, "data.missing");
   for (const std::string& name : names) columns.push_back({.name = name});
-  assign_uses(columns, options);
-  features = number_features(columns);
+  if (options.columns_file) {
+    use_file(names, options);
+  } else {
+    assign_uses(columns, options);
+    features = number_features(columns);
+  }
 }
 
 std::size_t TableSchema::feature_of(const std::string& column) const {
@@ -114,18 +118,23 @@ std::size_t TableSchema::feature_of(const std::string& column) const {
 }
 
 std::string TableSchema::signature() const {
+  if (file) return fmt::format("those of data.columns with SHA-256 {}", file->digest.substr(0, 12));
   std::string text;
   for (const auto& c : columns) text += fmt::format("{}:{};", c.name, static_cast<int>(c.use));
   return text;
 }
 
 std::string TableSchema::feature_names() const {
-  std::string names;
+  std::vector<std::string> names(features);
+  const auto put = [&](std::size_t feature, const std::string& name) { names[feature] = name + '\n'; };
   for (const TableColumn& column : columns) {
-    if (column.use == Use::number) names += column.name + '\n';
-    for (const std::string& word : column.words) names += column.name + "=" + word + '\n';
+    if (column.use == Use::number) put(column.feature, column.name);
+    for (std::size_t w = 0; w < column.words.size(); ++w)
+      put(column.feature + w, column.name + "=" + column.words[w]);
+    for (std::size_t f = 0; column.code && f < column.code->width(); ++f)
+      put(column.feature + f, column.code->feature_names()[f]);
   }
-  return names;
+  return fmt::format("{}", fmt::join(names, ""));
 }
 
 }  // namespace dpmpi

@@ -41,9 +41,10 @@ FirstLines first_lines(std::string_view head, const ReadingRules& options, char 
   return f;
 }
 
-bool has_number(const std::vector<std::string>& fields) {
+bool has_number(const std::vector<std::string>& fields, const ReadingRules& options) {
   double x = 0;
-  return std::any_of(fields.begin(), fields.end(), [&](const auto& f) { return to_number(f, x); });
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const auto& f) { return to_number(f, options.decimal == "comma", x); });
 }
 
 std::vector<std::string> fields_of(const Line& line, char delimiter, const std::string& file) {
@@ -54,28 +55,32 @@ std::vector<std::string> fields_of(const Line& line, char delimiter, const std::
   }
 }
 
-bool starts_with_header(const FirstLines& first, const std::string& setting, char delimiter,
+bool starts_with_header(const FirstLines& first, const ReadingRules& options, char delimiter,
                         const std::string& file) {
-  if (setting != "auto") return setting == "yes";
-  return first.records.size() == 2 && !has_number(fields_of(first.records[0], delimiter, file)) &&
-         has_number(fields_of(first.records[1], delimiter, file));
+  if (options.header != "auto") return options.header == "yes";
+  if (options.columns_file)
+    return std::ranges::any_of(fields_of(first.records[0], delimiter, file),
+                               [&](const auto& name) { return options.columns_file->find(name) != nullptr; });
+  return first.records.size() == 2 && !has_number(fields_of(first.records[0], delimiter, file), options) &&
+         has_number(fields_of(first.records[1], delimiter, file), options);
 }
 
 /// What a first line that was not understood looks like, for messages; "" if nothing is odd about it.
 std::string oddity(std::string_view line, char delimiter) {
   const std::string_view text = trim(line);
   if (text.find('\r') != text.npos) return "; it holds carriage returns: lines must end with a line feed";
-  for (const char other : {';', '\t', ','})
+  for (const char other : {';', '\t', ',', '|'})
     if (text.find(delimiter) == text.npos && text.find(other) != text.npos)
-      return fmt::format("; it holds {} where fields are separated by {}", show({&other, 1}),
+      return fmt::format("; it holds {} where fields are separated by {} (data.separator)", show({&other, 1}),
                          show({&delimiter, 1}));
   return "";
 }
 
 /// The only line of a file, if no field is a number: a header, unless words or missing fields can be features.
-bool is_lone_header(const std::vector<std::string>& fields, const ReadingRules& options) {
-  return options.header == "yes" ||
-         (options.header == "auto" && !has_number(fields) && options.one_hot.empty() && options.missing.empty());
+bool is_lone_header(const std::vector<std::string>& fields, const ReadingRules& options, bool header) {
+  if (options.columns_file) return header;
+  return options.header == "yes" || (options.header == "auto" && !has_number(fields, options) &&
+                                     options.one_hot.empty() && options.missing.empty());
 }
 
 char comment_of(const ReadingRules& options) { return options.comment.empty() ? '\0' : options.comment[0]; }
@@ -85,41 +90,56 @@ char comment_of(const ReadingRules& options) { return options.comment.empty() ? 
 std::vector<std::string> Table::supposed_names(const Head& head) const {
   refuse_no_text(head);
   const FirstLines first = first_lines(head.bytes, options_, comment_of(options_));
-  if (options_.header != "auto" || !starts_with_header(first, options_.header, delimiter_, head.path)) return {};
+  if (options_.header != "auto" || first.records.empty() ||
+      !starts_with_header(first, options_, delimiter_, head.path))
+    return {};
   return fields_of(first.records[0], delimiter_, head.path);
 }
 
-Layout Table::inspect(const std::vector<Head>& files) {
-  const Head& head = files[0];
+TableHead look_at_table(const Head& head, const ReadingRules& options, char delimiter) {
   refuse_no_text(head);
-  const char comment = comment_of(options_);
-  const FirstLines first = first_lines(head.bytes, options_, comment);
+  const char comment = comment_of(options);
+  const FirstLines first = first_lines(head.bytes, options, comment);
   if (first.records.empty()) refuse_file(head.path, "holds no records");
-  const bool header = starts_with_header(first, options_.header, delimiter_, head.path);
   const Line& lead = first.records[0];
-  auto names = fields_of(lead, delimiter_, head.path);
-  const std::string odd = oddity(lead.text, delimiter_);
-  if (first.records.size() == 1 && is_lone_header(names, options_))
+  TableHead found{.header = starts_with_header(first, options, delimiter, head.path),
+                  .fields = fields_of(lead, delimiter, head.path),
+                  .line = std::string(lead.text),
+                  .oddity = oddity(lead.text, delimiter)};
+  if (first.records.size() == 1 && is_lone_header(found.fields, options, found.header))
     refuse_file(head.path, fmt::format("holds no records: its only line {} is taken as the header (data.header){}",
-                                       show_field(lead.text), odd));
-  for (std::size_t c = 0; !header && c < names.size(); ++c) names[c] = std::to_string(c + 1);
+                                       show_field(lead.text), found.oddity));
+  found.records = {.begin = found.header ? lead.end : first.begin,
+                   .line = found.header ? lead.number + 1 : first.line,
+                   .comment = comment};
+  return found;
+}
+
+Layout Table::inspect(const std::vector<Head>& files) {
+  const TableHead head = look_at_table(files[0], options_, delimiter_);
+  const bool named = head.header || options_.columns_file;
+  std::vector<std::string> names = head.fields;
+  for (std::size_t c = 0; !named && c < names.size(); ++c) names[c] = std::to_string(c + 1);
   try {
+    if (named && !head.header) names = names_by_file(options_, names.size());
     schema_ = TableSchema(names, options_);
   } catch (const ConfigError& problem) {
     // Without a header, the first line is a private record.
-    throw ConfigError(fmt::format("{}: {}\n  {} columns were found in the first line, {}{}", head.path,
-                                  problem.what(), names.size(), header ? show(lead.text) : show_field(lead.text),
-                                  odd));
+    throw ConfigError(fmt::format("{}: {}\n  {} columns were found in the first line, {}{}", files[0].path,
+                                  problem.what(), head.fields.size(),
+                                  head.header ? show(head.line) : show_field(head.line), head.oddity));
   }
   return {.features = schema_.features,
-          .sections = {{.begin = header ? lead.end : first.begin,
-                        .line = header ? lead.number + 1 : first.line,
-                        .comment = comment}},
+          .sections = {head.records},
           .columns = schema_.signature(),
-          .feature_names = header ? schema_.feature_names() : ""};
+          .feature_names = named ? schema_.feature_names() : ""};
 }
 
 void Table::archive(Archive& archive) {
+  std::string digest = options_.columns_file ? options_.columns_file->digest : "";
+  archive.field("columns file", digest);
+  if (digest != (options_.columns_file ? options_.columns_file->digest : ""))
+    throw ConfigError("data.columns is not the same file on all ranks: put one file where all of them see it");
   std::string lines;  // a name has no line end
   for (const TableColumn& column : schema_.columns) lines += column.name + '\n';
   archive.field("columns", lines);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/formats/table.hpp"
 
 namespace dpmpi {
@@ -22,6 +23,7 @@ bool is_in(const Names& names, const std::string& name) { return std::ranges::fi
 /// Whether the config has a column of this name.
 bool is_in_config(const ReadingRules& rules, const std::string& name) {
   if (name == rules.label || (rules.label == "auto" && names_label(name)) || is_in(rules.drop, name)) return true;
+  if (rules.columns_file && rules.columns_file->find(name) != nullptr) return true;
   const auto begins = [&](const std::string& entry) { return entry.starts_with(name + ':'); };
   const auto in_list = [&](const Names& entries) { return !name.empty() && std::ranges::any_of(entries, begins); };
   return in_list(rules.one_hot) || in_list(rules.mean) || in_list(rules.deviation);
@@ -41,6 +43,12 @@ void check_public_names(const Head& head, const Dataset& dataset) {
     } catch (const DataError&) {  // it is not here, or no table: it confirms nothing
     }
   }
+  if (!unknown.empty() && rules.columns_file)
+    throw ConfigError(fmt::format(
+        "{}: {} of the {} fields in the first line are not named in {}, and may be names of columns or a "
+        "private record: set data.header = yes if the line holds names, which messages then print, or no "
+        "if it is a record",
+        head.path, unknown.size(), supposed_names(head, rules).size(), rules.columns_file->path));
   if (!unknown.empty())
     throw ConfigError(
         fmt::format("{}: the first line may be column names or a private record: set data.header = yes if it holds "

@@ -6,6 +6,7 @@
 #include "core/errors.hpp"
 #include "data/formats/write.hpp"
 #include "data/load/load.hpp"
+#include "data/load/read_columns.hpp"
 #include "data/synthetic/episodes.hpp"
 
 namespace dpmpi {
@@ -31,11 +32,12 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   data.shards.clear();
   std::vector<std::string> problems;
   data.validate(problems);
+  read_columns(data, problems);
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   const Dataset input = DataFiles(data).training;
   keep_files(input.paths(), options.output);
   const Communicator alone = Communicator::alone();
-  const LabelKind kind = data.positive.empty() ? LabelKind::real : LabelKind::sign;
+  const LabelKind kind = input.rules.positive.empty() ? LabelKind::real : LabelKind::sign;
   const BlockLayout layout{inspect(alone, input).records, 1};
   const Shard shard = load(alone, input, layout, Ownership::even(1, 1), kind);
   const Records& records = shard.blocks[0].records;

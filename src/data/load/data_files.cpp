@@ -10,6 +10,7 @@
 #include "core/errors.hpp"
 #include "core/files/home.hpp"
 #include "core/trim.hpp"
+#include "data/columns/columns_file.hpp"
 
 namespace dpmpi {
 namespace {
@@ -29,6 +30,7 @@ Dataset dataset(const DataOptions& options, DataRole role, std::string key, cons
                .counted = options.records == 0 && options.shard_records.empty(),
                .rules = options,
                .public_names = {}};
+  if (options.columns_file) options.columns_file->apply_to(made.rules);
   if (!names.empty()) made.parts.emplace_back(options, names);
   return made;
 }

@@ -37,6 +37,10 @@ std::vector<Head> look_at(const ReadingRules& rules, const NamedFiles& part, Sou
 /// What the format finds in the first bytes, if the config agrees with it.
 void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, Source& source) {
   source.format_name = detect_format(rules, heads[0]);
+  if (rules.columns_file && source.format_name != "csv" && source.format_name != "tsv")
+    throw ConfigError(
+        fmt::format("{}: data.columns is for tables (csv, tsv); this file is read as {} (data.format)",
+                    source.path(), source.format_name));
   source.format = make_format(source.format_name, rules);
   Layout& layout = source.layout = source.format->inspect(heads);
   const auto in_second = [](const Section& section) { return section.file == 1; };

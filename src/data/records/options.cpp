@@ -28,6 +28,12 @@ void declare_files(DataOptions& d, Options& o) {
       "shard_records", d.shard_records,
       "Public number of records of each shard; empty: counted at start-up, and the counts are then treated as public",
       Range::at_least(1));
+  o.add(
+      "columns", d.columns,
+      "Public text file that says of every column of CSV and TSV what it is: a line NAME KIND ATTRIBUTES each, looked up "
+      "as data files are; in place of one_hot, drop, missing, mean and std");
+  o.add("columns_digest", d.columns_digest,
+        "SHA-256 of data.columns: another file is refused (empty: that of the file)");
   std::vector<std::string> formats = format_names();
   formats.insert(formats.begin(), "auto");
   o.add("format", d.format, "File format; auto goes by content and name", formats);
@@ -70,6 +76,9 @@ void declare_tables(ReadingRules& d, Options& o) {
   o.add("unknown", d.unknown, "A text that is not in its column's vocabulary: error, or zero (no word is set)",
         {"error", "zero"});
   o.add("drop", d.drop, "Columns of CSV and TSV (names, or numbers from 1) that are not used");
+  o.add("separator", d.separator, "What stands between the fields of a table; auto: a comma in csv, a tab in tsv",
+        {"auto", "comma", "tab", "semicolon", "bar"});
+  o.add("decimal", d.decimal, "What stands before the decimals of the numbers in a table", {"point", "comma"});
   o.add("index_base", d.index_base, "Number of the first feature in LIBSVM files", Range::closed(0, 1));
   o.add(
       "show_values", d.show_values,
@@ -180,6 +189,9 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
         "(each record by itself), or give public values: data.mean and data.std (for minmax: lower bounds and widths)",
         normalize));
   if (comment.size() > 1) problems.push_back(fmt::format("data.comment = {} must be a single character", comment));
+  if (decimal == "comma" && (separator == "comma" || (separator == "auto" && format == "csv")))
+    problems.emplace_back(
+        "data.decimal = comma: the fields are separated by something else then: set data.separator = semicolon, tab or bar");
   if (!positive.empty() && !label_map.empty())
     problems.emplace_back("data.positive and data.label_map are both set: give one of them");
   if (!missing.empty()) attempt([&] { option_number(missing, "data.missing"); });

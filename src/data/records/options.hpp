@@ -4,12 +4,15 @@
 // unaccounted release.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/options.hpp"
 
 namespace dpmpi {
+
+struct ColumnsFile;
 
 /// How the rows of a file become features and labels.
 struct ReadingRules {
@@ -21,6 +24,8 @@ struct ReadingRules {
   std::int64_t skip_lines = 0, index_base = 1;
   std::vector<std::string> one_hot, drop;
   bool densify = false, show_values = false;
+  std::string separator = "auto", decimal = "point";
+  std::shared_ptr<const ColumnsFile> columns_file;  ///< of data.columns (set by read_columns, not declared)
 
   // Features.
   double scale = 1, bias = 1;
@@ -33,7 +38,7 @@ struct ReadingRules {
 
 /// All of the section: these rules, which files there are, and what is declared of them.
 struct DataOptions : ReadingRules {
-  std::string train, eval, root;
+  std::string train, eval, root, columns, columns_digest;
   std::vector<std::string> shards;
   std::vector<std::int64_t> shard_records;
   std::int64_t blocks = 0, records = 0;

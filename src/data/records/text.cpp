@@ -61,6 +61,14 @@ bool to_number(std::string_view text, double& x) {
   return !text.empty() && scan_number(text.data(), end, x) == end && std::isfinite(x);
 }
 
+bool to_number(std::string_view text, bool decimal_comma, double& x) {
+  if (!decimal_comma) return to_number(text, x);
+  if (text.find('.') != text.npos) return false;  // of thousands, perhaps
+  std::string with_point(text);
+  std::ranges::replace(with_point, ',', '.');
+  return to_number(with_point, x);
+}
+
 float to_feature(double x) {
   if (!(std::abs(x) <= static_cast<double>(std::numeric_limits<float>::max())))
     throw Malformed(fmt::format("value {} is not allowed: finite numbers of magnitude up to 3.4e38 are",

@@ -50,6 +50,9 @@ const char* scan_number(const char* p, const char* end, double& x);
 /// True if the whole text is one finite number.
 bool to_number(std::string_view text, double& x);
 
+/// The same; with `decimal_comma` a comma stands before the decimals, and no point anywhere.
+bool to_number(std::string_view text, bool decimal_comma, double& x);
+
 /// x as float32. Throws Malformed if it is not finite or does not fit.
 float to_feature(double x);
 

@@ -14,6 +14,8 @@
 #include "core/files/home.hpp"
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
+#include "data/columns/columns_file.hpp"
+#include "data/load/read_columns.hpp"
 #include "objective/plugin/library.hpp"
 #include "run/config/candidates.hpp"
 #include "run/config/hints.hpp"
@@ -141,6 +143,10 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     if (const auto* const option = find(file)) option->parse(expand_home(option->text()));
   if (objective) objective->validate(problems);
   data.validate(problems);
+  // Whoever names another columns file does not mean the one of the digest in the config.
+  if (on_command_line(settings, "data.columns") && !on_command_line(settings, "data.columns_digest"))
+    data.columns_digest.clear();
+  read_columns(data, problems);
   privacy.validate(problems);
   if (method) {
     if (tunes()) choose_among_trainings(settings, problems);
@@ -231,6 +237,16 @@ DataFiles RunConfig::find_files(const std::string& given) const {
   return DataFiles(data, value("objective.train"), given);
 }
 
+// The copy in the run directory must find the files that the original found beside itself, and the copy of the
+// trainer's config.
+std::string RunConfig::resolved_value(const Options::Declaration& declaration) const {
+  if (declaration.name == "data.root" && data.root.empty()) return data.config_folder;
+  if (declaration.name == "data.columns" && data.columns_file)
+    return fs::absolute(data.columns_file->path).string();
+  if (declaration.name == "objective.trainer" && trainer()) return trainer_file;
+  return declaration.text();
+}
+
 std::string RunConfig::resolved() const {
   std::string text;
   for (const auto& options : sections_) {
@@ -241,14 +257,8 @@ std::string RunConfig::resolved() const {
       // A value that stands for "not given" is outside its own range: leave it out, so that the file can be read
       // again.
       if (!declaration.given && !declaration.has_default && declaration.text() == declaration.initial) continue;
-      // The copy in the run directory must find the data that the original found beside itself, and the copy of
-      // the trainer's config.
-      const bool here = declaration.name == "data.root" && data.root.empty();
-      const bool copied = declaration.name == "objective.trainer" && trainer();
       text += fmt::format("{} = {}\n", declaration.name.substr(declaration.name.find('.') + 1),
-                          ini_value(here     ? data.config_folder
-                                    : copied ? trainer_file
-                                             : declaration.text()));
+                          ini_value(resolved_value(declaration)));
     }
     text += "\n";
   }
@@ -267,14 +277,15 @@ std::string RunConfig::essentials() const { return essential_lines(true); }
 
 std::string RunConfig::essential_lines(bool with_defaults) const {
   std::string text;
-  // Code is known by its digest, wherever the file lies. Runs of older versions have none.
+  // Code and columns are known by their digests, wherever the files lie. Runs of older versions have none of code.
   const bool identified = !value("objective.library_digest").empty();
   const std::string left_out = identified ? "objective.library" : "objective.library_digest";
   for (const auto& options : sections_)
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
-          (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "objective.trainer")
+          (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "data.columns" ||
+          name == "objective.trainer")
         continue;
       if (name == left_out || (!with_defaults && declaration.text() == declaration.initial)) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());

@@ -80,6 +80,7 @@ class RunConfig {
 
  private:
   const Options::Declaration* find(const std::string& name) const;
+  std::string resolved_value(const Options::Declaration& declaration) const;
   std::string essential_lines(bool with_defaults) const;
   void read_trainer(const Settings& settings, std::vector<std::string>& problems);
   void choose_among_trainings(const Settings& settings, std::vector<std::string>& problems);

@@ -12,6 +12,7 @@
 
 #include "data/load/canary.hpp"
 #include "data/load/convert.hpp"
+#include "data/load/read_columns.hpp"
 #include "support/data_files.hpp"
 
 namespace dpmpi::test::canary_test {
@@ -98,6 +99,21 @@ TEST_F(CanaryInTable, Csv) {
 
 TEST_F(CanaryInTable, Tsv) {
   check_grid('\t', ".tsv");
+  expect_faults(600, 300);
+}
+
+TEST_F(CanaryInTable, WithAColumnsFile) {
+  options_.one_hot.clear(), options_.drop.clear(), options_.label = "auto";
+  options_.columns = folder_.write("columns.txt",
+                                   "label label\n"
+                                   "x number range=0..1 missing=NULL indicator\n"
+                                   "colour category words=red,green\n"
+                                   "note date format=%Y-%m-%d from=2015-01-01 missing=free impute=2015-01-02\n");
+  std::vector<std::string> problems;
+  read_columns(options_, problems);
+  ASSERT_TRUE(problems.empty()) << problems.front();
+  options_.separator = "semicolon", options_.decimal = "comma";
+  check_grid(';', ".csv");
   expect_faults(600, 300);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include "data/load/convert.hpp"
+#include "data/load/read_columns.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/synthetic/generate.hpp"
 #include "support/data_files.hpp"
@@ -86,6 +87,28 @@ DataOptions headed_file(const std::string& path) {
 TEST(LoadOnRanks, Csv) {
   expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
                       [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
+}
+
+TEST(LoadOnRanks, TablesWithAColumnsFile) {
+  expect_same_records(
+      [](const Folder& f) {
+        std::string text = "label,when,size,colour\n";
+        for (int i = 0; i < 501; ++i)
+          text += fmt::format("{},{}-03-{:02},{},\"{}\"\n", i % 3, 1990 + i % 30, 1 + i % 28,
+                              i % 10 == 0 ? "NULL" : std::to_string(i), i % 7 == 0 ? "dark, red" : "blue");
+        f.write("a.csv", text);
+        f.write("c.txt",
+                "size number range=0..400 missing=NULL impute=7 indicator\ncolour category words=blue other\n"
+                "label label\nwhen date format=%Y-%m-%d from=2000-01-01 unit=years\n");
+      },
+      [](const SharedFolder& f) {
+        DataOptions o = training_file(f.file("a.csv"));
+        o.columns = f.file("c.txt");
+        std::vector<std::string> problems;
+        read_columns(o, problems);
+        EXPECT_TRUE(problems.empty());
+        return o;
+      });
 }
 
 TEST(LoadOnRanks, TextsOfMoreRecordsThanTheRootIsToldOf) {

@@ -1,0 +1,151 @@
+#include "data/columns/columns_file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/errors.hpp"
+#include "core/files/digest.hpp"
+#include "core/trim.hpp"
+#include "data/columns/coding.hpp"
+#include "data/columns/line_words.hpp"
+#include "data/records/labels.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// Calls line(number of its first line, text) for each line, those that go on in one piece.
+template <class Visit>
+void for_each_whole_line(std::string_view text, Visit&& visit) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::string whole;
+  std::size_t number = 1, first = 1;
+  for (std::size_t at = 0; at < text.size(); ++number) {
+    const std::size_t stop = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, stop - at);
+    at = stop + 1;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (whole.empty()) first = number;
+    whole += line;
+    if (at < text.size() && goes_on(whole)) continue;
+    visit(first, std::exchange(whole, {}));
+  }
+}
+
+/// Whether two lines can stand in one file.
+void check_beside(const ColumnRule& rule, const std::vector<ColumnRule>& before) {
+  for (const ColumnRule& earlier : before) {
+    if (earlier.name == rule.name)
+      throw ConfigError(fmt::format("column {} stands in line {}, too: give every column one line", show(rule.name),
+                                    earlier.line));
+    if (rule.kind == ColumnKind::label && earlier.kind == ColumnKind::label)
+      throw ConfigError(fmt::format("column {} is a label, and so is {} in line {}: a table has one label",
+                                    show(rule.name), show(earlier.name), earlier.line));
+  }
+}
+
+/// What is wrong with a line behind "column NAME: ".
+std::string in_column(const ColumnLine& line, const char* problem) {
+  return line.name.empty() ? problem : fmt::format("column {}: {}", show(line.name), problem);
+}
+
+/// The name in an entry `name:...`.
+std::string name_before_colon(const std::string& entry, bool last) {
+  const std::size_t colon = last ? entry.rfind(':') : entry.find(':');
+  return colon == entry.npos ? "" : std::string(trim(std::string_view(entry).substr(0, colon)));
+}
+
+std::vector<std::string> label_map_of(const ColumnRule& label) {
+  std::vector<std::string> entries;
+  for (std::size_t c = 0; c < label.words.size(); ++c) entries.push_back(fmt::format("{}:{}", label.words[c], c));
+  return entries;
+}
+
+}  // namespace
+
+bool makes_features(const ColumnRule& rule) {
+  return rule.kind != ColumnKind::ignore && rule.kind != ColumnKind::label;
+}
+
+bool ColumnRule::is_missing_word(std::string_view field) const {
+  if (missing) return std::ranges::find(*missing, field) != missing->end();
+  if (!is_missing(field)) return false;
+  const auto in = [&](const std::vector<std::string>& list) {
+    return std::ranges::find(list, field) != list.end();
+  };
+  return !in(words) && !in(yes) && !in(no);
+}
+
+ColumnsFile::ColumnsFile(std::string_view text, std::string of) : path(std::move(of)), digest(sha256(text)) {
+  constexpr std::size_t most = 60;
+  std::vector<std::string> problems;
+  for_each_whole_line(text, [&](std::size_t number, const std::string& content) {
+    ColumnLine line;
+    try {
+      if (!read_column_line(content, line)) return;
+      ColumnRule rule = column_rule(line, number);
+      check_beside(rule, columns);
+      if (makes_features(rule)) ColumnCode(rule, place(rule), false);
+      columns.push_back(std::move(rule));
+    } catch (const ConfigError& problem) {
+      problems.push_back(fmt::format("{}:{}: {}", path, number, in_column(line, problem.what())));
+    }
+  });
+  if (problems.empty() && columns.empty()) problems.push_back(fmt::format("{} names no column", path));
+  if (problems.empty() && std::ranges::none_of(columns, makes_features))
+    problems.push_back(fmt::format("{}: no column becomes a feature: all are ignored or the label", path));
+  if (problems.size() > most) problems.resize(most), problems.emplace_back("and more");
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+}
+
+std::string ColumnsFile::place(const ColumnRule& column) const { return fmt::format("{}:{}", path, column.line); }
+
+const ColumnRule* ColumnsFile::find(std::string_view name) const {
+  const auto found = std::ranges::find(columns, name, &ColumnRule::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+const ColumnRule* ColumnsFile::label() const {
+  const auto found = std::ranges::find(columns, ColumnKind::label, &ColumnRule::kind);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+void ColumnsFile::check_settings(const ReadingRules& rules, std::vector<std::string>& problems) const {
+  const auto said_here = [&](const std::string& key, const std::string& value, const ColumnRule* column) {
+    problems.push_back(
+        fmt::format("{} = {}: data.columns says what columns are, and {} says it of {}: leave out {}", key, value,
+                    column ? place(*column) : path, column ? "column " + show(column->name) : "all columns", key));
+  };
+  const auto lists = {std::tuple{"data.one_hot", &rules.one_hot, false},
+                      {"data.mean", &rules.mean, true},
+                      {"data.std", &rules.deviation, true}};
+  for (const auto& [key, list, last] : lists)
+    for (const std::string& entry : *list) said_here(key, entry, find(name_before_colon(entry, last)));
+  for (const std::string& name : rules.drop) said_here("data.drop", name, find(name));
+  if (!rules.missing.empty()) said_here("data.missing", rules.missing, nullptr);
+  if (rules.unknown != "error") said_here("data.unknown", rules.unknown, nullptr);
+  if (rules.scale != 1) said_here("data.scale", fmt::format("{}", rules.scale), nullptr);
+
+  const ColumnRule* const known = label();
+  const ColumnRule* const named = find(rules.label);
+  if (rules.label != "auto" && rules.label != no_label && (named == nullptr || named != known))
+    said_here("data.label", rules.label, named != nullptr ? named : known);
+  if (known == nullptr) return;
+  const bool mapped = !known->positive.empty() || !known->words.empty();
+  if (mapped && !rules.positive.empty() && rules.positive != known->positive)
+    said_here("data.positive", fmt::format("{}", fmt::join(rules.positive, ",")), known);
+  if (mapped && !rules.label_map.empty() && rules.label_map != label_map_of(*known))
+    said_here("data.label_map", fmt::format("{}", fmt::join(rules.label_map, ",")), known);
+}
+
+void ColumnsFile::apply_to(ReadingRules& rules) const {
+  const ColumnRule* const known = label();
+  if (known == nullptr) return;
+  if (!known->positive.empty()) rules.positive = known->positive;
+  if (!known->words.empty()) rules.label_map = label_map_of(*known);
+}
+
+}  // namespace dpmpi

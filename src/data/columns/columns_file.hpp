@@ -1,0 +1,72 @@
+#pragma once
+// The columns file (data.columns): what is public about every column of a table, a line for each.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/records/options.hpp"
+
+namespace dpmpi {
+
+enum class ColumnKind { number, yes_no, category, ordinal, date, ignore, label };
+
+/// What a line says. Words are as they stand in the table, without quotation marks.
+struct ColumnRule {
+  std::string name;
+  ColumnKind kind = ColumnKind::number;
+  std::size_t line = 0;
+
+  // Numbers become (x - center) / width; with a range, values beyond it count as its nearer end, and without mean
+  // and std its ends become 0 and 1.
+  double center = 0, width = 1;
+  std::optional<double> low, high;
+
+  std::vector<std::string> words;  ///< category, ordinal; label: the classes 0, 1, ...
+  bool other = false;              ///< category: one more feature, for all other words
+  std::vector<std::string> yes, no;
+  std::vector<std::string> positive;  ///< label
+
+  // Dates become the time since a day.
+  std::string format;
+  double from_day = 0, unit_days = 1;
+
+  std::optional<std::vector<std::string>> missing;  ///< words that mean "missing"; none: those of is_missing
+  std::optional<std::string> impute;                ///< the word that a missing value counts as
+  bool indicator = false;                           ///< one more feature, which is 1 where the value is missing
+
+  bool is_missing_word(std::string_view field) const;
+};
+
+bool makes_features(const ColumnRule& rule);
+
+struct ColumnsFile {
+  /// Throws ConfigError that lists all problems with their lines.
+  ColumnsFile(std::string_view text, std::string path);
+
+  std::string path, digest;  ///< SHA-256 of the text
+  std::vector<ColumnRule> columns;
+
+  /// FILE:LINE, for messages.
+  std::string place(const ColumnRule& column) const;
+  const ColumnRule* find(std::string_view name) const;
+  const ColumnRule* label() const;  ///< null: none is the label
+
+  /// Appends a message for every setting that says something of a column, other than this file.
+  void check_settings(const ReadingRules& rules, std::vector<std::string>& problems) const;
+  /// Puts what the file says of the label into `rules`.
+  void apply_to(ReadingRules& rules) const;
+};
+
+/// The names of the kinds, in the order of ColumnKind.
+std::vector<std::string> column_kind_names();
+/// What the file writes for a kind.
+std::string column_kind_name(ColumnKind kind);
+
+/// One line's rule. Throws ConfigError that says what is wrong, without the place.
+struct ColumnLine;
+ColumnRule column_rule(const ColumnLine& line, std::size_t number);
+
+}  // namespace dpmpi

@@ -1,0 +1,57 @@
+#include "data/load/read_columns.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "core/files/file_reader.hpp"
+#include "data/columns/columns_file.hpp"
+#include "data/load/data_files.hpp"
+
+namespace dpmpi {
+namespace {
+
+void check_columns_digest(const DataOptions& options, const ColumnsFile& file) {
+  if (options.columns_digest.empty() || options.columns_digest == file.digest) return;
+  throw ConfigError(fmt::format(
+      "data.columns = {}: {} is not the file of data.columns_digest: its SHA-256 is {}, where {} was written down. "
+      "It was changed since: put it back, or start a new run with the new file",
+      options.columns, file.path, file.digest.substr(0, 12), options.columns_digest.substr(0, 12)));
+}
+
+/// What stands in it is quoted.
+void check_no_private_file(const DataOptions& options, const std::string& path) {
+  std::vector<std::string> private_names = options.shards;
+  if (!options.train.empty()) private_names.push_back(options.train);
+  for (const std::string& names : private_names)
+    for (const FoundFile& file : NamedFiles(options, names).files) {
+      std::error_code absent;
+      if (file.found() && std::filesystem::equivalent(file.path(), path, absent))
+        throw ConfigError(fmt::format(
+            "data.columns = {} is a training file: it takes a public file that says what the columns are (the guide "
+            "on columns files has an example)",
+            options.columns));
+    }
+}
+
+}  // namespace
+
+void read_columns(DataOptions& options, std::vector<std::string>& problems) {
+  if (options.columns.empty()) return;
+  try {
+    const std::string path = FoundFile(options, options.columns).path();
+    check_no_private_file(options, path);
+    auto file = std::make_shared<ColumnsFile>(read_file(path, file_limit::document), path);
+    check_columns_digest(options, *file);
+    file->check_settings(options, problems);
+    options.columns_digest = file->digest;
+    options.columns_file = std::move(file);
+  } catch (const DataError& problem) {
+    problems.push_back(fmt::format("data.columns = {}: {}", options.columns, problem.what()));
+  } catch (const ConfigError& problem) {
+    problems.emplace_back(problem.what());
+  }
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,208 @@
+// Tables that are read by a columns file.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "data/columns/columns_file.hpp"
+#include "data/load/convert.hpp"
+#include "data/load/read_columns.hpp"
+#include "support/data_files.hpp"
+
+namespace dpmpi::test::columns_table_test {
+namespace {
+
+class ColumnsTable : public ::testing::Test {
+ protected:
+  ColumnsTable() { options_.columns = folder_.write("c.txt", columns); }
+
+  /// The options with the columns file read; a test failure for what is wrong with it.
+  DataOptions read() {
+    DataOptions o = options_;
+    std::vector<std::string> problems;
+    read_columns(o, problems);
+    for (const std::string& problem : problems) ADD_FAILURE() << problem;
+    return o;
+  }
+  std::string problem(const std::function<void(DataOptions&)>& set) {
+    DataOptions o = options_;
+    set(o);
+    std::vector<std::string> problems;
+    read_columns(o, problems);
+    std::string text;
+    for (const std::string& p : problems) text += p + "\n";
+    return text;
+  }
+  Records load(const std::string& table, LabelKind kind = LabelKind::sign) {
+    options_.train = folder_.write("t.csv", table);
+    return load_one(read(), kind);
+  }
+  std::string wrong(const std::string& table) {
+    options_.train = folder_.write("t.csv", table);
+    const DataOptions o = read();
+    try {
+      load_one(o, LabelKind::sign);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    ADD_FAILURE() << "it was read";
+    return "";
+  }
+  static std::vector<float> row(const Records& r, std::size_t i) {
+    return {r.row_f32(i), r.row_f32(i) + r.features};
+  }
+
+  static constexpr const char* columns =
+      "age number mean=50 std=10 missing=NULL impute=40 indicator\n"
+      "sex category words=f,m other\n"
+      "id ignore\n"
+      "grade ordinal words=I,II,III\n"
+      "outcome label positive=dead\n";
+  const Folder folder_;
+  DataOptions options_;
+};
+
+TEST_F(ColumnsTable, FeaturesStandInTheOrderOfTheFile) {
+  for (const char* table : {"age,sex,id,grade,outcome\n60,m,7,II,dead\nNULL,x,\"8,5\",III,alive\n",
+                            "outcome,grade,id,sex,age\ndead,II,7,m,60\nalive,III,8,x,NULL\n"}) {
+    const Records r = load(table);
+    EXPECT_EQ(row(r, 0), (std::vector<float>{1, 0, 0, 1, 0, 0.5F}));
+    EXPECT_EQ(row(r, 1), (std::vector<float>{-1, 1, 0, 0, 1, 1}));
+    EXPECT_EQ(r.label, (std::vector<float>{1, -1}));
+    EXPECT_EQ(feature_names(DataFiles(read()).training),
+              "age\nage is missing\nsex=f\nsex=m\nsex is another word\ngrade\n");
+  }
+}
+
+TEST_F(ColumnsTable, ATableWithoutHeaderHasTheColumnsInOrder) {
+  options_.header = "no";
+  EXPECT_EQ(row(load("60,m,7,II,dead\n"), 0), (std::vector<float>{1, 0, 0, 1, 0, 0.5F}));
+  options_.header = "auto";
+  EXPECT_EQ(row(load("60,m,7,II,dead\n"), 0), (std::vector<float>{1, 0, 0, 1, 0, 0.5F}));
+  EXPECT_EQ(feature_names(DataFiles(read()).training),
+            "age\nage is missing\nsex=f\nsex=m\nsex is another word\ngrade\n");
+  EXPECT_MENTIONS(wrong("60,m,7,II\n"), "names 5 columns where the first line has 4");
+}
+
+TEST_F(ColumnsTable, RecordsToPredictNeedNoLabel) {
+  options_.label = "none";
+  const std::string with = folder_.write("with.csv", "age,sex,id,grade,outcome\n60,m,7,II,dead\n"),
+                    without = folder_.write("without.csv", "age,sex,id,grade\n60,m,7,II\n"),
+                    bare = folder_.write("bare.csv", "60,m,7,II\n");
+  for (const std::string& file : {with, without, bare}) {
+    const Shard shard = load_all(Communicator::alone(), DataFiles(read(), {}, file).given, LabelKind::sign, 0, 1);
+    EXPECT_EQ(row(shard.blocks.at(0).records, 0), (std::vector<float>{1, 0, 0, 1, 0, 0.5F})) << file;
+  }
+}
+
+TEST_F(ColumnsTable, SeparatorsAndDecimalCommas) {
+  for (const auto& [name, separator] : {std::pair{"semicolon", ';'}, {"tab", '\t'}, {"bar", '|'}})
+    for (const char* format : {"auto", "csv", "tsv"}) {
+      options_.separator = name, options_.decimal = "comma", options_.format = format;
+      std::string table = "age;sex;id;grade;outcome\n\"62,5\";m;1;I;dead\n 62,5 ;f;2;I;alive\n";
+      std::ranges::replace(table, ';', separator);
+      const Records r = load(table);
+      EXPECT_EQ(r.row_f32(0)[0], 1.25F);
+      EXPECT_EQ(r.row_f32(1)[0], 1.25F);
+    }
+  options_.separator = "semicolon";
+  EXPECT_MENTIONS(wrong("age;sex;id;grade;outcome\n62.5;m;1;I;dead\n"),
+                  "is not a finite number with a decimal comma");
+  options_.separator = "auto", options_.format = "auto";
+  EXPECT_MENTIONS(wrong("age,sex,id,grade,outcome\n1,m,1,I,dead\n"), "set data.separator");
+}
+
+TEST(TableSeparator, WorksWithoutAColumnsFile) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("t.csv", "x;label\n1,5;2,5\n\"3,25\";-1\n7;1,0\n");
+  o.separator = "semicolon", o.decimal = "comma", o.header = "yes";
+  const Records r = load_one(o);
+  EXPECT_EQ(r.label, (std::vector<float>{2.5F, -1, 1}));
+  EXPECT_EQ(r.row_f32(0)[0], 1.5F);
+  EXPECT_EQ(r.row_f32(1)[0], 3.25F);
+  EXPECT_EQ(r.row_f32(2)[0], 7);
+}
+
+TEST_F(ColumnsTable, NamesThatDoNotMeetAreToldAtOnce) {
+  options_.header = "yes";
+  const std::string message = wrong("age,sexe,nr,grade,outcome,grade\n1,f,1,I,dead,I\n");
+  EXPECT_MENTIONS(message, "that the table has not: 'sex' (line 2), 'id' (line 3)");
+  EXPECT_MENTIONS(message, "does not name: 'sexe', 'nr'");
+  EXPECT_MENTIONS(message, "that the table has twice: 'grade'");
+  options_.header = "auto";  // then they may be a private record
+  EXPECT_MENTIONS(wrong("age,sexe,nr,grade,outcome\n1,f,1,I,dead\n"),
+                  "2 of the 5 fields in the first line are not named");
+}
+
+TEST_F(ColumnsTable, OfEveryWrongColumnTheFirstLineIsTold) {
+  const std::string message =
+      wrong("age,sex,id,grade,outcome\n1,f,1,I,dead\n,f,1,I,dead\nold,f,1,IV,dead\nolder,f,1,V,\n");
+  EXPECT_MENTIONS(message,
+                  "t.csv:3: column 'age': (private, not shown; see data.show_values) is not a finite number");
+  EXPECT_MENTIONS(message, "c.txt:1 says number");
+  EXPECT_MENTIONS(message,
+                  "t.csv:4: column 'grade': (private, not shown; see data.show_values) is none of its words");
+  EXPECT_MENTIONS(message, "c.txt:4 says ordinal");
+  EXPECT_MENTIONS(message, "t.csv:5: label is missing");
+}
+
+TEST_F(ColumnsTable, SettingsThatSayOtherwiseAreRefused) {
+  const auto all = [](DataOptions& o) {
+    o.one_hot = {"sex:f|m"}, o.mean = {"age:4"}, o.deviation = {"3"}, o.drop = {"id"}, o.missing = "0";
+    o.unknown = "zero", o.scale = 2, o.label = "age", o.positive = {"alive"};
+  };
+  const std::string message = problem(all);
+  for (const char* part : {"data.one_hot = sex:f|m: data.columns says", "c.txt:2 says it of column 'sex'",
+                           "data.mean = age:4", "c.txt:1 says it of column 'age'", "data.std = 3", "of all columns",
+                           "data.drop = id", "data.missing = 0", "data.unknown = zero", "data.scale = 2",
+                           "data.label = age", "data.positive = alive", "c.txt:5 says it of column 'outcome'"})
+    EXPECT_MENTIONS(message, part);
+  EXPECT_EQ(problem([](DataOptions& o) { o.label = "outcome", o.positive = {"dead"}; }), "") << "the same";
+  EXPECT_EQ(problem([](DataOptions& o) { o.normalize = "l2", o.only_labels = {"dead"}; }), "");
+}
+
+TEST_F(ColumnsTable, AnotherFileThanThatOfTheDigestIsRefused) {
+  const std::string digest = read().columns_digest;
+  EXPECT_EQ(digest, sha256(columns));
+  EXPECT_EQ(problem([&](DataOptions& o) { o.columns_digest = digest; }), "");
+  folder_.write("c.txt", std::string(columns) + "# more\n");
+  EXPECT_MENTIONS(problem([&](DataOptions& o) { o.columns_digest = digest; }),
+                  "is not the file of data.columns_digest");
+}
+
+TEST_F(ColumnsTable, APrivateFileIsNoColumnsFile) {
+  const std::string message = problem(
+      [&](DataOptions& o) { o.train = o.columns = folder_.write("t.csv", "qzcanaryxv 1\nqzcanaryxv 2\n"); });
+  EXPECT_MENTIONS(message, "is a training file");
+  EXPECT_EQ(message.find("qzcanaryxv"), message.npos) << message;
+  EXPECT_MENTIONS(problem([](DataOptions& o) { o.columns = "nowhere.txt"; }), "nowhere.txt was not found");
+}
+
+TEST_F(ColumnsTable, OtherFormatsHaveNoColumns) {
+  options_.train = folder_.write("t.svm", "1 1:2\n");
+  options_.features = 3;
+  const DataOptions o = read();
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(o); }), "data.columns is for tables (csv, tsv)");
+}
+
+TEST_F(ColumnsTable, IsConvertedAsItIsRead) {
+  options_.train = folder_.write("t.csv", "age,sex,id,grade,outcome\n60,m,7,II,dead\nNULL,f,8,I,alive\n");
+  convert({options_.train, folder_.file("t.bin")}, options_);
+  DataOptions native;
+  native.train = folder_.file("t.bin");
+  const Records r = load_one(native, LabelKind::sign);
+  EXPECT_EQ(row(r, 0), (std::vector<float>{1, 0, 0, 1, 0, 0.5F}));
+  EXPECT_EQ(r.label, (std::vector<float>{1, -1}));
+}
+
+TEST_F(ColumnsTable, ClassesAreNumberedInTheirOrder) {
+  options_.columns = folder_.write("k.txt", "x number\nkind label classes=a,b:c,d\n");
+  EXPECT_EQ(load("x,kind\n1,d\n2,b:c\n3,a\n", LabelKind::real).label, (std::vector<float>{2, 1, 0}));
+}
+
+}  // namespace
+}  // namespace dpmpi::test::columns_table_test
