@@ -50,6 +50,7 @@ Command report_command();
 Command verify_command();
 Command generate_command();
 Command convert_command();
+Command inspect_command();
 Command list_command();
 Command help_command();
 Command version_command();

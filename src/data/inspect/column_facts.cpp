@@ -1,0 +1,56 @@
+#include "data/inspect/column_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/columns/day.hpp"
+#include "data/records/text.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// Words that say that a value is missing wherever they stand.
+constexpr std::string_view gap_words[] = {"",     "?",   "NA",  "N/A", "n/a", "#N/A", "NULL",
+                                          "null", "NaN", "nan", "-",   "--",  "."};
+
+/// The most usual ways to write a date, of which the first that fits all values is taken.
+const char* const usual_date_formats[] = {"%Y-%m-%d",          "%d.%m.%Y",          "%d/%m/%Y",
+                                          "%m/%d/%Y",          "%Y/%m/%d",          "%d-%m-%Y",
+                                          "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M",
+                                          "%d.%m.%Y %H:%M",    "%d/%m/%Y %H:%M",    "%m/%d/%Y %H:%M"};
+
+}  // namespace
+
+ColumnFacts::ColumnFacts() : formats_(std::begin(usual_date_formats), std::end(usual_date_formats)) {}
+
+void ColumnFacts::add(std::string_view field, bool decimal_comma) {
+  if (std::ranges::find(gap_words, field) != std::end(gap_words)) {
+    if (std::ranges::find(missing_words_, field) == missing_words_.end()) missing_words_.emplace_back(field);
+    return;
+  }
+  ++values_;
+  double x = 0;
+  if (to_number(field, decimal_comma, x)) numbers_.push_back(x);
+  std::erase_if(formats_, [&](const std::string& format) { return !DatePattern(format).days(field); });
+  if (const auto found = words_.find(field); found != words_.end())
+    ++found->second;
+  else if (words_.size() < most_words)
+    words_.emplace(field, 1);
+}
+
+std::string ColumnFacts::date_format() const { return values_ == 0 || formats_.empty() ? "" : formats_.front(); }
+
+std::vector<std::pair<std::string, std::size_t>> ColumnFacts::words() const {
+  std::vector<std::pair<std::string, std::size_t>> all(words_.begin(), words_.end());
+  std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.second > b.second; });
+  return all;
+}
+
+double ColumnFacts::quantile(double share) const {
+  const double place = share * static_cast<double>(numbers_.size() - 1);
+  const auto at = numbers_.begin() + static_cast<std::ptrdiff_t>(std::floor(place));
+  std::nth_element(numbers_.begin(), at, numbers_.end());
+  return *at;
+}
+
+}  // namespace dpmpi

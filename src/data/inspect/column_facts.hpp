@@ -1,0 +1,37 @@
+#pragma once
+// What stands in one column of a public table.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dpmpi {
+
+class ColumnFacts {
+ public:
+  ColumnFacts();
+  void add(std::string_view field, bool decimal_comma);
+
+  std::size_t values() const { return values_; }  ///< that are not missing
+  const std::vector<std::string>& missing_words() const { return missing_words_; }
+  bool is_numeric() const { return values_ > 0 && numbers_.size() == values_; }
+  /// How all of its values are written if they are dates; empty: they are not.
+  std::string date_format() const;
+  /// Its words with how often they stand there, the most frequent first; not all if they are very many.
+  std::vector<std::pair<std::string, std::size_t>> words() const;
+  bool all_words_known() const { return words_.size() < most_words; }
+  /// The number below which this share of its numbers lies.
+  double quantile(double share) const;
+
+  static constexpr std::size_t most_words = 20000;
+
+ private:
+  std::size_t values_ = 0;
+  std::vector<std::string> missing_words_, formats_;
+  mutable std::vector<double> numbers_;
+  std::map<std::string, std::size_t, std::less<>> words_;
+};
+
+}  // namespace dpmpi

@@ -1,0 +1,151 @@
+#include "data/inspect/proposed_line.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "data/columns/line_words.hpp"
+
+namespace dpmpi {
+namespace {
+
+using Attributes = std::vector<std::string>;
+
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool means_yes(const std::string& word) {
+  constexpr std::string_view known[] = {"yes", "y", "true", "t", "1", "ja", "j", "oui", "si", "positive", "high"};
+  return std::ranges::find(known, lower_case(word)) != std::end(known);
+}
+
+/// A number that somebody can read, near enough to x.
+std::string rounded(double x) { return fmt::format("{:.3g}", x); }
+
+Attributes for_missing(const ColumnFacts& facts, const std::string& impute) {
+  if (facts.missing_words().empty()) return {};
+  Attributes all{written_words("missing", facts.missing_words())};
+  if (!impute.empty()) all.push_back("impute=" + impute);
+  all.emplace_back("indicator");
+  return all;
+}
+
+std::vector<std::string> first_words(const ColumnFacts& facts, std::size_t most) {
+  std::vector<std::string> words;
+  for (const auto& [word, times] : facts.words())
+    if (words.size() < most) words.push_back(word);
+  return words;
+}
+
+std::string label_line(const std::string& name, const ColumnFacts& facts) {
+  constexpr std::size_t most_classes = 100;
+  const std::vector<std::string> words = first_words(facts, most_classes + 1);
+  std::string remark =
+      facts.missing_words().empty()
+          ? ""
+          : fmt::format("# {}: labels are missing in some records, which cannot be trained on\n", name);
+  Attributes attributes;
+  if (words.size() == 2)
+    attributes.push_back(written_words("positive", {means_yes(words[0]) ? words[0] : words[1]}));
+  else if (!facts.is_numeric() && words.size() <= most_classes)
+    attributes.push_back(written_words("classes", words));
+  return remark + written_line(name, ColumnKind::label, attributes);
+}
+
+/// Centre and scale that outliers do not move.
+std::string number_line(const std::string& name, const ColumnFacts& facts) {
+  const double low = facts.quantile(0), high = facts.quantile(1), middle = facts.quantile(0.5);
+  constexpr double normal_quartiles =
+      1.349;  // the distance of the quartiles of a normal law in standard deviations
+  double scale = (facts.quantile(0.75) - facts.quantile(0.25)) / normal_quartiles;
+  if (!(scale > 0)) scale = (high - low) / 4;
+  const std::string center = rounded(middle);
+  Attributes attributes{fmt::format("range={}..{}", low, high), "mean=" + center, "std=" + rounded(scale)};
+  for (const std::string& more : for_missing(facts, center)) attributes.push_back(more);
+  return written_line(name, ColumnKind::number, attributes);
+}
+
+std::string date_line(const std::string& name, const ColumnFacts& facts) {
+  Attributes attributes{"format=" + written_word(facts.date_format()), "from=2000-01-01", "unit=years"};
+  for (const std::string& more : for_missing(facts, "")) attributes.push_back(more);
+  return fmt::format("# {}: take a day for from= that lies in the middle of yours\n", name) +
+         written_line(name, ColumnKind::date, attributes);
+}
+
+std::string word_line(const std::string& name, const ColumnFacts& facts, std::size_t most) {
+  std::vector<std::string> words = first_words(facts, most);
+  Attributes attributes;
+  if (words.size() == 2 && means_yes(words[0]) != means_yes(words[1])) {
+    if (!means_yes(words[0])) std::swap(words[0], words[1]);
+    attributes = {written_words("true", {words[0]}), written_words("false", {words[1]})};
+    for (const std::string& more : for_missing(facts, "")) attributes.push_back(more);
+    return written_line(name, ColumnKind::yes_no, attributes);
+  }
+  attributes = {written_words("words", words), "other"};
+  for (const std::string& more : for_missing(facts, "")) attributes.push_back(more);
+  return written_line(name, ColumnKind::category, attributes);
+}
+
+std::string left_out(const std::string& name, const char* why) {
+  return fmt::format("# {}: {}\n", name, why) + written_line(name, ColumnKind::ignore, {});
+}
+
+bool names_a_record(const std::string& name, const ColumnFacts& facts) {
+  const std::string small = lower_case(name);
+  const bool called_id =
+      small == "id" || small.ends_with("_id") || small.ends_with(" id") || small.ends_with("-id");
+  constexpr std::size_t few = 50;
+  const bool all_differ = !facts.is_numeric() && facts.date_format().empty() && facts.values() >= few &&
+                          2 * facts.words().size() > facts.values();
+  return called_id || all_differ;
+}
+
+}  // namespace
+
+std::string written_words(const std::string& key, const std::vector<std::string>& words) {
+  std::vector<std::string> written;
+  for (const std::string& word : words) written.push_back(written_word(word));
+  return fmt::format("{}={}", key, fmt::join(written, ","));
+}
+
+std::string written_line(const std::string& name, ColumnKind kind, const std::vector<std::string>& attributes) {
+  constexpr std::size_t longest = 100;
+  std::string text =
+      fmt::format("{} {} {}", written_word(name), column_kind_name(kind), fmt::join(attributes, " "));
+  while (text.ends_with(' ')) text.pop_back();
+  std::string lines;
+  std::size_t length = 0;
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    lines += c;
+    if (++length <= longest || c != ',' || quoted) continue;
+    lines += "\n    ";
+    length = 4;
+  }
+  return lines + '\n';
+}
+
+std::string proposed_line(const std::string& name, const ColumnFacts& facts, bool is_label) {
+  constexpr std::size_t most_words = 200;
+  if (is_label) return label_line(name, facts);
+  const std::size_t distinct = facts.words().size();
+  if (facts.values() == 0) return left_out(name, "all values are missing");
+  if (names_a_record(name, facts)) return left_out(name, "it seems to name records or persons, and is no input");
+  if (distinct == 1 && facts.missing_words().empty()) return left_out(name, "it always has the same value");
+  if (distinct == 2 || (!facts.is_numeric() && facts.date_format().empty())) {
+    const std::string many = distinct > most_words
+                                 ? fmt::format("# {}: {}{} words, of which these are the most frequent\n", name,
+                                               facts.all_words_known() ? "" : "more than ", distinct)
+                                 : "";
+    return many + word_line(name, facts, most_words);
+  }
+  return facts.is_numeric() ? number_line(name, facts) : date_line(name, facts);
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,21 @@
+#pragma once
+// A line of a columns file for a column of a public table.
+
+#include <string>
+#include <vector>
+
+#include "data/columns/columns_file.hpp"
+#include "data/inspect/column_facts.hpp"
+
+namespace dpmpi {
+
+/// The line, with a comment line before it where somebody should look. `is_label`: the column is the label.
+std::string proposed_line(const std::string& name, const ColumnFacts& facts, bool is_label);
+
+/// NAME KIND ATTRIBUTES, in several lines if it is long.
+std::string written_line(const std::string& name, ColumnKind kind, const std::vector<std::string>& attributes);
+
+/// key=word,word,...
+std::string written_words(const std::string& key, const std::vector<std::string>& words);
+
+}  // namespace dpmpi
