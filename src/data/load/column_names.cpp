@@ -45,10 +45,9 @@ void check_public_names(const Head& head, const Dataset& dataset) {
   }
   if (!unknown.empty() && rules.columns_file)
     throw ConfigError(fmt::format(
-        "{}: {} of the {} fields in the first line are not named in {}, and may be names of columns or a "
-        "private record: set data.header = yes if the line holds names, which messages then print, or no "
-        "if it is a record",
-        head.path, unknown.size(), supposed_names(head, rules).size(), rules.columns_file->path));
+        "{}: the first line has names of {} and other fields, which may be names or a private record: set "
+        "data.header = yes if the line holds names, which messages then print, or no if it is a record",
+        head.path, rules.columns_file->path));
   if (!unknown.empty())
     throw ConfigError(
         fmt::format("{}: the first line may be column names or a private record: set data.header = yes if it holds "

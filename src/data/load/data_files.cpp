@@ -30,6 +30,8 @@ Dataset dataset(const DataOptions& options, DataRole role, std::string key, cons
                .counted = options.records == 0 && options.shard_records.empty(),
                .rules = options,
                .public_names = {}};
+  if (!options.columns.empty() && !options.columns_file)
+    throw DataError(fmt::format("data.columns = {} was not found, or not read", options.columns));
   if (options.columns_file) options.columns_file->apply_to(made.rules);
   if (!names.empty()) made.parts.emplace_back(options, names);
   return made;

@@ -49,6 +49,17 @@ TEST_F(ColumnsConfig, ARunFindsItsFileAndRefusesAnEditedOne) {
   EXPECT_NE(other.digest(), again.digest()) << "by name it is read, and is another config";
 }
 
+TEST_F(ColumnsConfig, ARunIsKnownWhereItsFileIsNot) {
+  const std::string digest = with().digest(), text = with().resolved();
+  const Folder run;
+  run.write("config.ini", text);
+  std::filesystem::remove(folder_.file("c.txt"));
+  const RunConfig again(run.file("config.ini"), {});
+  EXPECT_EQ(again.digest(), digest);
+  EXPECT_MENTIONS(message_of([&] { again.find_files(); }), "c.txt was not found");
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { with(); }), "c.txt was not found");
+}
+
 TEST_F(ColumnsConfig, WhatIsWrongWithItIsToldWithTheRest) {
   folder_.write("c.txt", "x numbr\ny label\n");
   const std::string message = message_of<ConfigError>([&] { with({"method.clip=-1", "data.one_hot=x:a|b"}); });
