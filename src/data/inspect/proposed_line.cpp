@@ -25,7 +25,7 @@ bool means_yes(const std::string& word) {
 }
 
 /// A number that somebody can read, near enough to x.
-std::string rounded(double x) { return fmt::format("{:.3g}", x); }
+std::string short_number(double x) { return fmt::format("{:.3g}", x); }
 
 Attributes for_missing(const ColumnFacts& facts, const std::string& impute) {
   if (facts.missing_words().empty()) return {};
@@ -64,8 +64,8 @@ std::string number_line(const std::string& name, const ColumnFacts& facts) {
       1.349;  // the distance of the quartiles of a normal law in standard deviations
   double scale = (facts.quantile(0.75) - facts.quantile(0.25)) / normal_quartiles;
   if (!(scale > 0)) scale = (high - low) / 4;
-  const std::string center = rounded(middle);
-  Attributes attributes{fmt::format("range={}..{}", low, high), "mean=" + center, "std=" + rounded(scale)};
+  const std::string center = short_number(middle);
+  Attributes attributes{fmt::format("range={}..{}", low, high), "mean=" + center, "std=" + short_number(scale)};
   for (const std::string& more : for_missing(facts, center)) attributes.push_back(more);
   return written_line(name, ColumnKind::number, attributes);
 }
@@ -91,7 +91,7 @@ std::string word_line(const std::string& name, const ColumnFacts& facts, std::si
   return written_line(name, ColumnKind::category, attributes);
 }
 
-std::string left_out(const std::string& name, const char* why) {
+std::string ignored_line(const std::string& name, const char* why) {
   return fmt::format("# {}: {}\n", name, why) + written_line(name, ColumnKind::ignore, {});
 }
 
@@ -135,9 +135,10 @@ std::string proposed_line(const std::string& name, const ColumnFacts& facts, boo
   constexpr std::size_t most_words = 200;
   if (is_label) return label_line(name, facts);
   const std::size_t distinct = facts.words().size();
-  if (facts.values() == 0) return left_out(name, "all values are missing");
-  if (names_a_record(name, facts)) return left_out(name, "it seems to name records or persons, and is no input");
-  if (distinct == 1 && facts.missing_words().empty()) return left_out(name, "it always has the same value");
+  if (facts.values() == 0) return ignored_line(name, "all values are missing");
+  if (names_a_record(name, facts))
+    return ignored_line(name, "it seems to name records or persons, and is no input");
+  if (distinct == 1 && facts.missing_words().empty()) return ignored_line(name, "it always has the same value");
   if (distinct == 2 || (!facts.is_numeric() && facts.date_format().empty())) {
     const std::string many = distinct > most_words
                                  ? fmt::format("# {}: {}{} words, of which these are the most frequent\n", name,
