@@ -49,7 +49,7 @@ Assessment assessed(const Communicator& comm, TrainedModel& model, const Evaluat
   if (!typed.by.empty()) {
     DatasetFacts facts = model.records.facts;
     comm.broadcast(facts.feature_names);  // which the root alone has read
-    request.grouping = groups_by_column(typed.by, facts);
+    request.grouping = groups_by_column(typed.by, facts, typed.scored.files.scored().rules);
   }
   Assessment a = assess(comm, *model.objective, model.parameters, model.records, request);
   const ConstantPredictor constant = best_constant(comm, *model.objective, model.records);

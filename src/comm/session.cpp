@@ -66,11 +66,12 @@ void report_alike(const Failure& failure, bool first, const std::string& rank) {
   std::_Exit(static_cast<int>(failure.code));
 }
 
-/// What a launcher says of this process's rank, if there is one: Open MPI's, those that speak PMIx or PMI, Slurm,
-/// Flux, and those of Cray and IBM.
+/// What a launcher says of this process's rank, if there is one: Open MPI's, those that speak PMIx or PMI,
+/// MVAPICH's, Slurm, Flux, and those of Cray and IBM.
 const char* launchers_word() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "FLUX_TASK_RANK",
-                           "PALS_RANKID", "ALPS_APP_PE", "JSM_NAMESPACE_RANK"})
+  for (const char* name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PMI_ID", "MV2_COMM_WORLD_RANK", "MPIRUN_RANK",
+        "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "ALPS_APP_PE", "JSM_NAMESPACE_RANK"})
     if (const char* value = std::getenv(name)) return value;
   return nullptr;
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "core/trim.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/columns/day.hpp"
 #include "data/columns/line_words.hpp"
@@ -72,6 +74,21 @@ WordList distinct_words(const ColumnAttribute& a) {
   return a.values;
 }
 
+/// The same for labels, of which blanks around them say nothing, and numbers are what they are worth.
+WordList distinct_labels(const ColumnAttribute& a) {
+  const auto same = [](const std::string& x, const std::string& y) {
+    double p = 0, q = 0;
+    return trim(x) == trim(y) || (to_number(trim(x), p) && to_number(trim(y), q) && p == q);
+  };
+  const WordList words = distinct_words(a);
+  for (auto y = words.begin(); y != words.end(); ++y)
+    for (auto x = words.begin(); x != y; ++x)
+      if (same(*x, *y))
+        throw ConfigError(
+            fmt::format("{}= has {} and {}, which are one label: give it once", a.key, show(*x), show(*y)));
+  return words;
+}
+
 bool set_flag(const ColumnAttribute& a) {
   if (!a.values.empty()) throw ConfigError(fmt::format("{0} takes no value: write {0} alone", a.key));
   return true;
@@ -84,6 +101,7 @@ void set_range(ColumnRule& rule, const ColumnAttribute& a) {
   if (!to_number(text.substr(0, dots), low) || !to_number(text.substr(std::min(dots + 2, text.size())), high))
     throw ConfigError("range= takes two finite numbers: write range=LOW..HIGH");
   if (!(low < high)) throw ConfigError("range=: the lower end must be below the higher one");
+  if (!std::isfinite(high - low)) throw ConfigError("range=: its ends are too far apart");
   rule.low = low;
   rule.high = high;
 }
@@ -116,11 +134,11 @@ constexpr AttributeEntry column_attributes[] = {
     {"mean", [](ColumnRule& r, const ColumnAttribute& a) { r.center = one_number(a); }},
     {"std", set_deviation},
     {"words", [](ColumnRule& r, const ColumnAttribute& a) { r.words = distinct_words(a); }},
-    {"classes", [](ColumnRule& r, const ColumnAttribute& a) { r.words = distinct_words(a); }},
+    {"classes", [](ColumnRule& r, const ColumnAttribute& a) { r.words = distinct_labels(a); }},
     {"other", [](ColumnRule& r, const ColumnAttribute& a) { r.other = set_flag(a); }},
     {"true", [](ColumnRule& r, const ColumnAttribute& a) { r.yes = distinct_words(a); }},
     {"false", [](ColumnRule& r, const ColumnAttribute& a) { r.no = distinct_words(a); }},
-    {"positive", [](ColumnRule& r, const ColumnAttribute& a) { r.positive = distinct_words(a); }},
+    {"positive", [](ColumnRule& r, const ColumnAttribute& a) { r.positive = distinct_labels(a); }},
     {"format", [](ColumnRule& r, const ColumnAttribute& a) { r.format = DatePattern(one_word(a)).text(); }},
     {"from", set_reference_day},
     {"unit", set_unit},

@@ -129,6 +129,16 @@ void ColumnsFile::check_settings(const ReadingRules& rules, std::vector<std::str
   if (rules.unknown != "error") said_here("data.unknown", rules.unknown, nullptr);
   if (rules.scale != 1) said_here("data.scale", fmt::format("{}", rules.scale), nullptr);
 
+  double number = 0;
+  for (const ColumnRule& rule : columns)
+    if (rules.header == "auto" && to_number(rule.name, number)) {
+      problems.push_back(fmt::format(
+          "data.header = auto: column {} is called by a number ({}), so names and a record may look alike: set "
+          "data.header = yes or no",
+          show(rule.name), place(rule)));
+      break;
+    }
+
   const ColumnRule* const known = label();
   const ColumnRule* const named = find(rules.label);
   if (rules.label != "auto" && rules.label != no_label && (named == nullptr || named != known))

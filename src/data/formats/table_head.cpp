@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/trim.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/formats/table.hpp"
 #include "data/formats/text_lines.hpp"
 
@@ -55,12 +56,29 @@ std::vector<std::string> fields_of(const Line& line, char delimiter, const std::
   }
 }
 
+/// Whether a first line is the names of the columns file, in any order. One that has some of them and something
+/// else may be a record, and is not shown.
+bool holds_names(std::vector<std::string> fields, const ReadingRules& options, const std::string& file) {
+  const ColumnsFile& columns = *options.columns_file;
+  const auto is_name = [&](const std::string& field) { return columns.find(field) != nullptr; };
+  if (std::ranges::none_of(fields, is_name)) return false;
+  std::ranges::sort(fields);
+  const bool different = std::ranges::adjacent_find(fields) == fields.end();
+  const bool all_there = std::ranges::all_of(columns.columns, [&](const ColumnRule& rule) {
+    return std::ranges::binary_search(fields, rule.name) ||
+           (rule.kind == ColumnKind::label && options.label == no_label);
+  });
+  if (different && all_there && std::ranges::all_of(fields, is_name)) return true;
+  throw ConfigError(fmt::format(
+      "{}: its first line has some of the names of {}, but is not these names: set data.header = yes if it "
+      "names the columns, and no if it is a record",
+      file, columns.path));
+}
+
 bool starts_with_header(const FirstLines& first, const ReadingRules& options, char delimiter,
                         const std::string& file) {
   if (options.header != "auto") return options.header == "yes";
-  if (options.columns_file)
-    return std::ranges::any_of(fields_of(first.records[0], delimiter, file),
-                               [&](const auto& name) { return options.columns_file->find(name) != nullptr; });
+  if (options.columns_file) return holds_names(fields_of(first.records[0], delimiter, file), options, file);
   return first.records.size() == 2 && !has_number(fields_of(first.records[0], delimiter, file), options) &&
          has_number(fields_of(first.records[1], delimiter, file), options);
 }

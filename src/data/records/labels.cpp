@@ -30,16 +30,23 @@ LabelRule::LabelRule(const ReadingRules& options, LabelKind kind, std::size_t cl
   if (!options.positive.empty() && kind != LabelKind::sign)
     throw ConfigError(
         "data.positive makes labels -1 and +1, but this objective takes other labels: remove it, or use data.label_map");
-  for (const auto& text : options.positive) positive_.push_back(name_of(trim(text)));
-  for (const auto& text : options.only_labels) only_.push_back(name_of(trim(text)));
+  // Tables with decimal commas hand on labels that are numbers with a point.
+  const auto word = [&](std::string_view text) {
+    std::string name(trim(text));
+    double number = 0;
+    if (options.decimal == "comma" && to_number(name, true, number)) std::ranges::replace(name, ',', '.');
+    return name_of(name);
+  };
+  for (const auto& text : options.positive) positive_.push_back(word(text));
+  for (const auto& text : options.only_labels) only_.push_back(word(text));
   for (const auto& entry : options.label_map) {
     const auto [name, value] = split_entry(entry, "data.label_map");
-    map_.emplace_back(name_of(name), option_number(value, "data.label_map"));
+    map_.emplace_back(word(name), option_number(value, "data.label_map"));
   }
   if (!thin) return;
   for (const auto& entry : options.keep_one_in) {
     const auto [name, value] = split_entry(entry, "data.keep_one_in");
-    thinning_.push_back({name_of(name), static_cast<std::uint64_t>(option_number(value, "data.keep_one_in"))});
+    thinning_.push_back({word(name), static_cast<std::uint64_t>(option_number(value, "data.keep_one_in"))});
   }
 }
 

@@ -25,12 +25,13 @@ Grouping by_feature(std::size_t feature) {
           number_of_group, most_groups};
 }
 
-/// The group is the number of the first of these features that is above 0.
-Grouping by_words(const std::vector<std::size_t>& features, const std::vector<std::string>& words) {
+/// The group is the number of the first of these features that is above 0; of a word that is none of them, the
+/// last.
+Grouping by_words(const std::vector<std::size_t>& features, std::vector<std::string> words) {
+  words.emplace_back("(none of these)");
   return {[features](const Records& records, std::uint32_t row) {
-            for (std::size_t j = 0; j < features.size(); ++j)
-              if (feature_of(records, row, features[j]) > 0) return static_cast<float>(j);
-            return no_group;
+            const auto is_set = [&](std::size_t feature) { return feature_of(records, row, feature) > 0; };
+            return static_cast<float>(std::ranges::find_if(features, is_set) - features.begin());
           },
           [words](float group) { return words[static_cast<std::size_t>(group)]; }, most_groups};
 }
@@ -55,7 +56,7 @@ Grouping groups_of_objective(const Objective& objective) {
           .name = number_of_group};
 }
 
-Grouping groups_by_column(const std::string& column, const DatasetFacts& facts) {
+Grouping groups_by_column(const std::string& column, const DatasetFacts& facts, const ReadingRules& rules) {
   std::istringstream lines(facts.feature_names);
   std::vector<std::string> words;
   std::vector<std::size_t> features;
@@ -65,6 +66,11 @@ Grouping groups_by_column(const std::string& column, const DatasetFacts& facts) 
     if (!name.starts_with(column + "=")) continue;
     words.push_back(name.substr(column.size() + 1)), features.push_back(j);
   }
+  if (!features.empty() && !rules.mean.empty())
+    throw ConfigError(fmt::format(
+        "--by {0}: data.mean moves the features of its words, so that 0 is not where a word is not: name one of them, "
+        "as {0}={1}",
+        column, words[0]));
   if (!features.empty()) return by_words(features, words);
   const std::size_t number = numbered_feature(column, facts.features);
   if (number == facts.features)

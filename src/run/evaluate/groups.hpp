@@ -21,8 +21,9 @@ struct Grouping {
 Grouping groups_of_objective(const Objective& objective);
 
 /// By a feature, as the model sees it: its number from 1, or its name. Of a one-hot column `kind` a group is each
-/// word, by the features kind=WORD. At most 50 groups: other columns are measurements. Throws ConfigError that
-/// names --by if there is no such column. Local.
-Grouping groups_by_column(const std::string& column, const DatasetFacts& facts);
+/// word, by the features kind=WORD, and one more of all other words. At most 50 groups: other columns are
+/// measurements. Throws ConfigError that names --by if there is no such column, or if data.mean hides its words.
+/// Local.
+Grouping groups_by_column(const std::string& column, const DatasetFacts& facts, const ReadingRules& rules);
 
 }  // namespace dpmpi

@@ -108,6 +108,9 @@ std::vector<PartMetrics> metrics_by_group(const ScoredRecords& records, const Gr
 void add_metrics(Assessment& a, const ScoredRecords& records, const Objective& objective,
                  const AssessmentRequest& request, const Grouping& grouping) {
   const std::string loss_name(objective.loss_name());
+  // First, for it may refuse. The loss of a min-max problem weighs groups: its measures have that of each.
+  a.by_group =
+      metrics_by_group(records, grouping, objective.saddle() ? std::string() : loss_name, request.resamples);
   MetricFamilies families = label_metrics(records);
   families.insert(families.begin(), mean_loss_metric(records, loss_name));
   if (records.classes > 0) families.push_back(metrics_by_class(records));
@@ -115,9 +118,6 @@ void add_metrics(Assessment& a, const ScoredRecords& records, const Objective& o
   if (a.metrics[0].value) a.metrics[0].value = a.evaluation.loss;  // the exact sum's
   a.confusion = confusion_by_class(records);
   a.by_class = take_classes(a.metrics, objective, a.confusion, records.classes);
-  // The loss of a min-max problem weighs groups: its measures have that of each.
-  a.by_group =
-      metrics_by_group(records, grouping, objective.saddle() ? std::string() : loss_name, request.resamples);
   if (objective.scores_are_logits()) a.calibration = calibration_of(records);
   if (a.calibration) a.metrics.push_back({"calibration_error", a.calibration->error, {}});
   for (const Measure& measure : a.evaluation.measures) a.metrics.push_back({measure.name, measure.value, {}});

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "objective/loss_of_score.hpp"
+#include "run/evaluate/evaluate.hpp"
 
 namespace dpmpi {
 namespace {
@@ -32,7 +33,7 @@ double entropy(const Counts& counts, double records) {
   return sum;
 }
 
-/// Mean loss of the score m.
+/// Mean loss of the score m, bounded as that of a model is.
 double mean_loss(const ScalarLoss& phi, const Counts& counts, double records, double m) {
   std::array<double, tile_rows> margins{}, labels{}, values{};
   margins.fill(m);
@@ -43,7 +44,7 @@ double mean_loss(const ScalarLoss& phi, const Counts& counts, double records, do
       labels[r] = static_cast<double>(next->first), weights[r] = next->second;
     phi.values(margins.data(), labels.data(), values.data());
     for (std::size_t r = 0; r < tile_rows; ++r)
-      if (weights[r] > 0) sum += weights[r] * values[r];
+      if (weights[r] > 0) sum += weights[r] * bounded_loss(values[r]);
   }
   return sum / records;
 }

@@ -134,7 +134,31 @@ TEST_F(ColumnsTable, NamesThatDoNotMeetAreToldAtOnce) {
   EXPECT_MENTIONS(message, "does not name: 'sexe', 'nr'");
   EXPECT_MENTIONS(message, "that the table has twice: 'grade'");
   options_.header = "auto";  // then they may be a private record
-  EXPECT_MENTIONS(wrong("age,sexe,nr,grade,outcome\n1,f,1,I,dead\n"), "the first line has names of");
+  EXPECT_MENTIONS(wrong("age,sexe,nr,grade,outcome\n1,f,1,I,dead\n"), "has some of the names of");
+  EXPECT_MENTIONS(wrong("age,sex,id,grade,grade\n1,f,1,I,dead\n"), "has some of the names of");
+}
+
+// A record of numbers may look like names that are numbers: it would be shown, or left out.
+TEST_F(ColumnsTable, NamesThatAreNumbersAreNotLookedFor) {
+  options_.columns = folder_.write("n.txt", "1 number\n2 number\ny label\n");
+  EXPECT_MENTIONS(problem([](DataOptions& o) { o.header = "auto"; }), "column '1' is called by a number");
+  EXPECT_EQ(problem([](DataOptions& o) { o.header = "yes"; }), "");
+}
+
+TEST_F(ColumnsTable, LabelsWithDecimalCommasAreWrittenAsInTheTable) {
+  for (const char* rule : {"positive=\"1,0\"", "positive=1.0", "classes=\"0,0\",\"1,0\""}) {
+    options_.columns = folder_.write("d.txt", std::string("a number\ny label ") + rule + "\n");
+    options_.separator = "semicolon", options_.decimal = "comma";
+    const Records r = load("a;y\n1;1,0\n2;0,0\n3;1\n");
+    EXPECT_EQ(r.label, (std::vector<float>{1, -1, 1})) << rule;
+  }
+}
+
+TEST_F(ColumnsTable, LabelsThatAreOneAreRefused) {
+  for (const char* rule : {"classes=1,1.0", "classes=\" u\",u", "positive=2,2e0"}) {
+    options_.columns = folder_.write("d.txt", std::string("a number\ny label ") + rule + "\n");
+    EXPECT_MENTIONS(problem([](DataOptions&) {}), "which are one label");
+  }
 }
 
 TEST_F(ColumnsTable, OfEveryWrongColumnTheFirstLineIsTold) {

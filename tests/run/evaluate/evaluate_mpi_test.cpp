@@ -158,7 +158,7 @@ std::string all_of(const Communicator& comm, const OfObjective& c) {
   std::vector<float> w(objective->dim());
   PublicStream(5, "weights").normals(0, w);
   AssessmentRequest request{.resamples = 120};
-  request.grouping = groups_by_column("3", shard.facts);
+  request.grouping = groups_by_column("3", shard.facts, {});
   return assessment_json(assess(comm, *objective, w, shard, request)).dump();
 }
 
@@ -205,7 +205,7 @@ TEST(Evaluate, TooManyGroupsAreRefusedOnAllRanks) {
         test::random_shard({Storage::dense_f32, 400, 1, 1, LabelKind::sign}, blocks, comm.rank(), comm.size());
     const auto objective = test::make_objective("logistic", {1, Storage::dense_f32, 1});
     AssessmentRequest request;
-    request.grouping = groups_by_column("1", shard.facts);
+    request.grouping = groups_by_column("1", shard.facts, {});
     EXPECT_THROW(assess(comm, *objective, std::vector<float>{1, 0}, shard, request), ConfigError);
     request.grouping->most = 400;  // as of an objective that has so many
     const Assessment a = assess(comm, *objective, std::vector<float>{1, 0}, shard, request);
@@ -220,14 +220,17 @@ TEST(Evaluate, GroupsAreAColumnOrItsWords) {
   Records& records = shard.blocks[0].records;
   std::copy_n(std::vector<float>{7, 0, 1, 5}.begin(), 4, records.f32.begin());
   std::fill_n(records.f32.begin() + static_cast<std::ptrdiff_t>(records.stride), 4, 0.0F);
-  const Grouping words = groups_by_column("kind", facts);
+  const Grouping words = groups_by_column("kind", facts, {});
   EXPECT_EQ(words.name(words.of(records, 0)), "b");
-  EXPECT_TRUE(std::isnan(words.of(records, 1))) << "no word, no group";
-  EXPECT_EQ(groups_by_column("age", facts).of(records, 0), 7);
-  EXPECT_EQ(groups_by_column("3", facts).of(records, 0), 5) << "a name comes before a number";
-  EXPECT_EQ(groups_by_column("1", facts).name(7), "7");
+  EXPECT_EQ(words.name(words.of(records, 1)), "(none of these)");
+  ReadingRules moved;
+  moved.mean = {"0.5"};
+  EXPECT_THROW(groups_by_column("kind", facts, moved), ConfigError) << "0 is not where a word is not";
+  EXPECT_EQ(groups_by_column("age", facts, {}).of(records, 0), 7);
+  EXPECT_EQ(groups_by_column("3", facts, {}).of(records, 0), 5) << "a name comes before a number";
+  EXPECT_EQ(groups_by_column("1", facts, {}).name(7), "7");
   for (const char* wrong : {"0", "5", "-1", "pay", "kin", "1.5"})
-    EXPECT_THROW(groups_by_column(wrong, facts), ConfigError);
+    EXPECT_THROW(groups_by_column(wrong, facts, {}), ConfigError);
 }
 
 }  // namespace
