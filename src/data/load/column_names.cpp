@@ -43,11 +43,6 @@ void check_public_names(const Head& head, const Dataset& dataset) {
     } catch (const DataError&) {  // it is not here, or no table: it confirms nothing
     }
   }
-  if (!unknown.empty() && rules.columns_file)
-    throw ConfigError(fmt::format(
-        "{}: the first line has names of {} and other fields, which may be names or a private record: set "
-        "data.header = yes if the line holds names, which messages then print, or no if it is a record",
-        head.path, rules.columns_file->path));
   if (!unknown.empty())
     throw ConfigError(
         fmt::format("{}: the first line may be column names or a private record: set data.header = yes if it holds "
