@@ -50,6 +50,8 @@ class Communicator {
   /// blocks out.
   void send(std::string_view bytes, int to) const;
   std::string receive(int from) const;
+  /// parts[r] goes to rank r, and to no other: returns what each rank sent here, in rank order. `parts` is spent.
+  std::vector<std::string> exchange(std::vector<std::string> parts) const;
 
   /// True on all if any rank passes true.
   bool any(bool mine) const;
