@@ -16,6 +16,7 @@
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
+#include "privacy/events/group.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"
 
@@ -109,9 +110,11 @@ int account(const AccountRequest& request, std::ostream& out) {
   const std::uint64_t trainings = planned_trainings(text, list.header);
   std::vector<Event> events = trainings > 0 ? of_all_trainings(text, trainings) : to_cover(request, list.events);
   if (seeded) events.push_back({NonPrivate{}, 1});
+  events = of_group(events, static_cast<std::uint64_t>(request.group));
 
-  const Guarantee g = request.delta ? epsilon_guarantee(events, adjacency, *request.delta, request.accountant)
-                                    : delta_guarantee(events, adjacency, *request.epsilon, request.accountant);
+  Guarantee g = request.delta ? epsilon_guarantee(events, adjacency, *request.delta, request.accountant)
+                              : delta_guarantee(events, adjacency, *request.epsilon, request.accountant);
+  if (request.group > 1) g.least = 0;  // events of groups are upper bounds themselves
   const auto curve = curve_of(events, adjacency, request.orders);
   const double asked = request.delta ? g.epsilon : g.delta;
   if (request.json) {
@@ -123,6 +126,9 @@ int account(const AccountRequest& request, std::ostream& out) {
   }
   out << fmt::format("({}, {})-differential privacy under {} (accountant {})\n", g.epsilon, g.delta,
                      name(adjacency), g.winner());
+  if (request.group > 1)
+    out << fmt::format("for groups of {} {}s\n", request.group,
+                       name(list.header ? list.header->unit : Unit::record));
   if (trainings > 0)
     out << fmt::format("of all {} trainings that were planned: how many there were follows from results\n",
                        trainings);
@@ -143,6 +149,8 @@ Command account_command() {
       .add("accountant", request->accountant, "which bound; best is the smallest that applies", accountant_names())
       .add("orders", request->orders, "also print the composed Renyi curve at these orders",
            Range{.low = 1, .high = rdp_largest_order, .high_open = false})
+      .add("group", request->group, "asks for somebody who has so many records, or for so many persons",
+           Range::closed(1, 1e6))
       .add("plan", request->plan, "plan.json of a run that was stopped; with --stopped")
       .add_words("stopped", request->stopped,
                  "why it was: outside, by what nothing released had a part in; results, because somebody looked at "

@@ -20,6 +20,7 @@ struct AccountRequest {
   std::vector<double> orders;       ///< also print the composed RDP curve at these orders
   /// Of a file without header (default add_remove); must not contradict a header.
   std::optional<Adjacency> adjacency;
+  std::int64_t group = 1;             ///< of so many records (or persons) of one somebody
   std::string plan;                   ///< of a run that was stopped: its plan.json
   std::optional<StopReason> stopped;  ///< why; with a plan
   bool json = false;

@@ -13,6 +13,7 @@
 #include "core/errors.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "privacy/events/group.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/plan_timing.hpp"
@@ -44,7 +45,21 @@ Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine,
   return out;
 }
 
-void print_promise(const Plan& plan) {
+/// What the promise per record is worth to somebody with several records.
+void print_group(const Plan& plan, const std::string& accountant) {
+  constexpr std::uint64_t size = 5;
+  try {
+    const Guarantee g = epsilon_guarantee(of_group(plan.events(), size), plan.adjacency, plan.delta(), accountant);
+    fmt::print(
+        "\nthis promise is for a record: somebody with {} records has epsilon {} or less (for other numbers: "
+        "dpmpi account --group; for persons: data.person)\n",
+        size, rounded_up(g.epsilon));
+  } catch (const PrivacyError&) {  // nothing is known of these events
+  }
+}
+
+void print_promise(const Plan& plan, const RunConfig& config) {
+  const Unit unit = config.data.unit();
   const Guarantee& g = plan.promise.guarantee;
   fmt::print("\nevents of the whole run\n");
   for (const auto& [mechanism, count] : uses(plan.events())) fmt::print("  {}\n", to_json({mechanism, count}));
@@ -54,10 +69,11 @@ void print_promise(const Plan& plan) {
   }
   fmt::print("\nepsilon at delta {:.6g} under {}: in [{}, {}]\n{}", g.delta, name(plan.adjacency), g.least,
              g.epsilon, evidence(g));
-  fmt::print("\nwhat an attacker can find out who knows all but one record\n");
+  fmt::print("\nwhat an attacker can find out who knows all but one {}\n", name(unit));
   for (const auto& [rate, power] : plan.promise.attacker)
     fmt::print("  of the members at most {:>9} % are found at {:>4} % false alarms\n", rounded_up(100 * power),
                100 * rate);
+  if (unit == Unit::record) print_group(plan, config.privacy.accountant);
 }
 
 void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine,
@@ -116,7 +132,7 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
     fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
   } else {
     print_settings(config, facts, plan, comm.size(), stdout);
-    print_promise(plan);
+    print_promise(plan, config);
     print_cost(plan, cost, machine, typed.ranks);
     print_memory(footprint);
     if (const auto text = plan.method->notes(plan.queries); !text.empty()) fmt::print("\n{}", text);

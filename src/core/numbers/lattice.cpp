@@ -76,8 +76,10 @@ LatticeAccumulator::LatticeAccumulator(std::size_t dim, Lattice lattice, double 
 }
 
 void LatticeAccumulator::clear() {
-  if (width_ == Width::int64) return std::fill(total_.begin(), total_.end(), 0);
-  if (pending_ > 0) std::fill(hot_.begin(), hot_.end(), 0);
+  if (width_ == Width::int64)
+    std::fill(total_.begin(), total_.end(), 0);
+  else if (pending_ > 0)
+    std::fill(hot_.begin(), hot_.end(), 0);
   std::fill(total_.begin() + static_cast<std::ptrdiff_t>(dim()), total_.end(), 0);
   pending_ = 0;
   fresh_ = true;
@@ -91,8 +93,7 @@ void LatticeAccumulator::clear(Lattice lattice) {
 
 void LatticeAccumulator::begin(std::size_t rows) {
   verify(rows <= capacity_, "more records at once than the int32 accumulator holds");
-  if (width_ == Width::int64) return;
-  if (pending_ + rows > capacity_) spill();
+  if (width_ == Width::int32 && pending_ + rows > capacity_) spill();
   pending_ += rows;
 }
 

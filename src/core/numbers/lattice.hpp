@@ -52,6 +52,9 @@ class LatticeAccumulator {
   std::size_t dim() const { return dim_; }
   Lattice lattice() const { return lattice_; }
   float scale() const { return scale_; }
+  Width width() const { return width_; }
+  /// Nothing was announced since clear().
+  bool empty() const { return fresh_ && pending_ == 0; }
 
   /// Starts a new sum: all zero.
   void clear();

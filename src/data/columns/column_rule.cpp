@@ -26,14 +26,15 @@ struct KindEntry {
 };
 
 /// In the order of ColumnKind.
-constexpr std::array<KindEntry, 7> column_kinds{
+constexpr std::array<KindEntry, 8> column_kinds{
     {{"number", "range mean std missing impute indicator"},
      {"yes/no", "true false missing impute indicator"},
      {"category", "words other missing impute indicator", "words"},
      {"ordinal", "words missing impute indicator", "words"},
      {"date", "format from unit missing impute indicator", "format from"},
      {"ignore", ""},
-     {"label", "positive classes"}}};
+     {"label", "positive classes"},
+     {"person", ""}}};
 
 const KindEntry& entry_of_kind(ColumnKind kind) { return column_kinds.at(static_cast<std::size_t>(kind)); }
 

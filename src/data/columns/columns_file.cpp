@@ -41,9 +41,11 @@ void check_beside(const ColumnRule& rule, const std::vector<ColumnRule>& before)
     if (earlier.name == rule.name)
       throw ConfigError(fmt::format("column {} stands in line {}, too: give every column one line", show(rule.name),
                                     earlier.line));
-    if (rule.kind == ColumnKind::label && earlier.kind == ColumnKind::label)
-      throw ConfigError(fmt::format("column {} is a label, and so is {} in line {}: a table has one label",
-                                    show(rule.name), show(earlier.name), earlier.line));
+    const bool one_only = rule.kind == ColumnKind::label || rule.kind == ColumnKind::person;
+    if (one_only && rule.kind == earlier.kind)
+      throw ConfigError(fmt::format("column {0} is a {3}, and so is {1} in line {2}: a table has one {3}",
+                                    show(rule.name), show(earlier.name), earlier.line,
+                                    column_kind_name(rule.kind)));
   }
 }
 
@@ -67,7 +69,7 @@ std::vector<std::string> label_map_of(const ColumnRule& label) {
 }  // namespace
 
 bool makes_features(const ColumnRule& rule) {
-  return rule.kind != ColumnKind::ignore && rule.kind != ColumnKind::label;
+  return rule.kind != ColumnKind::ignore && rule.kind != ColumnKind::label && rule.kind != ColumnKind::person;
 }
 
 bool ColumnRule::is_missing_word(std::string_view field) const {
@@ -96,7 +98,8 @@ ColumnsFile::ColumnsFile(std::string_view text, std::string of) : path(std::move
   });
   if (problems.empty() && columns.empty()) problems.push_back(fmt::format("{} names no column", path));
   if (problems.empty() && std::ranges::none_of(columns, makes_features))
-    problems.push_back(fmt::format("{}: no column becomes a feature: all are ignored or the label", path));
+    problems.push_back(
+        fmt::format("{}: no column becomes a feature: all are ignored, the label or the person", path));
   if (problems.size() > most) problems.resize(most), problems.emplace_back("and more");
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
@@ -108,8 +111,8 @@ const ColumnRule* ColumnsFile::find(std::string_view name) const {
   return found == columns.end() ? nullptr : &*found;
 }
 
-const ColumnRule* ColumnsFile::label() const {
-  const auto found = std::ranges::find(columns, ColumnKind::label, &ColumnRule::kind);
+const ColumnRule* ColumnsFile::of_kind(ColumnKind kind) const {
+  const auto found = std::ranges::find(columns, kind, &ColumnRule::kind);
   return found == columns.end() ? nullptr : &*found;
 }
 
@@ -139,6 +142,9 @@ void ColumnsFile::check_settings(const ReadingRules& rules, std::vector<std::str
       break;
     }
 
+  const ColumnRule* const person = of_kind(ColumnKind::person);
+  if (!rules.person.empty() && (person == nullptr || person->name != rules.person))
+    said_here("data.person", rules.person, person != nullptr ? person : find(rules.person));
   const ColumnRule* const known = label();
   const ColumnRule* const named = find(rules.label);
   if (rules.label != "auto" && rules.label != no_label && (named == nullptr || named != known))

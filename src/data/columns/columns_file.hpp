@@ -11,7 +11,7 @@
 
 namespace dpmpi {
 
-enum class ColumnKind { number, yes_no, category, ordinal, date, ignore, label };
+enum class ColumnKind { number, yes_no, category, ordinal, date, ignore, label, person };
 
 /// What a line says. Words are as they stand in the table, without quotation marks.
 struct ColumnRule {
@@ -52,7 +52,8 @@ struct ColumnsFile {
   /// FILE:LINE, for messages.
   std::string place(const ColumnRule& column) const;
   const ColumnRule* find(std::string_view name) const;
-  const ColumnRule* label() const;  ///< null: none is the label
+  const ColumnRule* of_kind(ColumnKind kind) const;  ///< the first; null: there is none
+  const ColumnRule* label() const { return of_kind(ColumnKind::label); }
 
   /// Appends a message for every setting that says something of a column, other than this file.
   void check_settings(const ReadingRules& rules, std::vector<std::string>& problems) const;

@@ -100,6 +100,7 @@ class RowParser {
     p = next_field(p, end, delimiter_, scratch_, field);
     if (is_number) use(c, [&] { out_.dense_row()[column.feature] = number(column, field); });
     if (column.use == TableColumn::Use::label) take_label(field);
+    if (column.use == TableColumn::Use::person) use(c, [&] { take_person(column, field); });
     if (column.use == TableColumn::Use::coded) use(c, [&] { coded(column, field); });
     if (column.use == TableColumn::Use::one_hot) use(c, [&] { one_hot(column, field); });
     return p;
@@ -166,6 +167,15 @@ class RowParser {
     if (decimal_comma_ && to_number(field, true, x)) std::ranges::replace(label_, ',', '.');
   }
 
+  /// Records of a person often follow one another.
+  void take_person(const TableColumn& column, std::string_view field) {
+    if (is_missing(field))
+      throw Malformed(fmt::format("column {}: missing value {}: every record needs the person whose it is",
+                                  show(column.name), show_field(field)));
+    if (field != person_) person_.assign(field), tag_ = person_tag(field);
+    out_.set_person(tag_);
+  }
+
   void one_hot(const TableColumn& column, std::string_view field) {
     const auto word = std::find(column.words.begin(), column.words.end(), field);
     if (word == column.words.end() && !schema_.zero_if_unknown)
@@ -190,7 +200,8 @@ class RowParser {
   const FeatureMap& map_;
   const LabelRule& labels_;
   RecordsBuilder& out_;
-  std::string scratch_, label_;
+  std::string scratch_, label_, person_;
+  PersonTag tag_;                                           // of person_
   std::vector<char> skipped_;                               // columns that are known to be wrong; empty: none is
   std::vector<std::pair<std::size_t, std::string>> wrong_;  // in this line
 };

@@ -14,7 +14,7 @@ namespace dpmpi {
 
 /// What a column of the file becomes.
 struct TableColumn {
-  enum class Use { number, one_hot, coded, label, drop };
+  enum class Use { number, one_hot, coded, label, person, drop };
   Use use = Use::number;
   std::string name;                             ///< from the header, else the column's number from 1
   std::size_t feature = 0;                      ///< number: its feature; one_hot and coded: the first of them
@@ -42,8 +42,12 @@ struct TableSchema {
 
  private:
   void use_file(const std::vector<std::string>& names, const ReadingRules& options);
+  void leave_persons_alone();
 };
 
+/// Whether a table may lack the column of a line of data.columns: a file without labels theirs, and one that is not
+/// trained on that of the persons.
+bool may_lack(const ColumnRule& rule, const ReadingRules& options);
 /// Names of the columns of a table without a header of `width` columns, from data.columns, whose lines stand in the
 /// order of the table. Throws ConfigError.
 std::vector<std::string> names_by_file(const ReadingRules& options, std::size_t width);

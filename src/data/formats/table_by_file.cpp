@@ -12,11 +12,6 @@
 namespace dpmpi {
 namespace {
 
-/// A file without labels need not have their column.
-bool may_lack(const ColumnRule& rule, const ReadingRules& options) {
-  return rule.kind == ColumnKind::label && options.label == no_label;
-}
-
 /// Throws ConfigError with all names that one side has and the other lacks.
 void check_names(const std::vector<std::string>& names, const ColumnsFile& file, const ReadingRules& options) {
   std::vector<std::string> not_here, not_there, twice, problems;
@@ -43,7 +38,9 @@ void check_names(const std::vector<std::string>& names, const ColumnsFile& file,
 void set_by_rule(TableColumn& column, const ColumnsFile& file, const ColumnRule& rule,
                  const ReadingRules& options) {
   const bool labelled = rule.kind == ColumnKind::label && options.label != no_label;
+  const bool person = rule.kind == ColumnKind::person && options.persons != ReadingRules::Persons::nothing;
   column.use = labelled               ? TableColumn::Use::label
+               : person               ? TableColumn::Use::person
                : makes_features(rule) ? TableColumn::Use::coded
                                       : TableColumn::Use::drop;
   if (column.use == TableColumn::Use::coded)
@@ -52,14 +49,19 @@ void set_by_rule(TableColumn& column, const ColumnsFile& file, const ColumnRule&
 
 }  // namespace
 
+bool may_lack(const ColumnRule& rule, const ReadingRules& options) {
+  return (rule.kind == ColumnKind::label && options.label == no_label) ||
+         (rule.kind == ColumnKind::person && options.persons == ReadingRules::Persons::nothing);
+}
+
 std::vector<std::string> names_by_file(const ReadingRules& options, std::size_t width) {
   const ColumnsFile& file = *options.columns_file;
-  std::vector<std::string> all, without_label;
+  std::vector<std::string> all, needed;
   for (const ColumnRule& rule : file.columns) {
     all.push_back(rule.name);
-    if (!may_lack(rule, options)) without_label.push_back(rule.name);
+    if (!may_lack(rule, options)) needed.push_back(rule.name);
   }
-  if (without_label.size() == width) return without_label;
+  if (needed.size() == width) return needed;
   if (all.size() == width) return all;
   throw ConfigError(fmt::format(
       "{} names {} columns where the first line has {}: a table without a header has a line there for each of its "

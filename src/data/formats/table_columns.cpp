@@ -47,8 +47,8 @@ std::size_t find_label(const std::vector<TableColumn>& columns, const std::strin
 
 void set_use(TableColumn& column, Use use, const std::string& key) {
   if (column.use != Use::number)
-    throw ConfigError(
-        fmt::format("{}: column {} already has another use (label, one_hot or drop)", key, show(column.name)));
+    throw ConfigError(fmt::format("{}: column {} already has another use (label, one_hot, person or drop)", key,
+                                  show(column.name)));
   column.use = use;
 }
 
@@ -62,6 +62,16 @@ void set_vocabulary(std::vector<TableColumn>& columns, const std::string& entry)
   column.words = split_words(entry.substr(colon + 1));
 }
 
+/// Records that are no training records need not have the column: it is no feature anywhere.
+void set_person(std::vector<TableColumn>& columns, const ReadingRules& options) {
+  const bool read = options.persons != ReadingRules::Persons::nothing;
+  const auto has_name = [&](const TableColumn& column) { return column.name == options.person; };
+  double number = 0;
+  if (!read && !to_number(options.person, number) && std::ranges::none_of(columns, has_name)) return;
+  set_use(columns[find_column(columns, options.person, "data.person")], read ? Use::person : Use::drop,
+          "data.person");
+}
+
 /// Throws ConfigError with all that does not fit.
 void assign_uses(std::vector<TableColumn>& columns, const ReadingRules& options) {
   std::vector<std::string> problems;
@@ -73,6 +83,7 @@ void assign_uses(std::vector<TableColumn>& columns, const ReadingRules& options)
     }
   };
   if (options.label != no_label) attempt([&] { columns[find_label(columns, options.label)].use = Use::label; });
+  if (!options.person.empty()) attempt([&] { set_person(columns, options); });
   for (const auto& entry : options.one_hot) attempt([&] { set_vocabulary(columns, entry); });
   for (const auto& name : options.drop)
     attempt([&] { set_use(columns[find_column(columns, name, "data.drop")], Use::drop, "data.drop"); });
@@ -108,6 +119,14 @@ TableSchema::TableSchema(const std::vector<std::string>& names, const ReadingRul
     assign_uses(columns, options);
     features = number_features(columns);
   }
+  if (options.persons == ReadingRules::Persons::alone) leave_persons_alone();
+}
+
+/// Of records that are counted, and not read.
+void TableSchema::leave_persons_alone() {
+  for (TableColumn& column : columns)
+    if (column.use != Use::person) column.use = Use::drop, column.code.reset(), column.words.clear();
+  features = 0;
 }
 
 std::size_t TableSchema::feature_of(const std::string& column) const {

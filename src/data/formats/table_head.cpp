@@ -65,8 +65,7 @@ bool holds_names(std::vector<std::string> fields, const ReadingRules& options, c
   std::ranges::sort(fields);
   const bool different = std::ranges::adjacent_find(fields) == fields.end();
   const bool all_there = std::ranges::all_of(columns.columns, [&](const ColumnRule& rule) {
-    return std::ranges::binary_search(fields, rule.name) ||
-           (rule.kind == ColumnKind::label && options.label == no_label);
+    return std::ranges::binary_search(fields, rule.name) || may_lack(rule, options);
   });
   if (different && all_there && std::ranges::all_of(fields, is_name)) return true;
   throw ConfigError(fmt::format(

@@ -66,6 +66,7 @@ std::vector<std::string> attributes_of_values(ColumnKind kind, const std::string
                  ? words
                  : std::vector<std::string>{written_words(words.size() > 1 ? "classes" : "positive", words)};
     case ColumnKind::ignore:
+    case ColumnKind::person:
       break;
   }
   return {};

@@ -22,7 +22,9 @@ bool is_in(const Names& names, const std::string& name) { return std::ranges::fi
 
 /// Whether the config has a column of this name.
 bool is_in_config(const ReadingRules& rules, const std::string& name) {
-  if (name == rules.label || (rules.label == "auto" && names_label(name)) || is_in(rules.drop, name)) return true;
+  if (name == rules.label || (!name.empty() && name == rules.person) ||
+      (rules.label == "auto" && names_label(name)) || is_in(rules.drop, name))
+    return true;
   if (rules.columns_file && rules.columns_file->find(name) != nullptr) return true;
   const auto begins = [&](const std::string& entry) { return entry.starts_with(name + ':'); };
   const auto in_list = [&](const Names& entries) { return !name.empty() && std::ranges::any_of(entries, begins); };

@@ -31,8 +31,12 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   data.train = options.input;
   data.shards.clear();
   std::vector<std::string> problems;
-  data.validate(problems);
   read_columns(data, problems);
+  data.validate(problems);
+  if (data.by_person())
+    problems.emplace_back(
+        "convert writes records and forgets whose they are: train on the table itself, or leave out data.person for "
+        "a promise per record");
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   const Dataset input = DataFiles(data).training;
   keep_files(input.paths(), options.output);

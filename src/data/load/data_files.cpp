@@ -38,6 +38,11 @@ Dataset dataset(const DataOptions& options, DataRole role, std::string key, cons
 }
 
 void add_training_files(const DataOptions& options, Dataset& training) {
+  if (options.by_person()) {
+    training.rules.persons = ReadingRules::Persons::with_records;
+    training.counted = false;  // what is counted, or declared, are persons
+    training.person_records = static_cast<std::uint64_t>(options.person_records);
+  }
   for (NamedFiles& whole : training.parts) whole.declared = options.records;
   if (options.shards.empty()) return;
   training.key = "data.shards";

@@ -39,10 +39,11 @@ struct NamedFiles {
 /// A dataset: which files, and how they are read.
 struct Dataset {
   DataRole role = DataRole::training;
-  std::string key;                ///< the option that names it
-  std::vector<NamedFiles> parts;  ///< one, or one of each site; none: the option is not set
-  bool by_site = false;           ///< of data.shards: a rank need not see the files of other sites
-  bool counted = true;            ///< how many records there are is public
+  std::string key;                   ///< the option that names it
+  std::vector<NamedFiles> parts;     ///< one, or one of each site; none: the option is not set
+  bool by_site = false;              ///< of data.shards: a rank need not see the files of other sites
+  bool counted = true;               ///< how many records there are is public
+  std::uint64_t person_records = 0;  ///< of a person at most; 0: all
   ReadingRules rules;
   std::string public_names;  ///< data.eval, whose header may confirm that column names are public; empty: not here
 

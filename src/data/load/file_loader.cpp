@@ -26,6 +26,7 @@ class FileLoader {
         map_(source.feature_map(dataset.rules)),
         rule_{dataset.rules.normalize == "l2", to_feature(dataset.rules.bias), to_feature(dataset.rules.scale)},
         counted_(dataset.counted),
+        persons_(dataset.rules.persons != ReadingRules::Persons::nothing),
         faults_(faults) {}
 
   std::vector<Block> load() {
@@ -62,8 +63,12 @@ class FileLoader {
     const Layout& layout = source_.layout;
     const bool sparse_text = layout.records().is_text() && layout.storage == Storage::sparse_f32;
     const std::uint64_t rows = RecordsBuilder::bytes(layout.storage, layout.features, own_slots());
-    check_memory_together(comm_, rows + (sparse_text ? entry_bytes(extents) : 0), own_slots(), layout.features,
-                          source_.path(), !sparse_text);
+    if (persons_)  // twice: while they are brought together
+      check_memory_together(comm_, 2 * (rows + own_slots() * sizeof(PersonTag)), 0, layout.features, source_.path(),
+                            false);
+    else
+      check_memory_together(comm_, rows + (sparse_text ? entry_bytes(extents) : 0), own_slots(), layout.features,
+                            source_.path(), !sparse_text);
     throw_on_all_ranks(comm_, [&] {
       for (std::uint32_t b = begin_; b < end_; ++b)
         builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_);
@@ -109,6 +114,7 @@ class FileLoader {
   FeatureMap map_;
   RowRule rule_;
   bool counted_;  // the number of records is public
+  bool persons_;  // records are those of persons: how many there are is secret, and not declared either
   Faults& faults_;
   std::vector<RecordsBuilder> builders_;
 };

@@ -41,6 +41,10 @@ void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, So
     throw ConfigError(
         fmt::format("{}: data.columns is for tables (csv, tsv); this file is read as {} (data.format)",
                     source.path(), source.format_name));
+  if (!rules.person.empty() && source.format_name != "csv" && source.format_name != "tsv")
+    throw ConfigError(
+        fmt::format("{}: data.person names a column of a table (csv, tsv); this file is read as {} (data.format)",
+                    source.path(), source.format_name));
   source.format = make_format(source.format_name, rules);
   Layout& layout = source.layout = source.format->inspect(heads);
   const auto in_second = [](const Section& section) { return section.file == 1; };

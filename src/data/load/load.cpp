@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
 #include "data/load/file_loader.hpp"
+#include "data/load/persons.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
 
@@ -129,6 +132,64 @@ void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRul
   throw_on_all_ranks(comm, [&] { check_signature(file, mine, reference); });
 }
 
+DatasetFacts inspect_records(const Communicator& comm, const Dataset& dataset) {
+  return dataset.by_site ? inspect_sites(comm, dataset) : inspect_part(comm, dataset, dataset.first());
+}
+
+Shard load_records(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout,
+                   const Ownership& ownership, const LabelRule& labels) {
+  Shard shard;
+  shard.layout = layout;
+  shard.facts.records = layout.records;
+  Faults faults;
+  if (dataset.by_site) {
+    verify(layout.blocks % dataset.parts.size() == 0, "every site has the same number of blocks");
+    load_sites(comm, dataset, labels, ownership, shard, faults);
+  } else {
+    const Source source = open_source(comm, dataset, dataset.first());
+    shard.facts.features = source.layout.features;
+    shard.facts.storage = source.layout.storage;
+    shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks}, faults);
+  }
+  refuse_on_all_ranks(comm, faults);
+  return shard;
+}
+
+bool has_persons(const Dataset& dataset) { return dataset.rules.persons != ReadingRules::Persons::nothing; }
+
+std::uint32_t sites_of(const Dataset& dataset) { return static_cast<std::uint32_t>(dataset.parts.size()); }
+
+/// The same files with all the records that are in them: what is declared are persons.
+Dataset undeclared(Dataset dataset) {
+  for (NamedFiles& part : dataset.parts) part.declared = 0;
+  return dataset;
+}
+
+/// The same without anything but whose the records are.
+Dataset persons_alone(const Dataset& dataset) {
+  Dataset alone = undeclared(dataset);
+  ReadingRules& rules = alone.rules;
+  rules.persons = ReadingRules::Persons::alone;
+  rules.label = no_label;
+  rules.features = 0;
+  for (auto* of_values : {&rules.mean, &rules.deviation, &rules.positive, &rules.label_map, &rules.only_labels})
+    of_values->clear();
+  return alone;
+}
+
+/// Puts numbers of persons in the place of those of records.
+void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetFacts& facts) {
+  const std::uint32_t sites = sites_of(dataset), ranks = static_cast<std::uint32_t>(comm.size());
+  const BlockLayout layout = BlockLayout::of(facts, (ranks + sites - 1) / sites * sites);
+  const Ownership owners = Ownership::even(layout.blocks, comm.size());
+  const Dataset alone = persons_alone(dataset);
+  const LabelRule none(alone.rules, LabelKind::real, 0, false);
+  const std::vector<std::uint64_t> persons =
+      count_persons({comm, owners, sites, load_records(comm, alone, layout, owners, none).blocks});
+  facts.records = std::accumulate(persons.begin(), persons.end(), std::uint64_t{0});
+  if (!facts.shards.empty()) facts.shards = persons;
+}
+
 /// Lines as a list.
 std::string with_commas(std::string lines) {
   lines.pop_back();
@@ -160,29 +221,25 @@ void check_feature_names(const std::string& key, const std::string& names, const
 
 DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {
   const ShowFields show(dataset.shows_values());
-  return dataset.by_site ? inspect_sites(comm, dataset) : inspect_part(comm, dataset, dataset.first());
+  DatasetFacts facts = inspect_records(comm, dataset);
+  if (has_persons(dataset) && dataset.parts.front().declared == 0) count_persons_of(comm, dataset, facts);
+  return facts;
 }
 
 Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
-           LabelKind kind, std::size_t classes) {
+           LabelKind kind, std::size_t classes, const std::optional<SecretKey>& key) {
   verify(ownership.first.size() == static_cast<std::size_t>(comm.size()) + 1, "one run of blocks per rank");
   verify(ownership.first.back() == layout.blocks, "every block has an owner");
   const ShowFields show(dataset.shows_values());
   const LabelRule labels(dataset.rules, kind, classes, dataset.role == DataRole::training);
-  Shard shard;
+  if (!has_persons(dataset)) return load_records(comm, dataset, layout, ownership, labels);
+  const Dataset whole = undeclared(dataset);
+  const DatasetFacts in_files = inspect_records(comm, whole);
+  Shard shard = load_records(comm, whole, BlockLayout::of(in_files, layout.blocks), ownership, labels);
+  shard.blocks = bring_together({comm, ownership, sites_of(dataset), std::move(shard.blocks)}, layout, key,
+                                dataset.person_records);
   shard.layout = layout;
   shard.facts.records = layout.records;
-  Faults faults;
-  if (dataset.by_site) {
-    verify(layout.blocks % dataset.parts.size() == 0, "every site has the same number of blocks");
-    load_sites(comm, dataset, labels, ownership, shard, faults);
-  } else {
-    const Source source = open_source(comm, dataset, dataset.first());
-    shard.facts.features = source.layout.features;
-    shard.facts.storage = source.layout.storage;
-    shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks}, faults);
-  }
-  refuse_on_all_ranks(comm, faults);
   return shard;
 }
 

@@ -11,18 +11,22 @@
 //   file_loader   one file's blocks on this rank, which the next three bring together
 //   block_places  where the blocks lie in the file
 //   byte_ranges   their bytes, piece by piece; the Format reads each into a RecordsBuilder
+//   persons       with data.person: its records from where they stand to the blocks of their persons
 //   shared_memory whether they fit, on all ranks of a machine together
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "comm/communicator.hpp"
+#include "core/numbers/random.hpp"
 #include "data/load/data_files.hpp"
 #include "data/records/blocks.hpp"
 
 namespace dpmpi {
 
-/// Number of records and features, and the layout in memory: reads headers and counts lines, no values. Collective;
+/// Number of records (of persons with data.person) and features, and the layout in memory: reads headers and counts
+/// lines, or reads persons if their number is not declared, no other values. Collective;
 /// all ranks get the same facts. Throws ConfigError if the file is not set or the settings do not fit it, DataError
 /// if it is unreadable, malformed or holds more records than declared: on all ranks alike, with the first failing
 /// rank's message.
@@ -37,8 +41,9 @@ void check_feature_names(const std::string& key, const std::string& names, const
 
 /// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
 /// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out
-/// by data.keep_one_in are empty. Collective; errors as for inspect.
+/// by data.keep_one_in are empty. With data.person slots are those of persons, whom `key` places; it is read on the
+/// root only. Collective; errors as for inspect.
 Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
-           LabelKind kind, std::size_t classes = 0);
+           LabelKind kind, std::size_t classes = 0, const std::optional<SecretKey>& key = {});
 
 }  // namespace dpmpi

@@ -51,6 +51,7 @@ void read_columns(DataOptions& options, std::vector<std::string>& problems) {
     check_columns_digest(options, *file);
     file->check_settings(options, problems);
     options.columns_digest = file->digest;
+    if (const ColumnRule* const person = file->of_kind(ColumnKind::person)) options.person = person->name;
     options.columns_file = std::move(file);
   } catch (const DataError& problem) {
     problems.push_back(fmt::format("data.columns = {}: {}", options.columns, problem.what()));

@@ -42,7 +42,8 @@ void check_memory_together(const Communicator& comm, std::uint64_t bytes, std::u
       const std::string where =
           need.ranks > 1 ? fmt::format("the {} ranks of this machine", need.ranks) : "this rank";
       check_memory(need.bytes, need.available,
-                   fmt::format("{}: {} records of {} features on {}", path, need.slots, features, where),
+                   fmt::format("{}: {} of {} features on {}", path,
+                               need.slots > 0 ? fmt::format("{} records", need.slots) : "records", features, where),
                    is_public);
     }
   });

@@ -146,6 +146,11 @@ void RecordsBuilder::entry(std::uint32_t column, float value) {
   records_.value.push_back(value);
 }
 
+void RecordsBuilder::set_person(const PersonTag& person) {
+  if (records_.person.empty()) records_.person.resize(records_.count);
+  records_.person[rows_] = person;
+}
+
 std::span<float> RecordsBuilder::values() {
   if (storage() == Storage::dense_f32) return {dense_row(), features()};
   return std::span(records_.value).subspan(records_.row_begin[rows_]);

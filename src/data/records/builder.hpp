@@ -60,6 +60,9 @@ class RecordsBuilder {
   void add_label(float label) { records_.label.at(labels_++) = label; }
   float added_label() const { return records_.label[rows_]; }
 
+  /// Whose the row being filled is.
+  void set_person(const PersonTag& person);
+
   /// Ends the row: l2 normalisation and norm bound. A NaN label makes it an empty slot.
   void finish_row(float label);
 

@@ -44,9 +44,16 @@ void declare_files(DataOptions& d, Options& o) {
       Range::closed(0, 1 << 20));
   o.add(
       "records", d.records,
-      "Declared public number of records n; slots beyond the file's records stay empty. 0 counts the file and treats the "
-      "count as public",
+      "Declared public number of records n (of persons with data.person); slots beyond those of the file stay empty. 0 "
+      "counts the file and treats the count as public",
       Range::non_negative());
+  o.add(
+      "person", d.person,
+      "Column of CSV and TSV (a name, or a number from 1) that says whose a record is: the promise is then for a person, "
+      "with all records, and no longer for a record. Never a feature");
+  o.add("person_records", d.person_records,
+        "With data.person: records of a person that are used at most, chosen at random and in secret; 0: all",
+        Range::closed(0, 1e9));
   o.add(
       "features", d.features,
       "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked for the "
@@ -188,6 +195,13 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
         "data.normalize = {} would need statistics of the private records, which would be released without noise. Use l2 "
         "(each record by itself), or give public values: data.mean and data.std (for minmax: lower bounds and widths)",
         normalize));
+  if (person_records > 0 && !by_person())
+    problems.push_back(
+        fmt::format("data.person_records = {} bounds the records of a person: set data.person", person_records));
+  if (by_person() && !keep_one_in.empty())
+    problems.emplace_back(
+        "data.keep_one_in goes by a record's place in the file, which other persons' records move: leave it out, or "
+        "data.person");
   if (comment.size() > 1) problems.push_back(fmt::format("data.comment = {} must be a single character", comment));
   if (decimal == "comma" && (separator == "comma" || (separator == "auto" && format == "csv")))
     problems.emplace_back(

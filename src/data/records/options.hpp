@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/options.hpp"
+#include "data/records/unit.hpp"
 
 namespace dpmpi {
 
@@ -26,6 +27,9 @@ struct ReadingRules {
   bool densify = false, show_values = false;
   std::string separator = "auto", decimal = "point";
   std::shared_ptr<const ColumnsFile> columns_file;  ///< of data.columns (set by read_columns, not declared)
+  std::string person;                               ///< column whose text says whose a record is; empty: none
+  /// What is read of that column, which is never a feature (set by Dataset, not declared).
+  enum class Persons { nothing, with_records, alone } persons = Persons::nothing;
 
   // Features.
   double scale = 1, bias = 1;
@@ -41,10 +45,14 @@ struct DataOptions : ReadingRules {
   std::string train, eval, root, columns, columns_digest;
   std::vector<std::string> shards;
   std::vector<std::int64_t> shard_records;
-  std::int64_t blocks = 0, records = 0;
+  std::int64_t blocks = 0, records = 0, person_records = 0;
 
   /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
   std::string config_folder;
+
+  /// The unit of privacy is a person, and not a record.
+  bool by_person() const { return !person.empty(); }
+  Unit unit() const { return by_person() ? Unit::person : Unit::record; }
 
   /// Declares all of the above as data.*. Local.
   void declare(Options& options);

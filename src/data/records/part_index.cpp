@@ -42,7 +42,7 @@ PartIndex::PartIndex(const Disjoint& rule, const Shard& shard) : rule_(rule) {
     count_up_to(block.first_index);
     own.records_before = before;
     chosen_.clear();
-    for (std::uint32_t row = 0; row < block.records.count; ++row)
+    for (std::uint32_t row = 0; row < block.records.units(); ++row)
       if (const std::uint64_t slot = slots[block.first_index + row]; slot < cuts.back())
         chosen_.push_back(slot << 32 | row);
     std::ranges::sort(chosen_);

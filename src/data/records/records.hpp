@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "data/records/person_tag.hpp"
 
 namespace dpmpi {
 
@@ -51,6 +52,15 @@ struct Records {
   /// slot.
   std::vector<float> norm;
 
+  /// Where the unit of privacy is a person: rows person_begin[p] .. person_begin[p + 1] - 1 are those of person p
+  /// of this block, whose slot may be empty. Else it has no entries, and every row is a unit by itself.
+  std::vector<std::uint32_t> person_begin;
+  /// Whose a row is, of a table with data.person until its rows are brought together: count.
+  std::vector<PersonTag> person;
+
+  std::size_t units() const { return person_begin.empty() ? count : person_begin.size() - 1; }
+  /// First row of a unit, or behind the last of the one before.
+  std::uint32_t unit_begin(std::uint32_t unit) const { return person_begin.empty() ? unit : person_begin[unit]; }
   const float* row_f32(std::size_t i) const { return f32.data() + i * stride; }
   const std::uint8_t* row_u8(std::size_t i) const { return u8.data() + i * stride; }
 };
@@ -66,7 +76,7 @@ struct Rows {
 
 /// What is public about a dataset.
 struct DatasetFacts {
-  /// Number of slots n: declared, or the file's count, which is then treated as public.
+  /// Number of slots n, of records or (data.person) of persons: declared, or counted and then treated as public.
   std::uint64_t records = 0;
   std::uint64_t features = 0;
   Storage storage = Storage::dense_f32;

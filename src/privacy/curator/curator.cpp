@@ -148,7 +148,7 @@ Batch Curator::draw(const Query& query, std::uint64_t t) {
     const Block& block = shard_.blocks[i];
     const auto* wor = std::get_if<WithoutReplacement>(&s.query.sampling);
     const std::uint64_t quota = wor ? block_quota(shard_.layout, wor->batch, block.id, t) : 0;
-    select(s.query.sampling, block.first_index, block.records.count, selection_[i], s.query.query_index, t, quota,
+    select(s.query.sampling, block.first_index, block.records.units(), selection_[i], s.query.query_index, t, quota,
            s.selected[i]);
   }
   s.drawn = t + 1;
@@ -173,10 +173,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
   {
     const Stopwatch watch(timing_.kernels);
     const InStage stage(Stage::kernels);
-    kernel.run(bound, s.sum, [&](const auto& visit) {
-      for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
-        s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
-    });
+    s.add_contributions(kernel, bound, shard_);
   }
   if (listener_) listener_->summed(s.query, batch.step_, bound, scale, kernel);
   // The root's noise joins its own part of the sum, while it waits for the others: it does not depend on the data,

@@ -1,6 +1,7 @@
 #pragma once
 // The kinds of query. Of a query of its kind, each says
 //   takes(rule)                 whether its analysis covers this rule of sampling,
+//   bounds_persons              and a unit of privacy that holds several records,
 //   declare(query)              lattice, slack and what plans ask for; throws for what its bound does not cover,
 //   events(query, first, last)  what the releases first .. last-1 cost if it is private, and
 //   describe(query)             what is released, in lines for people.
@@ -49,6 +50,7 @@ struct Sum {
   /// so that its rounding stays small beside a small clip.
   double smallest_scale = 1;
 
+  static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule&) { return true; }
   void declare(Query& query) const;
   static Events events(const Query& q, std::uint64_t a, std::uint64_t b) { return events_of_sums(q, a, b); }
@@ -62,6 +64,7 @@ struct ExactSum {
   /// 1), and integers are summed without any rounding.
   bool one_hot = false;
 
+  static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule&) { return true; }
   void declare(Query& query) const;
   static Events events(const Query& q, std::uint64_t a, std::uint64_t b) { return events_of_sums(q, a, b); }
@@ -82,6 +85,7 @@ struct RunningSum {
   static std::uint64_t leaves(const Query& query);  ///< of one run
   Tree tree(const Query& query) const;              ///< the mechanism of one run
 
+  static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule& rule) { return std::holds_alternative<Shuffled>(rule); }
   void declare(Query& query) const;
   /// A pass is one tree event (parallel composition over its runs), charged when it begins.
@@ -107,6 +111,7 @@ struct Phases {
   };
   std::optional<OwnNoise> own_noise = {};
 
+  static constexpr bool bounds_persons = false;
   static bool takes(const SamplingRule& rule);
   void declare(Query& query) const;
   /// All phases are one event, whichever of them a record is in, charged when the run begins.
@@ -123,6 +128,7 @@ struct BestOfRuns {
   /// What a run may train. All cost the same: a run is one event, whichever it takes. Null: it is its score alone.
   std::shared_ptr<const std::vector<RunCandidate>> candidates = {};
 
+  static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule& rule) { return std::holds_alternative<FullBatch>(rule); }
   void declare(Query& query) const;
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;
@@ -140,6 +146,7 @@ struct LastIterateRun {
   /// the last `hybrid` steps, sqrt(directional^2 + isotropic^2) in them.
   double noise_scale(const Query& query, std::uint64_t t) const;
 
+  static constexpr bool bounds_persons = false;
   static bool takes(const SamplingRule& rule) { return !std::holds_alternative<Disjoint>(rule); }
   void declare(Query& query) const;
   Events events(const Query& query, std::uint64_t first, std::uint64_t last) const;

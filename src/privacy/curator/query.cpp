@@ -96,6 +96,11 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t query_index, Adjacency 
              spec.schedule.times > 0,
          "a schedule names steps of its period");
   check_pass(spec, records);
+  if (spec.unit == Unit::person && !std::visit([](const auto& kind) { return kind.bounds_persons; }, spec.kind))
+    throw PrivacyError(fmt::format(
+        "data.person: what the release {} of this method tells is bounded for one record, and not for all "
+        "records of a person. The guide on persons lists the methods that have a bound for them, dp-sgd first",
+        spec.name));
   if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
       query.is_private())
     throw PrivacyError(

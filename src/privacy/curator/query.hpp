@@ -13,6 +13,7 @@
 
 #include "core/numbers/lattice.hpp"
 #include "data/records/sampling.hpp"
+#include "data/records/unit.hpp"
 #include "objective/objective.hpp"
 #include "privacy/curator/kinds.hpp"
 #include "privacy/events/event.hpp"
@@ -49,7 +50,7 @@ struct QuerySpec {
   std::string name;     ///< for plans and ledgers, e.g. "gradient"
   std::size_t dim = 0;  ///< coordinates of what is released
   SamplingRule sampling = {};
-  L2Bound bound = {};           ///< per record
+  L2Bound bound = {};           ///< per unit
   NumericSlack slack = {};      ///< of the kernel that will be summed
   double noise_multiplier = 0;  ///< noise std over the sensitivity; 0: released without noise (not private)
   std::uint64_t steps = 0;      ///< releases 0 .. steps-1 of the run; by default one in each of its steps
@@ -58,6 +59,9 @@ struct QuerySpec {
   double effort = 1;              ///< flops of a contribution over those of a clipped gradient, for plans
   RootWork root = {};             ///< for plans
   Noise noise = Noise::gaussian;  ///< set by the plan from privacy.noise, for all queries alike
+  /// What the slots of the data hold, likewise. Of persons, `bound` is the clip of a person's contribution: the
+  /// mean of those of the records (person_sum.hpp).
+  Unit unit = Unit::record;
   /// The method adds noise of its own from Curator::worker_noise: numbers of every step, drawn by each rank.
   std::uint64_t worker_noise = 0;
   /// Random numbers that every rank makes by itself in a step (directions), for plans.

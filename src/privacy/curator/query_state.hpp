@@ -8,8 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "core/console/heartbeat.hpp"
 #include "data/records/part_index.hpp"
 #include "privacy/curator/curator.hpp"
+#include "privacy/curator/person_sum.hpp"
 #include "privacy/curator/phase_view.hpp"
 #include "privacy/curator/running_release.hpp"
 
@@ -43,6 +45,7 @@ struct Curator::QueryState {
   std::unique_ptr<PartIndex> places;                 // if the rule is Disjoint
   std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
   std::size_t micro_batch_rows;
+  std::unique_ptr<PersonSum> persons;  // where they are the units
   static constexpr std::size_t no_part = ~std::size_t{0};
 
   std::optional<RunningRelease> running;  // of running sums, root only
@@ -71,6 +74,19 @@ struct Curator::QueryState {
     batching.capacity = std::min(batching.capacity, sum.rows_at_once());
   }
 
+  /// What the units of the batch contribute to the sum.
+  void add_contributions(const Kernel& kernel, const L2Bound& bound, const Shard& shard) {
+    if (query.unit == Unit::person) {
+      const Query& own = part == no_part ? query : query.parts[part];
+      if (!persons) persons = std::make_unique<PersonSum>(sum, own.largest_term, micro_batch_rows);
+      return persons->add_to(sum, kernel, bound, {shard, selected, slots});
+    }
+    kernel.run(bound, sum, [&](const auto& visit) {
+      for (std::size_t i = 0; i < shard.blocks.size(); ++i, heartbeat().beat())
+        batching.for_each(shard.blocks[i].records, selected[i], slots[i], visit);
+    });
+  }
+
   /// Selects the part of release t, if the rule is Disjoint: once for each part.
   void take_part(const Shard& shard, std::uint64_t t) {
     const auto& rule = std::get<Disjoint>(query.sampling);
@@ -79,6 +95,7 @@ struct Curator::QueryState {
     if (!places) places = std::make_unique<PartIndex>(rule, shard);
     const std::uint64_t size = rule.parts[p].size;
     sum = sum_of(query.parts[p]);
+    persons.reset();
     plan_batches(shard.layout.largest(), static_cast<double>(size) / static_cast<double>(shard.layout.records));
     for (std::size_t i = 0; i < shard.blocks.size() && !phase; ++i)
       places->select(i, p, 0, size, selected[i], slots[i]);
@@ -92,7 +109,7 @@ struct Curator::QueryState {
     const auto order = shuffle_slots(*rule, shard.layout, pass);
     shuffled.clear();
     for (std::size_t i = 0; i < shard.blocks.size(); ++i) {
-      const std::uint64_t count = shard.blocks[i].records.count;
+      const std::uint64_t count = shard.blocks[i].records.units();
       shuffled.emplace_back(order, shard.blocks[i].first_index, count);
       const std::uint64_t most = std::min(count, std::max(rule->first, rule->batch));
       selected[i].reserve(most), slots[i].reserve(most);

@@ -47,10 +47,7 @@ void Curator::add_run(QueryState& s, std::uint64_t t, std::uint64_t run, const K
   s.sum.clear();
   {
     const InStage stage(Stage::kernels);
-    kernel.run(s.query.bound, s.sum, [&](const auto& visit) {
-      for (std::size_t i = 0; i < shard_.blocks.size(); ++i, heartbeat().beat())
-        s.batching.for_each(shard_.blocks[i].records, s.selected[i], s.slots[i], visit);
-    });
+    s.add_contributions(kernel, s.query.bound, shard_);
   }
   if (comm_.is_root() && s.query.is_private()) {
     std::array<double, 8> normal{};

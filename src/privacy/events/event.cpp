@@ -316,6 +316,13 @@ EventHeader parse_header(const Members& members, std::string_view where) {
     refuse(where, "adjacency", Members::shown(text), allowed);
   if (members.has("n")) header.n = members.whole("n", natural.text);
   header.seeded = members.has("seeded") && members.flag("seeded");
+  if (members.has("unit")) {
+    constexpr std::string_view units = "person or record";
+    const std::string unit = members.text("unit", units);
+    if (unit != name(Unit::person) && unit != name(Unit::record))
+      refuse(where, "unit", Members::shown(unit), units);
+    header.unit = unit == name(Unit::person) ? Unit::person : Unit::record;
+  }
   return header;
 }
 
@@ -364,6 +371,14 @@ std::optional<Adjacency> parse_adjacency(std::string_view text) {
   for (const auto adjacency : {Adjacency::add_remove, Adjacency::replace_one})
     if (text == name(adjacency)) return adjacency;
   return std::nullopt;
+}
+
+std::string change_between_neighbours(Adjacency adjacency, Unit unit) {
+  const bool replace = adjacency == Adjacency::replace_one;
+  if (unit == Unit::person)
+    return replace ? "replacing one person, with all records, by another"
+                   : "adding or removing one person, with all records,";
+  return replace ? "replacing one record by another" : "adding or removing one record";
 }
 
 std::string_view name(Strategy strategy) { return strategy_names[static_cast<std::size_t>(strategy)]; }

@@ -16,6 +16,8 @@
 #include <variant>
 #include <vector>
 
+#include "data/records/unit.hpp"
+
 namespace dpmpi {
 
 /// Which datasets are neighbours. Never compare epsilons across the two.
@@ -26,6 +28,9 @@ enum class Adjacency {
 };
 std::string_view name(Adjacency adjacency);                       ///< "add_remove" or "replace_one"
 std::optional<Adjacency> parse_adjacency(std::string_view text);  ///< empty if it is neither
+
+/// "adding or removing one record", and so on: what makes neighbours.
+std::string change_between_neighbours(Adjacency adjacency, Unit unit);
 
 /// Gaussian noise on a query of all records.
 struct Gaussian {
@@ -218,8 +223,9 @@ std::string to_json(const Event& event, std::string_view extra = {});
 /// The first line of a ledger or of an event list: {"ledger":1,"adjacency":"add_remove","n":60000,...}.
 struct EventHeader {
   Adjacency adjacency = Adjacency::add_remove;
-  std::optional<std::uint64_t> n = {};  ///< number of records, a public constant
+  std::optional<std::uint64_t> n = {};  ///< number of records or persons, a public constant
   bool seeded = false;                  ///< the noise came from a known seed: no guarantee, whatever the events
+  Unit unit = Unit::record;             ///< of which neighbours differ in one, in files only if it is a person
 };
 
 /// One parsed line, and its link to the line above if it has one.

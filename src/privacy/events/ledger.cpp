@@ -90,6 +90,7 @@ std::string header_line(const EventHeader& header, const std::string& extra) {
   std::string line = fmt::format("{{\"ledger\":1,\"adjacency\":\"{}\"", name(header.adjacency));
   if (header.n) line += fmt::format(",\"n\":{}", *header.n);
   if (header.seeded) line += ",\"seeded\":true";
+  if (header.unit == Unit::person) line += fmt::format(",\"unit\":\"{}\"", name(header.unit));
   return line + (extra.empty() ? "" : "," + extra) + "}";
 }
 

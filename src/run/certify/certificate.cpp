@@ -69,13 +69,11 @@ std::string not_private(const RunConfig& config, double epsilon) {
 
 /// "... is (epsilon, delta)-differentially private: what `among` changes ...".
 std::string bounded(const RunConfig& config, const std::string& among, double epsilon, double delta) {
-  const bool replace = config.privacy.which() == Adjacency::replace_one;
   return fmt::format(
       "is ({}, {})-differentially private: {} {} changes the probability of any outcome by at most a factor e^{}, "
       "except with probability {}.",
-      rounded_up(epsilon), rounded_up(delta),
-      replace ? "replacing one record by another" : "adding or removing one record", among, rounded_up(epsilon),
-      rounded_up(delta));
+      rounded_up(epsilon), rounded_up(delta), change_between_neighbours(config.privacy.which(), config.data.unit()),
+      among, rounded_up(epsilon), rounded_up(delta));
 }
 
 }  // namespace
@@ -193,6 +191,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["epsilon"] = json_number(guarantee.epsilon);
   out["delta"] = guarantee.delta;
   out["adjacency"] = name(plan.adjacency);
+  if (config.data.by_person()) out["unit"] = name(config.data.unit());
   out["statement"] = statement(config, facts.data.records, guarantee.epsilon, guarantee.delta);
   out["interval"] = json_interval(guarantee);
   out["by"] = json_by(guarantee);

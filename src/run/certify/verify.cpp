@@ -186,9 +186,10 @@ class Verification {
                   {"objective", config_->objective_name},
                   {"config_digest", config_->digest()}};
     if (config_->data.records > 0) restated["n"] = config_->data.records;
+    if (config_->data.by_person()) restated["unit"] = name(config_->data.unit());
     same_members(place_, plan_.value, restated, "config.ini");
     json promised;
-    for (const char* member : {"n", "adjacency"}) take(promised, plan_.value, member);
+    for (const char* member : {"n", "adjacency", "unit"}) take(promised, plan_.value, member);
     same_members(ledger_.place(0), ledger_.header(), promised, "plan.json");
     if (!finished()) return;
     std::uint64_t planned = 0, paid = 0;
@@ -237,8 +238,9 @@ class Verification {
   void public_facts(const RunConfig& config, const json& part, const std::string& member) {
     const bool declared = config.data.records > 0 || !config.data.shard_records.empty();
     unchecked("plan.json", fmt::format("{}{}data", declared ? "" : member + "n, ", member),
-              fmt::format("taken as stated ({} records, {}): only the records could show it{}", part["n"].dump(),
-                          part["data"].dump(), declared ? "" : ", or data.records in config.ini"));
+              fmt::format("taken as stated ({} {}, {}): only the records could show it{}", part["n"].dump(),
+                          plural(config.data.unit()), part["data"].dump(),
+                          declared ? "" : ", or data.records in config.ini"));
     if (config.objective_name == "plugin")
       unchecked("plan.json", "dim", fmt::format("taken as stated ({}): the plugin says it", part["dim"].dump()));
   }
@@ -259,6 +261,7 @@ class Verification {
                      {"config", config_->digest()},
                      {"plan", sha256(plan_.text)}});
     if (config_->privacy.seeded()) expected["seeded"] = true;
+    if (config_->data.by_person()) expected["unit"] = name(config_->data.unit());
     const json header = ledger.header();
     take(expected, header, "data");
     same(ledger.place(0), header, expected, "the plan");

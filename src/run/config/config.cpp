@@ -142,11 +142,11 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
        {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.trainer"})
     if (const auto* const option = find(file)) option->parse(expand_home(option->text()));
   if (objective) objective->validate(problems);
-  data.validate(problems);
   // Whoever names another columns file does not mean the one of the digest in the config.
   if (on_command_line(settings, "data.columns") && !on_command_line(settings, "data.columns_digest"))
     data.columns_digest.clear();
   read_columns(data, problems);
+  data.validate(problems);
   privacy.validate(problems);
   if (method) {
     if (tunes()) choose_among_trainings(settings, problems);
@@ -209,6 +209,11 @@ void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>&
         fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}", path_,
                     value("objective.trainer"), trainer_file));
   builder->check(*this, problems);
+  if (trainer() && trainer()->data.by_person())
+    problems.push_back(fmt::format(
+        "{}: data.person: what models tell of those on whose records they are trained is bounded for one "
+        "record, and not for a person: leave it out, or give a file with one record of each person",
+        value("objective.trainer")));
 }
 
 const Options::Declaration* RunConfig::find(const std::string& name) const {

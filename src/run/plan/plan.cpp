@@ -46,6 +46,7 @@ std::uint32_t blocks_of(const RunConfig& config, const MethodPlan& method, std::
 // What the config says of a query, and not the method.
 void complete(QuerySpec& spec, const RunConfig& config, const BlockLayout& layout) {
   spec.noise = config.privacy.law();
+  spec.unit = config.data.unit();
   spec.sampling = stratified(spec.sampling, layout);
   auto* const best = std::get_if<BestOfRuns>(&spec.kind);
   if (!best || !best->candidates) return;

@@ -74,6 +74,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["adjacency"] = name(plan.adjacency);
   out["steps"] = plan.steps;
   out["n"] = facts.data.records;
+  if (config.data.by_person()) out["unit"] = name(config.data.unit());
   out["data"] = json_data(facts.data);
   out["dim"] = facts.objective->dim();
   out["noise"] = json_queries(plan.queries);

@@ -48,7 +48,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row("config", config.path());
   row("data",
       config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
-  row("records",
+  row(std::string(plural(config.data.unit())),
       fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
                   storage_text(facts.data.storage), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),

@@ -71,19 +71,25 @@ std::string meaning(const RunRecord& run) {
       right_guesses(planned_events(run.plan, run.directory + "/plan.json"), adjacency_of(run), guarantee_of(run));
   const bool replace = replaces(run);
   std::string out = html::paragraph(fmt::format(
-      "Somebody who knows all records but one, sees everything that was released, and holds it for equally likely {}, "
+      "Somebody who knows all {} but one, sees everything that was released, and holds it for equally likely {}, "
       "is right in at most {} % of cases; a coin is right in 50 %.",
+      plural(run.unit()),
       replace ? "that this one is A or that it is B" : "that this one took part or that it did not",
       shown_above(100 * guesses)));
   const Json& attacker = run.plan.at("attacker");
   const auto found = attacker.find("0.01");
   if (found == attacker.end() || !found->is_number()) return out;
+  const char* const of_person = run.unit() == Unit::person ? "records" : "record";
   return out +
          html::paragraph(fmt::format(
              "Whatever the release may lead to for a person: if it happens with a chance of 1 % {}, it happens "
              "with a chance of at most {} % {}.",
-             replace ? "with any other record in the person's place" : "without the person's record",
-             shown_above(100 * found->get<double>()), replace ? "with the person's own" : "with it"));
+             replace ? fmt::format("with any other {} in the person's place", of_person)
+                     : fmt::format("without the person's {}", of_person),
+             shown_above(100 * found->get<double>()),
+             replace                      ? "with the person's own"
+             : run.unit() == Unit::person ? "with them"
+                                          : "with it"));
 }
 
 std::string played_games(const RunRecord& run) {
@@ -130,8 +136,10 @@ Plot attacker_plot(const RunRecord& run) {
 
 }  // namespace
 
-std::string_view neighbours(const RunRecord& run) {
-  return replaces(run) ? "replacing one record by another" : "adding or removing one record";
+std::string neighbours(const RunRecord& run) {
+  std::string change = change_between_neighbours(adjacency_of(run), run.unit());
+  if (change.ends_with(',')) change.pop_back();
+  return change;
 }
 
 std::string alarms(const std::vector<RunRecord>& runs) {
@@ -158,18 +166,20 @@ std::string promise_tiles(const RunRecord& run) {
   const double records = n != run.plan.end() && n->is_number() ? n->get<double>() : 0;
   std::string out;
   if (run.is_private()) {
-    out += html::tile(
-        shown_above(run.epsilon()), "epsilon",
-        fmt::format("Bounds what the release tells of one record, by {}. 0 is nothing at all.", neighbours(run)));
+    out += html::tile(shown_above(run.epsilon()), "epsilon",
+                      fmt::format("Bounds what the release tells of one {}, by {}. 0 is nothing at all.",
+                                  name(run.unit()), neighbours(run)));
     const double delta = run.plan.at("delta").get<double>();
     out += html::tile(shown_above(delta), "delta",
                       fmt::format("The chance that is left out of this bound: {}.", one_in(delta)));
   }
   if (records > 0)
-    out += html::tile(shown_count(records), run.is_private() ? "records protected" : "records",
-                      run.is_private()
-                          ? "Each of them by the same promise. A person with several records has a weaker one."
-                          : "Nothing is promised to any of them.");
+    out += html::tile(shown_count(records),
+                      fmt::format("{}{}", plural(run.unit()), run.is_private() ? " protected" : ""),
+                      !run.is_private() ? "Nothing is promised to any of them."
+                      : run.unit() == Unit::person
+                          ? "Each of them, with all records, by the same promise."
+                          : "Each of them by the same promise. A person with several records has a weaker one.");
   return out;
 }
 
@@ -200,12 +210,13 @@ std::string attacker_section(const RunRecord& run) {
   Gallery gallery;
   gallery.add(attacker_plot(run));
   return html::heading("What an attacker can find out") +
-         html::beside(
-             html::paragraph(
-                 "Somebody who knows all records but one, sees everything that was released, and wants to know whether "
-                 "that one took part, finds at most this share of the members for this share of false alarms, by all accountants.") +
-                 html::table({"false alarms", "members found"}, members_found(run)),
-             gallery.markup()) +
+         html::beside(html::paragraph(fmt::format(
+                          "Somebody who knows all {} but one, sees everything that was released, and wants to know "
+                          "whether that one took part, finds at most this share of the members for this share of "
+                          "false alarms, by all accountants.",
+                          plural(run.unit()))) +
+                          html::table({"false alarms", "members found"}, members_found(run)),
+                      gallery.markup()) +
          played_games(run);
 }
 

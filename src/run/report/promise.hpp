@@ -18,6 +18,6 @@ std::string promise_section(const RunRecord& run);
 std::string attacker_section(const RunRecord& run);
 
 /// "adding or removing one record"
-std::string_view neighbours(const RunRecord& run);
+std::string neighbours(const RunRecord& run);
 
 }  // namespace dpmpi

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "data/records/unit.hpp"
 #include "run/directory/safetensors.hpp"
 
 namespace dpmpi {
@@ -34,6 +35,7 @@ struct RunRecord {
   const Json& promise() const { return finished() ? certificate : plan; }
   /// Of that; a string where it is infinite.
   const Json& epsilon() const { return promise().at("epsilon"); }
+  Unit unit() const { return plan.contains("unit") ? Unit::person : Unit::record; }
   /// What the config says; empty: nothing.
   std::string_view setting(std::string_view key) const;
   /// Names of what metrics.jsonl follows that begin with `prefix` ("eval." for "eval.loss", ...).

@@ -33,7 +33,7 @@ std::string training_section(const RunRecord& run) {
   const Json& sites = run.plan.at("noise");
   html::Rows rows{{"model", shown(run.plan.value("objective", Json("?")))},
                   {"method", shown(method.value("name", Json("?")))},
-                  {"records (n)", count_of(run.plan, "n")},
+                  {fmt::format("{} (n)", plural(run.unit())), count_of(run.plan, "n")},
                   {"features", count_of(data, "features")},
                   {"parameters (d)", count_of(run.plan, "dim")},
                   {"batch, expected", sites.empty() ? "" : shown(sites.at(0).value("batch", Json("")))},

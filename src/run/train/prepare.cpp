@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,13 +63,6 @@ void make_plan(Training& run) {
 }
 
 // Root only.
-SecretKey key_of(const Training& run) {
-  if (run.root->key) return run.root->key->key;
-  if (run.config.privacy.seeded()) return SecretKey::from_seed(static_cast<std::uint64_t>(run.config.privacy.seed));
-  return SecretKey::from_system();
-}
-
-// Root only.
 void start_directory(Training& run) {
   const RunConfig& config = run.config;
   RootFiles& root = *run.root;
@@ -78,10 +72,11 @@ void start_directory(Training& run) {
   write_file(root.file("plan.json"), run.plan_text);
   if (!root.audit.empty())
     write_file(root.file("audit.json"), read_file(config.audit.result, file_limit::document));
-  root.ledger.emplace(Ledger::create(root.file("ledger.jsonl"),
-                                     {run.plan.adjacency, run.facts.data.records, config.privacy.seeded()},
-                                     fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(),
-                                                 sha256(run.plan_text), run.commitment)));
+  root.ledger.emplace(
+      Ledger::create(root.file("ledger.jsonl"),
+                     {run.plan.adjacency, run.facts.data.records, config.privacy.seeded(), config.data.unit()},
+                     fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(), sha256(run.plan_text),
+                                 run.commitment)));
   write_key(root.place.path, *root.key);
 }
 
@@ -105,7 +100,7 @@ void open_training_ledger(Training& run) {
 // The door in front of the records, and what is written when one goes through.
 void open_door(Training& run) {
   std::optional<SecretKey> key;
-  if (run.root) key = key_of(run);
+  if (run.root) key = std::exchange(run.root->secret, {});
   run.curator =
       std::make_unique<Curator>(run.comm, run.records, run.plan.queries, run.objective->micro_batch_rows(), key,
                                 run.config.privacy.trust == "root");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,9 +70,17 @@ Ownership owners_of(const Training& run) {
   return Ownership::balanced(layout.blocks, run.comm.size(), uneven.root, uneven.afterwards);
 }
 
+// Root only.
+SecretKey key_of(const Training& run) {
+  if (run.root->key) return run.root->key->key;
+  if (run.config.privacy.seeded()) return SecretKey::from_seed(static_cast<std::uint64_t>(run.config.privacy.seed));
+  return SecretKey::from_system();
+}
+
 Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
-                   const Ownership& ownership) {
-  Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes());
+                   const Ownership& ownership, const std::optional<SecretKey>& key = {}) {
+  Shard shard =
+      load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes(), key);
   const ShowFields show(dataset.shows_values());
   const bool fits = shard.facts.features == run.facts.data.features;  // else that is said by now
   throw_on_all_ranks(run.comm, [&] {
@@ -114,9 +123,10 @@ void read_private_records(Training& run) {
   const std::uint32_t blocks = some_blocks(run.facts.data, run.comm.size());
   const BlockLayout layout = planned ? run.plan.layout : BlockLayout::of(run.facts.data, blocks);
   const Ownership owners = planned ? run.owners : Ownership::even(blocks, run.comm.size());
-  run.records = load_checked(run, run.files.training, layout, owners);
-  debug("blocks {} to {} of {}, {} slots", owners.begin(run.comm.rank()), owners.end(run.comm.rank()),
-        layout.blocks, slots_of(run.records));
+  if (run.root) run.root->secret = key_of(run);
+  run.records = load_checked(run, run.files.training, layout, owners, run.root ? run.root->secret : std::nullopt);
+  const std::uint32_t first = owners.begin(run.comm.rank()), last = owners.end(run.comm.rank());
+  debug("blocks {} to {} of {}, {} slots", first, last, layout.blocks, layout.begin(last) - layout.begin(first));
 }
 
 // The objective's own, and what is taken for granted of it.

@@ -50,7 +50,8 @@ class Spending {
 struct RootFiles {
   RunDirectory place;
   std::optional<KeyRecord> key;
-  std::string audit;  ///< what the certificate says of it; empty: there is none
+  std::optional<SecretKey> secret;  ///< of this run, before its key has been written down
+  std::string audit;                ///< what the certificate says of it; empty: there is none
   std::optional<Ledger> ledger;
   std::optional<Ledger> resumed_trainings;      ///< of a run that goes on, until its plan is known
   std::optional<TrainingLedger> trainings;      ///< if the objective trains models

@@ -157,7 +157,7 @@ TEST(ColumnsFile, AllThatIsWrongIsToldAtOnce) {
       "l label positive=a classes=b,c\n"
       "good number\n"
       "good number\n"
-      "m person\n"
+      "m persona\n"
       "n number impute=x\n"
       "o category words=a,b missing=a\n"
       "p yes/no true=a\n"
@@ -181,7 +181,7 @@ TEST(ColumnsFile, AllThatIsWrongIsToldAtOnce) {
        "c.txt:12: column 'k': the word 'a' stands in true= and in false=",
        "c.txt:13: column 'l': positive= makes signs",
        "c.txt:15: column 'good': column 'good' stands in line 14, too",
-       "c.txt:16: column 'm': kind 'person' is not known",
+       "c.txt:16: column 'm': kind 'persona' is not known",
        "c.txt:17: column 'n': impute='x': it is not a finite number",
        "c.txt:18: column 'o': the word 'a' stands in missing= and among",
        "c.txt:19: column 'p': true= and false= go together",

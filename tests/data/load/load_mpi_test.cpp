@@ -10,33 +10,12 @@
 #include "data/synthetic/generate.hpp"
 #include "support/data_files.hpp"
 #include "support/mpi_harness.hpp"
+#include "support/shared_folder.hpp"
 
 namespace dpmpi::test::load_mpi_test {
 namespace {
 
 const auto all_sizes = {1, 2, 3, 4, 5, 8};
-
-/// A folder made by the root that all ranks of the group see; the root removes it when all are done.
-class SharedFolder {
- public:
-  explicit SharedFolder(const Communicator& comm) : comm_(comm) {
-    if (comm.is_root()) path_ = (owned_ = std::make_unique<Folder>())->path();
-    comm.broadcast(path_);
-  }
-  ~SharedFolder() { comm_.barrier(); }
-  /// Runs `write` on the root; then all go on.
-  template <class Write>
-  void fill(Write&& write) {
-    if (comm_.is_root()) write(*owned_);
-    comm_.barrier();
-  }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  const Communicator& comm_;
-  std::unique_ptr<Folder> owned_;
-  std::string path_;
-};
 
 /// On every number of ranks: the digest of all records is that of a load by a single one.
 void expect_same_records(const std::function<void(const Folder&)>& write,

@@ -103,6 +103,15 @@ void write_idx(const std::string& path, unsigned count, unsigned columns, unsign
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+// The records of heavy-tailed.csv, each of one of 307 persons.
+void write_persons() {
+  std::ifstream in(folder() + "/heavy-tailed.csv");
+  std::ofstream out(folder() + "/persons.csv");
+  std::string line;
+  for (std::size_t i = 0; std::getline(in, line); ++i)
+    out << (i == 0 ? "who" : std::to_string(i * i % 613)) << ',' << line << '\n';
+}
+
 void make_data() {
   fs::remove_all(folder());
   fs::create_directories(folder());
@@ -121,6 +130,7 @@ void make_data() {
       write_idx(fmt::format("{}/{}{}.labels", folder(), kind, part), count, 0,
                 std::string(kind) == "heavy-tailed" ? 2 : 5);
     }
+  write_persons();
   std::ofstream(folder() + "/base.ini")
       << "[data]\nblocks = 11\n[privacy]\n"
          "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
@@ -209,6 +219,21 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
           expect_same({1, 8}, settings, what);
       }
     }
+}
+
+// Records of a person come from other ranks' parts of the file.
+TEST_F(Invariance, EveryMethodThatBoundsPersons) {
+  for (const auto& method : methods()) {
+    if (method.name.starts_with("ht-") && method.name != "ht-localize") continue;  // refused
+    const std::string objective = min_max(method.name) ? "auc" : "logistic";
+    Settings settings = needs(objective, Storage::dense_f32);
+    const Settings short_run = options_of(method.name, objective);
+    settings.insert(settings.end(), short_run.begin(), short_run.end());
+    settings.insert(settings.end(),
+                    {"data.train=" + folder() + "/persons.csv", "data.person=who", "data.records=350",
+                     "data.person_records=3", "method.name=" + method.name, "objective.name=" + objective});
+    expect_same({1, 3, 8}, settings, method.name);
+  }
 }
 
 // privacy.noise = none: the same sums, with nothing added.

@@ -1,0 +1,372 @@
+#include "data/load/persons.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/errors.hpp"
+#include "core/secrecy.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/builder.hpp"
+#include "data/records/packed.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// Who is who behind a key.
+class KeyedTags {
+ public:
+  explicit KeyedTags(const SecretKey& key) : persons_(key.derive("person")), nobody_(key.derive("empty slot")) {}
+  PersonTag person(const PersonTag& tag) const {
+    return tag_of_digits(persons_.authenticate({reinterpret_cast<const char*>(&tag), sizeof tag}));
+  }
+  PersonTag nobody(std::uint64_t i) const {
+    return tag_of_digits(nobody_.authenticate({reinterpret_cast<const char*>(&i), sizeof i}));
+  }
+
+ private:
+  SecretKey persons_, nobody_;
+};
+
+/// The root's key on all ranks: they read the persons themselves. Collective.
+SecretKey shared_key(const Communicator& comm, const std::optional<SecretKey>& key) {
+  std::array<std::uint8_t, 32> bytes{};
+  verify(!comm.is_root() || key.has_value(), "the root has the key by which persons are placed");
+  if (comm.is_root()) std::ranges::copy(key->bytes(), bytes.begin());
+  comm.broadcast(std::span<std::uint8_t>(bytes));
+  SecretKey shared = SecretKey::from_bytes(bytes);
+  wipe(bytes);
+  return shared;
+}
+
+/// A site's blocks first .. last - 1, and the ranks that own them.
+struct Site {
+  const Communicator& comm;
+  const Ownership& owners;
+  int first_rank;  ///< of all ranks
+  std::uint32_t first, last;
+};
+
+/// Calls visit(site) for one site after the other on the ranks that own its blocks; what one of them throws is
+/// thrown on all in the end. Collective.
+template <class Visit>
+void for_each_site(const RecordsOfPersons& records, Visit&& visit) {
+  const std::uint32_t per_site = records.owners.first.back() / records.sites;
+  std::exception_ptr problem;
+  for (std::uint32_t s = 0; s < records.sites; ++s) {
+    const std::uint32_t first = s * per_site, last = first + per_site;
+    const int rank = records.comm.rank();
+    const bool owner = records.owners.begin(rank) < last && records.owners.end(rank) > first;
+    const Communicator ranks = records.sites == 1 ? records.comm : records.comm.split(owner ? 0 : -1);
+    if (!owner) continue;
+    try {
+      visit(Site{ranks, records.owners, records.owners.owner(first), first, last});
+    } catch (const Error&) {
+      problem = std::current_exception();
+    }
+  }
+  throw_on_all_ranks(records.comm, [&] {
+    if (problem) std::rethrow_exception(problem);
+  });
+}
+
+template <class Blocks>
+auto blocks_of(Blocks& blocks, const Site& site) {
+  const auto in_site = [&](const Block& block) { return block.id >= site.first && block.id < site.last; };
+  const auto begin = std::ranges::find_if(blocks, in_site);
+  return std::span(begin, std::find_if_not(begin, blocks.end(), in_site));
+}
+
+/// The persons of these blocks, each once, ascending.
+std::vector<PersonTag> persons_in(std::span<const Block> blocks) {
+  std::vector<PersonTag> persons;
+  for (const Block& block : blocks)
+    for (const PersonTag& tag : block.records.person)
+      if (persons.empty() || persons.back() != tag) persons.push_back(tag);
+  std::ranges::sort(persons);
+  persons.erase(std::unique(persons.begin(), persons.end()), persons.end());
+  return persons;
+}
+
+std::vector<PersonTag> behind_key(const std::vector<PersonTag>& persons, const KeyedTags& keyed) {
+  std::vector<PersonTag> tags;
+  tags.reserve(persons.size());
+  for (const PersonTag& person : persons) tags.push_back(keyed.person(person));
+  return tags;
+}
+
+/// Those of all ranks, each once, ascending.
+std::vector<PersonTag> merged(const std::vector<std::vector<PersonTag>>& lists) {
+  std::vector<PersonTag> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  std::ranges::sort(all);
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+/// A site's persons and their slots.
+class Slots {
+ public:
+  /// The root numbers all tags by their keyed values, those of empty slots among them. Collective.
+  Slots(const Site& site, std::span<const Block> blocks, const BlockLayout& layout, const KeyedTags& keyed)
+      : persons_(persons_in(blocks)) {
+    const std::vector<PersonTag> mine = behind_key(persons_, keyed);
+    const auto lists = gather_lists(site.comm, mine);
+    std::vector<std::vector<std::uint64_t>> numbers;
+    throw_on_all_ranks(site.comm, [&] {
+      if (site.comm.is_root()) numbers = number(lists, layout, site, keyed);
+    });
+    slots_ = scatter_lists(site.comm, numbers);
+  }
+
+  std::uint64_t of(const PersonTag& person) const {
+    const auto at = std::ranges::lower_bound(persons_, person);
+    return slots_[static_cast<std::size_t>(at - persons_.begin())];
+  }
+
+ private:
+  static std::vector<std::vector<std::uint64_t>> number(const std::vector<std::vector<PersonTag>>& lists,
+                                                        const BlockLayout& layout, const Site& site,
+                                                        const KeyedTags& keyed) {
+    std::vector<PersonTag> all = merged(lists);
+    const std::uint64_t first = layout.begin(site.first), slots = layout.begin(site.last) - first;
+    if (all.size() > slots)
+      throw DataError(
+          "the file has more persons than are declared in data.records or data.shard_records (how many is secret)");
+    for (std::uint64_t i = 0; all.size() < slots; ++i) all.push_back(keyed.nobody(i));
+    std::ranges::sort(all);
+    std::vector<std::vector<std::uint64_t>> numbers;
+    for (const auto& list : lists) {
+      auto& own = numbers.emplace_back();
+      for (const PersonTag& tag : list)
+        own.push_back(first + static_cast<std::uint64_t>(std::ranges::lower_bound(all, tag) - all.begin()));
+    }
+    return numbers;
+  }
+
+  std::vector<PersonTag> persons_;
+  std::vector<std::uint64_t> slots_;
+};
+
+/// A record on its way: whose it is, and where it stood.
+struct Arrival {
+  std::uint64_t slot = 0, index = 0;
+};
+
+/// One site's records on their way from the ranks that read them to those that own their persons.
+class Move {
+ public:
+  Move(const Site& site, std::span<Block> from, const BlockLayout& layout, const SecretKey& key, std::uint64_t most)
+      : site_(site),
+        from_(from),
+        layout_(layout),
+        slots_(site, from, layout, KeyedTags(key)),
+        choice_(key.derive("records of a person")),
+        most_(most) {}
+
+  std::vector<Block> run() {
+    announce();
+    allocate();
+    for (std::uint32_t wave = 0; wave < most_blocks(); ++wave) move_block(wave);
+    std::vector<Block> blocks;
+    for (Target& target : targets_)
+      blocks.push_back({target.id, layout_.begin(target.id), std::move(target.records)});
+    return blocks;
+  }
+
+ private:
+  static constexpr std::uint32_t dropped = std::numeric_limits<std::uint32_t>::max();
+  struct Target {
+    std::uint32_t id = 0;
+    Records records = {};
+  };
+  struct Place {
+    std::uint32_t target = 0, row = dropped;
+  };
+
+  std::size_t ranks() const { return static_cast<std::size_t>(site_.comm.size()); }
+  std::uint32_t block_of(std::uint64_t slot) const {
+    std::uint32_t low = site_.first, high = site_.last;
+    while (high - low > 1) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      (layout_.begin(middle) <= slot ? low : high) = middle;
+    }
+    return low;
+  }
+  std::size_t owner_of(std::uint64_t slot) const {
+    return static_cast<std::size_t>(site_.owners.owner(block_of(slot)) - site_.first_rank);
+  }
+  /// Calls visit(row, slot) for the records of a block that are no empty slots.
+  template <class Visit>
+  void for_each_record(const Block& block, Visit&& visit) const {
+    const Records& r = block.records;
+    std::uint64_t slot = 0;
+    for (std::size_t i = 0; i < r.person.size(); ++i) {
+      if (i == 0 || r.person[i] != r.person[i - 1]) slot = slots_.of(r.person[i]);
+      if (!std::isnan(r.label[i])) visit(i, slot);
+    }
+  }
+
+  /// Every rank learns which records come, from whom and in which order.
+  void announce() {
+    std::vector<std::vector<Arrival>> leaving(ranks());
+    for (const Block& block : from_)
+      for_each_record(block, [&](std::size_t i, std::uint64_t slot) {
+        leaving[owner_of(slot)].push_back({slot, block.first_index + i});
+      });
+    std::vector<std::string> parts;
+    for (auto& list : leaving) parts.push_back(packed(list)), list = {};
+    for (const std::string& bytes : site_.comm.exchange(std::move(parts)))
+      arrivals_.push_back(unpacked<Arrival>(bytes));
+  }
+
+  /// Of a person's records, ascending, those that are kept.
+  std::vector<bool> kept(std::uint64_t slot, std::size_t count) {
+    std::vector<bool> keep(count, true);
+    if (most_ == 0 || count <= most_) return keep;
+    keep.assign(count, false);
+    SecretReader reader(choice_, slot, 0);
+    for (std::uint64_t j = count - most_; j < count; ++j) {  // Floyd's algorithm
+      const std::uint64_t candidate = reader.below(j + 1);
+      keep[keep[candidate] ? j : candidate] = true;
+    }
+    return keep;
+  }
+
+  /// Rows for all records that come, person by person, and where each of them goes.
+  void allocate() {
+    struct Coming {
+      Arrival what;
+      std::uint32_t from, number;
+    };
+    std::vector<Coming> all;
+    for (std::size_t r = 0; r < arrivals_.size(); ++r)
+      for (std::size_t i = 0; i < arrivals_[r].size(); ++i)
+        all.push_back({arrivals_[r][i], static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(i)});
+    std::ranges::sort(all, [](const Coming& a, const Coming& b) {
+      return std::pair(a.what.slot, a.what.index) < std::pair(b.what.slot, b.what.index);
+    });
+    for (const auto& list : arrivals_) places_.emplace_back(list.size());
+    next_.assign(ranks(), 0);
+
+    const int rank = site_.first_rank + site_.comm.rank();
+    auto at = all.begin();
+    for (std::uint32_t b = std::max(site_.first, site_.owners.begin(rank));
+         b < std::min(site_.last, site_.owners.end(rank)); ++b) {
+      Target& target = targets_.emplace_back();
+      target.id = b;
+      std::vector<std::uint32_t> begin{0};
+      std::uint64_t rows = 0;
+      for (std::uint64_t slot = layout_.begin(b); slot < layout_.begin(b + 1); ++slot) {
+        const auto end = std::find_if(at, all.end(), [&](const Coming& c) { return c.what.slot != slot; });
+        const std::vector<bool> keep = kept(slot, static_cast<std::size_t>(end - at));
+        for (std::size_t i = 0; i < keep.size(); ++i, ++at) {
+          verify(rows < dropped, "a block has fewer than 2^32 records");
+          if (keep[i])
+            places_[at->from][at->number] = {static_cast<std::uint32_t>(targets_.size() - 1),
+                                             static_cast<std::uint32_t>(rows++)};
+        }
+        begin.push_back(static_cast<std::uint32_t>(rows));
+      }
+      target.records = empty_rows(rows);
+      target.records.person_begin = std::move(begin);
+    }
+    arrivals_.clear();
+  }
+
+  Records empty_rows(std::uint64_t rows) const {
+    const Records& like = from_.front().records;
+    verify(like.storage == Storage::dense_f32, "tables are dense");
+    return RecordsBuilder(like.storage, like.features, rows, {.bias = like.bias}).take();
+  }
+
+  /// The largest number of blocks that a rank reads of this site.
+  std::uint32_t most_blocks() const {
+    std::uint32_t most = 0;
+    for (int r = site_.first_rank; r < site_.first_rank + site_.comm.size(); ++r)
+      most =
+          std::max(most, std::min(site_.last, site_.owners.end(r)) - std::max(site_.first, site_.owners.begin(r)));
+    return most;
+  }
+
+  /// One block of every rank goes to its owners and is given up.
+  void move_block(std::uint32_t wave) {
+    std::vector<std::string> parts(ranks());
+    if (wave < from_.size()) {
+      Block& block = from_[wave];
+      const Records& r = block.records;
+      for_each_record(block, [&](std::size_t i, std::uint64_t slot) {
+        std::string& part = parts[owner_of(slot)];
+        part.append(reinterpret_cast<const char*>(&r.label[i]), sizeof(float));
+        part.append(reinterpret_cast<const char*>(&r.norm[i]), sizeof(float));
+        part.append(reinterpret_cast<const char*>(r.row_f32(i)), r.features * sizeof(float));
+      });
+      features_ = r.features;
+      block.records = {};
+    }
+    const auto arrived = site_.comm.exchange(std::move(parts));
+    for (std::size_t r = 0; r < arrived.size(); ++r) take(r, arrived[r]);
+  }
+
+  void take(std::size_t from, const std::string& bytes) {
+    const std::size_t row_bytes = (2 + features_) * sizeof(float);
+    for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
+      const Place place = places_[from].at(next_[from]++);
+      if (place.row == dropped) continue;
+      Records& r = targets_[place.target].records;
+      const char* const row = bytes.data() + at;
+      std::memcpy(&r.label[place.row], row, sizeof(float));
+      std::memcpy(&r.norm[place.row], row + sizeof(float), sizeof(float));
+      std::memcpy(r.f32.data() + place.row * r.stride, row + 2 * sizeof(float), r.features * sizeof(float));
+    }
+  }
+
+  const Site& site_;
+  std::span<Block> from_;
+  const BlockLayout& layout_;
+  Slots slots_;
+  SecretStream choice_;
+  std::uint64_t most_;
+  std::size_t features_ = 0;
+  std::vector<std::vector<Arrival>> arrivals_;  // by the rank that they come from
+  std::vector<std::vector<Place>> places_;      // likewise
+  std::vector<std::size_t> next_;               // number of its next one
+  std::vector<Target> targets_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records) {
+  std::vector<std::int64_t> persons(records.sites, 0);
+  for_each_site(records, [&](const Site& site) {
+    const std::optional<SecretKey> key =
+        site.comm.is_root() ? std::optional(SecretKey::from_system()) : std::nullopt;
+    const KeyedTags keyed(shared_key(site.comm, key));
+    const auto lists = gather_lists(site.comm, behind_key(persons_in(blocks_of(records.blocks, site)), keyed));
+    if (site.comm.is_root())
+      persons[site.first / (records.owners.first.back() / records.sites)] =
+          static_cast<std::int64_t>(merged(lists).size());
+  });
+  records.comm.sum(persons);
+  return {persons.begin(), persons.end()};
+}
+
+std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
+                                  const std::optional<SecretKey>& key, std::uint64_t most) {
+  const SecretKey persons = shared_key(records.comm, key);
+  std::vector<Block> blocks;
+  for_each_site(records, [&](const Site& site) {
+    const SecretKey own = persons.derive("site", site.first);
+    for (Block& block : Move(site, blocks_of(records.blocks, site), layout, own, most).run())
+      blocks.push_back(std::move(block));
+  });
+  return blocks;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,111 @@
+#include "privacy/curator/person_sum.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/console/heartbeat.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// In lanes, so that the compiler vectorises.
+template <class Integer>
+double squared_length(std::span<const Integer> values) {
+  constexpr std::size_t lanes = 8;
+  double lane[lanes] = {};
+  std::size_t j = 0;
+  for (; j + lanes <= values.size(); j += lanes)
+    for (std::size_t i = 0; i < lanes; ++i) {
+      const auto v = static_cast<double>(values[j + i]);
+      lane[i] += v * v;
+    }
+  double sum = std::accumulate(std::begin(lane), std::end(lane), 0.0);
+  for (; j < values.size(); ++j) sum += static_cast<double>(values[j]) * static_cast<double>(values[j]);
+  return sum;
+}
+
+/// total += factor * values, each towards zero.
+template <class Integer, class Total>
+void add_shrunk(std::span<const Integer> values, double factor, Total* total) {
+  for (std::size_t j = 0; j < values.size(); ++j)
+    total[j] += static_cast<Total>(factor * static_cast<double>(values[j]));
+}
+
+}  // namespace
+
+PersonSum::PersonSum(const LatticeAccumulator& sum, double largest_term, std::size_t rows)
+    : own_(sum.dim(), sum.lattice(), room * largest_term, 0, sum.width()), largest_term_(largest_term) {
+  rows_.resize(std::min(rows, own_.rows_at_once()));
+  slots_.resize(rows_.size());
+}
+
+// Coarser, if the records could fill 62 bits: a function of this person's records alone.
+Lattice PersonSum::lattice_for(Lattice of_sum, std::uint64_t records) const {
+  const double largest = static_cast<double>(records) * (room * largest_term_ * of_sum.scale() + 1);
+  int exponent = 0;
+  std::frexp(largest, &exponent);
+  return {of_sum.k - std::max(0, exponent - 62)};
+}
+
+template <class Visit>
+void PersonSum::show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> slot,
+                     const Visit& visit) {
+  const std::uint32_t end = records.unit_begin(person + 1);
+  for (std::uint32_t first = records.unit_begin(person); first < end;) {
+    const auto count = std::min<std::size_t>(rows_.size(), end - first);
+    const auto rows = std::span(rows_).first(count);
+    std::iota(rows.begin(), rows.end(), first);
+    if (!slot.empty()) std::fill_n(slots_.begin(), count, slot.front());
+    visit(Rows{records, rows, std::span<const std::uint32_t>(slots_).first(slot.empty() ? 0 : count)});
+    first += static_cast<std::uint32_t>(count);
+  }
+}
+
+// With d coordinates the norm is computed to d + 8 roundings and each product to two: `less` covers them. Rounding
+// towards zero makes no vector longer.
+void PersonSum::add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip) {
+  const std::span<const std::int32_t> narrow = own_.narrow();
+  const std::span<const std::int64_t> wide = narrow.empty() ? own_.totals() : std::span<const std::int64_t>();
+  const double length = std::sqrt(narrow.empty() ? squared_length(wide) : squared_length(narrow));
+  const double less = (static_cast<double>(own_.dim()) + 32) * std::numeric_limits<double>::epsilon();
+  const double factor = (1 - less) *
+                        std::min(1 / static_cast<double>(records), clip * own_.lattice().scale() / length) *
+                        std::ldexp(1, sum.lattice().k - own_.lattice().k);
+  const auto add = [&](auto values) {
+    sum.begin(1);
+    if (std::int64_t* const total = sum.wide())
+      add_shrunk(values, factor, total);
+    else
+      add_shrunk(values, factor, sum.int32_scratch());
+  };
+  narrow.empty() ? add(wide) : add(narrow);
+}
+
+// Kernels that add a part of each vector in every reading keep to the clip themselves: each part counts as it is.
+void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound,
+                       const PersonBatch& batch) {
+  const bool in_parts = kernel.readings > 1 && !kernel.read;
+  const double clip = in_parts ? std::numeric_limits<double>::infinity() : bound.clip;
+  const L2Bound of_record{bound.clip * (in_parts || kernel.one_hot ? 1 : room), bound.clipping};
+  own_.clear(sum.lattice());
+  kernel.run(of_record, own_, [&](const auto& visit) {
+    for (std::size_t i = 0; i < batch.shard.blocks.size(); ++i, heartbeat().beat()) {
+      const Records& records = batch.shard.blocks[i].records;
+      for (std::size_t p = 0; p < batch.selected[i].size(); ++p) {
+        const std::uint32_t person = batch.selected[i][p];
+        const std::uint64_t count = records.unit_begin(person + 1) - records.unit_begin(person);
+        if (count == 0) continue;
+        own_.clear(lattice_for(sum.lattice(), count));
+        show(records, person,
+             std::span(batch.slots[i]).subspan(batch.slots[i].empty() ? 0 : p, batch.slots[i].empty() ? 0 : 1),
+             visit);
+        if (!own_.empty()) add_mean(sum, count, clip);
+      }
+    }
+  });
+}
+
+}  // namespace dpmpi

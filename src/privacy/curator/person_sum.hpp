@@ -1,0 +1,49 @@
+#pragma once
+// What persons contribute to a sum: the mean of what their records do, clipped once (the average of a user's
+// gradients in Charles et al. 2024, arXiv:2407.07737, with sampling of users).
+//
+// The clip is on the exact integer sum of a person's records, behind any kernel: so whatever a kernel makes of
+// records, how many there are, and whether its arithmetic keeps to its slack, a person's vector of integers is no
+// longer than the clip. Records themselves are clipped at `room` times that before, so that one of them cannot
+// outgrow the lattice.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/records/blocks.hpp"
+#include "objective/kernel.hpp"
+
+namespace dpmpi {
+
+/// The persons of a batch: of each own block their places, and their numbers in the batch if the rule gives any.
+struct PersonBatch {
+  const Shard& shard;
+  std::span<const std::vector<std::uint32_t>> selected, slots;
+};
+
+class PersonSum {
+ public:
+  /// A record's clip over that of its person: a record that is alone in its direction counts for more than others
+  /// only up to here.
+  static constexpr double room = 8;
+
+  /// For sums like this one, whose contributions have coordinates of `largest_term` at most. Kernels get at most
+  /// `rows` records at once.
+  PersonSum(const LatticeAccumulator& sum, double largest_term, std::size_t rows);
+
+  /// Adds what each person of the batch contributes. Local; allocates nothing.
+  void add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound, const PersonBatch& batch);
+
+ private:
+  template <class Visit>
+  void show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> slot, const Visit& visit);
+  void add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip);
+  Lattice lattice_for(Lattice of_sum, std::uint64_t records) const;
+
+  LatticeAccumulator own_;
+  double largest_term_;
+  std::vector<std::uint32_t> rows_, slots_;
+};
+
+}  // namespace dpmpi

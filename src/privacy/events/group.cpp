@@ -1,0 +1,70 @@
+#include "privacy/events/group.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// One mechanism, seen by a group. Quotients and products are moved past their rounding.
+struct SeenByGroup {
+  static constexpr double less = 1 - 0x1p-50, more = 1 + 0x1p-50;
+  double k;
+
+  /// The chance that a Poisson sample holds one of the group, rounded up.
+  double drawn(double rate) const { return std::min(1.0, -std::expm1(k * std::log1p(-rate)) * more); }
+
+  template <class M>
+  Mechanism operator()(const M& m) const {
+    M seen = m;
+    if constexpr (requires { m.steps; }) {  // hidden iterates
+      throw PrivacyError(
+          "nothing is known of hidden_state events for groups: convert its epsilon and delta yourself, k epsilon and "
+          "delta (e^(k epsilon) - 1) / (e^epsilon - 1)");
+    } else if constexpr (requires { m.law; }) {
+      seen.run = of_group(m.run, static_cast<std::uint64_t>(k));
+    } else if constexpr (requires { m.population; }) {
+      return Gaussian{m.noise_multiplier / k * less};  // every sample may hold the whole group
+    } else {
+      if constexpr (requires { m.sampling_rate; }) seen.sampling_rate = drawn(m.sampling_rate);
+      if constexpr (requires { m.noise_multiplier; }) seen.noise_multiplier *= less / k;
+      if constexpr (requires { m.scale; }) seen.scale *= less / k;
+      if constexpr (requires { m.mu; }) seen.mu *= k * more;
+    }
+    return seen;
+  }
+  Mechanism operator()(const WorDiscreteGaussian& m) const {
+    return DiscreteGaussian{m.noise_multiplier / k * less};
+  }
+  Mechanism operator()(const Zcdp& m) const {
+    if (m.total_variation > 0)
+      throw PrivacyError("nothing is known for groups of zcdp events that have a total_variation");
+    return Zcdp{m.rho * k * k * more};
+  }
+  Mechanism operator()(const Exponential& m) const { return Exponential{m.epsilon * k * more}; }
+  Mechanism operator()(const ApproxDp& m) const {
+    if (m.delta == 0) return ApproxDp{m.epsilon * k * more, 0};
+    const double failures = m.epsilon > 0 ? std::expm1(k * m.epsilon) / std::expm1(m.epsilon) : k;
+    const double delta = m.delta * failures * (1 + 0x1p-48);
+    if (!(delta < 1))
+      throw PrivacyError(fmt::format("approx_dp with delta {} says nothing for a group of {}", m.delta, k));
+    return ApproxDp{m.epsilon * k * more, delta};
+  }
+};
+
+}  // namespace
+
+std::vector<Event> of_group(const std::vector<Event>& events, std::uint64_t size) {
+  verify(size >= 1, "a group has somebody");
+  if (size == 1) return events;
+  std::vector<Event> seen;
+  for (const Event& event : events)
+    seen.push_back({std::visit(SeenByGroup{static_cast<double>(size)}, event.mechanism), event.count});
+  return seen;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,275 @@
+// The records of persons, brought together: the same on any number of ranks, each where its person is.
+#include "data/load/persons.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "data/load/read_columns.hpp"
+#include "data/load/throw_on_all_ranks.hpp"
+#include "support/mpi_harness.hpp"
+#include "support/shared_folder.hpp"
+
+namespace dpmpi::test::persons_mpi_test {
+namespace {
+
+const auto all_sizes = {1, 2, 3, 5, 8};
+
+struct Visit {
+  std::string person;
+  int number = 0;  // in the file
+};
+
+/// Person p of `persons` has p % 5 + 1 visits (the last one 300); they stand in any order.
+std::vector<Visit> visits(int persons, unsigned seed = 1) {
+  std::vector<Visit> all;
+  for (int p = 0; p < persons; ++p)
+    for (int v = 0; v < (p + 1 == persons ? 300 : p % 5 + 1); ++v)
+      all.push_back({fmt::format("No. {}, ward", p), 0});
+  std::ranges::shuffle(all, std::mt19937(seed));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].number = static_cast<int>(i);
+  return all;
+}
+
+/// A feature says who it is and one when it was, so that tests can find both.
+std::string table(const std::vector<Visit>& all) {
+  std::string text = "when,patient,who,label\n";
+  for (const Visit& visit : all)
+    text += fmt::format("{},\"{}\",{},{}\n", visit.number, visit.person,
+                        visit.person.substr(4, visit.person.find(',') - 4), visit.number % 2);
+  return text;
+}
+
+DataOptions options_of(const std::string& file) {
+  DataOptions o;
+  o.train = file;
+  o.header = "yes";
+  o.person = "patient";
+  return o;
+}
+
+Shard load_persons(const Communicator& comm, const DataOptions& options, std::uint32_t blocks = 8,
+                   std::uint64_t key = 5) {
+  const Dataset dataset = DataFiles(options).training;
+  const BlockLayout layout = BlockLayout::of(inspect(comm, dataset), blocks);
+  return load(comm, dataset, layout, Ownership::even(blocks, comm.size()), LabelKind::real, 0,
+              comm.is_root() ? std::optional(SecretKey::from_seed(key)) : std::nullopt);
+}
+
+/// Of every slot of this rank's blocks the records, "who when,when,...", in the order in which they are.
+std::map<std::uint64_t, std::string> slots_of_rank(const Shard& shard) {
+  std::map<std::uint64_t, std::string> slots;
+  for (const Block& block : shard.blocks) {
+    const Records& r = block.records;
+    EXPECT_EQ(r.units(), shard.layout.size(block.id));
+    for (std::uint32_t p = 0; p < r.units(); ++p) {
+      std::string& text = slots[block.first_index + p];
+      for (std::uint32_t i = r.unit_begin(p); i < r.unit_begin(p + 1); ++i) {
+        if (text.empty()) text = fmt::format("{} ", r.row_f32(i)[1]);
+        EXPECT_EQ(text.substr(0, text.find(' ')), fmt::format("{}", r.row_f32(i)[1])) << "one person's slot";
+        text += fmt::format("{},", r.row_f32(i)[0]);
+        EXPECT_EQ(r.label[i], static_cast<float>(static_cast<int>(r.row_f32(i)[0]) % 2));
+        EXPECT_GE(r.norm[i], r.row_f32(i)[0]);
+      }
+    }
+  }
+  return slots;
+}
+
+/// Those of all ranks, on all of them.
+std::string all_slots(const Communicator& comm, const Shard& shard) {
+  std::string mine, all;
+  for (const auto& [slot, text] : slots_of_rank(shard)) mine += fmt::format("{}: {}\n", slot, text);
+  for (const std::string& part : comm.gather(mine)) all += part;
+  comm.broadcast(all);
+  return all;
+}
+
+std::map<std::string, std::string> expected_visits(const std::vector<Visit>& all) {
+  std::map<std::string, std::string> of;
+  for (const Visit& visit : all)
+    of[visit.person.substr(4, visit.person.find(',') - 4)] += fmt::format("{},", visit.number);
+  return of;
+}
+
+TEST(Persons, RecordsComeTogetherInTheFilesOrderOnAnyNumberOfRanks) {
+  const auto file = visits(200);
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) { f.write("a.csv", table(file)); });
+    const DataOptions o = options_of(folder.file("a.csv"));
+    const Shard shard = load_persons(comm, o);
+    EXPECT_EQ(shard.layout.records, 200u);
+    EXPECT_EQ(shard.facts.records, 200u);
+    EXPECT_EQ(shard.facts.features, 2u);
+    const std::string all = all_slots(comm, shard);
+    EXPECT_EQ(all, all_slots(Communicator::alone(), load_persons(Communicator::alone(), o)));
+    for (const auto& [who, when] : expected_visits(file))
+      EXPECT_NE(all.find(fmt::format(": {} {}\n", who, when)), std::string::npos) << who;
+    EXPECT_NE(all, all_slots(comm, load_persons(comm, o, 8, 6))) << "the key decides who is where";
+  });
+}
+
+TEST(Persons, SlotsThatAreDeclaredAndNotFilledAreEmpty) {
+  for_each_size({1, 3, 8}, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) { f.write("a.csv", table(visits(50))); });
+    DataOptions o = options_of(folder.file("a.csv"));
+    o.records = 120;
+    const Shard shard = load_persons(comm, o);
+    EXPECT_EQ(shard.layout.records, 120u);
+    std::int64_t filled = 0;
+    for (const auto& [slot, text] : slots_of_rank(shard)) filled += text.empty() ? 0 : 1;
+    comm.sum(std::span(&filled, 1));
+    EXPECT_EQ(filled, 50);
+    o.records = 49;
+    const std::string message = message_of([&] { load_persons(comm, o); });
+    EXPECT_NE(message.find("more persons than are declared"), std::string::npos);
+    EXPECT_EQ(message.find("50"), std::string::npos) << message;
+  });
+}
+
+TEST(Persons, NoMoreRecordsOfAPersonAreUsedThanTheConfigSays) {
+  const auto file = visits(60);
+  const auto expected = expected_visits(file);
+  for_each_size({1, 2, 5}, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) { f.write("a.csv", table(file)); });
+    DataOptions o = options_of(folder.file("a.csv"));
+    o.person_records = 3;
+    const Shard shard = load_persons(comm, o);
+    EXPECT_EQ(all_slots(comm, shard), all_slots(Communicator::alone(), load_persons(Communicator::alone(), o)));
+    for (const auto& [slot, text] : slots_of_rank(shard)) {
+      const std::string who = text.substr(0, text.find(' '));
+      const auto count = std::ranges::count(text, ',');
+      EXPECT_EQ(count, std::min<std::ptrdiff_t>(3, std::ranges::count(expected.at(who), ',')));
+    }
+  });
+}
+
+// Which of a person's records are used is uniform on all sets, over keys.
+TEST(Persons, AnyRecordOfAPersonIsAsLikelyToBeUsed) {
+  const Communicator alone = Communicator::alone();
+  Folder folder;
+  std::vector<Visit> file;
+  for (int i = 0; i < 6; ++i) file.push_back({"No. 1, ward", i});
+  DataOptions o = options_of(folder.write("a.csv", table(file)));
+  o.person_records = 2;
+  std::map<std::string, int> sets;
+  constexpr int keys = 3000;
+  for (int key = 0; key < keys; ++key)
+    ++sets[slots_of_rank(load_persons(alone, o, 1, static_cast<std::uint64_t>(key))).at(0)];
+  EXPECT_EQ(sets.size(), 15u);
+  double chi_square = 0;
+  for (const auto& [set, count] : sets) chi_square += (count - keys / 15.0) * (count - keys / 15.0) / (keys / 15.0);
+  EXPECT_LT(chi_square, 42);  // 14 degrees of freedom: once in 8,000
+}
+
+// The law that the proof takes for granted: with or without somebody, the others fall on all slots alike.
+TEST(Persons, SlotsAreAUniformInjection) {
+  const Communicator alone = Communicator::alone();
+  Folder folder;
+  DataOptions o =
+      options_of(folder.write("a.csv", table({{"No. 1, ward", 0}, {"No. 2, ward", 1}, {"No. 1, ward", 2}})));
+  o.records = 4;
+  std::map<std::string, int> places;
+  constexpr int keys = 3000;
+  for (int key = 0; key < keys; ++key)
+    ++places[all_slots(alone, load_persons(alone, o, 2, static_cast<std::uint64_t>(key)))];
+  EXPECT_EQ(places.size(), 12u);
+  double chi_square = 0;
+  for (const auto& [place, count] : places)
+    chi_square += (count - keys / 12.0) * (count - keys / 12.0) / (keys / 12.0);
+  EXPECT_LT(chi_square, 37);  // 11 degrees of freedom: once in 8,000
+}
+
+// No block mixes two sites; who is at both of them is two persons, and none of them is counted twice.
+TEST(Persons, OfSeveralSitesStayThere) {
+  const auto first = visits(40, 1), second = visits(70, 2);
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) {
+      f.write("a.csv", table(first));
+      f.write("b.csv", table(second));
+    });
+    DataOptions o = options_of("");
+    o.shards = {folder.file("a.csv"), folder.file("b.csv")};
+    const DatasetFacts facts = inspect(comm, DataFiles(o).training);
+    EXPECT_EQ(facts.shards, (std::vector<std::uint64_t>{40, 70}));
+    const Shard shard = load_persons(comm, o);
+    EXPECT_EQ(all_slots(comm, shard), all_slots(Communicator::alone(), load_persons(Communicator::alone(), o)));
+    const auto of_first = expected_visits(first), of_second = expected_visits(second);
+    for (const auto& [slot, text] : slots_of_rank(shard)) {
+      const std::string who = text.substr(0, text.find(' '));
+      EXPECT_EQ(text, who + " " + (slot < 40 ? of_first : of_second).at(who)) << slot;
+    }
+    o.shard_records = {40, 69};
+    EXPECT_NE(message_of([&] { load_persons(comm, o); }).find("more persons"), std::string::npos);
+  });
+}
+
+TEST(Persons, OfAColumnsFile) {
+  for_each_size({1, 3}, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) {
+      f.write("a.csv", table(visits(30)));
+      f.write("c.txt", "who number\nwhen number\npatient person\nlabel label\n");
+    });
+    DataOptions o;
+    o.train = folder.file("a.csv");
+    o.columns = folder.file("c.txt");
+    std::vector<std::string> problems;
+    read_columns(o, problems);
+    EXPECT_TRUE(problems.empty());
+    EXPECT_EQ(o.person, "patient");
+    const Shard shard = load_persons(comm, o);
+    EXPECT_EQ(shard.layout.records, 30u);
+    EXPECT_EQ(shard.facts.features, 2u);
+  });
+}
+
+// Records that are no empty rows, and persons whose records all are.
+TEST(Persons, WhoseRecordsTakeNoPartKeepTheirSlot) {
+  const Communicator alone = Communicator::alone();
+  Folder folder;
+  DataOptions o =
+      options_of(folder.write("a.csv", table({{"No. 1, ward", 0}, {"No. 2, ward", 1}, {"No. 1, ward", 2}})));
+  o.only_labels = {"0"};
+  const Shard shard = load_persons(alone, o, 1);
+  EXPECT_EQ(shard.layout.records, 2u);
+  const std::string all = all_slots(alone, shard);
+  EXPECT_NE(all.find("1 0,2,"), std::string::npos) << all;
+  EXPECT_EQ(all.find("2 1,"), std::string::npos) << all;
+}
+
+TEST(Persons, WrongFilesAreRefused) {
+  const Communicator alone = Communicator::alone();
+  Folder folder;
+  const auto refusal = [&]<class E>(const char* text, E*, auto&& change) {
+    DataOptions o = options_of(folder.write("a.csv", text));
+    change(o);
+    return message_of<E>([&] { load_persons(alone, o, 1); });
+  };
+  const auto as_is = [](DataOptions&) {};
+  const std::string missing = refusal("patient,x,label\nA,1,0\n?,2,1\n", static_cast<DataError*>(nullptr), as_is);
+  EXPECT_NE(missing.find(":3: column 'patient': missing value"), std::string::npos) << missing;
+  EXPECT_NE(missing.find("every record needs the person"), std::string::npos) << missing;
+  const std::string no_column = refusal("person,x,label\nA,1,0\n", static_cast<ConfigError*>(nullptr), as_is);
+  EXPECT_NE(no_column.find("data.person: there is no column 'patient'"), std::string::npos) << no_column;
+  const std::string twice = refusal("patient,x,label\n1,1,0\n", static_cast<ConfigError*>(nullptr),
+                                    [](DataOptions& o) { o.label = "patient"; });
+  EXPECT_NE(twice.find("column 'patient' already has another use"), std::string::npos) << twice;
+  const std::string no_table = refusal("1 1:2\n", static_cast<ConfigError*>(nullptr), [](DataOptions& o) {
+    o.format = "libsvm";
+    o.features = 3;
+  });
+  EXPECT_NE(no_table.find("data.person names a column of a table"), std::string::npos) << no_table;
+}
+
+}  // namespace
+}  // namespace dpmpi::test::persons_mpi_test

@@ -1,0 +1,102 @@
+// Groups: what is known of them is what theory says, and never less than what they really lose.
+#include "privacy/events/group.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "privacy/accountants/accountant.hpp"
+#include "privacy/promise/guarantee.hpp"
+
+namespace dpmpi::group_test {
+namespace {
+
+double delta_of(const Event& event, std::uint64_t size, double epsilon, Adjacency adjacency) {
+  return delta_guarantee(of_group({event}, size), adjacency, epsilon, "best").delta;
+}
+
+double density(double x, double mean, double deviation) {
+  const double z = (x - mean) / deviation;
+  return std::exp(-0.5 * z * z) / (deviation * std::sqrt(2 * M_PI));
+}
+
+/// How far the noised sums of a group's Poisson sample and of nobody's are apart, by quadrature: each of `size`
+/// records that are drawn moves the sum by 1.
+double lost_by_sample(std::uint64_t size, double rate, double deviation, double epsilon, bool group_first) {
+  double delta = 0;
+  constexpr double step = 1e-3;
+  for (double x = -40; x < 60; x += step) {
+    double mixture = 0, weight = std::pow(1 - rate, static_cast<double>(size));
+    for (std::uint64_t j = 0; j <= size; ++j) {
+      mixture += weight * density(x, static_cast<double>(j), deviation);
+      weight *= static_cast<double>(size - j) / static_cast<double>(j + 1) * rate / (1 - rate);
+    }
+    const double nobody = density(x, 0, deviation);
+    const double gap = group_first ? mixture - std::exp(epsilon) * nobody : nobody - std::exp(epsilon) * mixture;
+    delta += std::max(0.0, gap) * step;
+  }
+  return delta;
+}
+
+TEST(Group, OfOneIsTheSame) {
+  const std::vector<Event> events{{PoissonGaussian{0.1, 2}, 5}, {HiddenState{}, 1}};
+  EXPECT_EQ(of_group(events, 1), events);
+}
+
+TEST(Group, OfAGaussianIsItsShiftAndNoMore) {
+  for (const std::uint64_t size : {2U, 7U})
+    for (const double epsilon : {0.3, 1.0, 4.0}) {
+      const double mu = static_cast<double>(size) / 5;
+      const auto phi = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
+      const double exact = phi(-epsilon / mu + mu / 2) - std::exp(epsilon) * phi(-epsilon / mu - mu / 2);
+      const double bound = delta_of({Gaussian{5}}, size, epsilon, Adjacency::add_remove);
+      EXPECT_GE(bound, exact * (1 - 1e-9));
+      EXPECT_LE(bound, exact * (1 + 1e-3) + 1e-12);
+    }
+}
+
+TEST(Group, OfAPoissonSampleLosesNoMoreThanTheBound) {
+  for (const std::uint64_t size : {2U, 3U, 10U})
+    for (const double rate : {0.01, 0.1, 0.4})
+      for (const double epsilon : {0.1, 1.0, 3.0}) {
+        const double bound = delta_of({PoissonGaussian{rate, 4}}, size, epsilon, Adjacency::add_remove);
+        for (const bool first : {true, false})
+          EXPECT_GE(bound * (1 + 1e-6) + 1e-12, lost_by_sample(size, rate, 4, epsilon, first))
+              << size << " " << rate << " " << epsilon;
+        EXPECT_LT(delta_of({PoissonGaussian{rate, 4}}, size, epsilon, Adjacency::add_remove),
+                  delta_of({Gaussian{4}}, size, epsilon, Adjacency::add_remove))
+            << "sampling helps groups, too";
+      }
+}
+
+TEST(Group, OfOtherEventsIsWhatTheirTheoremsSay) {
+  const auto seen = [](const Mechanism& m) { return of_group({{m, 3}}, 4).front().mechanism; };
+  EXPECT_NEAR(std::get<Laplace>(seen(Laplace{2})).scale, 0.5, 1e-12);
+  EXPECT_LE(std::get<Laplace>(seen(Laplace{2})).scale, 0.5);
+  EXPECT_NEAR(std::get<Zcdp>(seen(Zcdp{0.1})).rho, 1.6, 1e-12);
+  EXPECT_NEAR(std::get<Gdp>(seen(Gdp{0.1})).mu, 0.4, 1e-12);
+  EXPECT_NEAR(std::get<Exponential>(seen(Exponential{0.1})).epsilon, 0.4, 1e-12);
+  const auto approx = std::get<ApproxDp>(seen(ApproxDp{0.5, 1e-6}));
+  EXPECT_NEAR(approx.epsilon, 2, 1e-12);
+  EXPECT_NEAR(approx.delta, 1e-6 * (1 + std::exp(0.5) + std::exp(1.0) + std::exp(1.5)), 1e-15);
+  EXPECT_EQ(std::get<ApproxDp>(seen(ApproxDp{500, 0})).delta, 0);
+  const auto tree = std::get<Tree>(seen(Tree{Strategy::full, 64, 3}));
+  EXPECT_NEAR(tree.noise_multiplier, 0.75, 1e-12);
+  EXPECT_NEAR(std::get<Gaussian>(seen(WorGaussian{100, 10, 8})).noise_multiplier, 2, 1e-12);
+  EXPECT_NEAR(std::get<DiscreteGaussian>(seen(WorDiscreteGaussian{100, 10, 8})).noise_multiplier, 2, 1e-12);
+  const auto best = std::get<RepeatAndSelect>(seen(RepeatAndSelect{{}, {{Gaussian{8}, 2}}}));
+  EXPECT_NEAR(std::get<Gaussian>(best.run.front().mechanism).noise_multiplier, 2, 1e-12);
+  EXPECT_EQ(of_group({{Gaussian{1}, 3}}, 4).front().count, 3U);
+  EXPECT_TRUE(std::holds_alternative<NonPrivate>(seen(NonPrivate{})));
+}
+
+TEST(Group, OfWhichNothingIsKnownIsRefused) {
+  EXPECT_THROW(of_group({{HiddenState{}, 1}}, 2), PrivacyError);
+  EXPECT_THROW(of_group({{Zcdp{0.1, 1e-9}, 1}}, 2), PrivacyError);
+  EXPECT_THROW(of_group({{ApproxDp{5, 1e-3}, 1}}, 4), PrivacyError);
+}
+
+}  // namespace
+}  // namespace dpmpi::group_test
