@@ -21,10 +21,11 @@ const char* const usual_date_formats[] = {"%Y-%m-%d",          "%d.%m.%Y",      
 
 }  // namespace
 
-ColumnFacts::ColumnFacts() : formats_(std::begin(usual_date_formats), std::end(usual_date_formats)) {}
+ColumnFacts::ColumnFacts(bool is_label)
+    : is_label_(is_label), formats_(std::begin(usual_date_formats), std::end(usual_date_formats)) {}
 
 void ColumnFacts::add(std::string_view field, bool decimal_comma) {
-  if (std::ranges::find(gap_words, field) != std::end(gap_words)) {
+  if (is_label_ ? is_missing(field) : std::ranges::find(gap_words, field) != std::end(gap_words)) {
     if (std::ranges::find(missing_words_, field) == missing_words_.end()) missing_words_.emplace_back(field);
     return;
   }

@@ -11,7 +11,8 @@ namespace dpmpi {
 
 class ColumnFacts {
  public:
-  ColumnFacts();
+  /// `is_label`: fewer words mean that a value is missing, for "-" may be the label of a class.
+  explicit ColumnFacts(bool is_label = false);
   void add(std::string_view field, bool decimal_comma);
 
   std::size_t values() const { return values_; }  ///< that are not missing
@@ -28,6 +29,7 @@ class ColumnFacts {
   static constexpr std::size_t most_words = 20000;
 
  private:
+  bool is_label_;
   std::size_t values_ = 0;
   std::vector<std::string> missing_words_, formats_;
   mutable std::vector<double> numbers_;

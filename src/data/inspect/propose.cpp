@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
 #include "data/formats/table.hpp"
@@ -63,15 +65,57 @@ struct InspectedTable {
   std::vector<std::string> names;
   std::vector<ColumnFacts> columns;
   std::size_t records = 0;
+  std::optional<std::size_t> label, person;  // their places
 };
+
+/// The place of the label: of the column that data.label names, else of one that is called so, else the last. None
+/// if the records have none. Throws ConfigError.
+std::optional<std::size_t> place_of_label(const std::vector<std::string>& names, const ReadingRules& rules) {
+  if (rules.label == no_label) return {};
+  if (rules.label == "first") return 0;
+  if (rules.label == "last") return names.size() - 1;
+  const auto found = std::ranges::find_if(
+      names, [&](const auto& name) { return rules.label == "auto" ? names_label(name) : name == rules.label; });
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  if (rules.label != "auto")
+    throw ConfigError(fmt::format("data.label: there is no column {}; columns are {}", show(rules.label),
+                                  fmt::join(names, ", ")));
+  return names.size() - 1;
+}
+
+/// The same of the column that says whose a record is, if there is one.
+std::optional<std::size_t> place_of_person(const std::vector<std::string>& names, const ReadingRules& rules) {
+  const auto found = std::ranges::find_if(
+      names, [&](const auto& name) { return rules.person.empty() ? names_a_person(name) : name == rules.person; });
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  if (!rules.person.empty())
+    throw ConfigError(fmt::format("data.person: there is no column {}; columns are {}", show(rules.person),
+                                  fmt::join(names, ", ")));
+  return {};
+}
+
+/// Names that no columns file could have.
+void check_names(const InspectedTable& table, const std::string& file) {
+  std::vector<std::string> problems;
+  for (auto name = table.names.begin(); name != table.names.end(); ++name) {
+    if (name->empty()) problems.push_back(fmt::format("column {} has no name", name - table.names.begin() + 1));
+    if (!name->empty() && std::find(table.names.begin(), name, *name) != name)
+      problems.push_back(fmt::format("two columns are called {}", show(*name)));
+  }
+  if (!problems.empty())
+    refuse_file(file, fmt::format("{}: give every column a name of its own", fmt::join(problems, ", ")));
+}
 
 InspectedTable read_table(InputFile& file, const Head& head, const ReadingRules& rules, char delimiter) {
   InspectedTable table;
   table.head = look_at_table(head, rules, delimiter);
-  table.columns.resize(table.head.fields.size());
   table.names = table.head.fields;
   for (std::size_t c = 0; !table.head.header && c < table.names.size(); ++c)
     table.names[c] = fmt::format("column{}", c + 1);
+  check_names(table, head.path);
+  table.label = place_of_label(table.names, rules);
+  table.person = place_of_person(table.names, rules);
+  for (std::size_t c = 0; c < table.names.size(); ++c) table.columns.emplace_back(c == table.label);
   std::uint64_t line = table.head.records.line;
   const std::uint64_t begin = table.head.records.begin;
   for_each_line(file, begin, begin, std::numeric_limits<std::uint64_t>::max(),
@@ -92,14 +136,6 @@ InspectedTable read_table(InputFile& file, const Head& head, const ReadingRules&
                   ++table.records;
                 });
   return table;
-}
-
-/// The place of the label: of the column that data.label names, else of one that is called so, else the last.
-std::size_t place_of_label(const std::vector<std::string>& names, const ReadingRules& rules) {
-  if (rules.label == "first") return 0;
-  const auto found = std::ranges::find_if(
-      names, [&](const auto& name) { return rules.label == "auto" ? names_label(name) : name == rules.label; });
-  return found == names.end() ? names.size() - 1 : static_cast<std::size_t>(found - names.begin());
 }
 
 std::string warning_lines(const std::string& file, std::size_t records) {
@@ -135,13 +171,18 @@ std::string propose_columns(const std::string& input, const DataOptions& data) {
   const InspectedTable table = read_table(file, head, rules, delimiter);
   if (table.records == 0) refuse_file(head.path, "holds no records");
 
-  const std::size_t label = place_of_label(table.names, rules);
+  const auto& label = table.label;
   std::string text = warning_lines(input, table.records) + settings_line(rules, separator, table.head.header);
-  if (rules.label == "auto" && !names_label(table.names[label]))
+  const bool words_only =
+      std::ranges::none_of(table.columns, [](const ColumnFacts& facts) { return facts.is_numeric(); });
+  if (!table.head.header && words_only)
+    text += "# The first line was taken for a record: if it has the names, say --set data.header=yes.\n";
+  if (rules.label == "auto" && !names_label(table.names[*label]))
     text += "# No column is called label, target, class or y: the last one is taken for the label.\n";
   text += "\n";
   for (std::size_t c = 0; c < table.columns.size(); ++c)
-    text += proposed_line(table.names[c], table.columns[c], c == label && rules.label != "none");
+    text += c == table.person && c != label ? person_line(table.names[c])
+                                            : proposed_line(table.names[c], table.columns[c], c == label);
   return text;
 }
 

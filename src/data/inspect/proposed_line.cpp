@@ -131,6 +131,25 @@ std::string written_line(const std::string& name, ColumnKind kind, const std::ve
   return lines + '\n';
 }
 
+bool names_a_person(const std::string& name) {
+  constexpr std::string_view persons[] = {"patient", "person",   "subject", "participant", "customer",    "client",
+                                          "member",  "user",     "insured", "employee",    "student",     "account",
+                                          "citizen", "resident", "child",   "respondent",  "policyholder"};
+  std::string small = lower_case(name);
+  for (const std::string_view end : {"id", "no", "nr", "number", "key", "code", "hash"})
+    if (small.ends_with(end) && small.size() > end.size()) {
+      small.resize(small.size() - end.size());
+      break;
+    }
+  while (small.ends_with('_') || small.ends_with('-') || small.ends_with(' ')) small.pop_back();
+  return std::ranges::find(persons, small) != std::end(persons);
+}
+
+std::string person_line(const std::string& name) {
+  return fmt::format("# {}: it seems to say whose a record is: the promise is for a person then\n", name) +
+         written_line(name, ColumnKind::person, {});
+}
+
 std::string proposed_line(const std::string& name, const ColumnFacts& facts, bool is_label) {
   constexpr std::size_t most_words = 200;
   if (is_label) return label_line(name, facts);
@@ -139,7 +158,7 @@ std::string proposed_line(const std::string& name, const ColumnFacts& facts, boo
   if (names_a_record(name, facts))
     return ignored_line(name, "it seems to name records or persons, and is no input");
   if (distinct == 1 && facts.missing_words().empty()) return ignored_line(name, "it always has the same value");
-  if (distinct == 2 || (!facts.is_numeric() && facts.date_format().empty())) {
+  if (distinct <= 2 || (!facts.is_numeric() && facts.date_format().empty())) {
     const std::string many = distinct > most_words
                                  ? fmt::format("# {}: {}{} words, of which these are the most frequent\n", name,
                                                facts.all_words_known() ? "" : "more than ", distinct)

@@ -12,6 +12,11 @@ namespace dpmpi {
 /// The line, with a comment line before it where somebody should look. `is_label`: the column is the label.
 std::string proposed_line(const std::string& name, const ColumnFacts& facts, bool is_label);
 
+/// Whether a column is called like one that says whose a record is.
+bool names_a_person(const std::string& name);
+/// The line of such a column.
+std::string person_line(const std::string& name);
+
 /// NAME KIND ATTRIBUTES, in several lines if it is long.
 std::string written_line(const std::string& name, ColumnKind kind, const std::vector<std::string>& attributes);
 

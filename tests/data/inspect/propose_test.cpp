@@ -1,6 +1,7 @@
 // Columns files that are proposed from public tables and dictionaries, and are accepted for these tables.
 #include "data/inspect/propose.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -52,18 +53,55 @@ TEST(Propose, WhatIsProposedIsAcceptedForTheSameTable) {
     std::string proposed;
     const Records r = read_as_proposed(folder, o, proposed, LabelKind::sign);
     EXPECT_EQ(r.count, 300U);
-    EXPECT_EQ(r.label[0], 1) << "the rarer word is the positive one";
-    EXPECT_EQ(r.label[1], -1);
+    EXPECT_EQ(std::count(r.label.begin(), r.label.end(), 1.0F), 43) << "the rarer word is the positive one";
     for (const char* part :
-         {"THIS FILE MUST BE PUBLIC", "(300 records)", "\npatient_id ignore\n", "\nage number range=20..79 mean=",
-          "missing=NULL impute=", "indicator\n", "\nsex category words=f,m other\n", "\"A, first floor\"",
-          "\"say \"\"C\"\"\"", "missing=? indicator", "\n\"admitted on\" date format=%d.%m.%Y",
-          "\nweight number range=50.5..89.5", "\nsmoker yes/no true=yes false=no\n",
-          "# site: it always has the same value\nsite ignore\n", "\noutcome label positive=dead\n"})
+         {"THIS FILE MUST BE PUBLIC", "(300 records)", "patient_id: it seems to say whose a record is",
+          "\npatient_id person\n", "\nage number range=20..79 mean=", "missing=NULL impute=", "indicator\n",
+          "\nsex category words=f,m other\n", "\"A, first floor\"", "\"say \"\"C\"\"\"", "missing=? indicator",
+          "\n\"admitted on\" date format=%d.%m.%Y", "\nweight number range=50.5..89.5",
+          "\nsmoker yes/no true=yes false=no\n", "# site: it always has the same value\nsite ignore\n",
+          "\noutcome label positive=dead\n"})
       EXPECT_MENTIONS(proposed, part);
     if (first.empty()) first = record_bytes(r, 17);
     EXPECT_EQ(record_bytes(r, 17), first) << "the same numbers, however they are written";
   }
+}
+
+TEST(Propose, WhatNamesPersonsIsOneColumnOrTheOneThatIsNamed) {
+  const Folder folder;
+  DataOptions o;
+  o.train =
+      folder.write("t.csv", "user_id,Patient No,clients,customer_age,y\n1,a,3,40,0\n2,b,4,50,1\n1,a,3,41,1\n");
+  std::string proposed = propose_columns(o.train, o);
+  EXPECT_MENTIONS(proposed, "\nuser_id person\n");
+  EXPECT_EQ(proposed.find("person", proposed.find("user_id person") + 20), proposed.npos) << proposed;
+  o.person = "Patient No";
+  EXPECT_MENTIONS(propose_columns(o.train, o), "\n\"Patient No\" person\n");
+  o.person = "patient";
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { propose_columns(o.train, o); }),
+                  "data.person: there is no column 'patient'; columns are user_id, Patient No");
+}
+
+// Tables of which a proposal was not understood by the program itself.
+TEST(Propose, OddTablesHaveProposalsThatAreUnderstood) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("gaps.csv", "a,b,label\n5,x,-\n,,+\n5,x,-\n");
+  o.header = "yes";
+  std::string proposed;
+  const Records r = read_as_proposed(folder, o, proposed, LabelKind::sign);
+  EXPECT_MENTIONS(proposed, "a category words=5 other missing=\"\" indicator");
+  EXPECT_EQ(std::count(r.label.begin(), r.label.end(), 1.0F), 1) << "a label may be '-'";
+  o.train = folder.write("names.csv", "a,,a,label\n1,2,3,0\n4,5,6,1\n");
+  EXPECT_MENTIONS(message_of<DataError>([&] { propose_columns(o.train, o); }),
+                  "column 2 has no name, two columns are called 'a': give every column a name of its own");
+  o.train = folder.write("label.csv", "a,b,label\n1,2,0\n4,5,1\n");
+  o.label = "lable";
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { propose_columns(o.train, o); }),
+                  "data.label: there is no column 'lable'; columns are a, b, label");
+  DataOptions words;
+  words.train = folder.write("words.csv", "colour,size,label\nred,big,yes\nblue,small,no\n");
+  EXPECT_MENTIONS(propose_columns(words.train, words), "if it has the names, say --set data.header=yes");
 }
 
 TEST(Propose, TablesWithoutHeaderGetNames) {
