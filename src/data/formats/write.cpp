@@ -144,6 +144,17 @@ void keep_files(const std::vector<std::string>& files, const std::string& output
     }
 }
 
+void write_lines(const std::string& path, const std::function<bool(std::string& text)>& next) {
+  OutputFile out(path);
+  std::string text;
+  for (bool more = true; more;) {
+    text.clear();
+    more = next(text);
+    out.write(text);
+  }
+  out.close();
+}
+
 void write_records(const std::string& path, std::string_view format, const Records& records) {
   const auto* const writer = std::ranges::find(writers, format, &Writer::format);
   verify(writer != std::end(writers), "records are written as libsvm, csv or native");

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ std::string output_target(const std::string& path);
 /// Throws ConfigError if what is written to `output`, or to a temporary file beside it, would replace one of
 /// `files`, under whatever name. Local. Errors as for output_target.
 void keep_files(const std::vector<std::string>& files, const std::string& output);
+
+/// Writes what next(text) appends to `text`, as often as it returns true, to output_target(path), under a temporary
+/// name until it is complete. Local. Throws DataError if it cannot be written.
+void write_lines(const std::string& path, const std::function<bool(std::string& text)>& next);
 
 /// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
 /// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config

@@ -14,6 +14,7 @@
 #include "data/formats/write.hpp"
 #include "data/records/builder.hpp"
 #include "data/synthetic/heavy_tails.hpp"
+#include "data/synthetic/hospital.hpp"
 #include "data/synthetic/smooth_function.hpp"
 #include "data/synthetic/transitions.hpp"
 
@@ -148,7 +149,7 @@ std::string default_eval_output(const std::string& output) {
 void GenerateOptions::declare(Options& options) {
   options.add("kind", kind, "Synthetic dataset",
               {"heavy-tailed", "blobs", "regression", "phase", "cartpole", "acrobot", "gridworld", "pareto-linear",
-               "pareto-logistic", "pareto-mean", "two-point", "smooth"});
+               "pareto-logistic", "pareto-mean", "two-point", "smooth", "hospital"});
   options.add("records", records, "Training records", Range::closed(1, 1e9));
   options.add("eval_records", eval_records, "Evaluation records, from the same distribution; 0: none",
               Range::closed(0, 1e9));
@@ -169,6 +170,9 @@ void GenerateOptions::declare(Options& options) {
   options.add("eval_output", eval_output, "File for the evaluation records; empty: the output's name with -eval");
   options.add("format", format, "File format; auto goes by the output's extension",
               {"auto", "csv", "libsvm", "native"});
+  options.add("separator", separator,
+              "hospital: what stands between fields; with semicolon decimals have a comma, and days are 31.12.2019",
+              {"comma", "semicolon"});
 }
 
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count) {
@@ -212,6 +216,13 @@ void generate(const GenerateOptions& options) {
   const std::string target = output_target(options.output);  // both are checked before the work begins
   if (eval > 0 && output_target(path) == target)
     throw ConfigError(fmt::format("generate: output and eval_output are the same file {}", target));
+  if (options.kind == "hospital") {
+    const bool semicolon = options.separator == "semicolon";
+    const TableStyle style{semicolon ? ';' : ',', semicolon};
+    write_hospital(options.output, static_cast<std::uint64_t>(options.seed), 0, records, style);
+    if (eval > 0) write_hospital(path, static_cast<std::uint64_t>(options.seed), records, eval, style);
+    return;
+  }
   write_records(options.output, format, generate_records(options, 0, records));
   if (eval == 0) return;
   write_records(path, output_format(options, path), generate_records(options, records, eval));

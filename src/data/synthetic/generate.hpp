@@ -15,7 +15,7 @@ struct GenerateOptions {
   std::int64_t features = 40, classes = 5, episode_steps = 0, seed = 1;
   double moment = 2.5, probability = 0.01;
   bool skewed = false;
-  std::string output, eval_output, format = "auto";
+  std::string output, eval_output, format = "auto", separator = "comma";
   void declare(Options& options);
 };
 
@@ -42,6 +42,8 @@ struct GenerateOptions {
 ///   pareto-mean   x = (r, 0, ..., 0), r Pareto with tail index moment; label -1.
 ///   two-point     x = p^(-1/moment) (1, -1, 1, -1, ...) / sqrt(d) with probability p = probability, else 0;
 ///                 label -1: of all laws with E |x|^moment <= 1 one of the hardest.
+///   hospital      a table of words, numbers, gaps and days, several visits of a patient (hospital.hpp): only
+///                 generate() writes it.
 ///   smooth        features uniform on [-1, 1], y = f(x) + noise for a smooth random f, which varies fast
 ///                 with the first features (five at most) and slowly with the others (smooth_function.hpp).
 ///
