@@ -61,4 +61,9 @@ std::optional<double> DatePattern::days(std::string_view date) const {
   return static_cast<double>(chrono::sys_days(day).time_since_epoch().count()) + seconds / 86400;
 }
 
+CalendarDay calendar_day(std::int64_t days) {
+  const std::chrono::year_month_day found{std::chrono::sys_days(std::chrono::days(days))};
+  return {static_cast<int>(found.year()), static_cast<unsigned>(found.month()), static_cast<unsigned>(found.day())};
+}
+
 }  // namespace dpmpi

@@ -1,11 +1,20 @@
 #pragma once
 // Dates as numbers.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace dpmpi {
+
+/// A day of the calendar.
+struct CalendarDay {
+  int year = 1970;
+  unsigned month = 1, day = 1;
+};
+/// Of the day so many days after 1970-01-01.
+CalendarDay calendar_day(std::int64_t days);
 
 /// How dates are written: %Y year (four digits), %m month, %d day, %H hour, %M minute, %S second, %% for '%', and
 /// other characters as they are. A day without %d is the first of its month, a month without %m January.

@@ -41,6 +41,24 @@ void ColumnFacts::add(std::string_view field, bool decimal_comma) {
 
 std::string ColumnFacts::date_format() const { return values_ == 0 || formats_.empty() ? "" : formats_.front(); }
 
+double ColumnFacts::middle_day() const {
+  const DatePattern pattern(date_format());
+  std::vector<std::pair<double, std::size_t>> days;
+  std::size_t count = 0;
+  for (const auto& [word, times] : words_) days.emplace_back(*pattern.days(word), times), count += times;
+  std::ranges::sort(days);
+  auto day = days.begin();
+  for (std::size_t before = day->second; 2 * before < count; before += day->second) ++day;
+  return day->first;
+}
+
+double ColumnFacts::share_of_words(std::size_t most) const {
+  const auto all = words();
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) count += all[i].second;
+  return static_cast<double>(count) / static_cast<double>(values_);
+}
+
 std::vector<std::pair<std::string, std::size_t>> ColumnFacts::words() const {
   std::vector<std::pair<std::string, std::size_t>> all(words_.begin(), words_.end());
   std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.second > b.second; });

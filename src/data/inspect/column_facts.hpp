@@ -20,8 +20,12 @@ class ColumnFacts {
   bool is_numeric() const { return values_ > 0 && numbers_.size() == values_; }
   /// How all of its values are written if they are dates; empty: they are not.
   std::string date_format() const;
+  /// If they are dates: the day in the middle, in days since 1970-01-01.
+  double middle_day() const;
   /// Its words with how often they stand there, the most frequent first; not all if they are very many.
   std::vector<std::pair<std::string, std::size_t>> words() const;
+  /// Which share of its values the first `most` of words() are.
+  double share_of_words(std::size_t most) const;
   bool all_words_known() const { return words_.size() < most_words; }
   /// The number below which this share of its numbers lies.
   double quantile(double share) const;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "data/columns/day.hpp"
 #include "data/columns/line_words.hpp"
 
 namespace dpmpi {
@@ -71,10 +72,11 @@ std::string number_line(const std::string& name, const ColumnFacts& facts) {
 }
 
 std::string date_line(const std::string& name, const ColumnFacts& facts) {
-  Attributes attributes{"format=" + written_word(facts.date_format()), "from=2000-01-01", "unit=years"};
+  const CalendarDay middle = calendar_day(static_cast<std::int64_t>(std::floor(facts.middle_day())));
+  Attributes attributes{"format=" + written_word(facts.date_format()),
+                        fmt::format("from={:04}-{:02}-{:02}", middle.year, middle.month, middle.day), "unit=years"};
   for (const std::string& more : for_missing(facts, "")) attributes.push_back(more);
-  return fmt::format("# {}: take a day for from= that lies in the middle of yours\n", name) +
-         written_line(name, ColumnKind::date, attributes);
+  return written_line(name, ColumnKind::date, attributes);
 }
 
 std::string word_line(const std::string& name, const ColumnFacts& facts, std::size_t most) {
@@ -152,6 +154,7 @@ std::string person_line(const std::string& name) {
 
 std::string proposed_line(const std::string& name, const ColumnFacts& facts, bool is_label) {
   constexpr std::size_t most_words = 200;
+  constexpr double least_share = 0.5;  // of the values that the words of a category cover
   if (is_label) return label_line(name, facts);
   const std::size_t distinct = facts.words().size();
   if (facts.values() == 0) return ignored_line(name, "all values are missing");
@@ -159,6 +162,8 @@ std::string proposed_line(const std::string& name, const ColumnFacts& facts, boo
     return ignored_line(name, "it seems to name records or persons, and is no input");
   if (distinct == 1 && facts.missing_words().empty()) return ignored_line(name, "it always has the same value");
   if (distinct <= 2 || (!facts.is_numeric() && facts.date_format().empty())) {
+    if (distinct > most_words && facts.share_of_words(most_words) < least_share)
+      return ignored_line(name, "it seems to be free text: most of its words are rare");
     const std::string many = distinct > most_words
                                  ? fmt::format("# {}: {}{} words, of which these are the most frequent\n", name,
                                                facts.all_words_known() ? "" : "more than ", distinct)

@@ -71,6 +71,8 @@ struct Rows {
   std::span<const std::uint32_t> index;  ///< positions inside the block
   /// Numbers of the records in their batch, over all ranks; empty: their positions in `index`.
   std::span<const std::uint32_t> slot = {};
+  /// Rows that will be shown next, as far as that is known: for kernels that ask memory for them.
+  std::span<const std::uint32_t> next = {};
   std::size_t size() const { return index.size(); }
 };
 

@@ -13,6 +13,7 @@
 #include "core/console/progress.hpp"
 #include "core/numbers/portable_exp.hpp"
 #include "core/numbers/random.hpp"
+#include "data/columns/day.hpp"
 #include "data/formats/write.hpp"
 
 namespace dpmpi {
@@ -118,16 +119,10 @@ struct Hospital {
   }
 };
 
-/// "2019-12-31" of the day number 18261 since 1970.
-std::string day_text(std::int64_t day, const TableStyle& style) {
-  const std::int64_t z = day + 719468, era = z / 146097, of_era = z - era * 146097;
-  const std::int64_t year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-  const std::int64_t of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-  const std::int64_t m = (5 * of_year + 2) / 153;
-  const std::int64_t d = of_year - (153 * m + 2) / 5 + 1, month = m < 10 ? m + 3 : m - 9;
-  const std::int64_t year = year_of_era + era * 400 + (month <= 2 ? 1 : 0);
-  return style.decimal_comma ? fmt::format("{:02}.{:02}.{}", d, month, year)
-                             : fmt::format("{}-{:02}-{:02}", year, month, d);
+std::string day_text(std::int64_t days, const TableStyle& style) {
+  const CalendarDay d = calendar_day(days);
+  return style.decimal_comma ? fmt::format("{:02}.{:02}.{}", d.day, d.month, d.year)
+                             : fmt::format("{}-{:02}-{:02}", d.year, d.month, d.day);
 }
 
 /// A line while it is written.

@@ -49,7 +49,8 @@ void Glm::for_each_tile(const Rows& rows, Body&& body) {
          "records of another shape than the objective was made for");
   Tile tile = Tile::of(rows, 0);
   for (std::size_t first = 0; first < rows.size(); first += tile_rows) {
-    const Tile next = Tile::of(rows, first + tile_rows);
+    const bool last = first + tile_rows >= rows.size();
+    const Tile next = last ? Tile::of({records, rows.next}, 0) : Tile::of(rows, first + tile_rows);
     kernel_->load(records, tile, next);
     TileOf label;
     for (std::size_t r = 0; r < tile_rows; ++r) label[r] = records.label[tile.row[r]];

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "objective/linear/prefetch_rows.hpp"
@@ -50,33 +52,45 @@ struct ByteRows {
   }
 };
 
-/// out[r] = <row r, point> for the rows of a tile and a point of `padded` coordinates.
-template <class Rows>
-void tile_dots(const Rows& rows, const float* point, std::size_t padded, ReadAhead& ahead, double* out) {
-  constexpr std::size_t group = std::min(tile_rows, 16 / parts);  // rows whose sums fit the registers
-  for (std::size_t first = 0; first < tile_rows; first += group) {
-    Floats sum[group][parts] = {};
-    for (std::size_t j = 0; j < padded; j += lanes::width) {
-      ahead.step();
-#pragma GCC unroll 4
-      for (std::size_t i = 0; i < parts; ++i) {
-        const Floats p = lanes::load(point + j + i * native);
-#pragma GCC unroll 8
-        for (std::size_t r = 0; r < group; ++r) sum[r][i] += rows(first + r, j + i * native) * p;
-      }
-    }
-#pragma GCC unroll 8
-    for (std::size_t r = 0; r < group; ++r) out[first + r] = lanes::sum(sum[r]);
-  }
+/// Calls work(height) with a constant: loops over the rows of a tile that is not full are unrolled, too.
+template <class Work>
+void with_height(std::size_t height, Work&& work) {
+  static_assert(tile_rows == 8);
+  const auto is = [&]<std::size_t h>(std::integral_constant<std::size_t, h> constant) {
+    if (height == h) work(constant);
+  };
+  [&]<std::size_t... h>(std::index_sequence<h...>) { (is(std::integral_constant<std::size_t, h + 1>()), ...); }
+  (std::make_index_sequence<tile_rows>());
 }
 
-/// to[j] += sum over r of nearest(factor[r] * rows[r][j]) for one vector of lanes.
-inline void add_rounded(const RowPointers& rows, const Floats* factor, std::size_t j, std::int32_t* to) {
+/// out[r] = <row r, point> for the first `height` rows of a tile, from row `first` on, and a point of `padded`
+/// coordinates.
+template <std::size_t height, std::size_t first = 0, class Rows>
+void tile_dots(const Rows& rows, const float* point, std::size_t padded, ReadAhead& ahead, double* out) {
+  constexpr std::size_t group = std::min(height - first, 16 / parts);  // rows whose sums fit the registers
+  Floats sum[group][parts] = {};
+  for (std::size_t j = 0; j < padded; j += lanes::width) {
+    ahead.step();
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < parts; ++i) {
+      const Floats p = lanes::load(point + j + i * native);
+#pragma GCC unroll 8
+      for (std::size_t r = 0; r < group; ++r) sum[r][i] += rows(first + r, j + i * native) * p;
+    }
+  }
+#pragma GCC unroll 8
+  for (std::size_t r = 0; r < group; ++r) out[first + r] = lanes::sum(sum[r]);
+  if constexpr (first + group < height) tile_dots<height, first + group>(rows, point, padded, ahead, out);
+}
+
+/// to[j] += sum over r < height of nearest(factor[r] * rows[r][j]) for one vector of lanes.
+template <std::size_t height>
+void add_rounded(const RowPointers& rows, const Floats* factor, std::size_t j, std::int32_t* to) {
 #pragma GCC unroll 4
   for (std::size_t i = 0; i < lanes::width; i += native) {
     Ints sum = lanes::load(to + i);
 #pragma GCC unroll 8
-    for (std::size_t r = 0; r < tile_rows; ++r) sum += lanes::nearest(factor[r] * lanes::load(rows[r] + j + i));
+    for (std::size_t r = 0; r < height; ++r) sum += lanes::nearest(factor[r] * lanes::load(rows[r] + j + i));
     lanes::store(to + i, sum);
   }
 }
@@ -90,6 +104,7 @@ class DenseKernel : public GlmKernel {
 
   void load(const Records& records, const Tile& tile, const Tile& next) override {
     bias_ = records.bias;
+    height_ = tile.count;
     for (std::size_t r = 0; r < tile_rows; ++r) rows_[r] = records.row_f32(tile.row[r]);
     std::array<const void*, tile_rows> wanted{};
     for (std::size_t r = 0; r < next.count; ++r) wanted[r] = records.row_f32(next.row[r]);
@@ -106,10 +121,12 @@ class DenseKernel : public GlmKernel {
       factor[r] = lanes::splat(factors.raw[r]);
     }
     ReadAhead ahead = ahead_;
-    for (std::size_t j = 0; j < padded_; j += lanes::width) {  // where it reaches past the features it adds 0
-      ahead.step();
-      add_rounded(rows, factor, j, hot + j);
-    }
+    with_height(height_, [&](auto height) {
+      for (std::size_t j = 0; j < padded_; j += lanes::width) {  // where it reaches past the features it adds 0
+        ahead.step();
+        add_rounded<height>(rows, factor, j, hot + j);
+      }
+    });
     ahead_.rest();
     if (bias_ == 0) return;
     for (std::size_t r = 0; r < tile_rows; ++r) hot[features_] += nearest(factors.bias[r] * bias_);
@@ -118,14 +135,16 @@ class DenseKernel : public GlmKernel {
  protected:
   template <class Rows>
   void dots(const Rows& rows, const GlmPoint& point, double* out) {
-    tile_dots(rows, point.data(), padded_, ahead_, out);
+    with_height(height_, [&](auto height) { tile_dots<height>(rows, point.data(), padded_, ahead_, out); });
+    std::fill(out + height_, out + tile_rows, out[height_ - 1]);
   }
 
   void look_ahead(const std::array<const void*, tile_rows>& rows, std::size_t count, std::size_t row_bytes) {
-    count == tile_rows ? ahead_.aim(rows, row_bytes) : ahead_.rest();
+    ahead_.aim(rows, count, row_bytes);
   }
 
   std::size_t features_, padded_;
+  std::size_t height_ = tile_rows;  // rows of the tile that are real
   float bias_ = 0;
   RowPointers rows_{};
 
@@ -143,6 +162,7 @@ class ByteKernel final : public DenseKernel {
 
   void load(const Records& records, const Tile& tile, const Tile& next) override {
     bias_ = records.bias;
+    height_ = tile.count;
     for (std::size_t r = 0; r < tile_rows; ++r) {
       bytes_[r] = records.row_u8(tile.row[r]);
       scale_[r] = records.row_scale[tile.row[r]];

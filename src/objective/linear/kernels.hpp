@@ -2,9 +2,9 @@
 // The hot loops of generalised linear models: margins <x, p> of a tile of 8 records with a point p, and the sum of
 // scaled records on the integer lattice. They know no loss and no clip.
 //
-// Row invariance (N2): a tile always has 8 rows (missing ones repeat the last); a margin is one chain of fused
-// multiply-adds on 16 lanes in the order of the features, then one fixed tree over the lanes, whatever the
-// instruction set and whichever rows go along.
+// Row invariance (N2): a tile always has 8 rows (missing ones repeat the last, and cost nothing); a margin is one
+// chain of fused multiply-adds on 16 lanes in the order of the features, then one fixed tree over the lanes,
+// whatever the instruction set and whichever rows go along.
 
 #include <array>
 #include <cstdint>

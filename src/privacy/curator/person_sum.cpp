@@ -50,17 +50,30 @@ Lattice PersonSum::lattice_for(Lattice of_sum, std::uint64_t records) const {
   return {of_sum.k - std::max(0, exponent - 62)};
 }
 
+/// Numbers first, first + 1, ..., as many as there is room for before `end`.
+std::span<const std::uint32_t> PersonSum::numbered(std::uint32_t first, std::uint32_t end,
+                                                   std::span<std::uint32_t> room_for) {
+  const auto numbers = room_for.first(std::min<std::size_t>(room_for.size(), end - first));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
 template <class Visit>
-void PersonSum::show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> slot,
-                     const Visit& visit) {
+void PersonSum::show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> coming,
+                     std::span<const std::uint32_t> slot, const Visit& visit) {
   const std::uint32_t end = records.unit_begin(person + 1);
   for (std::uint32_t first = records.unit_begin(person); first < end;) {
-    const auto count = std::min<std::size_t>(rows_.size(), end - first);
-    const auto rows = std::span(rows_).first(count);
-    std::iota(rows.begin(), rows.end(), first);
-    if (!slot.empty()) std::fill_n(slots_.begin(), count, slot.front());
-    visit(Rows{records, rows, std::span<const std::uint32_t>(slots_).first(slot.empty() ? 0 : count)});
-    first += static_cast<std::uint32_t>(count);
+    const auto rows = numbered(first, end, rows_);
+    first += static_cast<std::uint32_t>(rows.size());
+    std::span<const std::uint32_t> next;
+    if (first < end)
+      next = numbered(first, end, next_);
+    else if (!coming.empty())
+      next = numbered(records.unit_begin(coming.front()), records.unit_begin(coming.front() + 1), next_);
+    if (!next.empty())
+      __builtin_prefetch(&records.norm[next.front()]), __builtin_prefetch(&records.label[next.front()]);
+    if (!slot.empty()) std::fill_n(slots_.begin(), rows.size(), slot.front());
+    visit(Rows{records, rows, std::span<const std::uint32_t>(slots_).first(slot.empty() ? 0 : rows.size()), next});
   }
 }
 
@@ -94,14 +107,13 @@ void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bo
   kernel.run(of_record, own_, [&](const auto& visit) {
     for (std::size_t i = 0; i < batch.shard.blocks.size(); ++i, heartbeat().beat()) {
       const Records& records = batch.shard.blocks[i].records;
-      for (std::size_t p = 0; p < batch.selected[i].size(); ++p) {
-        const std::uint32_t person = batch.selected[i][p];
-        const std::uint64_t count = records.unit_begin(person + 1) - records.unit_begin(person);
+      const std::span<const std::uint32_t> persons = batch.selected[i];
+      const std::span<const std::uint32_t> slots = batch.slots[i];
+      for (std::size_t p = 0; p < persons.size(); ++p) {
+        const std::uint64_t count = records.unit_begin(persons[p] + 1) - records.unit_begin(persons[p]);
         if (count == 0) continue;
         own_.clear(lattice_for(sum.lattice(), count));
-        show(records, person,
-             std::span(batch.slots[i]).subspan(batch.slots[i].empty() ? 0 : p, batch.slots[i].empty() ? 0 : 1),
-             visit);
+        show(records, persons[p], persons.subspan(p + 1), slots.empty() ? slots : slots.subspan(p, 1), visit);
         if (!own_.empty()) add_mean(sum, count, clip);
       }
     }

@@ -7,6 +7,7 @@
 // longer than the clip. Records themselves are clipped at `room` times that before, so that one of them cannot
 // outgrow the lattice.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -37,13 +38,17 @@ class PersonSum {
 
  private:
   template <class Visit>
-  void show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> slot, const Visit& visit);
+  void show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> coming,
+            std::span<const std::uint32_t> slot, const Visit& visit);
+  static std::span<const std::uint32_t> numbered(std::uint32_t first, std::uint32_t end,
+                                                 std::span<std::uint32_t> room_for);
   void add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip);
   Lattice lattice_for(Lattice of_sum, std::uint64_t records) const;
 
   LatticeAccumulator own_;
   double largest_term_;
   std::vector<std::uint32_t> rows_, slots_;
+  std::array<std::uint32_t, 16> next_{};  // rows that come next
 };
 
 }  // namespace dpmpi
