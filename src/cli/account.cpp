@@ -16,9 +16,9 @@
 #include "privacy/accountants/accountant.hpp"
 #include "privacy/accountants/rdp_accountant.hpp"
 #include "privacy/curves/rdp_conversion.hpp"
-#include "privacy/events/group.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"
+#include "privacy/promise/group_guarantee.hpp"
 
 namespace dpmpi {
 namespace {
@@ -110,11 +110,12 @@ int account(const AccountRequest& request, std::ostream& out) {
   const std::uint64_t trainings = planned_trainings(text, list.header);
   std::vector<Event> events = trainings > 0 ? of_all_trainings(text, trainings) : to_cover(request, list.events);
   if (seeded) events.push_back({NonPrivate{}, 1});
-  events = of_group(events, static_cast<std::uint64_t>(request.group));
 
-  Guarantee g = request.delta ? epsilon_guarantee(events, adjacency, *request.delta, request.accountant)
-                              : delta_guarantee(events, adjacency, *request.epsilon, request.accountant);
-  if (request.group > 1) g.least = 0;  // events of groups are upper bounds themselves
+  const auto group = static_cast<std::uint64_t>(request.group);
+  const Guarantee g = request.delta
+                          ? group_epsilon_guarantee(events, group, adjacency, *request.delta, request.accountant)
+                          : group_delta_guarantee(events, group, adjacency, *request.epsilon, request.accountant);
+  if (group > 1 && !request.orders.empty()) throw ConfigError("account: --orders and --group do not go together");
   const auto curve = curve_of(events, adjacency, request.orders);
   const double asked = request.delta ? g.epsilon : g.delta;
   if (request.json) {

@@ -19,8 +19,8 @@ struct CheckRequest {
 int check(const Communicator& comm, const RunConfig& config) {
   const CheckedInputs inputs = check_inputs(comm, config);
   if (!comm.is_root()) return printed();
-  fmt::print("{}: no problem found in {} records x {} features", config.path(), inputs.training.records,
-             inputs.training.features);
+  fmt::print("{}: no problem found in {} {} x {} features", config.path(), inputs.training.records,
+             plural(config.data.unit()), inputs.training.features);
   if (inputs.evaluation.records > 0) fmt::print(" and {} public records", inputs.evaluation.records);
   fmt::print(", {} blocks on {} rank{}\nwhat it promises and costs: dpmpi plan --config {}\n", inputs.blocks,
              comm.size(), comm.size() == 1 ? "" : "s", config.path());

@@ -13,7 +13,7 @@
 #include "core/errors.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
-#include "privacy/events/group.hpp"
+#include "privacy/promise/group_guarantee.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/plan_timing.hpp"
@@ -49,7 +49,7 @@ Json predicted(const Plan& plan, const StepCost& cost, const Machine& machine,
 void print_group(const Plan& plan, const std::string& accountant) {
   constexpr std::uint64_t size = 5;
   try {
-    const Guarantee g = epsilon_guarantee(of_group(plan.events(), size), plan.adjacency, plan.delta(), accountant);
+    const Guarantee g = group_epsilon_guarantee(plan.events(), size, plan.adjacency, plan.delta(), accountant);
     fmt::print(
         "\nthis promise is for a record: somebody with {} records has epsilon {} or less (for other numbers: "
         "dpmpi account --group; for persons: data.person)\n",

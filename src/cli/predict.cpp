@@ -6,7 +6,7 @@
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
 #include "data/formats/write.hpp"
-#include "run/evaluate/scores.hpp"
+#include "run/evaluate/predictions.hpp"
 #include "run/train/input_checks.hpp"
 
 namespace dpmpi {
@@ -15,12 +15,17 @@ namespace {
 struct PredictionRequest {
   std::string run, data, output;
   std::vector<std::string> overrides;
+  PredictionFormat format;
   RunToScore scored;
 };
 
 void prepare(PredictionRequest& typed) {
   if (!typed.output.ends_with(".csv") && !typed.output.ends_with(".npy"))
     throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", typed.output));
+  if (typed.format.threshold && !(*typed.format.threshold > 0 && *typed.format.threshold < 1))
+    throw ConfigError(fmt::format("--threshold is {}, allowed: numbers in (0, 1)", *typed.format.threshold));
+  if (typed.output.ends_with(".npy") && (typed.format.threshold || !typed.format.keep.empty()))
+    throw ConfigError("--threshold and --keep are for OUT.csv: OUT.npy holds the scores");
   typed.scored = run_to_score(typed.run, typed.data, typed.overrides);
 }
 
@@ -33,7 +38,7 @@ int run_predict(const Communicator& comm, const PredictionRequest& typed) {
     keep_inputs(*config, files, typed.output);
   }
   TrainedModel model = read_trained_model(comm, typed.run, typed.scored);
-  const std::uint64_t written = write_predictions(comm, model, typed.output);
+  const std::uint64_t written = write_predictions(comm, model, files.scored(), typed.format, typed.output);
   if (comm.is_root()) print_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, typed.output);
   return static_cast<int>(ExitCode::done);
 }
@@ -53,11 +58,15 @@ Command predict_command() {
           "scores as float32, records x outputs.\n\n"
           "The predictions follow from the model and the records of FILE alone; the run's certificate covers the model.\n"
           "Who sees the predictions learns something about the records of FILE.",
-      .options = Options("")
-                     .add("run", typed->run, "the run directory")
-                     .add("data", typed->data, "the records")
-                     .add("output", typed->output, "the predictions: a name that ends with .csv or .npy")
-                     .add_each("set", typed->overrides, set_help),
+      .options =
+          Options("")
+              .add("run", typed->run, "the run directory")
+              .add("data", typed->data, "the records")
+              .add("output", typed->output, "the predictions: a name that ends with .csv or .npy")
+              .add("threshold", typed->format.threshold,
+                   "predict +1 where its probability is above this number in (0, 1); not set: above 1/2")
+              .add("keep", typed->format.keep, "columns of the table that are written in front of predictions")
+              .add_each("set", typed->overrides, set_help),
       .arguments = {"run"},
       .needed = {"run", "data", "output"},
       .on_all_ranks = [] { return true; },

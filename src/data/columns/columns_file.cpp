@@ -81,13 +81,14 @@ bool ColumnRule::is_missing_word(std::string_view field) const {
   return !in(words) && !in(yes) && !in(no);
 }
 
-ColumnsFile::ColumnsFile(std::string_view text, std::string of) : path(std::move(of)), digest(sha256(text)) {
+ColumnsFile::ColumnsFile(std::string content, std::string of)
+    : path(std::move(of)), text(std::move(content)), digest(sha256(text)) {
   constexpr std::size_t most = 60;
   std::vector<std::string> problems;
-  for_each_whole_line(text, [&](std::size_t number, const std::string& content) {
+  for_each_whole_line(text, [&](std::size_t number, const std::string& whole) {
     ColumnLine line;
     try {
-      if (!read_column_line(content, line)) return;
+      if (!read_column_line(whole, line)) return;
       ColumnRule rule = column_rule(line, number);
       check_beside(rule, columns);
       if (makes_features(rule)) ColumnCode(rule, place(rule), false);

@@ -44,9 +44,9 @@ bool makes_features(const ColumnRule& rule);
 
 struct ColumnsFile {
   /// Throws ConfigError that lists all problems with their lines.
-  ColumnsFile(std::string_view text, std::string path);
+  ColumnsFile(std::string text, std::string path);
 
-  std::string path, digest;  ///< SHA-256 of the text
+  std::string path, text, digest;  ///< SHA-256 of the text
   std::vector<ColumnRule> columns;
 
   /// FILE:LINE, for messages.

@@ -17,7 +17,7 @@ void check_names(const std::vector<std::string>& names, const ColumnsFile& file,
   std::vector<std::string> not_here, not_there, twice, problems;
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (std::find(names.begin(), name, *name) != name) twice.push_back(show(*name));
-    if (file.find(*name) == nullptr) not_there.push_back(show(*name));
+    if (file.find(*name) == nullptr && !options.more_columns) not_there.push_back(show(*name));
   }
   for (const ColumnRule& rule : file.columns)
     if (std::ranges::find(names, rule.name) == names.end() && !may_lack(rule, options))
@@ -72,6 +72,7 @@ std::vector<std::string> names_by_file(const ReadingRules& options, std::size_t 
 void TableSchema::use_file(const std::vector<std::string>& names, const ReadingRules& options) {
   file = options.columns_file;
   check_names(names, *file, options);
+  for (TableColumn& column : columns) column.use = TableColumn::Use::drop;  // those that the file does not name
   if (options.label != no_label && file->label() == nullptr)
     throw ConfigError(
         fmt::format("no column of {} has the kind label (records without labels: data.label = none)", file->path));

@@ -67,7 +67,7 @@ bool holds_names(std::vector<std::string> fields, const ReadingRules& options, c
   const bool all_there = std::ranges::all_of(columns.columns, [&](const ColumnRule& rule) {
     return std::ranges::binary_search(fields, rule.name) || may_lack(rule, options);
   });
-  if (different && all_there && std::ranges::all_of(fields, is_name)) return true;
+  if (different && all_there && (options.more_columns || std::ranges::all_of(fields, is_name))) return true;
   throw ConfigError(fmt::format(
       "{}: its first line has some of the names of {}, but is not these names: set data.header = yes if it "
       "names the columns, and no if it is a record",

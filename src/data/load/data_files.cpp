@@ -33,6 +33,7 @@ Dataset dataset(const DataOptions& options, DataRole role, std::string key, cons
   if (!options.columns.empty() && !options.columns_file)
     throw DataError(fmt::format("data.columns = {} was not found, or not read", options.columns));
   if (options.columns_file) options.columns_file->apply_to(made.rules);
+  made.rules.more_columns = role == DataRole::given;
   if (!names.empty()) made.parts.emplace_back(options, names);
   return made;
 }

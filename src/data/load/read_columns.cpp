@@ -40,9 +40,10 @@ void check_no_private_file(const DataOptions& options, const std::string& path) 
 void read_columns(DataOptions& options, std::vector<std::string>& problems) {
   if (options.columns.empty()) return;
   try {
-    const FoundFile found(options, options.columns);
-    // A run can be verified where its files are not. Whoever reads data is told (DataFiles).
     std::error_code absent;
+    const bool copied = !options.columns_copy.empty() && std::filesystem::exists(options.columns_copy, absent);
+    const FoundFile found(options, copied ? options.columns_copy : options.columns);
+    // A run can be verified where its files are not. Whoever reads data is told (DataFiles).
     const bool here = found.found() && std::filesystem::exists(found.path(), absent);
     if (!here && !options.columns_digest.empty()) return;
     const std::string& path = found.path();

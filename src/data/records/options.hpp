@@ -30,6 +30,7 @@ struct ReadingRules {
   std::string person;                               ///< column whose text says whose a record is; empty: none
   /// What is read of that column, which is never a feature (set by Dataset, not declared).
   enum class Persons { nothing, with_records, alone } persons = Persons::nothing;
+  bool more_columns = false;  ///< a table may have columns that data.columns does not name (set by Dataset)
 
   // Features.
   double scale = 1, bias = 1;
@@ -49,6 +50,8 @@ struct DataOptions : ReadingRules {
 
   /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
   std::string config_folder;
+  /// The copy of data.columns in the run directory that the config stands in, likewise; empty: in none.
+  std::string columns_copy;
 
   /// The unit of privacy is a person, and not a record.
   bool by_person() const { return !person.empty(); }

@@ -189,7 +189,8 @@ class Verification {
     if (config_->data.by_person()) restated["unit"] = name(config_->data.unit());
     same_members(place_, plan_.value, restated, "config.ini");
     json promised;
-    for (const char* member : {"n", "adjacency", "unit"}) take(promised, plan_.value, member);
+    for (const char* member : {"n", "adjacency"}) take(promised, plan_.value, member);
+    if (plan_.value.contains("unit") || ledger_.header().contains("unit")) take(promised, plan_.value, "unit");
     same_members(ledger_.place(0), ledger_.header(), promised, "plan.json");
     if (!finished()) return;
     std::uint64_t planned = 0, paid = 0;
@@ -425,6 +426,7 @@ class Verification {
   void other_files() {
     std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint"};
     if (training_) read.insert({training_->file, RunConfig::trainer_file});
+    if (config_->data.columns_file) read.insert(RunConfig::columns_file);
     if (certificate_.contains("audit")) read.insert("audit.json");
     if (finished()) read.insert({"certificate.json", "metrics.jsonl", "model.safetensors"});
     std::set<std::string> others;

@@ -77,6 +77,8 @@ class RunConfig {
   bool means_unset(const std::string& name, const std::string& text) const;
 
   static constexpr const char* trainer_file = "trainer.ini";
+  /// The copy of data.columns there.
+  static constexpr const char* columns_file = "columns.txt";
 
  private:
   const Options::Declaration* find(const std::string& name) const;

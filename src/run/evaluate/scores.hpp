@@ -25,12 +25,4 @@ float predicted_quantity(const Objective& objective, float score);
 /// Of class k (sign labels: 0 is -1, 1 is +1), from logits; NaN if they are not finite.
 double probability(std::span<const float> logits, std::size_t k);
 
-/// Writes one row per record of the file, in its order. CSV: `record` (from 1), `prediction`, then `probability`
-/// (of +1, or one column a class) where scores are logits, else `score` where that is not the prediction itself.
-/// NumPy
-/// (`path` ends with .npy): float32, records x outputs, the scores. Records that data.only_labels leaves out have
-/// nan. Returns their number (all slots). Collective. Throws on all ranks: ConfigError if the objective has no
-/// scores, DataError if the file cannot be written.
-std::uint64_t write_predictions(const Communicator& comm, TrainedModel& model, const std::string& path);
-
 }  // namespace dpmpi

@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "data/columns/columns_file.hpp"
 #include "privacy/curator/commitment.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
@@ -69,6 +70,7 @@ void start_directory(Training& run) {
   root.place = make_run_directory(config.run.dir, std::filesystem::path(config.path()).stem().string());
   write_file(root.file("config.ini"), config.resolved());
   if (run.trains_models) write_file(root.file(RunConfig::trainer_file), config.trainer()->resolved());
+  if (config.data.columns_file) write_file(root.file(RunConfig::columns_file), config.data.columns_file->text);
   write_file(root.file("plan.json"), run.plan_text);
   if (!root.audit.empty())
     write_file(root.file("audit.json"), read_file(config.audit.result, file_limit::document));

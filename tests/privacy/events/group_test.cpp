@@ -8,7 +8,7 @@
 
 #include "core/errors.hpp"
 #include "privacy/accountants/accountant.hpp"
-#include "privacy/promise/guarantee.hpp"
+#include "privacy/promise/group_guarantee.hpp"
 
 namespace dpmpi::group_test {
 namespace {
@@ -90,6 +90,30 @@ TEST(Group, OfOtherEventsIsWhatTheirTheoremsSay) {
   EXPECT_NEAR(std::get<Gaussian>(best.run.front().mechanism).noise_multiplier, 2, 1e-12);
   EXPECT_EQ(of_group({{Gaussian{1}, 3}}, 4).front().count, 3U);
   EXPECT_TRUE(std::holds_alternative<NonPrivate>(seen(NonPrivate{})));
+}
+
+// Many steps of small samples: a chain of neighbours says more than the chance that one of the group is drawn.
+TEST(Group, GuaranteesAreTheBetterOfTwoBounds) {
+  const std::vector<Event> samples{{PoissonGaussian{0.0427, 2.64}, 235}};
+  const double one = epsilon_guarantee(samples, Adjacency::add_remove, 1e-5, "pld").epsilon;
+  const Guarantee five = group_epsilon_guarantee(samples, 5, Adjacency::add_remove, 1e-5, "pld");
+  EXPECT_EQ(five.winner(), "chain");
+  EXPECT_GT(five.epsilon, 5 * one);
+  EXPECT_LT(five.epsilon, 8.5 * one);
+  EXPECT_EQ(five.least, 0);
+  // The same question the other way round.
+  const Guarantee back = group_delta_guarantee(samples, 5, Adjacency::add_remove, five.epsilon, "pld");
+  EXPECT_LE(back.delta, 1e-5 * (1 + 1e-9));
+  EXPECT_GT(back.delta, 0.9e-5);
+  const Guarantee noisy = group_epsilon_guarantee({{Gaussian{50}, 1}}, 5, Adjacency::add_remove, 1e-5, "best");
+  EXPECT_NE(noisy.winner(), "chain") << "of one Gaussian the shift is known";
+  HiddenState hidden;
+  hidden.steps = 10, hidden.noise_multiplier = 1, hidden.diameter = 1, hidden.drift = 1, hidden.directions = 1,
+  hidden.dimension = 2, hidden.population = 10, hidden.batch = 10, hidden.before_multiplier = 50, hidden.hybrid = 5,
+  hidden.isotropic_multiplier = 50;
+  const Guarantee run = group_epsilon_guarantee({{hidden, 1}}, 3, Adjacency::replace_one, 1e-5, "best");
+  EXPECT_EQ(run.winner(), "chain") << "nothing else is known";
+  EXPECT_EQ(run.refusals.count("events"), 1u);
 }
 
 TEST(Group, OfWhichNothingIsKnownIsRefused) {

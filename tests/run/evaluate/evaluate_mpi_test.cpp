@@ -13,6 +13,7 @@
 #include "problems/black_box.hpp"
 #include "run/evaluate/evaluate.hpp"
 #include "run/evaluate/metrics.hpp"
+#include "run/evaluate/predictions.hpp"
 #include "run/evaluate/scores.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shards.hpp"
@@ -105,7 +106,7 @@ TEST(Evaluate, ObjectivesWithoutScoresHaveLossesAlone) {
       for_each_score(*model.objective, model.parameters, model.records,
                      [](const Block&, std::uint32_t, std::span<const float>) { FAIL() << "no scores"; });
       EXPECT_TRUE(assess(comm, *model.objective, model.parameters, model.records).confusion.empty());
-      EXPECT_THROW(write_predictions(comm, model, ::testing::TempDir() + "no_scores.csv"), ConfigError);
+      EXPECT_THROW(write_predictions(comm, model, {}, {}, ::testing::TempDir() + "no_scores.csv"), ConfigError);
     }
   });
 }

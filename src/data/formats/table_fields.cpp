@@ -1,0 +1,62 @@
+#include "data/formats/table_fields.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/errors.hpp"
+#include "data/columns/line_words.hpp"
+#include "data/formats/table.hpp"
+#include "data/formats/text_lines.hpp"
+
+namespace dpmpi {
+namespace {
+
+/// A word with blanks alone needs no quotation marks here.
+std::string csv_field(const std::string& field) {
+  return field.find_first_of(",\"\r") == field.npos ? field : written_word(field);
+}
+
+std::vector<std::size_t> places_of(const std::vector<std::string>& names, const std::vector<std::string>& columns) {
+  std::vector<std::size_t> places;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(columns, name);
+    if (found == columns.end())
+      throw ConfigError(
+          fmt::format("--keep: there is no column {}; columns are {}", show(name), fmt::join(columns, ", ")));
+    places.push_back(static_cast<std::size_t>(found - columns.begin()));
+  }
+  return places;
+}
+
+std::string joined(const std::vector<std::string>& fields, const std::vector<std::size_t>& places) {
+  std::string text;
+  for (const std::size_t place : places) text += csv_field(place < fields.size() ? fields[place] : "") + ',';
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> fields_of_table(const std::string& path, const ReadingRules& rules,
+                                         const std::vector<std::string>& names) {
+  InputFile file(path);
+  const Head head = read_head(file, rules);
+  const std::string_view format = detect_format(rules, head);
+  if (format != "csv" && format != "tsv")
+    throw ConfigError(fmt::format("--keep takes columns of a table (csv, tsv); {} is read as {}", path, format));
+  const char delimiter = delimiter_by(rules.separator, format == "csv" ? ',' : '\t');
+  const TableHead table = look_at_table(head, rules, delimiter);
+  if (!table.header) throw ConfigError(fmt::format("--keep names columns, and {} has no header", path));
+  const std::vector<std::size_t> places = places_of(names, table.fields);
+  std::vector<std::string> rows{joined(table.fields, places)};
+  for_each_line(file, table.records.begin, table.records.begin, std::numeric_limits<std::uint64_t>::max(),
+                [&](std::uint64_t, std::string_view line) {
+                  if (is_record(line, table.records.comment))
+                    rows.push_back(joined(split_fields(line, delimiter), places));
+                });
+  return rows;
+}
+
+}  // namespace dpmpi

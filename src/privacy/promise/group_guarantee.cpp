@@ -1,0 +1,77 @@
+#include "privacy/promise/group_guarantee.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/errors.hpp"
+#include "core/numbers/real.hpp"
+#include "privacy/events/group.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr double outward_factor = 1 + 0x1p-40;  // past the rounding of what follows
+
+/// 1 + e^epsilon + ... + e^((size - 1) epsilon): by how much delta grows along a chain.
+double growth(std::uint64_t size, double epsilon) {
+  const double k = static_cast<double>(size);
+  return (epsilon > 0 ? std::expm1(k * epsilon) / std::expm1(epsilon) : k) * outward_factor;
+}
+
+/// The least epsilon that is found of a chain at delta: of a link with delta / growth, which depends on epsilon.
+double chain_epsilon(const Accountant& link, std::uint64_t size, double delta) {
+  constexpr int attempts = 100;
+  double guess = link.epsilon(delta);
+  for (int i = 0; i < attempts && std::isfinite(guess); ++i) {
+    const double of_link = delta / growth(size, guess);
+    if (!(of_link > 0)) break;
+    const double epsilon = link.epsilon(of_link);
+    if (epsilon <= guess) return static_cast<double>(size) * guess * outward_factor;
+    guess = epsilon * (1 + 1e-3);
+  }
+  return infinity;
+}
+
+/// `by_events` says what is known of the group's events; `chain` is known without.
+Guarantee with_chain(const std::function<Guarantee()>& by_events, double chain) {
+  Guarantee g;
+  try {
+    g = by_events();
+  } catch (const PrivacyError& problem) {
+    g.refusals.emplace("events", problem.what());
+  }
+  g.least = 0;
+  if (std::isfinite(chain)) g.by.emplace_back("chain", chain);
+  if (g.by.empty()) throw PrivacyError("no bound is known for groups of this size");
+  return g;
+}
+
+}  // namespace
+
+Guarantee group_epsilon_guarantee(const std::vector<Event>& events, std::uint64_t size, Adjacency adjacency,
+                                  double delta, std::string_view accountant) {
+  if (size == 1) return epsilon_guarantee(events, adjacency, delta, accountant);
+  const auto link = make_accountant(accountant, adjacency);
+  link->compose(events);
+  Guarantee g = with_chain([&] { return epsilon_guarantee(of_group(events, size), adjacency, delta, accountant); },
+                           chain_epsilon(*link, size, delta));
+  g.delta = delta;
+  g.epsilon = std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
+  return g;
+}
+
+Guarantee group_delta_guarantee(const std::vector<Event>& events, std::uint64_t size, Adjacency adjacency,
+                                double epsilon, std::string_view accountant) {
+  if (size == 1) return delta_guarantee(events, adjacency, epsilon, accountant);
+  const auto link = make_accountant(accountant, adjacency);
+  link->compose(events);
+  const double of_link = epsilon / static_cast<double>(size);
+  Guarantee g = with_chain([&] { return delta_guarantee(of_group(events, size), adjacency, epsilon, accountant); },
+                           std::min(1.0, link->delta(of_link) * growth(size, of_link)));
+  g.epsilon = epsilon;
+  g.delta = std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
+  return g;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,139 @@
+// A model is used by somebody who has the run directory, and neither its training file nor its config.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "run/directory/files.hpp"
+#include "support/process.hpp"
+#include "support/programs.hpp"
+
+namespace dpmpi::predict_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Predict : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_ + "/away");
+    std::ofstream table(folder_ + "/away/train.csv");
+    table << "size,who,colour,kind\n";
+    for (int i = 0; i < 300; ++i)
+      table << fmt::format("{},\"P, {}\",{},{}\n", i % 30, i % 90, i % 2 == 0 ? "red" : "\"blue, dark\"",
+                           i % 30 < 10   ? "small"
+                           : i % 30 < 20 ? "\"medium, so\""
+                                         : "big");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  test::Outcome dpmpi(const std::string& words, int ranks = 1) const {
+    const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder_, launcher, test::program(), words), 60);
+  }
+  /// A run of which nothing but its directory is left.
+  void train(const std::string& label, const std::string& objective) const {
+    std::ofstream(folder_ + "/away/columns.txt")
+        << "size number range=0..30\ncolour category words=red,\"blue, dark\"\nwho person\nkind label " << label
+        << "\n";
+    std::ofstream(folder_ + "/away/a.ini")
+        << "[data]\ntrain = train.csv\ncolumns = columns.txt\nheader = yes\n"
+        << objective
+        << "\n[method]\nbatch = 60\nsteps = 60\nrate = 1\n[privacy]\nnoise = none\n"
+           "[run]\ndir = ../run\n";
+    const test::Outcome outcome =
+        test::run_command(fmt::format("cd {}/away && {} --config a.ini", folder_, test::program()), 60);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    fs::remove_all(folder_ + "/away");
+  }
+  std::vector<std::string> lines(const std::string& file) const {
+    std::istringstream in(read_file(folder_ + "/" + file));
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  }
+
+  const std::string folder_ = ::testing::TempDir() + "dpmpi_Predict";
+};
+
+// Columns by name in another order, one that is not needed, and no labels; classes by their words.
+TEST_F(Predict, NeedsTheRunDirectoryAlone) {
+  train("classes=small,\"medium, so\",big", "[objective]\nname = softmax\nclasses = 3");
+  EXPECT_TRUE(fs::exists(folder_ + "/run/columns.txt"));
+  std::ofstream(folder_ + "/new.csv")
+      << "note,colour,who,size\n\"x, y\",red,A,2\nz,\"blue, dark\",\"B, C\",28\n,red,D,28\n";
+  for (const int ranks : {1, 3}) {
+    const test::Outcome outcome =
+        dpmpi("predict run --data new.csv --set data.label=none --keep who,note --output out.csv", ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    const auto rows = lines("out.csv");
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[0], "record,who,note,prediction,probability_small,\"probability_medium, so\",probability_big");
+    EXPECT_TRUE(rows[1].starts_with("1,A,\"x, y\",small,0.")) << rows[1];
+    EXPECT_TRUE(rows[2].starts_with("2,\"B, C\",z,big,0.")) << rows[2];
+    EXPECT_TRUE(rows[3].starts_with("3,D,,big,0.")) << rows[3];
+  }
+  const test::Outcome verified = dpmpi("verify run");
+  EXPECT_EQ(verified.code, 0) << verified.output;
+  EXPECT_EQ(verified.output.find("columns.txt"), std::string::npos) << "it is read, for its digest";
+  std::ofstream(folder_ + "/run/columns.txt", std::ios::app) << "# changed\n";
+  for (const char* words : {"verify run", "predict run --data new.csv --set data.label=none --output out.csv"}) {
+    const test::Outcome changed = dpmpi(words);
+    EXPECT_NE(changed.code, 0);
+    EXPECT_NE(changed.output.find("data.columns"), std::string::npos) << changed.output;
+  }
+}
+
+TEST_F(Predict, AThresholdDecides) {
+  train("positive=big", "[objective]\nname = logistic");
+  std::ofstream(folder_ + "/new.csv") << "size,colour\n2,red\n17,red\n29,red\n";
+  const auto signs = [&](const std::string& threshold) {
+    const test::Outcome outcome =
+        dpmpi("predict run --data new.csv --set data.label=none --output out.csv" + threshold);
+    EXPECT_EQ(outcome.code, 0) << outcome.output;
+    std::string text;
+    for (const std::string& row : lines("out.csv")) {
+      const auto first = row.find(',') + 1;
+      text += row.substr(first, row.find(',', first) - first) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(signs(""), "prediction -1 -1 1 ");
+  EXPECT_EQ(signs(" --threshold 0.999999"), "prediction -1 -1 -1 ");
+  EXPECT_EQ(signs(" --threshold 1e-9"), "prediction 1 1 1 ");
+  for (const auto& [words, part] :
+       {std::pair{"--threshold 1 --output out.csv", "--threshold is 1, allowed: numbers in (0, 1)"},
+        {"--threshold 0.5 --output out.npy", "--threshold and --keep are for OUT.csv"},
+        {"--keep sise --output out.csv", "--keep: there is no column 'sise'; columns are size, colour"}}) {
+    const test::Outcome outcome = dpmpi(fmt::format("predict run --data new.csv --set data.label=none {}", words));
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
+  }
+}
+
+// A count is predicted by its rate.
+TEST_F(Predict, QuantitiesHaveTheirOwnScale) {
+  std::ofstream table(folder_ + "/away/train.csv");
+  table << "size,who,colour,kind\n";
+  for (int i = 0; i < 300; ++i) table << fmt::format("{},{},red,{}\n", i % 30, i, 5 + i % 3);
+  table.close();
+  train("", "[objective]\nname = poisson");
+  std::ofstream(folder_ + "/new.csv") << "size,colour\n15,red\n";
+  ASSERT_EQ(dpmpi("predict run --data new.csv --set data.label=none --output out.csv").code, 0);
+  const auto rows = lines("out.csv");
+  EXPECT_EQ(rows.at(0), "record,prediction");
+  EXPECT_GT(std::stod(rows.at(1).substr(2)), 3) << "the score is its logarithm";
+  const test::Outcome refused =
+      dpmpi("predict run --data new.csv --set data.label=none --threshold 0.5 --output out.csv");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.output.find("--threshold is for probabilities of +1"), std::string::npos) << refused.output;
+}
+
+}  // namespace
+}  // namespace dpmpi::predict_test
