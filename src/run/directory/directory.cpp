@@ -172,8 +172,8 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
   if (!holds_run(folder)) return directory;
   wipe_key(directory.path);
   remove_checkpoints(directory.path);
-  for (const char* name : {"config.ini", RunConfig::trainer_file, RunConfig::columns_file, "plan.json", "metrics.jsonl", "timing.jsonl",
-                           "ledger.jsonl", "training_ledger.jsonl"})
+  for (const char* name : {"config.ini", RunConfig::trainer_file, RunConfig::columns_file, "plan.json",
+                           "metrics.jsonl", "timing.jsonl", "ledger.jsonl", "training_ledger.jsonl"})
     fs::remove(folder / name);
   return directory;
 }
