@@ -121,6 +121,7 @@ int account(const AccountRequest& request, std::ostream& out) {
   if (request.json) {
     OrderedJson answer;
     put_answer(answer, g, adjacency, asked);
+    if (group > 1) answer["group"] = group;
     for (const auto& [order, value] : curve) answer["rdp"][order] = json_number(value);
     out << answer.dump() << "\n";
     return static_cast<int>(ExitCode::done);

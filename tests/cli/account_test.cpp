@@ -94,6 +94,21 @@ TEST_F(Account, TheBestIsTheSmallestOfAllThatApply) {
   EXPECT_NE(text().find("rdp      at most"), std::string::npos);
 }
 
+TEST_F(Account, AGroupLosesMoreAndHasNoLowerBound) {
+  const double one = json()["epsilon"];
+  EXPECT_FALSE(json().contains("group"));
+  request_.group = 3;
+  const auto answer = json();
+  EXPECT_EQ(answer["group"], 3);
+  EXPECT_GT(answer["epsilon"].get<double>(), one);
+  EXPECT_EQ(answer["interval"][0], 0);
+  request_.json = false;
+  EXPECT_NE(text().find("for groups of 3 records"), std::string::npos);
+  EXPECT_EQ(text().find("at least"), std::string::npos);
+  request_.orders = {2};
+  EXPECT_THROW(text(), ConfigError);
+}
+
 TEST_F(Account, ErrorsNameLineMemberValueAndWhatIsAllowed) {
   write(events_ + "{\"event\":\"gaussian\",\"noise_multiplier\":-1,\"count\":1}\n");
   try {

@@ -38,7 +38,7 @@ struct Planned {
         outline(make_outline(config, facts)),
         plan(make_plan(config, outline, promise())),
         shard(load(comm, files.training, plan.layout, Ownership::even(plan.layout.blocks, 1),
-                   objective->label_kind(), objective->classes(), SecretKey::from_seed(3))) {
+                   objective->label_kind(), objective->classes(), {SecretKey::from_seed(3), {}})) {
     give_public_records(comm, *objective, files);
   }
 

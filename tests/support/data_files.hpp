@@ -114,8 +114,8 @@ inline Shard load_all(const Communicator& comm, const Dataset& dataset, LabelKin
                       std::size_t classes = 0, std::uint32_t blocks = 8) {
   const DatasetFacts facts = inspect(comm, dataset);
   const BlockLayout layout = BlockLayout::of(facts, blocks);
-  Shard shard =
-      load(comm, dataset, layout, Ownership::even(blocks, comm.size()), kind, classes, SecretKey::from_seed(1));
+  Shard shard = load(comm, dataset, layout, Ownership::even(blocks, comm.size()), kind, classes,
+                     {SecretKey::from_seed(1), {}});
   verify(shard.facts.features == facts.features && shard.facts.storage == facts.storage,
          "load agrees with inspect");
   return shard;

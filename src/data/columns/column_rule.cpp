@@ -34,7 +34,7 @@ constexpr std::array<KindEntry, 8> column_kinds{
      {"date", "format from unit missing impute indicator", "format from"},
      {"ignore", ""},
      {"label", "positive classes"},
-     {"person", ""}}};
+     {"person", "missing"}}};
 
 const KindEntry& entry_of_kind(ColumnKind kind) { return column_kinds.at(static_cast<std::size_t>(kind)); }
 

@@ -43,6 +43,7 @@ void set_by_rule(TableColumn& column, const ColumnsFile& file, const ColumnRule&
                : person               ? TableColumn::Use::person
                : makes_features(rule) ? TableColumn::Use::coded
                                       : TableColumn::Use::drop;
+  if (person && rule.missing) column.words = *rule.missing;
   if (column.use == TableColumn::Use::coded)
     column.code = std::make_shared<ColumnCode>(rule, file.place(rule), options.decimal == "comma");
 }

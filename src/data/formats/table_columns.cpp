@@ -66,6 +66,9 @@ void set_vocabulary(std::vector<TableColumn>& columns, const std::string& entry)
 void set_person(std::vector<TableColumn>& columns, const ReadingRules& options) {
   const bool read = options.persons != ReadingRules::Persons::nothing;
   const auto has_name = [&](const TableColumn& column) { return column.name == options.person; };
+  if (std::ranges::count_if(columns, has_name) > 1)
+    throw ConfigError(
+        fmt::format("data.person: two columns are called {}: give them names of their own", show(options.person)));
   double number = 0;
   if (!read && !to_number(options.person, number) && std::ranges::none_of(columns, has_name)) return;
   set_use(columns[find_column(columns, options.person, "data.person")], read ? Use::person : Use::drop,

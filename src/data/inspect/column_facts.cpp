@@ -9,10 +9,6 @@
 namespace dpmpi {
 namespace {
 
-/// Words that say that a value is missing wherever they stand.
-constexpr std::string_view gap_words[] = {"",     "?",   "NA",  "N/A", "n/a", "#N/A", "NULL",
-                                          "null", "NaN", "nan", "-",   "--",  "."};
-
 /// The most usual ways to write a date, of which the first that fits all values is taken.
 const char* const usual_date_formats[] = {"%Y-%m-%d",          "%d.%m.%Y",          "%d/%m/%Y",
                                           "%m/%d/%Y",          "%Y/%m/%d",          "%d-%m-%Y",
@@ -25,7 +21,7 @@ ColumnFacts::ColumnFacts(bool is_label)
     : is_label_(is_label), formats_(std::begin(usual_date_formats), std::end(usual_date_formats)) {}
 
 void ColumnFacts::add(std::string_view field, bool decimal_comma) {
-  if (is_label_ ? is_missing(field) : std::ranges::find(gap_words, field) != std::end(gap_words)) {
+  if (is_label_ ? is_missing(field) : is_usual_gap(field)) {
     if (std::ranges::find(missing_words_, field) == missing_words_.end()) missing_words_.emplace_back(field);
     return;
   }

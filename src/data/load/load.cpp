@@ -157,7 +157,20 @@ Shard load_records(const Communicator& comm, const Dataset& dataset, const Block
 
 bool has_persons(const Dataset& dataset) { return dataset.rules.persons != ReadingRules::Persons::nothing; }
 
-std::uint32_t sites_of(const Dataset& dataset) { return static_cast<std::uint32_t>(dataset.parts.size()); }
+/// Who reads the blocks of records that are then brought to `owners`. A gzipped file is read by the root, which
+/// would send records to ranks that send them on: it keeps them until their owners are known.
+Ownership readers_of(const Communicator& comm, const Dataset& dataset, const Ownership& owners) {
+  if (dataset.by_site || !open_source(comm, dataset, dataset.first()).files.front().gzip) return owners;
+  Ownership root{std::vector<std::uint32_t>(owners.first.size(), owners.first.back())};
+  root.first.front() = 0;
+  return root;
+}
+
+std::vector<std::string> names_of_sites(const Dataset& dataset) {
+  std::vector<std::string> names;
+  for (const NamedFiles& part : dataset.parts) names.push_back(part.names);
+  return names;
+}
 
 /// The same files with all the records that are in them: what is declared are persons.
 Dataset undeclared(Dataset dataset) {
@@ -179,13 +192,15 @@ Dataset persons_alone(const Dataset& dataset) {
 
 /// Puts numbers of persons in the place of those of records.
 void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetFacts& facts) {
-  const std::uint32_t sites = sites_of(dataset), ranks = static_cast<std::uint32_t>(comm.size());
+  const auto sites = static_cast<std::uint32_t>(dataset.parts.size()),
+             ranks = static_cast<std::uint32_t>(comm.size());
   const BlockLayout layout = BlockLayout::of(facts, (ranks + sites - 1) / sites * sites);
   const Ownership owners = Ownership::even(layout.blocks, comm.size());
   const Dataset alone = persons_alone(dataset);
   const LabelRule none(alone.rules, LabelKind::real, 0, false);
+  Shard shard = load_records(comm, alone, layout, readers_of(comm, alone, owners), none);
   const std::vector<std::uint64_t> persons =
-      count_persons({comm, owners, sites, load_records(comm, alone, layout, owners, none).blocks});
+      count_persons({comm, owners, names_of_sites(dataset), 0, 0, std::move(shard.blocks)});
   facts.records = std::accumulate(persons.begin(), persons.end(), std::uint64_t{0});
   if (!facts.shards.empty()) facts.shards = persons;
 }
@@ -227,7 +242,7 @@ DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {
 }
 
 Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
-           LabelKind kind, std::size_t classes, const std::optional<SecretKey>& key) {
+           LabelKind kind, std::size_t classes, const PlacedPersons& persons) {
   verify(ownership.first.size() == static_cast<std::size_t>(comm.size()) + 1, "one run of blocks per rank");
   verify(ownership.first.back() == layout.blocks, "every block has an owner");
   const ShowFields show(dataset.shows_values());
@@ -235,9 +250,15 @@ Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& 
   if (!has_persons(dataset)) return load_records(comm, dataset, layout, ownership, labels);
   const Dataset whole = undeclared(dataset);
   const DatasetFacts in_files = inspect_records(comm, whole);
-  Shard shard = load_records(comm, whole, BlockLayout::of(in_files, layout.blocks), ownership, labels);
-  shard.blocks = bring_together({comm, ownership, sites_of(dataset), std::move(shard.blocks)}, layout, key,
-                                dataset.person_records);
+  Shard shard = load_records(comm, whole, BlockLayout::of(in_files, layout.blocks),
+                             readers_of(comm, whole, ownership), labels);
+  throw_on_all_ranks(comm, [&] {
+    if (persons.look) persons.look(shard);
+  });
+  const float bias = static_cast<float>(dataset.rules.bias);
+  shard.blocks =
+      bring_together({comm, ownership, names_of_sites(dataset), in_files.features, bias, std::move(shard.blocks)},
+                     layout, persons.key, dataset.person_records);
   shard.layout = layout;
   shard.facts.records = layout.records;
   return shard;

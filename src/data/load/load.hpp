@@ -15,6 +15,7 @@
 //   shared_memory whether they fit, on all ranks of a machine together
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -39,11 +40,17 @@ std::string feature_names(const Dataset& training);
 /// of them has none, nothing is compared. Local.
 void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training);
 
+/// What loading records of persons takes besides.
+struct PlacedPersons {
+  std::optional<SecretKey> key = {};  ///< decides who has which slot; on the root
+  /// Called with the records in the order of the file, whose places messages can name; it may throw. Local.
+  std::function<void(const Shard&)> look = {};
+};
+
 /// This rank's blocks. `layout` is BlockLayout::of(inspect(...), blocks); `ownership` has comm.size() runs; labels
 /// are checked against `kind` and, for class_, `classes`. Slots beyond the file's records and records thinned out
-/// by data.keep_one_in are empty. With data.person slots are those of persons, whom `key` places; it is read on the
-/// root only. Collective; errors as for inspect.
+/// by data.keep_one_in are empty. With data.person slots are those of persons. Collective; errors as for inspect.
 Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout, const Ownership& ownership,
-           LabelKind kind, std::size_t classes = 0, const std::optional<SecretKey>& key = {});
+           LabelKind kind, std::size_t classes = 0, const PlacedPersons& persons = {});
 
 }  // namespace dpmpi

@@ -10,35 +10,60 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/errors.hpp"
 #include "core/secrecy.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/memory.hpp"
 #include "data/records/builder.hpp"
 #include "data/records/packed.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// Who is who behind a key.
+/// Who is who behind a key: a block of a cipher's stream for every tag.
 class KeyedTags {
  public:
   explicit KeyedTags(const SecretKey& key) : persons_(key.derive("person")), nobody_(key.derive("empty slot")) {}
-  PersonTag person(const PersonTag& tag) const {
-    return tag_of_digits(persons_.authenticate({reinterpret_cast<const char*>(&tag), sizeof tag}));
-  }
-  PersonTag nobody(std::uint64_t i) const {
-    return tag_of_digits(nobody_.authenticate({reinterpret_cast<const char*>(&i), sizeof i}));
-  }
+  PersonTag person(const PersonTag& tag) { return block(persons_, tag); }
+  PersonTag nobody(std::uint64_t i) { return block(nobody_, {i, 0}); }
 
  private:
-  SecretKey persons_, nobody_;
+  static PersonTag block(SecretStream& stream, const PersonTag& tag) {
+    std::array<std::uint64_t, 2> words{};
+    stream.words(tag.high, static_cast<std::uint32_t>(tag.low), (tag.low >> 32) * 8, words);
+    return {words[0], words[1]};
+  }
+  SecretStream persons_, nobody_;
 };
 
-/// The root's key on all ranks: they read the persons themselves. Collective.
-SecretKey shared_key(const Communicator& comm, const std::optional<SecretKey>& key) {
-  std::array<std::uint8_t, 32> bytes{};
+/// Of every site of which this rank owns blocks a key of its own, in their order. Collective.
+std::vector<SecretKey> own_keys(const Communicator& comm, const Ownership& owners, std::size_t sites,
+                                const std::optional<SecretKey>& key) {
   verify(!comm.is_root() || key.has_value(), "the root has the key by which persons are placed");
-  if (comm.is_root()) std::ranges::copy(key->bytes(), bytes.begin());
+  const std::uint32_t per_site = owners.first.back() / static_cast<std::uint32_t>(sites);
+  std::vector<std::string> parts(comm.is_root() ? static_cast<std::size_t>(comm.size()) : 0);
+  for (int r = 0; r < static_cast<int>(parts.size()); ++r)
+    for (std::uint32_t s = owners.begin(r) / per_site; s * per_site < owners.end(r); ++s) {
+      const SecretKey own = key->derive("persons of a site", s);
+      parts[static_cast<std::size_t>(r)].append(reinterpret_cast<const char*>(own.bytes().data()),
+                                                own.bytes().size());
+    }
+  std::string mine = comm.scatter(parts);
+  std::vector<SecretKey> keys;
+  for (std::size_t at = 0; at < mine.size(); at += 32)
+    keys.push_back(SecretKey::from_bytes(
+        std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
+  for (std::string& part : parts) wipe(part);
+  wipe(mine);
+  return keys;
+}
+
+/// A key that a group's ranks share for once. Collective.
+SecretKey passing_key(const Communicator& comm) {
+  std::array<std::uint8_t, 32> bytes{};
+  if (comm.is_root()) std::ranges::copy(SecretKey::from_system().bytes(), bytes.begin());
   comm.broadcast(std::span<std::uint8_t>(bytes));
   SecretKey shared = SecretKey::from_bytes(bytes);
   wipe(bytes);
@@ -51,22 +76,25 @@ struct Site {
   const Ownership& owners;
   int first_rank;  ///< of all ranks
   std::uint32_t first, last;
+  const std::string& name;
 };
 
 /// Calls visit(site) for one site after the other on the ranks that own its blocks; what one of them throws is
 /// thrown on all in the end. Collective.
 template <class Visit>
 void for_each_site(const RecordsOfPersons& records, Visit&& visit) {
-  const std::uint32_t per_site = records.owners.first.back() / records.sites;
+  const auto sites = static_cast<std::uint32_t>(records.sites.size());
+  const std::uint32_t per_site = records.owners.first.back() / sites;
   std::exception_ptr problem;
-  for (std::uint32_t s = 0; s < records.sites; ++s) {
+  for (std::uint32_t s = 0; s < sites; ++s) {
     const std::uint32_t first = s * per_site, last = first + per_site;
     const int rank = records.comm.rank();
-    const bool owner = records.owners.begin(rank) < last && records.owners.end(rank) > first;
-    const Communicator ranks = records.sites == 1 ? records.comm : records.comm.split(owner ? 0 : -1);
+    const bool owner = sites == 1 || (records.owners.begin(rank) < last && records.owners.end(rank) > first);
+    const Communicator ranks = sites == 1 ? records.comm : records.comm.split(owner ? 0 : -1);
     if (!owner) continue;
+    const int first_rank = sites == 1 ? 0 : records.owners.owner(first);
     try {
-      visit(Site{ranks, records.owners, records.owners.owner(first), first, last});
+      visit(Site{ranks, records.owners, first_rank, first, last, records.sites[s]});
     } catch (const Error&) {
       problem = std::current_exception();
     }
@@ -94,7 +122,7 @@ std::vector<PersonTag> persons_in(std::span<const Block> blocks) {
   return persons;
 }
 
-std::vector<PersonTag> behind_key(const std::vector<PersonTag>& persons, const KeyedTags& keyed) {
+std::vector<PersonTag> behind_key(const std::vector<PersonTag>& persons, KeyedTags& keyed) {
   std::vector<PersonTag> tags;
   tags.reserve(persons.size());
   for (const PersonTag& person : persons) tags.push_back(keyed.person(person));
@@ -114,7 +142,7 @@ std::vector<PersonTag> merged(const std::vector<std::vector<PersonTag>>& lists) 
 class Slots {
  public:
   /// The root numbers all tags by their keyed values, those of empty slots among them. Collective.
-  Slots(const Site& site, std::span<const Block> blocks, const BlockLayout& layout, const KeyedTags& keyed)
+  Slots(const Site& site, std::span<const Block> blocks, const BlockLayout& layout, KeyedTags keyed)
       : persons_(persons_in(blocks)) {
     const std::vector<PersonTag> mine = behind_key(persons_, keyed);
     const auto lists = gather_lists(site.comm, mine);
@@ -133,12 +161,17 @@ class Slots {
  private:
   static std::vector<std::vector<std::uint64_t>> number(const std::vector<std::vector<PersonTag>>& lists,
                                                         const BlockLayout& layout, const Site& site,
-                                                        const KeyedTags& keyed) {
+                                                        KeyedTags& keyed) {
     std::vector<PersonTag> all = merged(lists);
     const std::uint64_t first = layout.begin(site.first), slots = layout.begin(site.last) - first;
     if (all.size() > slots)
       throw DataError(
-          "the file has more persons than are declared in data.records or data.shard_records (how many is secret)");
+          fmt::format("{}: has more persons than the {} that are declared (data.records or "
+                      "data.shard_records)",
+                      site.name, slots));
+    check_memory(2 * slots * sizeof(PersonTag), available_memory(),
+                 fmt::format("{}: tags of {} slots for persons", site.name, slots));
+    all.reserve(slots);
     for (std::uint64_t i = 0; all.size() < slots; ++i) all.push_back(keyed.nobody(i));
     std::ranges::sort(all);
     std::vector<std::vector<std::uint64_t>> numbers;
@@ -162,8 +195,11 @@ struct Arrival {
 /// One site's records on their way from the ranks that read them to those that own their persons.
 class Move {
  public:
-  Move(const Site& site, std::span<Block> from, const BlockLayout& layout, const SecretKey& key, std::uint64_t most)
+  Move(const Site& site, const RecordsOfPersons& records, std::span<Block> from, const BlockLayout& layout,
+       const SecretKey& key, std::uint64_t most)
       : site_(site),
+        features_(records.features),
+        bias_(records.bias),
         from_(from),
         layout_(layout),
         slots_(site, from, layout, KeyedTags(key)),
@@ -173,7 +209,7 @@ class Move {
   std::vector<Block> run() {
     announce();
     allocate();
-    for (std::uint32_t wave = 0; wave < most_blocks(); ++wave) move_block(wave);
+    while (site_.comm.any(block_ < from_.size())) move_piece();
     std::vector<Block> blocks;
     for (Target& target : targets_)
       blocks.push_back({target.id, layout_.begin(target.id), std::move(target.records)});
@@ -202,13 +238,13 @@ class Move {
   std::size_t owner_of(std::uint64_t slot) const {
     return static_cast<std::size_t>(site_.owners.owner(block_of(slot)) - site_.first_rank);
   }
-  /// Calls visit(row, slot) for the records of a block that are no empty slots.
+  /// Calls visit(row, slot) for those of the rows [first, end) of a block that are no empty slots.
   template <class Visit>
-  void for_each_record(const Block& block, Visit&& visit) const {
+  void for_each_record(const Block& block, std::size_t first, std::size_t end, Visit&& visit) const {
     const Records& r = block.records;
     std::uint64_t slot = 0;
-    for (std::size_t i = 0; i < r.person.size(); ++i) {
-      if (i == 0 || r.person[i] != r.person[i - 1]) slot = slots_.of(r.person[i]);
+    for (std::size_t i = first; i < end; ++i) {
+      if (i == first || r.person[i] != r.person[i - 1]) slot = slots_.of(r.person[i]);
       if (!std::isnan(r.label[i])) visit(i, slot);
     }
   }
@@ -217,7 +253,7 @@ class Move {
   void announce() {
     std::vector<std::vector<Arrival>> leaving(ranks());
     for (const Block& block : from_)
-      for_each_record(block, [&](std::size_t i, std::uint64_t slot) {
+      for_each_record(block, 0, block.records.person.size(), [&](std::size_t i, std::uint64_t slot) {
         leaving[owner_of(slot)].push_back({slot, block.first_index + i});
       });
     std::vector<std::string> parts;
@@ -281,42 +317,36 @@ class Move {
   }
 
   Records empty_rows(std::uint64_t rows) const {
-    const Records& like = from_.front().records;
-    verify(like.storage == Storage::dense_f32, "tables are dense");
-    return RecordsBuilder(like.storage, like.features, rows, {.bias = like.bias}).take();
+    return RecordsBuilder(Storage::dense_f32, features_, rows, {.bias = bias_}).take();
   }
 
-  /// The largest number of blocks that a rank reads of this site.
-  std::uint32_t most_blocks() const {
-    std::uint32_t most = 0;
-    for (int r = site_.first_rank; r < site_.first_rank + site_.comm.size(); ++r)
-      most =
-          std::max(most, std::min(site_.last, site_.owners.end(r)) - std::max(site_.first, site_.owners.begin(r)));
-    return most;
-  }
+  std::size_t row_bytes() const { return (2 + features_) * sizeof(float); }
 
-  /// One block of every rank goes to its owners and is given up.
-  void move_block(std::uint32_t wave) {
+  /// Some rows of every rank go to their owners, so that little is on its way at once; a block that has gone is
+  /// given up.
+  void move_piece() {
+    constexpr std::size_t piece_bytes = std::size_t{1} << 24;
     std::vector<std::string> parts(ranks());
-    if (wave < from_.size()) {
-      Block& block = from_[wave];
+    if (block_ < from_.size()) {
+      Block& block = from_[block_];
       const Records& r = block.records;
-      for_each_record(block, [&](std::size_t i, std::uint64_t slot) {
+      verify(r.storage == Storage::dense_f32 && r.features == features_, "tables are dense");
+      const std::size_t end = std::min(r.person.size(), row_ + std::max<std::size_t>(1, piece_bytes / row_bytes()));
+      for_each_record(block, row_, end, [&](std::size_t i, std::uint64_t slot) {
         std::string& part = parts[owner_of(slot)];
         part.append(reinterpret_cast<const char*>(&r.label[i]), sizeof(float));
         part.append(reinterpret_cast<const char*>(&r.norm[i]), sizeof(float));
         part.append(reinterpret_cast<const char*>(r.row_f32(i)), r.features * sizeof(float));
       });
-      features_ = r.features;
-      block.records = {};
+      row_ = end;
+      if (row_ == r.person.size()) block.records = {}, row_ = 0, ++block_;
     }
     const auto arrived = site_.comm.exchange(std::move(parts));
     for (std::size_t r = 0; r < arrived.size(); ++r) take(r, arrived[r]);
   }
 
   void take(std::size_t from, const std::string& bytes) {
-    const std::size_t row_bytes = (2 + features_) * sizeof(float);
-    for (std::size_t at = 0; at < bytes.size(); at += row_bytes) {
+    for (std::size_t at = 0; at < bytes.size(); at += row_bytes()) {
       const Place place = places_[from].at(next_[from]++);
       if (place.row == dropped) continue;
       Records& r = targets_[place.target].records;
@@ -328,12 +358,14 @@ class Move {
   }
 
   const Site& site_;
+  std::size_t features_;
+  float bias_;
   std::span<Block> from_;
   const BlockLayout& layout_;
   Slots slots_;
   SecretStream choice_;
   std::uint64_t most_;
-  std::size_t features_ = 0;
+  std::size_t block_ = 0, row_ = 0;             // the next one to go
   std::vector<std::vector<Arrival>> arrivals_;  // by the rank that they come from
   std::vector<std::vector<Place>> places_;      // likewise
   std::vector<std::size_t> next_;               // number of its next one
@@ -343,15 +375,12 @@ class Move {
 }  // namespace
 
 std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records) {
-  std::vector<std::int64_t> persons(records.sites, 0);
+  std::vector<std::int64_t> persons(records.sites.size(), 0);
   for_each_site(records, [&](const Site& site) {
-    const std::optional<SecretKey> key =
-        site.comm.is_root() ? std::optional(SecretKey::from_system()) : std::nullopt;
-    const KeyedTags keyed(shared_key(site.comm, key));
+    KeyedTags keyed(passing_key(site.comm));
     const auto lists = gather_lists(site.comm, behind_key(persons_in(blocks_of(records.blocks, site)), keyed));
     if (site.comm.is_root())
-      persons[site.first / (records.owners.first.back() / records.sites)] =
-          static_cast<std::int64_t>(merged(lists).size());
+      persons[site.first / (site.last - site.first)] = static_cast<std::int64_t>(merged(lists).size());
   });
   records.comm.sum(persons);
   return {persons.begin(), persons.end()};
@@ -359,11 +388,12 @@ std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records) {
 
 std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
                                   const std::optional<SecretKey>& key, std::uint64_t most) {
-  const SecretKey persons = shared_key(records.comm, key);
+  const std::vector<SecretKey> keys = own_keys(records.comm, records.owners, records.sites.size(), key);
   std::vector<Block> blocks;
+  std::size_t next_key = 0;
   for_each_site(records, [&](const Site& site) {
-    const SecretKey own = persons.derive("site", site.first);
-    for (Block& block : Move(site, blocks_of(records.blocks, site), layout, own, most).run())
+    const SecretKey& own = keys.at(next_key++);
+    for (Block& block : Move(site, records, blocks_of(records.blocks, site), layout, own, most).run())
       blocks.push_back(std::move(block));
   });
   return blocks;

@@ -6,8 +6,10 @@
 // key: so a person who is taken away leaves a slot empty and moves nobody else, in law, and blocks and places tell
 // nothing of who is in them (docs/theory/persons.md).
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -16,22 +18,27 @@
 
 namespace dpmpi {
 
-/// Blocks of records as they stand in the files, of `sites` files with equally many blocks each, and their owners.
+/// Blocks of records as they stand in the sites' files, equally many of each.
 struct RecordsOfPersons {
   const Communicator& comm;
-  const Ownership& owners;
-  std::uint32_t sites = 1;
-  std::vector<Block> blocks = {};  ///< this rank's; of each row Records::person
+  const Ownership& owners;         ///< of the blocks that are made of them
+  std::vector<std::string> sites;  ///< names of the files
+  std::size_t features = 0;
+  float bias = 0;
+  std::vector<Block> blocks = {};  ///< those that this rank has read; of each row Records::person
 };
 
 /// How many persons each site has, on all ranks. Who is in two sites counts in both. Collective.
 std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records);
 
 /// This rank's blocks of `layout`, whose slots are persons: of each the records that are no empty slots, in the
-/// order of the file, `most` of them at random if there are more (0: all). No other rank gets them, and the root
-/// only learns who is where behind a key. A function of `key` (the root's, who alone reads it) and of the files:
-/// the same on any number of ranks. Spends `records`, block by block. Collective; throws DataError on all ranks if
-/// a site has more persons than slots.
+/// order of the file, `most` of them at random if there are more (0: all). A function of `key` and of the files:
+/// the same on any number of ranks. Spends `records`, block by block.
+///
+/// A record goes from its reader to the rank that owns its person's block, and to no other. The first rank of a
+/// site numbers its persons by keyed tags. `key` is read on the root only; the ranks of a site get what is derived
+/// from it for this site and purpose. Collective; throws DataError on all ranks if a site has more persons than
+/// slots.
 std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
                                   const std::optional<SecretKey>& key, std::uint64_t most);
 

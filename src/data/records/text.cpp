@@ -76,6 +76,13 @@ float to_feature(double x) {
   return static_cast<float>(x);
 }
 
+bool is_usual_gap(std::string_view field) {
+  constexpr std::string_view gaps[] = {"", "?", "na", "n/a", "#n/a", "null", "nan", "-", "--", "."};
+  std::string small(trim(field));
+  std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(gaps, small) != std::end(gaps);
+}
+
 bool is_missing(std::string_view field) { return field.empty() || field == "?" || field == "NA"; }
 
 std::vector<std::string> split_words(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "core/errors.hpp"
+#include "core/numbers/random.hpp"
 #include "core/numbers/real.hpp"
 #include "privacy/events/group.hpp"
 
@@ -17,6 +18,24 @@ constexpr double outward_factor = 1 + 0x1p-40;  // past the rounding of what fol
 double growth(std::uint64_t size, double epsilon) {
   const double k = static_cast<double>(size);
   return (epsilon > 0 ? std::expm1(k * epsilon) / std::expm1(epsilon) : k) * outward_factor;
+}
+
+/// Probability that noise of a computer, which ends at resolved_radius, is where it cannot hide a group: shifts are
+/// `size` times as long as those of one (run/plan has the same rule for one).
+double lost_to_ends(const std::vector<Event>& events, std::uint64_t size) {
+  double lost = 0;
+  for (const Event& event : events)
+    std::visit(
+        [&](const auto& m) {
+          if constexpr (requires { m.noise_multiplier; }) {
+            const double room = resolved_radius - static_cast<double>(size) / m.noise_multiplier;
+            lost += static_cast<double>(event.count) * (room > 0 ? std::exp(-0.5 * room * room) : 1);
+          } else if constexpr (requires { m.run; }) {
+            lost += static_cast<double>(event.count) * lost_to_ends(m.run, size);
+          }
+        },
+        event.mechanism);
+  return lost;
 }
 
 /// The least epsilon that is found of a chain at delta: of a link with delta / growth, which depends on epsilon.
@@ -34,9 +53,11 @@ double chain_epsilon(const Accountant& link, std::uint64_t size, double delta) {
 }
 
 /// `by_events` says what is known of the group's events; `chain` is known without.
-Guarantee with_chain(const std::function<Guarantee()>& by_events, double chain) {
+Guarantee with_chain(const std::function<Guarantee()>& by_events, double chain, double lost) {
+  constexpr double most_lost = 1e-9;
   Guarantee g;
   try {
+    if (lost > most_lost) throw PrivacyError("a group's shift reaches the ends of noise that is drawn in double");
     g = by_events();
   } catch (const PrivacyError& problem) {
     g.refusals.emplace("events", problem.what());
@@ -55,7 +76,7 @@ Guarantee group_epsilon_guarantee(const std::vector<Event>& events, std::uint64_
   const auto link = make_accountant(accountant, adjacency);
   link->compose(events);
   Guarantee g = with_chain([&] { return epsilon_guarantee(of_group(events, size), adjacency, delta, accountant); },
-                           chain_epsilon(*link, size, delta));
+                           chain_epsilon(*link, size, delta), lost_to_ends(events, size));
   g.delta = delta;
   g.epsilon = std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
   return g;
@@ -68,7 +89,7 @@ Guarantee group_delta_guarantee(const std::vector<Event>& events, std::uint64_t 
   link->compose(events);
   const double of_link = epsilon / static_cast<double>(size);
   Guarantee g = with_chain([&] { return delta_guarantee(of_group(events, size), adjacency, epsilon, accountant); },
-                           std::min(1.0, link->delta(of_link) * growth(size, of_link)));
+                           std::min(1.0, link->delta(of_link) * growth(size, of_link)), lost_to_ends(events, size));
   g.epsilon = epsilon;
   g.delta = std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
   return g;

@@ -76,16 +76,22 @@ std::string bounded(const RunConfig& config, const std::string& among, double ep
       among, rounded_up(epsilon), rounded_up(delta));
 }
 
+/// What a promise for persons does not know.
+std::string persons_at_sites(const RunConfig& config) {
+  if (!config.data.by_person() || config.data.shards.size() < 2) return {};
+  return " Somebody who has records at two sites counts as two persons, and has a weaker promise.";
+}
+
 }  // namespace
 
 std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
   if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
   const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
-      "Everything released by this run, {}, {} It says nothing about data.eval, which is treated as public, nor "
+      "Everything released by this run, {}, {}{} It says nothing about data.eval, which is treated as public, nor "
       "about how {} were chosen.{}",
       config.method->describe_releases(), bounded(config, fmt::format("among {}", n), epsilon, delta),
-      config.tunes() ? "tune.search and all other settings" : "the settings", whom);
+      persons_at_sites(config), config.tunes() ? "tune.search and all other settings" : "the settings", whom);
 }
 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,

@@ -211,11 +211,11 @@ void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>&
         fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}", path_,
                     value("objective.trainer"), trainer_file));
   builder->check(*this, problems);
-  if (trainer() && trainer()->data.by_person())
-    problems.push_back(fmt::format(
-        "{}: data.person: what models tell of those on whose records they are trained is bounded for one "
-        "record, and not for a person: leave it out, or give a file with one record of each person",
-        value("objective.trainer")));
+  if (trainer() && (data.by_person() || trainer()->data.by_person()))
+    problems.push_back(
+        fmt::format("data.person: with objective.name = {} the promise is for a record of each set, and not for "
+                    "persons: leave it out of {} and {}, or give files with one record of each person",
+                    objective_name, path_, value("objective.trainer")));
 }
 
 const Options::Declaration* RunConfig::find(const std::string& name) const {

@@ -68,6 +68,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                     exact ? "exact discrete Gaussian" : "Gaussian in double precision"));
     row("promise", fmt::format("epsilon {}, delta {}, {}, trust = {}", rounded_up(plan.epsilon()),
                                rounded_up(plan.delta()), name(plan.adjacency), config.privacy.trust));
+    if (config.data.by_person() && config.data.shards.size() > 1)
+      row("", "for a person at one site: who is at two of them is two persons");
     row("accountant", fmt::format("{} ({})", plan.promise.guarantee.winner(), config.privacy.accountant));
   } else {
     row("promise", "none: THIS RUN IS NOT PRIVATE (privacy.noise = none)");

@@ -79,13 +79,14 @@ SecretKey key_of(const Training& run) {
 
 Shard load_checked(const Training& run, const Dataset& dataset, const BlockLayout& layout,
                    const Ownership& ownership, const std::optional<SecretKey>& key = {}) {
-  Shard shard =
-      load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes(), key);
   const ShowFields show(dataset.shows_values());
-  const bool fits = shard.facts.features == run.facts.data.features;  // else that is said by now
-  throw_on_all_ranks(run.comm, [&] {
-    if (fits) run.objective->check_records(shard);
-  });
+  const auto check = [&](const Shard& records) {
+    const bool fits = records.facts.features == run.facts.data.features;  // else that is said by now
+    if (fits) run.objective->check_records(records);
+  };
+  Shard shard = load(run.comm, dataset, layout, ownership, run.objective->label_kind(), run.objective->classes(),
+                     {key, check});
+  if (dataset.rules.persons == ReadingRules::Persons::nothing) throw_on_all_ranks(run.comm, [&] { check(shard); });
   return shard;
 }
 

@@ -58,7 +58,7 @@ Shard load_persons(const Communicator& comm, const DataOptions& options, std::ui
   const Dataset dataset = DataFiles(options).training;
   const BlockLayout layout = BlockLayout::of(inspect(comm, dataset), blocks);
   return load(comm, dataset, layout, Ownership::even(blocks, comm.size()), LabelKind::real, 0,
-              comm.is_root() ? std::optional(SecretKey::from_seed(key)) : std::nullopt);
+              {comm.is_root() ? std::optional(SecretKey::from_seed(key)) : std::nullopt, {}});
 }
 
 /// Of every slot of this rank's blocks the records, "who when,when,...", in the order in which they are.
@@ -115,6 +115,19 @@ TEST(Persons, RecordsComeTogetherInTheFilesOrderOnAnyNumberOfRanks) {
   });
 }
 
+// The root reads it and sends each record to its owner.
+TEST(Persons, OfAGzippedFileAreThoseOfThePlainOne) {
+  for_each_size({1, 3, 8}, [](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([](const Folder& f) {
+      f.write("a.csv", table(visits(90)));
+      f.write_gzip("a.csv.gz", table(visits(90)));
+    });
+    EXPECT_EQ(all_slots(comm, load_persons(comm, options_of(folder.file("a.csv.gz")))),
+              all_slots(comm, load_persons(comm, options_of(folder.file("a.csv")))));
+  });
+}
+
 TEST(Persons, SlotsThatAreDeclaredAndNotFilledAreEmpty) {
   for_each_size({1, 3, 8}, [&](const Communicator& comm) {
     SharedFolder folder(comm);
@@ -129,7 +142,7 @@ TEST(Persons, SlotsThatAreDeclaredAndNotFilledAreEmpty) {
     EXPECT_EQ(filled, 50);
     o.records = 49;
     const std::string message = message_of([&] { load_persons(comm, o); });
-    EXPECT_NE(message.find("more persons than are declared"), std::string::npos);
+    EXPECT_NE(message.find("a.csv: has more persons than the 49 that are declared"), std::string::npos) << message;
     EXPECT_EQ(message.find("50"), std::string::npos) << message;
   });
 }
@@ -259,6 +272,14 @@ TEST(Persons, WrongFilesAreRefused) {
   const std::string missing = refusal("patient,x,label\nA,1,0\n?,2,1\n", static_cast<DataError*>(nullptr), as_is);
   EXPECT_NE(missing.find(":3: column 'patient': missing value"), std::string::npos) << missing;
   EXPECT_NE(missing.find("every record needs the person"), std::string::npos) << missing;
+  for (const char* nobody : {"NULL", "n/a", "NaN", "-", "\" \""}) {
+    const std::string text = fmt::format("patient,x,label\nA,1,0\n{},2,1\n", nobody);
+    EXPECT_NE(refusal(text.c_str(), static_cast<DataError*>(nullptr), as_is).find("missing value"),
+              std::string::npos);
+  }
+  const std::string alike =
+      refusal("patient,x,patient,label\nA,1,5,0\n", static_cast<ConfigError*>(nullptr), as_is);
+  EXPECT_NE(alike.find("two columns are called 'patient'"), std::string::npos) << alike;
   const std::string no_column = refusal("person,x,label\nA,1,0\n", static_cast<ConfigError*>(nullptr), as_is);
   EXPECT_NE(no_column.find("data.person: there is no column 'patient'"), std::string::npos) << no_column;
   const std::string twice = refusal("patient,x,label\n1,1,0\n", static_cast<ConfigError*>(nullptr),

@@ -26,7 +26,7 @@ double density(double x, double mean, double deviation) {
 /// records that are drawn moves the sum by 1.
 double lost_by_sample(std::uint64_t size, double rate, double deviation, double epsilon, bool group_first) {
   double delta = 0;
-  constexpr double step = 1e-3;
+  constexpr double step = 1e-2;
   for (double x = -40; x < 60; x += step) {
     double mixture = 0, weight = std::pow(1 - rate, static_cast<double>(size));
     for (std::uint64_t j = 0; j <= size; ++j) {
