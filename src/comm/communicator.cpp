@@ -75,7 +75,7 @@ namespace {
 
 // In pieces that are added while they are in the cache.
 constexpr std::size_t piece_bytes = 1 << 17;
-constexpr int sum_tag = 1, exchange_tag = 2;
+constexpr int sum_tag = 1;
 
 template <class T>
 void send_pieces(std::span<const T> values, MPI_Datatype type, MPI_Comm comm) {
@@ -184,30 +184,27 @@ std::string Communicator::receive(int from) const {
   return bytes;
 }
 
-// All messages are on their way at once: nobody waits for a rank that waits for him.
+// All that is sent is on its way before anybody waits: nobody waits for a rank that waits for him.
 std::vector<std::string> Communicator::exchange(std::vector<std::string> parts) const {
-  const InStage waiting(Stage::waiting);
   verify(parts.size() == static_cast<std::size_t>(size_), "an exchange needs one part for each rank");
   if (size_ <= 1) return parts;
-  std::vector<std::uint64_t> sent, coming(parts.size());
-  for (const std::string& part : parts) sent.push_back(part.size());
-  check(MPI_Alltoall(sent.data(), 1, MPI_UINT64_T, coming.data(), 1, MPI_UINT64_T, handle_->comm), "exchange");
-  std::vector<std::string> received(parts.size());
+  std::vector<std::uint64_t> lengths;
+  for (const std::string& part : parts) lengths.push_back(part.size());
   std::vector<MPI_Request> requests;
-  const auto begin = [&](auto&& call, auto* data, std::size_t length, int peer) {
-    in_chunks(length, [&](std::size_t offset, int count) {
-      check(call(data + offset, count, MPI_BYTE, peer, exchange_tag, handle_->comm, &requests.emplace_back()),
-            "exchange");
-    });
-  };
   const auto mine = static_cast<std::size_t>(rank_);
   for (std::size_t r = 0; r < parts.size(); ++r) {
     if (r == mine) continue;
-    received[r].resize(coming[r]);
-    begin(MPI_Irecv, received[r].data(), coming[r], static_cast<int>(r));
+    const int to = static_cast<int>(r);
+    check(MPI_Isend(&lengths[r], 1, MPI_UINT64_T, to, 0, handle_->comm, &requests.emplace_back()), "exchange");
+    in_chunks(parts[r].size(), [&](std::size_t offset, int count) {
+      check(MPI_Isend(parts[r].data() + offset, count, MPI_BYTE, to, 0, handle_->comm, &requests.emplace_back()),
+            "exchange");
+    });
   }
+  std::vector<std::string> received;
   for (std::size_t r = 0; r < parts.size(); ++r)
-    if (r != mine) begin(MPI_Isend, parts[r].data(), parts[r].size(), static_cast<int>(r));
+    received.push_back(r == mine ? std::string() : receive(static_cast<int>(r)));
+  const InStage waiting(Stage::waiting);
   check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE), "exchange");
   received[mine] = std::move(parts[mine]);
   return received;

@@ -36,6 +36,29 @@ TEST(Communicator, SumsAreExactWithAnySplitting) {
   Communicator::set_chunk_limit(std::size_t{1} << 30);
 }
 
+// Of every rank to every rank, empty messages and long ones, whatever the pieces.
+TEST(Communicator, ExchangesBringEachPartToItsRankAlone) {
+  const auto part = [](int from, int to) {
+    return std::string(static_cast<std::size_t>(from == to ? 3 : (from * 7 + to * 3) % 5 * 40'000),
+                       static_cast<char>('a' + from)) +
+           std::to_string(to);
+  };
+  for (const std::size_t limit : {std::size_t{1} << 30, std::size_t{1000}}) {
+    Communicator::set_chunk_limit(limit);
+    for_each_size({1, 2, 3, 5, 8}, [&](const Communicator& comm) {
+      for (int round = 0; round < 3; ++round) {
+        std::vector<std::string> parts;
+        for (int r = 0; r < comm.size(); ++r) parts.push_back(round == 1 ? "" : part(comm.rank(), r));
+        const auto received = comm.exchange(std::move(parts));
+        ASSERT_EQ(received.size(), static_cast<std::size_t>(comm.size()));
+        for (int r = 0; r < comm.size(); ++r)
+          ASSERT_EQ(received[static_cast<std::size_t>(r)], round == 1 ? "" : part(r, comm.rank()));
+      }
+    });
+  }
+  Communicator::set_chunk_limit(std::size_t{1} << 30);
+}
+
 // A lattice sum is the same whether it travels narrow or wide, and whatever its length.
 TEST(Communicator, LatticeSumsAreExactNarrowAndWide) {
   for_each_size({1, 2, 3, 5, 8}, [](const Communicator& comm) {
