@@ -10,11 +10,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = all.substr(std::min(at + cut.size(), all.size()));
   DataOptions options;
   try {
-    options.columns_file = std::make_shared<ColumnsFile>(all.substr(0, at), "columns");
+    options.columns_file = std::make_shared<ColumnsFile>(std::string(all.substr(0, at)), "columns");
   } catch (const ConfigError&) {
     return 0;
   }
   options.columns_file->apply_to(options);
+  if (const ColumnRule* const person = options.columns_file->of_kind(ColumnKind::person)) {
+    options.person = person->name;
+    options.persons = ReadingRules::Persons::with_records;
+  }
   fuzzing::read_table("csv", options, text);
   return 0;
 }

@@ -11,6 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if ((data[0] & 8) != 0) options.comment = "|";
   if ((data[0] & 16) != 0) options.one_hot = {"2:a|b|?"};
   if ((data[0] & 32) != 0) options.drop = {"3"};
+  if ((data[0] & 48) == 48) options.person = "1", options.persons = ReadingRules::Persons::with_records;
   options.skip_lines = data[0] >> 7;
   fuzzing::read_table((data[0] & 64) != 0 ? "tsv" : "csv", options, text);
   return 0;

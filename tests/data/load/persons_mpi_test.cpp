@@ -243,6 +243,15 @@ TEST(Persons, OfAColumnsFile) {
     const Shard shard = load_persons(comm, o);
     EXPECT_EQ(shard.layout.records, 30u);
     EXPECT_EQ(shard.facts.features, 2u);
+    folder.fill([](const Folder& f) {
+      f.write("m.txt", "who number\nwhen number\npatient person missing=\"No. 3, ward\"\nlabel label\n");
+    });
+    o.columns = folder.file("m.txt");
+    o.columns_digest.clear(), o.person.clear();
+    read_columns(o, problems);
+    EXPECT_TRUE(problems.empty());
+    EXPECT_NE(message_of([&] { load_persons(comm, o); }).find("column 'patient': missing value"),
+              std::string::npos);
   });
 }
 
