@@ -169,8 +169,8 @@ class RowParser {
 
   /// Records of a person often follow one another.
   void take_person(const TableColumn& column, std::string_view field) {
-    const bool listed = std::ranges::find(column.words, field) != column.words.end();
-    if (column.words.empty() ? is_usual_gap(field) : listed)
+    const bool listed = std::ranges::find(column.nobody, field) != column.nobody.end();
+    if (column.nobody.empty() ? names_nobody(field) : listed)
       throw Malformed(fmt::format("column {}: missing value {}: every record needs the person whose it is",
                                   show(column.name), show_field(field)));
     if (field != person_) person_.assign(field), tag_ = person_tag(field);

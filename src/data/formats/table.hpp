@@ -18,7 +18,8 @@ struct TableColumn {
   Use use = Use::number;
   std::string name;                             ///< from the header, else the column's number from 1
   std::size_t feature = 0;                      ///< number: its feature; one_hot and coded: the first of them
-  std::vector<std::string> words = {};          ///< one_hot; person: that mean nobody (none: the usual ones)
+  std::vector<std::string> words = {};          ///< one_hot
+  std::vector<std::string> nobody = {};         ///< person: words that name nobody; none: the usual ones
   std::shared_ptr<const ColumnCode> code = {};  ///< coded: by data.columns
 };
 

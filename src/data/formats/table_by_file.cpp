@@ -16,7 +16,8 @@ namespace {
 void check_names(const std::vector<std::string>& names, const ColumnsFile& file, const ReadingRules& options) {
   std::vector<std::string> not_here, not_there, twice, problems;
   for (auto name = names.begin(); name != names.end(); ++name) {
-    if (std::find(names.begin(), name, *name) != name) twice.push_back(show(*name));
+    const bool used = file.find(*name) != nullptr || !options.more_columns;
+    if (used && std::find(names.begin(), name, *name) != name) twice.push_back(show(*name));
     if (file.find(*name) == nullptr && !options.more_columns) not_there.push_back(show(*name));
   }
   for (const ColumnRule& rule : file.columns)
@@ -43,7 +44,7 @@ void set_by_rule(TableColumn& column, const ColumnsFile& file, const ColumnRule&
                : person               ? TableColumn::Use::person
                : makes_features(rule) ? TableColumn::Use::coded
                                       : TableColumn::Use::drop;
-  if (person && rule.missing) column.words = *rule.missing;
+  if (person && rule.missing) column.nobody = *rule.missing;
   if (column.use == TableColumn::Use::coded)
     column.code = std::make_shared<ColumnCode>(rule, file.place(rule), options.decimal == "comma");
 }

@@ -7,16 +7,17 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
-#include "data/columns/line_words.hpp"
 #include "data/formats/table.hpp"
 #include "data/formats/text_lines.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// A word with blanks alone needs no quotation marks here.
 std::string csv_field(const std::string& field) {
-  return field.find_first_of(",\"\r") == field.npos ? field : written_word(field);
+  if (field.find_first_of(",\"\r\n") == field.npos) return field;
+  std::string quoted = "\"";
+  for (const char c : field) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
 }
 
 std::vector<std::size_t> places_of(const std::vector<std::string>& names, const std::vector<std::string>& columns) {

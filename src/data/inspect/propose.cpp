@@ -80,7 +80,8 @@ std::optional<std::size_t> place_of_label(const std::vector<std::string>& names,
   if (rules.label != "auto")
     throw ConfigError(fmt::format("data.label: there is no column {}; columns are {}", show(rules.label),
                                   fmt::join(names, ", ")));
-  return names.size() - 1;
+  const bool last_is_person = names.size() > 1 && names_a_person(names.back()) && rules.person.empty();
+  return names.size() - (last_is_person ? 2 : 1);
 }
 
 /// The same of the column that says whose a record is, if there is one.

@@ -25,8 +25,12 @@ bool means_yes(const std::string& word) {
   return std::ranges::find(known, lower_case(word)) != std::end(known);
 }
 
-/// A number that somebody can read, near enough to x.
-std::string short_number(double x) { return fmt::format("{:.3g}", x); }
+/// A number that somebody can read, near enough to x for numbers that differ by `scale`.
+std::string short_number(double x, double scale) {
+  const double size = std::log10(std::abs(x) / scale);
+  const int more = std::isfinite(size) ? std::clamp(static_cast<int>(std::ceil(size)), 0, 12) : 0;
+  return fmt::format("{:.{}g}", x, 3 + more);
+}
 
 Attributes for_missing(const ColumnFacts& facts, const std::string& impute) {
   if (facts.missing_words().empty()) return {};
@@ -58,6 +62,10 @@ std::string label_line(const std::string& name, const ColumnFacts& facts) {
   return remark + written_line(name, ColumnKind::label, attributes);
 }
 
+std::string ignored_line(const std::string& name, const char* why) {
+  return fmt::format("# {}: {}\n", name, why) + written_line(name, ColumnKind::ignore, {});
+}
+
 /// Centre and scale that outliers do not move.
 std::string number_line(const std::string& name, const ColumnFacts& facts) {
   const double low = facts.quantile(0), high = facts.quantile(1), middle = facts.quantile(0.5);
@@ -65,8 +73,11 @@ std::string number_line(const std::string& name, const ColumnFacts& facts) {
       1.349;  // the distance of the quartiles of a normal law in standard deviations
   double scale = (facts.quantile(0.75) - facts.quantile(0.25)) / normal_quartiles;
   if (!(scale > 0)) scale = (high - low) / 4;
-  const std::string center = short_number(middle);
-  Attributes attributes{fmt::format("range={}..{}", low, high), "mean=" + center, "std=" + short_number(scale)};
+  if (!std::isfinite(scale) || !(scale > 0) || !std::isfinite(high - low))
+    return ignored_line(name, "its numbers are too large or too far apart");
+  const std::string center = short_number(middle, scale);
+  Attributes attributes{fmt::format("range={}..{}", low, high), "mean=" + center,
+                        "std=" + short_number(scale, scale)};
   for (const std::string& more : for_missing(facts, center)) attributes.push_back(more);
   return written_line(name, ColumnKind::number, attributes);
 }
@@ -91,10 +102,6 @@ std::string word_line(const std::string& name, const ColumnFacts& facts, std::si
   attributes = {written_words("words", words), "other"};
   for (const std::string& more : for_missing(facts, "")) attributes.push_back(more);
   return written_line(name, ColumnKind::category, attributes);
-}
-
-std::string ignored_line(const std::string& name, const char* why) {
-  return fmt::format("# {}: {}\n", name, why) + written_line(name, ColumnKind::ignore, {});
 }
 
 bool names_a_record(const std::string& name, const ColumnFacts& facts) {

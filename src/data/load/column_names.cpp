@@ -35,6 +35,7 @@ bool is_in_config(const ReadingRules& rules, const std::string& name) {
 
 void check_public_names(const Head& head, const Dataset& dataset) {
   const ReadingRules& rules = dataset.rules;
+  if (rules.columns_file && rules.more_columns) return;  // a line with all of its names is no record
   Names unknown = supposed_names(head, rules);
   std::erase_if(unknown, [&](const std::string& name) { return is_in_config(rules, name); });
   if (!unknown.empty() && !dataset.public_names.empty()) {

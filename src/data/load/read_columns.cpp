@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/digest.hpp"
 #include "core/files/file_reader.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/data_files.hpp"
@@ -12,12 +13,14 @@
 namespace dpmpi {
 namespace {
 
-void check_columns_digest(const DataOptions& options, const ColumnsFile& file) {
-  if (options.columns_digest.empty() || options.columns_digest == file.digest) return;
+/// Before anything of it is read, and may be quoted.
+void check_columns_digest(const DataOptions& options, const std::string& path, const std::string& text) {
+  const std::string digest = sha256(text);
+  if (options.columns_digest.empty() || options.columns_digest == digest) return;
   throw ConfigError(fmt::format(
       "data.columns = {}: {} is not the file of data.columns_digest: its SHA-256 is {}, where {} was written down. "
       "It was changed since: put it back, or start a new run with the new file",
-      options.columns, file.path, file.digest.substr(0, 12), options.columns_digest.substr(0, 12)));
+      options.columns, path, digest.substr(0, 12), options.columns_digest.substr(0, 12)));
 }
 
 /// What stands in it is quoted.
@@ -48,8 +51,9 @@ void read_columns(DataOptions& options, std::vector<std::string>& problems) {
     if (!here && !options.columns_digest.empty()) return;
     const std::string& path = found.path();
     check_no_private_file(options, path);
-    auto file = std::make_shared<ColumnsFile>(read_file(path, file_limit::document), path);
-    check_columns_digest(options, *file);
+    std::string text = read_file(path, file_limit::document);
+    check_columns_digest(options, path, text);
+    auto file = std::make_shared<ColumnsFile>(std::move(text), path);
     file->check_settings(options, problems);
     options.columns_digest = file->digest;
     if (const ColumnRule* const person = file->of_kind(ColumnKind::person)) options.person = person->name;

@@ -1,9 +1,11 @@
 #include "data/records/text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <initializer_list>
 #include <limits>
 
 #include <fmt/format.h>
@@ -76,11 +78,22 @@ float to_feature(double x) {
   return static_cast<float>(x);
 }
 
-bool is_usual_gap(std::string_view field) {
-  constexpr std::string_view gaps[] = {"", "?", "na", "n/a", "#n/a", "null", "nan", "-", "--", "."};
+namespace {
+
+bool is_one_of(std::string_view field, std::initializer_list<std::string_view> words) {
   std::string small(trim(field));
   std::ranges::transform(small, small.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(gaps, small) != std::end(gaps);
+  return std::ranges::find(words, small) != words.end();
+}
+
+}  // namespace
+
+bool is_usual_gap(std::string_view field) {
+  return is_one_of(field, {"", "?", "na", "n/a", "#n/a", "null", "nan", "-", "--", "."});
+}
+
+bool names_nobody(std::string_view field) {
+  return is_usual_gap(field) || is_one_of(field, {"none", "n.a.", "<na>", "nat", "nil", "unknown", "missing"});
 }
 
 bool is_missing(std::string_view field) { return field.empty() || field == "?" || field == "NA"; }

@@ -60,6 +60,8 @@ float to_feature(double x);
 bool is_missing(std::string_view field);
 /// The same by any of the words that are usual for it (NULL, n/a, -, ...), in capitals or not.
 bool is_usual_gap(std::string_view field);
+/// The same of a person: further words are nobody's name.
+bool names_nobody(std::string_view field);
 
 /// The words of a vocabulary `a|b|...`, without surrounding blanks. Local.
 std::vector<std::string> split_words(std::string_view text);

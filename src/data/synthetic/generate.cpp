@@ -217,6 +217,9 @@ void generate(const GenerateOptions& options) {
   if (eval > 0 && output_target(path) == target)
     throw ConfigError(fmt::format("generate: output and eval_output are the same file {}", target));
   if (options.kind == "hospital") {
+    if (options.format != "auto" && options.format != "csv")
+      throw ConfigError(
+          fmt::format("generate: hospital is a table of words: format is {}, allowed: csv", options.format));
     const bool semicolon = options.separator == "semicolon";
     const TableStyle style{semicolon ? ';' : ',', semicolon};
     write_hospital(options.output, static_cast<std::uint64_t>(options.seed), 0, records, style);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <functional>
 
 #include "core/errors.hpp"
@@ -20,31 +21,38 @@ double growth(std::uint64_t size, double epsilon) {
   return (epsilon > 0 ? std::expm1(k * epsilon) / std::expm1(epsilon) : k) * outward_factor;
 }
 
-/// Probability that noise of a computer, which ends at resolved_radius, is where it cannot hide a group: shifts are
-/// `size` times as long as those of one (run/plan has the same rule for one).
-double lost_to_ends(const std::vector<Event>& events, std::uint64_t size) {
+/// Noise that is drawn in double precision.
+template <class M>
+concept DrawnInDouble = std::same_as<M, Gaussian> || std::same_as<M, PoissonGaussian> ||
+    std::same_as<M, WorGaussian> || std::same_as<M, Tree>;
+
+/// A hundred times the probability that such noise, which ends at resolved_radius, is where it cannot hide a group,
+/// whose shift is `size` times as long as that of one: no smaller delta can be promised (run/plan has the same
+/// rule).
+double least_delta(const std::vector<Event>& events, std::uint64_t size) {
   double lost = 0;
   for (const Event& event : events)
     std::visit(
-        [&](const auto& m) {
-          if constexpr (requires { m.noise_multiplier; }) {
+        [&]<class M>(const M& m) {
+          const auto count = static_cast<double>(event.count);
+          if constexpr (DrawnInDouble<M>) {
             const double room = resolved_radius - static_cast<double>(size) / m.noise_multiplier;
-            lost += static_cast<double>(event.count) * (room > 0 ? std::exp(-0.5 * room * room) : 1);
-          } else if constexpr (requires { m.run; }) {
-            lost += static_cast<double>(event.count) * lost_to_ends(m.run, size);
+            lost += count * (room > 0 ? std::exp(-0.5 * room * room) : 1);
+          } else if constexpr (std::same_as<M, RepeatAndSelect>) {
+            lost += count * least_delta(m.run, size);
           }
         },
         event.mechanism);
-  return lost;
+  return std::min(1.0, 100 * lost);
 }
 
 /// The least epsilon that is found of a chain at delta: of a link with delta / growth, which depends on epsilon.
-double chain_epsilon(const Accountant& link, std::uint64_t size, double delta) {
+double chain_epsilon(const Accountant& link, std::uint64_t size, double delta, double least) {
   constexpr int attempts = 100;
   double guess = link.epsilon(delta);
   for (int i = 0; i < attempts && std::isfinite(guess); ++i) {
     const double of_link = delta / growth(size, guess);
-    if (!(of_link > 0)) break;
+    if (!(of_link > least)) break;
     const double epsilon = link.epsilon(of_link);
     if (epsilon <= guess) return static_cast<double>(size) * guess * outward_factor;
     guess = epsilon * (1 + 1e-3);
@@ -53,19 +61,21 @@ double chain_epsilon(const Accountant& link, std::uint64_t size, double delta) {
 }
 
 /// `by_events` says what is known of the group's events; `chain` is known without.
-Guarantee with_chain(const std::function<Guarantee()>& by_events, double chain, double lost) {
-  constexpr double most_lost = 1e-9;
+Guarantee with_chain(const std::function<Guarantee()>& by_events, double chain) {
   Guarantee g;
   try {
-    if (lost > most_lost) throw PrivacyError("a group's shift reaches the ends of noise that is drawn in double");
     g = by_events();
   } catch (const PrivacyError& problem) {
     g.refusals.emplace("events", problem.what());
   }
   g.least = 0;
   if (std::isfinite(chain)) g.by.emplace_back("chain", chain);
-  if (g.by.empty()) throw PrivacyError("no bound is known for groups of this size");
+  if (g.by.empty()) throw PrivacyError("no bound is known for groups of this size: the noise cannot hide them");
   return g;
+}
+
+double smallest_of(const Guarantee& g) {
+  return std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
 }
 
 }  // namespace
@@ -75,10 +85,14 @@ Guarantee group_epsilon_guarantee(const std::vector<Event>& events, std::uint64_
   if (size == 1) return epsilon_guarantee(events, adjacency, delta, accountant);
   const auto link = make_accountant(accountant, adjacency);
   link->compose(events);
-  Guarantee g = with_chain([&] { return epsilon_guarantee(of_group(events, size), adjacency, delta, accountant); },
-                           chain_epsilon(*link, size, delta), lost_to_ends(events, size));
+  const auto by_events = [&] {
+    if (least_delta(events, size) > delta)
+      throw PrivacyError("a group's shift reaches the ends of noise that is drawn in double precision");
+    return epsilon_guarantee(of_group(events, size), adjacency, delta, accountant);
+  };
+  Guarantee g = with_chain(by_events, chain_epsilon(*link, size, delta, least_delta(events, 1)));
   g.delta = delta;
-  g.epsilon = std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
+  g.epsilon = smallest_of(g);
   return g;
 }
 
@@ -88,10 +102,13 @@ Guarantee group_delta_guarantee(const std::vector<Event>& events, std::uint64_t 
   const auto link = make_accountant(accountant, adjacency);
   link->compose(events);
   const double of_link = epsilon / static_cast<double>(size);
+  const double chain = (link->delta(of_link) + least_delta(events, 1)) * growth(size, of_link);
   Guarantee g = with_chain([&] { return delta_guarantee(of_group(events, size), adjacency, epsilon, accountant); },
-                           std::min(1.0, link->delta(of_link) * growth(size, of_link)), lost_to_ends(events, size));
+                           std::min(1.0, chain));
+  for (auto& [name, delta] : g.by)
+    delta = std::min(1.0, name == "chain" ? delta : delta + least_delta(events, size));
   g.epsilon = epsilon;
-  g.delta = std::ranges::min(g.by, {}, [](const auto& bound) { return bound.second; }).second;
+  g.delta = smallest_of(g);
   return g;
 }
 

@@ -145,7 +145,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   // Whoever names another columns file does not mean the one of the digest in the config.
   if (on_command_line(settings, "data.columns") && !on_command_line(settings, "data.columns_digest"))
     data.columns_digest.clear();
-  else if (of_run_directory_)
+  else if (of_run_directory_ && fs::path(path_).filename() == "config.ini" && !data.columns_digest.empty())
     data.columns_copy = data.config_folder + "/" + columns_file;
   read_columns(data, problems);
   data.validate(problems);

@@ -156,6 +156,11 @@ void refuse_taken(const std::string& wanted) {
     throw ConfigError(fmt::format("run.dir = {} already holds a finished run: choose another folder", wanted));
   }
   refuse_lost_certificate(wanted);
+  if (!holds_run(wanted) && fs::exists(fs::path(wanted) / RunConfig::columns_file))
+    throw ConfigError(
+        fmt::format("run.dir = {} has a file {} that is no run's, and a run keeps its columns file there: "
+                    "choose another folder",
+                    wanted, RunConfig::columns_file));
   if (holds_run(wanted) && !nothing_released(wanted))
     throw ConfigError(
         fmt::format("run.dir = {} already holds a run: go on with 'dpmpi resume {}', or choose another folder",

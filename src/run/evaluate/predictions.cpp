@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -87,6 +88,9 @@ class RowText {
       std::string& name = names_[static_cast<std::size_t>(k)];
       name = name.empty() ? word : ambiguous;
     }
+    std::set<std::string> different;
+    for (std::size_t k = 0; k < names_.size(); ++k) different.insert(name_of(k));
+    if (different.size() < names_.size()) names_.clear();  // a number is the word of another class
   }
   std::string name_of(std::size_t k) const {
     const bool has_name = k < names_.size() && !names_[k].empty() && names_[k] != ambiguous;

@@ -104,6 +104,19 @@ TEST(Propose, OddTablesHaveProposalsThatAreUnderstood) {
   EXPECT_MENTIONS(propose_columns(words.train, words), "if it has the names, say --set data.header=yes");
 }
 
+TEST(Propose, CentresAreAsPreciseAsTheirScale) {
+  const Folder folder;
+  std::string table = "time,huge,patient\n";
+  for (int i = 0; i < 100; ++i)
+    table += fmt::format("{},{},P{}\n", 1704999000 + 40 * i, i % 2 ? "1.7e308" : i % 3 ? "-1.7e308" : "0", i % 40);
+  DataOptions o;
+  o.train = folder.write("t.csv", table);
+  const std::string proposed = propose_columns(o.train, o);
+  EXPECT_MENTIONS(proposed, "mean=170500");
+  EXPECT_MENTIONS(proposed, "patient person");
+  ColumnsFile(proposed, "t.txt");  // is understood
+}
+
 TEST(Propose, TablesWithoutHeaderGetNames) {
   const Folder folder;
   DataOptions o;

@@ -116,6 +116,17 @@ TEST(Group, GuaranteesAreTheBetterOfTwoBounds) {
   EXPECT_EQ(run.refusals.count("events"), 1u);
 }
 
+// A group that shifts a sum beyond the ends of the noise is seen, whatever accountants say of Gaussians.
+TEST(Group, WhoShiftsBeyondTheEndsOfTheNoiseHasNoBound) {
+  const std::vector<Event> weak{{Gaussian{1}, 1}};
+  EXPECT_THROW(group_epsilon_guarantee(weak, 12, Adjacency::add_remove, 1e-5, "best"), PrivacyError);
+  EXPECT_EQ(group_delta_guarantee(weak, 12, Adjacency::add_remove, 5, "best").delta, 1);
+  EXPECT_THROW(group_epsilon_guarantee(weak, 4, Adjacency::add_remove, 1e-12, "best"), PrivacyError);
+  EXPECT_NO_THROW(group_epsilon_guarantee({{DiscreteGaussian{1}, 1}}, 12, Adjacency::add_remove, 1e-5, "best"))
+      << "which reaches every integer";
+  EXPECT_NO_THROW(group_epsilon_guarantee(weak, 3, Adjacency::add_remove, 1e-5, "best"));
+}
+
 TEST(Group, OfWhichNothingIsKnownIsRefused) {
   EXPECT_THROW(of_group({{HiddenState{}, 1}}, 2), PrivacyError);
   EXPECT_THROW(of_group({{Zcdp{0.1, 1e-9}, 1}}, 2), PrivacyError);

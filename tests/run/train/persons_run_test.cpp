@@ -83,6 +83,32 @@ TEST_F(PersonsRun, SettingsThatDoNotGoWithPersonsAreRefused) {
   }
 }
 
+// Words that name nobody are no features' names, declared or counted.
+TEST_F(PersonsRun, WordsForNobodyAreOfAnyNumber) {
+  folder_.write("p.ini",
+                "[data]\ntrain = a.csv\neval = b.csv\nheader = yes\ncolumns = c.txt\n[method]\nbatch = 30\n"
+                "steps = 3\n[privacy]\nnoise_multiplier = 2\ndelta = 1e-5\n");
+  for (const char* words : {"X", "X,Y", "X,Y,Z,V,W"})
+    for (const char* records : {"0", "150"}) {
+      folder_.write("c.txt", fmt::format("x number\nwho person missing={}\nz number\nlabel label\n", words));
+      const CheckedInputs inputs = check_inputs(alone_, with({fmt::format("data.records={}", records)}));
+      EXPECT_EQ(inputs.training.features, 2u);
+      EXPECT_EQ(inputs.training.feature_names, "x\nz\n");
+    }
+  folder_.write("c.txt", "x number\nwho person missing=P7,X\nz number\nlabel label\n");
+  EXPECT_MENTIONS(message_of([&] { check_inputs(alone_, with()); }), "column 'who': missing value");
+}
+
+// What would be overwritten.
+TEST_F(PersonsRun, AColumnsFileOfOnesOwnIsNotReplaced) {
+  const std::string run = folder_.file("mine");
+  std::filesystem::create_directories(run);
+  folder_.write("mine/columns.txt", "mine\n");
+  EXPECT_MENTIONS(message_of<ConfigError>([&] { train(alone_, with({"run.dir=" + run}), {.quiet = true}); }),
+                  "has a file columns.txt that is no run's");
+  EXPECT_EQ(dpmpi::read_file(run + "/columns.txt"), "mine\n");
+}
+
 // The place of a record that an objective does not take is its place in the file, whoever else is there.
 TEST_F(PersonsRun, WrongRecordsAreNamedByTheirPlaceInTheFile) {
   std::string text = "who,x,g,label\n";
