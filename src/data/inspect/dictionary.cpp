@@ -15,6 +15,7 @@
 #include "data/inspect/propose.hpp"
 #include "data/inspect/proposed_line.hpp"
 #include "data/load/data_files.hpp"
+#include "data/records/text.hpp"
 
 namespace dpmpi {
 namespace {
