@@ -22,17 +22,17 @@ struct EvaluationRequest {
   std::vector<std::string> overrides;
   std::int64_t resamples = 1000;
   bool json = false;
-  RunToScore scored;
+  ModelToScore scored;
 };
 
 void prepare_evaluation(EvaluationRequest& typed) {
   if (typed.resamples > 0 && typed.resamples < fewest_resamples)
     throw ConfigError(
         fmt::format("--bootstrap = {}, allowed: 0, or at least {}", typed.resamples, fewest_resamples));
-  typed.scored = run_to_score(typed.run, typed.data, typed.overrides);
+  typed.scored = model_to_score(typed.run, typed.data, typed.overrides);
 }
 
-void refuse_to_evaluate(const Communicator& comm, const RunToScore& scored) {
+void refuse_to_evaluate(const Communicator& comm, const ModelToScore& scored) {
   const RunConfig& config = *scored.config;
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
   if (config.is_private()) refuse_private_evaluation(scored.files);
@@ -67,7 +67,7 @@ Json json_of(const Assessment& a, const EvaluationRequest& typed, const std::str
 /// Collective; the root prints.
 int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
   refuse_to_evaluate(comm, typed.scored);
-  TrainedModel model = read_trained_model(comm, typed.run, typed.scored);
+  TrainedModel model = read_trained_model(comm, typed.scored);
   const Assessment a = assessed(comm, model, typed);
   if (!comm.is_root()) return printed();
   const std::string& data = typed.scored.files.scored().first().names;
@@ -97,9 +97,10 @@ Command evaluate_command() {
           "Intervals are by the bootstrap: the records are drawn again, with public draws that are the same every time.\n\n"
           "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
           "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
-          "objective.library=FILE; the directory has to verify before it is loaded.",
+          "objective.library=FILE; the directory has to verify before it is loaded.\n\n"
+          "In place of RUN a model file is enough. Nothing certifies it then, and no training file is known.",
       .options = Options("")
-                     .add("run", typed->run, "the run directory")
+                     .add("run", typed->run, "the run directory, or its model.safetensors alone")
                      .add("data", typed->data, "labelled records in place of data.eval")
                      .add_each("set", typed->overrides, set_help)
                      .add("by", typed->by, "metrics by group, too: a feature, by its name or its number from 1")

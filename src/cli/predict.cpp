@@ -16,7 +16,7 @@ struct PredictionRequest {
   std::string run, data, output;
   std::vector<std::string> overrides;
   PredictionFormat format;
-  RunToScore scored;
+  ModelToScore scored;
 };
 
 void prepare(PredictionRequest& typed) {
@@ -26,18 +26,19 @@ void prepare(PredictionRequest& typed) {
     throw ConfigError(fmt::format("--threshold is {}, allowed: numbers in (0, 1)", *typed.format.threshold));
   if (typed.output.ends_with(".npy") && (typed.format.threshold || !typed.format.keep.empty()))
     throw ConfigError("--threshold and --keep are for OUT.csv: OUT.npy holds the scores");
-  typed.scored = run_to_score(typed.run, typed.data, typed.overrides);
+  typed.scored = model_to_score(typed.run, typed.data, typed.overrides);
 }
 
 /// Collective; the root writes.
 int run_predict(const Communicator& comm, const PredictionRequest& typed) {
-  const auto& [config, files] = typed.scored;
+  const auto& config = typed.scored.config;
+  const DataFiles& files = typed.scored.files;
   refuse_part_of_run(typed.output);
   if (comm.is_root()) {
     keep_files(files.scored().paths(), typed.output);
     keep_inputs(*config, files, typed.output);
   }
-  TrainedModel model = read_trained_model(comm, typed.run, typed.scored);
+  TrainedModel model = read_trained_model(comm, typed.scored);
   const std::uint64_t written = write_predictions(comm, model, files.scored(), typed.format, typed.output);
   if (comm.is_root()) print_at(LogLevel::info, "wrote predictions for {} records to {}\n", written, typed.output);
   return static_cast<int>(ExitCode::done);
@@ -57,10 +58,11 @@ Command predict_command() {
           "probability (of +1, or one for each class) for logistic and softmax losses, else the score. OUT.npy holds the\n"
           "scores as float32, records x outputs.\n\n"
           "The predictions follow from the model and the records of FILE alone; the run's certificate covers the model.\n"
-          "Who sees the predictions learns something about the records of FILE.",
+          "Who sees the predictions learns something about the records of FILE.\n\n"
+          "In place of RUN a model file is enough. Nothing certifies it then.",
       .options =
           Options("")
-              .add("run", typed->run, "the run directory")
+              .add("run", typed->run, "the run directory, or its model.safetensors alone")
               .add("data", typed->data, "the records")
               .add("output", typed->output, "the predictions: a name that ends with .csv or .npy")
               .add("threshold", typed->format.threshold,

@@ -91,6 +91,68 @@ TEST_F(Predict, NeedsTheRunDirectoryAlone) {
   }
 }
 
+// The model file alone says the same as the run directory, of any records; what it says of itself is bound to the
+// run.
+TEST_F(Predict, AModelFileIsEnough) {
+  train("classes=small,\"medium, so\",big",
+        "bias = 0.5\n[objective]\nname = mlp\nhead = softmax\nclasses = 3\nhidden = 4");
+  std::ofstream(folder_ + "/new.csv")
+      << "note,kind,colour,size\n\"x, y\",small,red,2\nz,big,\"blue, dark\",28\n,\"medium, so\",red,15\n";
+  ASSERT_EQ(dpmpi("predict run --data new.csv --output of_run.csv").code, 0);
+  const test::Outcome measured = dpmpi("evaluate run --data new.csv");
+  ASSERT_EQ(measured.code, 0) << measured.output;
+  ASSERT_EQ(dpmpi("verify run").code, 0);
+  fs::copy(folder_ + "/run/model.safetensors", folder_ + "/m.safetensors");
+  fs::remove_all(folder_ + "/run");
+  for (const int ranks : {1, 3}) {
+    const test::Outcome outcome = dpmpi("predict m.safetensors --data new.csv --output alone.csv", ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_EQ(lines("alone.csv"), lines("of_run.csv"));
+  }
+  const test::Outcome alone = dpmpi("evaluate m.safetensors --data new.csv");
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_EQ(alone.output.substr(alone.output.find(" on ")), measured.output.substr(measured.output.find(" on ")));
+  for (const auto& [words, part] :
+       {std::pair{"evaluate m.safetensors", "m.safetensors has no data.eval: name the records with --data FILE"},
+        {"predict m.safetensors --data new.csv --output m.safetensors", "must end with .csv or .npy"},
+        {"predict m.safetensors --data new.csv --set method.rate=2 --output o.csv", "--set method.rate"},
+        {"predict m.safetensors --data new.csv --set data.bias=x --output o.csv", "data.bias"},
+        {"predict new.csv --data new.csv --output o.csv", "new.csv is no model file"}}) {
+    const test::Outcome outcome = dpmpi(words);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
+  }
+}
+
+// A model file may come from anybody. `text` replaces `with` in its header, of the same length.
+TEST_F(Predict, AModelFileMayNotNameFilesOrCode) {
+  train("positive=big", "[objective]\nname = logistic\nl2 = 0.01");
+  std::ofstream(folder_ + "/new.csv") << "size,colour\n2,red\n";
+  const std::string model = read_file(folder_ + "/run/model.safetensors");
+  const auto refused = [&](const std::string& text, const std::string& with, const std::string& part) {
+    std::string forged = model;
+    const auto at = forged.find(text);
+    ASSERT_NE(at, std::string::npos) << text << " in " << forged.substr(0, 2000);
+    ASSERT_EQ(text.size(), with.size());
+    std::ofstream(folder_ + "/m.safetensors", std::ios::binary) << forged.replace(at, text.size(), with);
+    const test::Outcome outcome =
+        dpmpi("predict m.safetensors --data new.csv --set data.label=none --output o.csv");
+    EXPECT_NE(outcome.code, 0) << with;
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
+    std::ofstream(folder_ + "/run/model.safetensors", std::ios::binary) << forged;
+    const test::Outcome verified = dpmpi("verify run");
+    EXPECT_NE(verified.code, 0) << with;
+    EXPECT_NE(verified.output.find("says other things of itself"), std::string::npos) << verified.output;
+  };
+  refused("header = yes", "train  = yes", "data.train is not for a model file to say");
+  refused("header = yes", "root   = yes", "data.root is not for a model file to say");
+  refused("[objective]", "[privacy]  ", "privacy.");
+  refused("range=0..30", "range=0..31", "is not the file of data.columns_digest");
+  refused("\"features\":\"3\"", "\"features\":\"4\"", "has 3 features, the records of the model had 4");
+  refused("\"features\":\"3\"", "\"features\":\"x\"", "does not say how many features");
+  refused("\"recipe\":", "\"recepi\":", "does not say how records are read");
+}
+
 TEST_F(Predict, AThresholdDecides) {
   train("positive=big", "[objective]\nname = logistic");
   std::ofstream(folder_ + "/new.csv") << "size,colour\n2,red\n17,red\n29,red\n";

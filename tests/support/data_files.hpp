@@ -24,6 +24,13 @@
 
 namespace dpmpi::test {
 
+/// A message without the names of a test's files: in those of folders that are made for it, any short text may
+/// stand.
+inline std::string without_path(std::string message, const std::string& path) {
+  for (std::size_t at = 0; (at = message.find(path, at)) != std::string::npos;) message.erase(at, path.size());
+  return message;
+}
+
 /// A folder that goes away with the object. `suffix` makes it one folder for all ranks of a test.
 class Folder {
  public:

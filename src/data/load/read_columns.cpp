@@ -1,6 +1,8 @@
 #include "data/load/read_columns.hpp"
 
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -38,22 +40,31 @@ void check_no_private_file(const DataOptions& options, const std::string& path) 
     }
 }
 
+struct ColumnsText {
+  std::string text, path;
+};
+/// Nothing if it is not here, and need not be: a run can be verified where its files are not. Whoever reads data is
+/// told (DataFiles).
+std::optional<ColumnsText> text_of_columns(const DataOptions& options) {
+  if (!options.columns_text.empty()) return ColumnsText{options.columns_text, options.columns + " (columns)"};
+  std::error_code absent;
+  const bool copied = !options.columns_copy.empty() && std::filesystem::exists(options.columns_copy, absent);
+  const FoundFile found(options, copied ? options.columns_copy : options.columns);
+  const bool here = found.found() && std::filesystem::exists(found.path(), absent);
+  if (!here && !options.columns_digest.empty()) return {};
+  check_no_private_file(options, found.path());
+  return ColumnsText{read_file(found.path(), file_limit::document), found.path()};
+}
+
 }  // namespace
 
 void read_columns(DataOptions& options, std::vector<std::string>& problems) {
   if (options.columns.empty()) return;
   try {
-    std::error_code absent;
-    const bool copied = !options.columns_copy.empty() && std::filesystem::exists(options.columns_copy, absent);
-    const FoundFile found(options, copied ? options.columns_copy : options.columns);
-    // A run can be verified where its files are not. Whoever reads data is told (DataFiles).
-    const bool here = found.found() && std::filesystem::exists(found.path(), absent);
-    if (!here && !options.columns_digest.empty()) return;
-    const std::string& path = found.path();
-    check_no_private_file(options, path);
-    std::string text = read_file(path, file_limit::document);
-    check_columns_digest(options, path, text);
-    auto file = std::make_shared<ColumnsFile>(std::move(text), path);
+    auto found = text_of_columns(options);
+    if (!found) return;
+    check_columns_digest(options, found->path, found->text);
+    auto file = std::make_shared<ColumnsFile>(std::move(found->text), std::move(found->path));
     file->check_settings(options, problems);
     options.columns_digest = file->digest;
     if (const ColumnRule* const person = file->of_kind(ColumnKind::person)) options.person = person->name;

@@ -52,6 +52,8 @@ struct DataOptions : ReadingRules {
   std::string config_folder;
   /// The copy of data.columns in the run directory that the config stands in, likewise; empty: in none.
   std::string columns_copy;
+  /// The text of data.columns where a model file holds it, likewise; then no file is looked for.
+  std::string columns_text;
 
   /// The unit of privacy is a person, and not a record.
   bool by_person() const { return !person.empty(); }

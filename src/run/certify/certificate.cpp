@@ -126,16 +126,6 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
           {"trainings", key.derive("trainings").authenticate(label)}};
 }
 
-std::vector<std::pair<std::string, std::string>> model_metadata(const RunConfig& config,
-                                                                const std::string& certificate) {
-  std::vector<std::pair<std::string, std::string>> all{{"method", config.method_name},
-                                                       {"objective", config.objective_name},
-                                                       {"config", config.digest()},
-                                                       {"certificate", certificate}};
-  if (!config.is_private()) all.emplace_back("noise", "none: NOT PRIVATE");
-  return all;
-}
-
 Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
                     const std::string& accountant) {
   if (is_private) return epsilon_guarantee(events, adjacency, delta, accountant);

@@ -48,10 +48,6 @@ std::string both_statement(const RunConfig& config, double epsilon, double delta
 /// many selection keys there are.
 std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks);
 
-/// What a model file says of itself; `certificate`: the SHA-256 of the certificate.
-std::vector<std::pair<std::string, std::string>> model_metadata(const RunConfig& config,
-                                                                const std::string& certificate);
-
 /// The certificate's guarantee: of the events in the ledger by privacy.accountant, not taken from the plan; epsilon
 /// is infinity for seeded noise and for runs without noise.
 Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,

@@ -30,6 +30,7 @@
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/memory_bound.hpp"
 #include "run/certify/metrics_lines.hpp"
+#include "run/certify/model_metadata.hpp"
 #include "run/certify/stated_files.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/checkpoint.hpp"
@@ -412,8 +413,11 @@ class Verification {
                       certificate = sha256(read_run_file(path("certificate.json"), file_limit::document));
     if (read_metadata(file)["certificate"] != certificate)
       throw Failure{place_, "carries the SHA-256 of another certificate than certificate.json"};
-    const auto metadata = model_metadata(*config_, certificate);
-    if (read_metadata(file) != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
+    const auto written = read_metadata(file);
+    const json features = plan_.value.value(json::json_pointer("/data/features"), json());
+    const auto metadata = expected_metadata(
+        *config_, certificate, features.is_number_unsigned() ? features.get<std::uint64_t>() : 0, written);
+    if (written != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
         (derived_ && !has_safetensors_header(file, derived_->objective->groups(), metadata)))
       throw Failure{place_, "says other things of itself than it was written with"};
     if (parameters_digest(file) != certificate_.value("model_digest", json()))

@@ -97,7 +97,7 @@ Settings settings_of(const std::string& path, const std::vector<std::string>& ov
 RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose)
     : RunConfig(settings_of(path, overrides, whose), path, whose) {}
 
-RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf whose)
+RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf whose, const std::string& columns)
     : path_(path), of_run_directory_(whose == ConfigOf::run || stands_in_run_directory(path)) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
   refuse_removed(settings);
@@ -147,6 +147,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
     data.columns_digest.clear();
   else if (of_run_directory_ && fs::path(path_).filename() == "config.ini" && !data.columns_digest.empty())
     data.columns_copy = data.config_folder + "/" + columns_file;
+  if (!on_command_line(settings, "data.columns")) data.columns_text = columns;
   read_columns(data, problems);
   data.validate(problems);
   privacy.validate(problems);
@@ -233,6 +234,15 @@ bool RunConfig::given(const std::string& name) const {
 std::string RunConfig::value(const std::string& name) const {
   const auto* const declaration = find(name);
   return declaration == nullptr ? std::string() : declaration->text();
+}
+
+std::vector<std::pair<std::string, std::string>> RunConfig::set_in(const std::string& section) const {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& options : sections_)
+    for (const auto& declaration : options->declarations())
+      if (declaration.name.starts_with(section + ".") && declaration.text() != declaration.initial)
+        all.emplace_back(declaration.name, declaration.text());
+  return all;
 }
 
 bool RunConfig::whole(const std::string& name) const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/load/data_files.hpp"
@@ -25,8 +26,9 @@ class RunConfig {
   /// Reads `path` and applies `overrides` ("section.key=value"). Throws ConfigError that lists every problem at
   /// once. A file that a user names counts as that of a run, too, if it stands beside the files of one.
   RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose = ConfigOf::user);
-  /// The same with settings that were read from `path` before.
-  RunConfig(const Settings& settings, const std::string& path, ConfigOf whose = ConfigOf::user);
+  /// The same with settings that were read from `path` before, and, where that holds it, the text of data.columns.
+  RunConfig(const Settings& settings, const std::string& path, ConfigOf whose = ConfigOf::user,
+            const std::string& columns = "");
   RunConfig(const RunConfig&) = delete;
 
   RunOptions run;
@@ -69,7 +71,9 @@ class RunConfig {
   /// Looks for the data files that it names, and for `given`, which a command line names in place of data.eval.
   /// Once for a command: what needs a file is handed what was found. Local.
   DataFiles find_files(const std::string& given = {}) const;
-  bool given(const std::string& name) const;         ///< "section.key" was set by the user
+  bool given(const std::string& name) const;  ///< "section.key" was set by the user
+  /// Name ("section.key") and text of the options of a section that differ from their defaults.
+  std::vector<std::pair<std::string, std::string>> set_in(const std::string& section) const;
   std::string value(const std::string& name) const;  ///< of "section.key" as text; empty if nothing declares it
   bool whole(const std::string& name) const;         ///< "section.key" takes one whole number
 

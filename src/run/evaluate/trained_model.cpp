@@ -14,6 +14,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/config/recipe.hpp"
 #include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
@@ -57,17 +58,21 @@ void check_certified(const std::string& run, const std::string& model) {
                                    certificate, run));
 }
 
+std::string model_of(const std::string& run) { return run + "/model.safetensors"; }
+
 std::vector<float> read_certified(const std::string& run, const Objective& objective) {
-  const std::string model = run + "/model.safetensors";
-  std::vector<float> w = read_safetensors(model, objective.groups());
-  check_certified(run, model);
+  std::vector<float> w = read_safetensors(model_of(run), objective.groups());
+  check_certified(run, model_of(run));
   return w;
 }
 
-std::vector<float> read_parameters(const Communicator& comm, const std::string& run, const Objective& objective) {
+std::vector<float> read_parameters(const Communicator& comm, const ModelToScore& scored,
+                                   const Objective& objective) {
   std::vector<float> w(objective.dim());
   throw_on_all_ranks(comm, [&] {
-    if (comm.is_root()) w = read_certified(run, objective);
+    if (!comm.is_root()) return;
+    w = scored.run.empty() ? read_safetensors(scored.file, objective.groups())
+                           : read_certified(scored.run, objective);
   });
   comm.broadcast(std::span<float>(w));
   return w;
@@ -81,10 +86,11 @@ std::optional<std::uint64_t> planned_features(const std::string& run) {
 }
 
 // Objectives take any number of features, and only the model would not fit. Root only.
-void check_width(const std::string& run, const Dataset& dataset, const DatasetFacts& facts) {
-  const auto features = planned_features(run);
+void check_width(const ModelToScore& scored, const DatasetFacts& facts) {
+  const Dataset& dataset = scored.files.scored();
+  const auto features = scored.features ? scored.features : planned_features(scored.run);
   if (features && *features != facts.features)
-    throw DataError(fmt::format("{} = {} has {} features, the records of the run had {}", dataset.key,
+    throw DataError(fmt::format("{} = {} has {} features, the records of the model had {}", dataset.key,
                                 dataset.first().names, facts.features, *features));
 }
 
@@ -170,13 +176,20 @@ std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std:
   return std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
 }
 
-RunToScore run_to_score(const std::string& run, const std::string& data,
-                        const std::vector<std::string>& overrides) {
-  auto config = finished_run(run, overrides);
-  if (data.empty() && config->data.eval.empty())
-    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", config->path()));
-  DataFiles files = config->find_files(from_here(data));
-  return {std::move(config), std::move(files)};
+ModelToScore model_to_score(const std::string& place, const std::string& data,
+                            const std::vector<std::string>& overrides) {
+  ModelToScore scored;
+  if (std::error_code absent; fs::is_regular_file(place, absent)) {
+    check_overrides(overrides);
+    auto [config, features] = read_recipe(read_metadata(place), place, overrides);
+    scored.config = std::move(config), scored.file = place, scored.features = features;
+  } else {
+    scored.config = finished_run(place, overrides), scored.run = place, scored.file = model_of(place);
+  }
+  if (data.empty() && scored.config->data.eval.empty())
+    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", scored.config->path()));
+  scored.files = scored.config->find_files(from_here(data));
+  return scored;
 }
 
 ModelAlone read_model_alone(const std::string& run, const RunConfig& config) {
@@ -189,22 +202,23 @@ ModelAlone read_model_alone(const std::string& run, const RunConfig& config) {
   return model;
 }
 
-TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunToScore& scored) {
-  const auto& [config_of_run, files] = scored;
-  const RunConfig& config = *config_of_run;
+TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& scored) {
+  const RunConfig& config = *scored.config;
+  const DataFiles& files = scored.files;
   const Dataset& dataset = files.scored();
   TrainedModel model;
   const DatasetFacts facts = inspect(comm, dataset);
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
-    check_feature_names(dataset.first().names, facts.feature_names, feature_names(files.training));
-    check_width(run, dataset, facts);
+    if (!scored.run.empty())
+      check_feature_names(dataset.first().names, facts.feature_names, feature_names(files.training));
+    check_width(scored, facts);
     verify_before_code(config);
   });
-  check_file_of_models(comm, run, files.models);
+  check_file_of_models(comm, scored.run, files.models);
   model.objective = make_objective(config, facts);
   give_public_records(comm, *model.objective, files);
-  model.parameters = read_parameters(comm, run, *model.objective);
+  model.parameters = read_parameters(comm, scored, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
   model.records = load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
                        model.objective->label_kind(), model.objective->classes());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,14 +24,18 @@ void check_file_of_models(const Communicator& comm, const std::string& run, cons
 /// as they can be seen from here. Local.
 void keep_inputs(const RunConfig& config, const DataFiles& files, const std::string& output);
 
-/// A run's config, and the files whose scored() are to be looked at.
-struct RunToScore {
+/// A model, how its records are read, and the files whose scored() are to be looked at.
+struct ModelToScore {
   std::unique_ptr<const RunConfig> config;
   DataFiles files;
+  std::string run, file;  ///< the directory (empty: the model file came alone), and the model in it
+  std::optional<std::uint64_t> features{};  ///< that the model file says; a run's plan says them otherwise
 };
-/// Of a finished run, with `data` as the given file (empty: none, data.eval is scored). Overrides say how these are
-/// read: [data] but for the training data. Local. Throws ConfigError, DataError.
-RunToScore run_to_score(const std::string& run, const std::string& data, const std::vector<std::string>& overrides);
+/// Of a finished run's directory, or of a model file by itself, which nothing certifies then. `data`: the given
+/// file (empty: none, data.eval is scored). Overrides say how these are read: [data] but for the training data.
+/// Local. Throws ConfigError, DataError.
+ModelToScore model_to_score(const std::string& place, const std::string& data,
+                            const std::vector<std::string>& overrides);
 
 /// The config of the finished run `run`, whose model can be used. Local. Throws ConfigError, DataError.
 std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std::vector<std::string>& overrides);
@@ -49,9 +54,9 @@ struct TrainedModel {
   Shard records;  ///< its facts have the names of features on the root
 };
 
-/// Reads RUN/model.safetensors and the records to score. Collective; all ranks throw alike:
-/// PrivacyError if the model is not the one that RUN/certificate.json certifies, DataError or ConfigError if a file
-/// is missing or the records do not fit the model.
-TrainedModel read_trained_model(const Communicator& comm, const std::string& run, const RunToScore& scored);
+/// Reads the model and the records to score. Collective; all ranks throw alike: PrivacyError if a run's model is
+/// not the one that RUN/certificate.json certifies, DataError or ConfigError if a file is missing or the records do
+/// not fit the model.
+TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& scored);
 
 }  // namespace dpmpi

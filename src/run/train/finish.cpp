@@ -10,7 +10,9 @@
 #include "core/errors.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "data/columns/columns_file.hpp"
 #include "run/certify/certificate.hpp"
+#include "run/certify/model_metadata.hpp"
 #include "run/directory/safetensors.hpp"
 #include "run/report/report.hpp"
 #include "run/train/training.hpp"
@@ -48,8 +50,10 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
 }
 
 void write_model(const Training& run, std::span<const float> model, const std::string& certificate) {
-  write_safetensors(run.root->file("model.safetensors"), run.objective->groups(), model,
-                    model_metadata(run.config, sha256(certificate)));
+  const auto& columns = run.config.data.columns_file;
+  write_safetensors(
+      run.root->file("model.safetensors"), run.objective->groups(), model,
+      model_metadata(run.config, sha256(certificate), run.facts.data.features, columns ? columns->text : ""));
 }
 
 // The run is finished by then: what goes wrong here must not look as if it were not.

@@ -143,7 +143,7 @@ TEST_F(BadFile, ValuesOfRecordsAreHidden) {
     for (const auto& [name, line] : {std::pair<const char*, std::string>{"a.svm", fmt::format("1 2:{}\n", value)},
                                      {"a.csv", fmt::format("x,x2,x3,y\n1,2,{},4\n", value)}}) {
       options_.train = folder_.write(name, line);
-      const std::string message = message_of([&] { load_one(options_, kind_, 10); });
+      const std::string message = without_path(message_of([&] { load_one(options_, kind_, 10); }), options_.train);
       EXPECT_MENTIONS(message, "(private, not shown; see data.show_values)");
       EXPECT_EQ(message.find(value), message.npos) << message;
     }
@@ -159,7 +159,7 @@ TEST_F(BadFile, LabelsOfRecordsAreHidden) {
                                     {LabelKind::class_, "77"},
                                     {LabelKind::real, "7e77"}}) {
     options_.train = folder_.write("a.csv", fmt::format("x,y\n1,{}\n", value));
-    const std::string message = message_of([&] { load_one(options_, kind, 10); });
+    const std::string message = without_path(message_of([&] { load_one(options_, kind, 10); }), options_.train);
     EXPECT_MENTIONS(message, "(private, not shown; see data.show_values)");
     EXPECT_EQ(message.find(value), message.npos) << message;
   }
