@@ -1,5 +1,6 @@
 // A model is used by somebody who has the run directory, and neither its training file nor its config.
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "run/directory/files.hpp"
 #include "support/process.hpp"
@@ -109,6 +111,9 @@ TEST_F(Predict, AModelFileIsEnough) {
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     EXPECT_EQ(lines("alone.csv"), lines("of_run.csv"));
   }
+  fs::create_symlink("m.safetensors", folder_ + "/link.safetensors");
+  EXPECT_EQ(dpmpi("predict link.safetensors --data new.csv --output linked.csv").code, 0);
+  EXPECT_EQ(lines("linked.csv"), lines("of_run.csv"));
   const test::Outcome alone = dpmpi("evaluate m.safetensors --data new.csv");
   EXPECT_EQ(alone.code, 0);
   EXPECT_EQ(alone.output.substr(alone.output.find(" on ")), measured.output.substr(measured.output.find(" on ")));
@@ -153,6 +158,35 @@ TEST_F(Predict, AModelFileMayNotNameFilesOrCode) {
   refused("\"recipe\":", "\"recepi\":", "does not say how records are read");
 }
 
+std::string with_recipe(const std::string& model, const std::string& recipe) {
+  std::uint64_t size = 0;
+  std::memcpy(&size, model.data(), sizeof size);
+  auto header = nlohmann::ordered_json::parse(model.substr(sizeof size, size));
+  header["__metadata__"]["recipe"] = recipe;
+  const std::string text = header.dump();
+  const std::uint64_t length = text.size();
+  return std::string(reinterpret_cast<const char*>(&length), sizeof length) + text +
+         model.substr(sizeof size + size);
+}
+
+// Nor may it ask for more memory than is in proportion to it.
+TEST_F(Predict, AModelFileAsksForNoMoreThanItIs) {
+  train("positive=big", "[objective]\nname = logistic");
+  std::ofstream(folder_ + "/new.csv") << "size,colour\n2,red\n";
+  const std::string model = read_file(folder_ + "/run/model.safetensors");
+  for (const auto& [objective, part] :
+       {std::pair{"name = plugin", "objective.name = plugin needs more than a model file: name its run directory"},
+        {"name = mlp\nclasses = 2\nhidden = 1000000000", "does not fit in memory"},
+        {"name = softmax\nclasses = 2", "tensor weight is "}}) {
+    std::ofstream(folder_ + "/m.safetensors", std::ios::binary)
+        << with_recipe(model, fmt::format("[data]\nheader = yes\n[objective]\n{}\n", objective));
+    const test::Outcome outcome =
+        dpmpi("predict m.safetensors --data new.csv --set data.label=none --output o.csv", 2);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
+  }
+}
+
 TEST_F(Predict, AThresholdDecides) {
   train("positive=big", "[objective]\nname = logistic");
   std::ofstream(folder_ + "/new.csv") << "size,colour\n2,red\n17,red\n29,red\n";
@@ -178,6 +212,40 @@ TEST_F(Predict, AThresholdDecides) {
     EXPECT_EQ(outcome.code, 2) << outcome.output;
     EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
   }
+}
+
+// What is kept of a record stays in its row, whatever stands in it; further columns are ignored if names are looked
+// for.
+TEST_F(Predict, KeptFieldsDoNotBreakRows) {
+  train("positive=big", "[objective]\nname = logistic");
+  std::ofstream(folder_ + "/new.csv") << "note,colour,size\n\"a\rb\",red,2\n\"say \"\"x, y\"\"\",red,28\n";
+  for (const char* header : {"auto", "yes"}) {
+    const test::Outcome outcome = dpmpi(fmt::format(
+        "predict run --data new.csv --set data.label=none --set data.header={} --keep note --output out.csv",
+        header));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    const auto rows = lines("out.csv");
+    ASSERT_EQ(rows.size(), 3u);
+    EXPECT_TRUE(rows[1].starts_with("1,\"a\rb\",-1,")) << rows[1];
+    EXPECT_TRUE(rows[2].starts_with("2,\"say \"\"x, y\"\"\",1,")) << rows[2];
+  }
+}
+
+// The number of one class is the word of another: then all have their numbers.
+TEST_F(Predict, NoTwoClassesHaveOneName) {
+  std::ofstream table(folder_ + "/away/train.csv");
+  table << "size,who,colour,kind\n";
+  for (int i = 0; i < 300; ++i)
+    table << fmt::format("{},{},red,{}\n", i % 30, i, i % 30 < 10 ? "a" : i % 30 < 20 ? "b" : "0");
+  table.close();
+  train("", "label_map = a:0,b:0,0:1\n[objective]\nname = softmax\nclasses = 2");
+  std::ofstream(folder_ + "/new.csv") << "size,colour\n2,red\n28,red\n";
+  const test::Outcome outcome = dpmpi("predict run --data new.csv --set data.label=none --output out.csv");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  const auto rows = lines("out.csv");
+  EXPECT_EQ(rows.at(0), "record,prediction,probability_0,probability_1");
+  EXPECT_TRUE(rows.at(1).starts_with("1,0,")) << rows[1];
+  EXPECT_TRUE(rows.at(2).starts_with("2,1,")) << rows[2];
 }
 
 // A count is predicted by its rate.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/scatter_keys.hpp"
 #include "core/errors.hpp"
 #include "core/secrecy.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
@@ -43,21 +44,11 @@ std::vector<SecretKey> own_keys(const Communicator& comm, const Ownership& owner
                                 const std::optional<SecretKey>& key) {
   verify(!comm.is_root() || key.has_value(), "the root has the key by which persons are placed");
   const std::uint32_t per_site = owners.first.back() / static_cast<std::uint32_t>(sites);
-  std::vector<std::string> parts(comm.is_root() ? static_cast<std::size_t>(comm.size()) : 0);
-  for (int r = 0; r < static_cast<int>(parts.size()); ++r)
-    for (std::uint32_t s = owners.begin(r) / per_site; s * per_site < owners.end(r); ++s) {
-      const SecretKey own = key->derive("persons of a site", s);
-      parts[static_cast<std::size_t>(r)].append(reinterpret_cast<const char*>(own.bytes().data()),
-                                                own.bytes().size());
-    }
-  std::string mine = comm.scatter(parts);
-  std::vector<SecretKey> keys;
-  for (std::size_t at = 0; at < mine.size(); at += 32)
-    keys.push_back(SecretKey::from_bytes(
-        std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
-  for (std::string& part : parts) wipe(part);
-  wipe(mine);
-  return keys;
+  std::vector<std::vector<SecretKey>> keys(comm.is_root() ? static_cast<std::size_t>(comm.size()) : 0);
+  for (int r = 0; r < static_cast<int>(keys.size()); ++r)
+    for (std::uint32_t s = owners.begin(r) / per_site; s * per_site < owners.end(r); ++s)
+      keys[static_cast<std::size_t>(r)].push_back(key->derive("persons of a site", s));
+  return scatter_keys(comm, keys);
 }
 
 /// A key that a group's ranks share for once. Collective.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "comm/scatter_keys.hpp"
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
 #include "core/secrecy.hpp"
@@ -37,22 +38,16 @@ std::vector<SecretKey> own_block_keys(const Communicator& comm, const Shard& sha
   std::string owned;
   for (const auto& block : shard.blocks) owned.append(reinterpret_cast<const char*>(&block.id), sizeof block.id);
   const auto owners = comm.gather(owned);
-  std::vector<std::string> parts(static_cast<std::size_t>(comm.size()));
+  std::vector<std::vector<SecretKey>> keys(owners.size());
   for (std::size_t r = 0; r < owners.size(); ++r)  // on the root
     for (std::size_t i = 0; i < owners[r].size(); i += sizeof(std::uint32_t)) {
       std::uint32_t id = 0;
       std::memcpy(&id, owners[r].data() + i, sizeof id);
-      parts[r] += bytes_of(key->derive("selection", id).bytes());
+      keys[r].push_back(key->derive("selection", id));
     }
-  std::string mine = comm.scatter(parts);
-  verify(mine.size() == 32 * shard.blocks.size(), "selection keys do not match the blocks");
-  std::vector<SecretKey> keys;
-  for (std::size_t at = 0; at < mine.size(); at += 32)
-    keys.push_back(SecretKey::from_bytes(
-        std::span<const std::uint8_t, 32>(reinterpret_cast<const std::uint8_t*>(mine.data()) + at, 32)));
-  for (std::string& part : parts) wipe(part);
-  wipe(mine);
-  return keys;
+  std::vector<SecretKey> own = scatter_keys(comm, keys);
+  verify(own.size() == shard.blocks.size(), "selection keys do not match the blocks");
+  return own;
 }
 
 std::string commitment_to(const Communicator& comm, const Shard& shard, const std::optional<SecretKey>& key) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
+#include "comm/scatter_keys.hpp"
 #include "core/errors.hpp"
 #include "core/secrecy.hpp"
 
@@ -10,20 +13,14 @@ namespace dpmpi {
 
 SumMask::SumMask(const Communicator& comm, const std::optional<SecretKey>& key) {
   const auto size = static_cast<std::uint64_t>(comm.size());
-  std::vector<std::string> parts(size);
-  if (comm.is_root())
-    for (std::uint64_t r = 0; r < size; ++r)
-      for (const std::uint64_t edge : {r, (r + size - 1) % size}) {
-        const SecretKey shared = key->derive("sum mask", size << 32 | edge);
-        parts[r].append(reinterpret_cast<const char*>(shared.bytes().data()), shared.bytes().size());
-      }
-  std::string mine = comm.scatter(parts);
-  verify(mine.size() == 64, "a rank shares a key with each of two neighbours");
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(mine.data());
-  plus_.emplace(SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes, 32)));
-  minus_.emplace(SecretKey::from_bytes(std::span<const std::uint8_t, 32>(bytes + 32, 32)));
-  for (std::string& part : parts) wipe(part);
-  wipe(mine);
+  std::vector<std::vector<SecretKey>> edges(comm.is_root() ? size : 0);
+  for (std::uint64_t r = 0; r < edges.size(); ++r)
+    for (const std::uint64_t edge : {r, (r + size - 1) % size})
+      edges[r].push_back(key->derive("sum mask", size << 32 | edge));
+  std::vector<SecretKey> own = scatter_keys(comm, edges);
+  verify(own.size() == 2, "a rank shares a key with each of two neighbours");
+  plus_.emplace(std::move(own[0]));
+  minus_.emplace(std::move(own[1]));
 }
 
 void SumMask::apply(std::span<std::int64_t> message, std::uint64_t step, std::uint32_t query_index) {

@@ -40,6 +40,11 @@ bool is_of_recipe(std::string_view name) {
          std::ranges::find(others, name) == others.end();
 }
 
+/// Code in a library, or records to train models on.
+bool needs_more_than_the_model(const RunConfig& config) {
+  return config.library() != nullptr || config.training() != nullptr || !config.value("objective.train").empty();
+}
+
 bool is_utf8(const std::string& text) {
   try {
     return !nlohmann::json(text).dump().empty();
@@ -63,7 +68,7 @@ std::uint64_t features_in(const std::map<std::string, std::string>& pairs, const
 
 std::vector<std::pair<std::string, std::string>> recipe_of(const RunConfig& config, std::uint64_t features,
                                                            const std::string& columns) {
-  if (config.library() || config.training() || !config.value("objective.train").empty()) return {};
+  if (needs_more_than_the_model(config)) return {};
   std::string text;
   for (const char* const section : {"data", "objective"}) {
     text += fmt::format("[{}]\n", section);
@@ -98,9 +103,12 @@ ReadRecipe read_recipe(const std::map<std::string, std::string>& pairs, const st
   const auto columns = pairs.find("columns");
   if (columns != pairs.end()) settings["data.columns"] = {path, place};
   for (const std::string& assignment : overrides) apply_override(settings, assignment);
-  return {std::make_unique<const RunConfig>(settings, path, ConfigOf::run,
-                                            columns == pairs.end() ? "" : columns->second),
-          features_in(pairs, path)};
+  auto config = std::make_unique<const RunConfig>(settings, path, ConfigOf::run,
+                                                  columns == pairs.end() ? "" : columns->second);
+  if (needs_more_than_the_model(*config))
+    throw DataError(fmt::format("{}: objective.name = {} needs more than a model file: name its run directory",
+                                place, config->objective_name));
+  return {std::move(config), features_in(pairs, path)};
 }
 
 }  // namespace dpmpi

@@ -8,11 +8,13 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
 #include "data/formats/write.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
+#include "run/certify/memory_bound.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/config/recipe.hpp"
 #include "run/directory/directory.hpp"
@@ -83,6 +85,13 @@ std::optional<std::uint64_t> planned_features(const std::string& run) {
   if (!plan.is_object() || !plan.contains("data") || !plan["data"].is_object()) return std::nullopt;
   const auto features = plan["data"].value("features", nlohmann::json());
   return features.is_number_unsigned() ? std::optional(features.get<std::uint64_t>()) : std::nullopt;
+}
+
+// A file that came alone may be from anybody, and what it asks for is in proportion to it.
+std::unique_ptr<Objective> objective_of(const ModelToScore& scored, const DatasetFacts& facts) {
+  std::optional<MemoryBound> bound;
+  if (scored.run.empty()) bound.emplace(1024 * file_limit::mebibyte + 64 * fs::file_size(scored.file));
+  return make_objective(*scored.config, facts);
 }
 
 // Objectives take any number of features, and only the model would not fit. Root only.
@@ -181,8 +190,10 @@ ModelToScore model_to_score(const std::string& place, const std::string& data,
   ModelToScore scored;
   if (std::error_code absent; fs::is_regular_file(place, absent)) {
     check_overrides(overrides);
-    auto [config, features] = read_recipe(read_metadata(place), place, overrides);
-    scored.config = std::move(config), scored.file = place, scored.features = features;
+    // Whoever names a link means its file.
+    scored.file = fs::is_symlink(place) ? fs::canonical(place).string() : place;
+    auto [config, features] = read_recipe(read_metadata(scored.file), scored.file, overrides);
+    scored.config = std::move(config), scored.features = features;
   } else {
     scored.config = finished_run(place, overrides), scored.run = place, scored.file = model_of(place);
   }
@@ -216,7 +227,7 @@ TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& sc
     verify_before_code(config);
   });
   check_file_of_models(comm, scored.run, files.models);
-  model.objective = make_objective(config, facts);
+  model.objective = objective_of(scored, facts);
   give_public_records(comm, *model.objective, files);
   model.parameters = read_parameters(comm, scored, *model.objective);
   const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
