@@ -153,7 +153,7 @@ TEST_F(Predict, AModelFileMayNotNameFilesOrCode) {
   refused("header = yes", "root   = yes", "data.root is not for a model file to say");
   refused("[objective]", "[privacy]  ", "privacy.");
   refused("range=0..30", "range=0..31", "is not the file of data.columns_digest");
-  refused("\"features\":\"3\"", "\"features\":\"4\"", "has 3 features, the records of the model had 4");
+  refused("\"features\":\"3\"", "\"features\":\"4\"", "has 3 features, the records of the run had 4");
   refused("\"features\":\"3\"", "\"features\":\"x\"", "does not say how many features");
   refused("\"recipe\":", "\"recepi\":", "does not say how records are read");
 }

@@ -99,7 +99,7 @@ void check_width(const ModelToScore& scored, const DatasetFacts& facts) {
   const Dataset& dataset = scored.files.scored();
   const auto features = scored.features ? scored.features : planned_features(scored.run);
   if (features && *features != facts.features)
-    throw DataError(fmt::format("{} = {} has {} features, the records of the model had {}", dataset.key,
+    throw DataError(fmt::format("{} = {} has {} features, the records of the run had {}", dataset.key,
                                 dataset.first().names, facts.features, *features));
 }
 
