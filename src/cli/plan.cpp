@@ -15,6 +15,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "privacy/promise/group_guarantee.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/plan/person_sampling.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/plan_timing.hpp"
 #include "run/plan/settings_table.hpp"
@@ -58,6 +59,19 @@ void print_group(const Plan& plan, const std::string& accountant) {
   }
 }
 
+/// The other way of drawing persons, where it can be compared.
+void print_person_sampling(const Plan& plan, const RunConfig& config) {
+  const auto other = compare_person_sampling(plan, config);
+  if (!other) return;
+  const bool records = config.data.samples_records();
+  const double ratio = records ? 1 / other->noise_ratio : other->noise_ratio;
+  fmt::print(
+      "\nwith data.person_sampling = {} the same promise has {:.3g} times this noise on the mean of as many gradients\n"
+      "  if everybody has {} records; if they have m on average, {}\n",
+      records ? "persons" : "records", ratio, other->records,
+      records ? fmt::format("m/{} times that", other->records) : fmt::format("{}/m times that", other->records));
+}
+
 void print_promise(const Plan& plan, const RunConfig& config) {
   const Unit unit = config.data.unit();
   const Guarantee& g = plan.promise.guarantee;
@@ -74,6 +88,7 @@ void print_promise(const Plan& plan, const RunConfig& config) {
     fmt::print("  of the members at most {:>9} % are found at {:>4} % false alarms\n", rounded_up(100 * power),
                100 * rate);
   if (unit == Unit::record) print_group(plan, config.privacy.accountant);
+  print_person_sampling(plan, config);
 }
 
 void print_cost(const Plan& plan, const StepCost& cost, const Machine& machine,

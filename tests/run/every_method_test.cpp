@@ -17,6 +17,7 @@
 #include "objective/random_records.hpp"
 #include "privacy/curator/person_sum.hpp"
 #include "privacy/curator/release_listener.hpp"
+#include "privacy/events/group.hpp"
 #include "run/objective/on_ranks.hpp"
 #include "run/plan/plan.hpp"
 #include "run/short_runs.hpp"
@@ -27,10 +28,14 @@
 namespace dpmpi::test::every_method_test {
 namespace {
 
+/// What a promise is for, and what steps draw.
+enum class Units { records, persons, records_of_persons };
+constexpr std::uint64_t records_of_each = 3;
+
 /// A method with the settings of a short run, planned for the records of a small file.
 struct Planned {
-  Planned(const std::string& folder, const std::string& method, Unit unit = Unit::record)
-      : config(folder + "/base.ini", settings_of(method, unit)),
+  Planned(const std::string& folder, const std::string& method, Units units = Units::records)
+      : config(folder + "/base.ini", settings_of(method, units)),
         files(config.find_files()),
         data(inspect(comm, files.training)),
         objective(make_objective(config, data)),
@@ -42,10 +47,13 @@ struct Planned {
     give_public_records(comm, *objective, files);
   }
 
-  static Settings settings_of(const std::string& method, Unit unit) {
+  static Settings settings_of(const std::string& method, Units units) {
     const std::string objective = objective_of(method);
     Settings all = options_of(method, objective);
-    if (unit == Unit::person) all.insert(all.end(), {"data.train=persons.csv", "data.person=who"});
+    if (units != Units::records) all.insert(all.end(), {"data.train=persons.csv", "data.person=who"});
+    if (units == Units::records_of_persons)
+      all.insert(all.end(),
+                 {"data.person_sampling=records", fmt::format("data.person_records={}", records_of_each)});
     all.emplace_back("method.name=" + method);
     all.emplace_back("objective.name=" + objective);
     if (objective == "auc") all.emplace_back("objective.prior=0.3");
@@ -171,7 +179,11 @@ class SensitivityWatch final : public ReleaseListener {
         7);
     for (const std::size_t huge : {5, 40}) scale_record(huge, 1e6F);
     scale_record(41, 1e-30F);
-    if (planned.config.data.by_person()) full_.person_begin = {0, 1, 1, 5, 6, 40, 41, 42, 77, 78, 90, 96};
+    if (planned.config.data.samples_records()) {
+      slots_ = records_of_each;
+      for (const std::size_t like : {39, 41}) copy_record(40, like);
+    } else if (planned.config.data.by_person())
+      full_.person_begin = {0, 1, 1, 5, 6, 40, 41, 42, 77, 78, 90, 96};
   }
 
   void summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
@@ -181,14 +193,15 @@ class SensitivityWatch final : public ReleaseListener {
       return;
     }
     const Query& at = query.at(t);
-    const double most = at.sensitivity * at.sensitivity_scale(scale);
+    const double most = static_cast<double>(slots_) * at.sensitivity * at.sensitivity_scale(scale);
     const auto with = sum_of(full_, query, at, bound, scale, kernel);
     const bool persons = query.unit == Unit::person;
-    const std::vector<std::uint32_t> changed =
-        persons ? std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7} : std::vector<std::uint32_t>{0, 5, 40, 41, 77};
+    const std::vector<std::uint32_t> changed = persons      ? std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}
+                                               : slots_ > 1 ? std::vector<std::uint32_t>{0, 3, 39, 75}
+                                                            : std::vector<std::uint32_t>{0, 5, 40, 41, 77};
     for (const std::uint32_t i : changed) {
       Records neighbour = full_;
-      for (std::uint32_t row = full_.unit_begin(i); row < full_.unit_begin(i + 1); ++row)
+      for (std::uint32_t row = full_.unit_begin(i); row < full_.unit_begin(i + slots_); ++row)
         if (query.adjacency == Adjacency::replace_one)
           for (std::size_t j = 0; j < full_.features; ++j) neighbour.f32[row * full_.stride + j] *= -1;
         else
@@ -207,6 +220,12 @@ class SensitivityWatch final : public ReleaseListener {
  private:
   static constexpr std::size_t count = 96;
 
+  void copy_record(std::size_t from, std::size_t to) {
+    std::copy_n(full_.f32.begin() + static_cast<std::ptrdiff_t>(from * full_.stride), full_.features,
+                full_.f32.begin() + static_cast<std::ptrdiff_t>(to * full_.stride));
+    full_.label[to] = full_.label[from];
+    update_norm(full_, to);
+  }
   void scale_record(std::size_t i, float factor) {
     for (std::size_t j = 0; j < full_.features; ++j) full_.f32[i * full_.stride + j] *= factor;
     update_norm(full_, i);
@@ -231,6 +250,7 @@ class SensitivityWatch final : public ReleaseListener {
 
   MicroBatching batching_;
   Records full_;
+  std::uint32_t slots_ = 1;  // of a unit
 };
 
 // The first of the three tests of every privacy claim. What a phase or one of secretly many runs sums is shown to
@@ -253,11 +273,11 @@ TEST_P(EveryMethod, NoRecordMovesASumByMoreThanItsSensitivity) {
 TEST_P(EveryMethod, NoPersonMovesASumByMoreThanItsSensitivityOrTheMethodSaysThatItHasNoBound) {
   const bool bounded = GetParam() != "ht-smooth" && GetParam() != "ht-glm" && GetParam() != "ht-known-lipschitz";
   if (!bounded) {
-    EXPECT_MENTIONS(message_of<PrivacyError>([&] { Planned(folder(), GetParam(), Unit::person); }),
+    EXPECT_MENTIONS(message_of<PrivacyError>([&] { Planned(folder(), GetParam(), Units::persons); }),
                     "is bounded for one record");
     return;
   }
-  Planned of_persons(folder(), GetParam(), Unit::person);
+  Planned of_persons(folder(), GetParam(), Units::persons);
   EXPECT_LT(of_persons.data.records, planned.data.records);
   SensitivityWatch watch(of_persons);
   RunOfPlan run(of_persons, 1);
@@ -266,6 +286,31 @@ TEST_P(EveryMethod, NoPersonMovesASumByMoreThanItsSensitivityOrTheMethodSaysThat
   EXPECT_TRUE(same_events(run.ledger.events(), events_of_all(of_persons.plan.queries))) << "plan equals ledger";
   if (watch.sums > 0) {
     EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
+  }
+}
+
+// The noise hides all slots of a person, by the events of a group.
+TEST_P(EveryMethod, NoPersonWhoseRecordsAreDrawnOneByOneMovesASumByMoreThanTheirSensitivities) {
+  const auto any = [&](auto&& is) { return std::ranges::any_of(planned.plan.queries, is); };
+  const bool phases = any([](const Query& q) { return q.as<Phases>() != nullptr; });
+  if (phases || any([](const Query& q) { return q.as<BestOfRuns>() != nullptr; })) {
+    EXPECT_MENTIONS(message_of<PrivacyError>([&] { Planned(folder(), GetParam(), Units::records_of_persons); }),
+                    phases ? "is bounded for one record" : "the best of several trainings");
+    return;
+  }
+  Planned of_persons(folder(), GetParam(), Units::records_of_persons);
+  EXPECT_EQ(of_persons.data.records, records_of_each * of_persons.data.units());
+  SensitivityWatch watch(of_persons);
+  RunOfPlan run(of_persons, 1);
+  run.curator.announce_to(&watch);
+  run.run_to(of_persons.plan.steps);
+  std::vector<Query> of_slots = of_persons.plan.queries;
+  for (Query& query : of_slots) query.slots_of_unit = 1;
+  const auto of_group_of_slots = of_group(events_of_all(of_slots), records_of_each);
+  EXPECT_TRUE(same_events(run.ledger.events(), of_group_of_slots)) << "plan equals ledger";
+  EXPECT_FALSE(same_events(run.ledger.events(), events_of_all(of_slots)));
+  if (watch.sums > 0) {  // three copies of a record, which some methods look at along a direction of its own each
+    EXPECT_GT(watch.largest, GetParam() == "zo-naive" ? 0.7 : 0.9) << "the test must come near the bound";
   }
 }
 

@@ -43,15 +43,17 @@ void add_training_files(const DataOptions& options, Dataset& training) {
     training.rules.persons = ReadingRules::Persons::with_records;
     training.counted = false;  // what is counted, or declared, are persons
     training.person_records = static_cast<std::uint64_t>(options.person_records);
+    training.slots_of_unit = options.slots_of_unit();
   }
-  for (NamedFiles& whole : training.parts) whole.declared = options.records;
+  const auto slots = static_cast<std::int64_t>(options.slots_of_unit());
+  for (NamedFiles& whole : training.parts) whole.declared = options.records * slots;
   if (options.shards.empty()) return;
   training.key = "data.shards";
   training.by_site = true;
   training.parts.clear();
   for (std::size_t s = 0; s < options.shards.size(); ++s)
     training.parts.emplace_back(options, options.shards[s],
-                                options.shard_records.empty() ? 0 : options.shard_records.at(s));
+                                options.shard_records.empty() ? 0 : options.shard_records.at(s) * slots);
 }
 
 }  // namespace

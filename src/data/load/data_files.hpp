@@ -33,7 +33,7 @@ struct NamedFiles {
   NamedFiles(const DataOptions& options, std::string names, std::int64_t declared = 0);
   std::string names;  ///< as the option has them
   std::vector<FoundFile> files;
-  std::int64_t declared;  ///< public number of records; 0: they are counted
+  std::int64_t declared;  ///< public number of slots; 0: they are counted
 };
 
 /// A dataset: which files, and how they are read.
@@ -44,6 +44,7 @@ struct Dataset {
   bool by_site = false;              ///< of data.shards: a rank need not see the files of other sites
   bool counted = true;               ///< how many records there are is public
   std::uint64_t person_records = 0;  ///< of a person at most; 0: all
+  std::uint64_t slots_of_unit = 1;   ///< DatasetFacts::slots_of_unit
   ReadingRules rules;
   std::string public_names;  ///< data.eval, whose header may confirm that column names are public; empty: not here
 

@@ -10,7 +10,9 @@
 #include "core/errors.hpp"
 #include "data/load/file_loader.hpp"
 #include "data/load/persons.hpp"
+#include "data/load/shared_memory.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/builder.hpp"
 #include "data/records/text.hpp"
 
 namespace dpmpi {
@@ -190,7 +192,7 @@ Dataset persons_alone(const Dataset& dataset) {
   return alone;
 }
 
-/// Puts numbers of persons in the place of those of records.
+/// Puts numbers of slots for persons in the place of those of records.
 void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetFacts& facts) {
   const auto sites = static_cast<std::uint32_t>(dataset.parts.size()),
              ranks = static_cast<std::uint32_t>(comm.size());
@@ -201,8 +203,19 @@ void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetF
   Shard shard = load_records(comm, alone, layout, readers_of(comm, alone, owners), none);
   const std::vector<std::uint64_t> persons =
       count_persons({comm, owners, names_of_sites(dataset), 0, 0, std::move(shard.blocks)});
-  facts.records = std::accumulate(persons.begin(), persons.end(), std::uint64_t{0});
-  if (!facts.shards.empty()) facts.shards = persons;
+  const auto slots_of = [&](std::uint64_t number) { return number * dataset.slots_of_unit; };
+  facts.records = slots_of(std::accumulate(persons.begin(), persons.end(), std::uint64_t{0}));
+  if (facts.shards.empty()) return;
+  facts.shards.clear();
+  std::ranges::transform(persons, std::back_inserter(facts.shards), slots_of);
+}
+
+/// Slots for all the records that persons may have, whether there are any or not.
+void check_slots(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout,
+                 const Ownership& ownership, std::uint64_t features) {
+  const std::uint64_t slots = layout.begin(ownership.end(comm.rank())) - layout.begin(ownership.begin(comm.rank()));
+  check_memory_together(comm, RecordsBuilder::bytes(Storage::dense_f32, features, slots), slots, features,
+                        dataset.key, true);
 }
 
 /// Lines as a list.
@@ -238,6 +251,7 @@ DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {
   const ShowFields show(dataset.shows_values());
   DatasetFacts facts = inspect_records(comm, dataset);
   if (has_persons(dataset) && dataset.parts.front().declared == 0) count_persons_of(comm, dataset, facts);
+  facts.slots_of_unit = dataset.slots_of_unit;
   return facts;
 }
 
@@ -250,6 +264,7 @@ Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& 
   if (!has_persons(dataset)) return load_records(comm, dataset, layout, ownership, labels);
   const Dataset whole = undeclared(dataset);
   const DatasetFacts in_files = inspect_records(comm, whole);
+  if (dataset.slots_of_unit > 1) check_slots(comm, dataset, layout, ownership, in_files.features);
   Shard shard = load_records(comm, whole, BlockLayout::of(in_files, layout.blocks),
                              readers_of(comm, whole, ownership), labels);
   throw_on_all_ranks(comm, [&] {
@@ -258,7 +273,7 @@ Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& 
   const float bias = static_cast<float>(dataset.rules.bias);
   shard.blocks =
       bring_together({comm, ownership, names_of_sites(dataset), in_files.features, bias, std::move(shard.blocks)},
-                     layout, persons.key, dataset.person_records);
+                     layout, persons.key, {dataset.person_records, dataset.slots_of_unit});
   shard.layout = layout;
   shard.facts.records = layout.records;
   return shard;

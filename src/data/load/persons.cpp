@@ -178,6 +178,17 @@ class Slots {
   std::vector<std::uint64_t> slots_;
 };
 
+/// The layout of as many units that have `slots` slots each.
+BlockLayout layout_of_units(const BlockLayout& layout, std::uint64_t slots) {
+  if (slots == 1) return layout;
+  BlockLayout units{layout.records / slots, layout.blocks};
+  for (std::uint32_t b = 0; b <= layout.blocks; ++b) {
+    verify(layout.begin(b) % slots == 0, "the slots of a unit are in one block");
+    units.cuts.push_back(layout.begin(b) / slots);
+  }
+  return units;
+}
+
 /// A record on its way: whose it is, and where it stood.
 struct Arrival {
   std::uint64_t slot = 0, index = 0;
@@ -187,7 +198,7 @@ struct Arrival {
 class Move {
  public:
   Move(const Site& site, const RecordsOfPersons& records, std::span<Block> from, const BlockLayout& layout,
-       const SecretKey& key, std::uint64_t most)
+       const SecretKey& key, RowsOfPersons rows)
       : site_(site),
         features_(records.features),
         bias_(records.bias),
@@ -195,7 +206,7 @@ class Move {
         layout_(layout),
         slots_(site, from, layout, KeyedTags(key)),
         choice_(key.derive("records of a person")),
-        most_(most) {}
+        rows_(rows) {}
 
   std::vector<Block> run() {
     announce();
@@ -203,7 +214,7 @@ class Move {
     while (site_.comm.any(block_ < from_.size())) move_piece();
     std::vector<Block> blocks;
     for (Target& target : targets_)
-      blocks.push_back({target.id, layout_.begin(target.id), std::move(target.records)});
+      blocks.push_back({target.id, rows_.slots * layout_.begin(target.id), std::move(target.records)});
     return blocks;
   }
 
@@ -256,10 +267,11 @@ class Move {
   /// Of a person's records, ascending, those that are kept.
   std::vector<bool> kept(std::uint64_t slot, std::size_t count) {
     std::vector<bool> keep(count, true);
-    if (most_ == 0 || count <= most_) return keep;
+    const std::uint64_t most = rows_.most;
+    if (most == 0 || count <= most) return keep;
     keep.assign(count, false);
     SecretReader reader(choice_, slot, 0);
-    for (std::uint64_t j = count - most_; j < count; ++j) {  // Floyd's algorithm
+    for (std::uint64_t j = count - most; j < count; ++j) {  // Floyd's algorithm
       const std::uint64_t candidate = reader.below(j + 1);
       keep[keep[candidate] ? j : candidate] = true;
     }
@@ -294,15 +306,16 @@ class Move {
         const auto end = std::find_if(at, all.end(), [&](const Coming& c) { return c.what.slot != slot; });
         const std::vector<bool> keep = kept(slot, static_cast<std::size_t>(end - at));
         for (std::size_t i = 0; i < keep.size(); ++i, ++at) {
-          verify(rows < dropped, "a block has fewer than 2^32 records");
+          verify(rows < dropped - rows_.slots, "a block has fewer than 2^32 records");
           if (keep[i])
             places_[at->from][at->number] = {static_cast<std::uint32_t>(targets_.size() - 1),
                                              static_cast<std::uint32_t>(rows++)};
         }
+        if (rows_.slots > 1) rows = (slot + 1 - layout_.begin(b)) * rows_.slots;  // the others stay empty
         begin.push_back(static_cast<std::uint32_t>(rows));
       }
       target.records = empty_rows(rows);
-      target.records.person_begin = std::move(begin);
+      if (rows_.slots == 1) target.records.person_begin = std::move(begin);
     }
     arrivals_.clear();
   }
@@ -355,7 +368,7 @@ class Move {
   const BlockLayout& layout_;
   Slots slots_;
   SecretStream choice_;
-  std::uint64_t most_;
+  RowsOfPersons rows_;
   std::size_t block_ = 0, row_ = 0;             // the next one to go
   std::vector<std::vector<Arrival>> arrivals_;  // by the rank that they come from
   std::vector<std::vector<Place>> places_;      // likewise
@@ -378,13 +391,14 @@ std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records) {
 }
 
 std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
-                                  const std::optional<SecretKey>& key, std::uint64_t most) {
+                                  const std::optional<SecretKey>& key, RowsOfPersons rows) {
+  const BlockLayout persons = layout_of_units(layout, rows.slots);
   const std::vector<SecretKey> keys = own_keys(records.comm, records.owners, records.sites.size(), key);
   std::vector<Block> blocks;
   std::size_t next_key = 0;
   for_each_site(records, [&](const Site& site) {
     const SecretKey& own = keys.at(next_key++);
-    for (Block& block : Move(site, records, blocks_of(records.blocks, site), layout, own, most).run())
+    for (Block& block : Move(site, records, blocks_of(records.blocks, site), persons, own, rows).run())
       blocks.push_back(std::move(block));
   });
   return blocks;

@@ -28,18 +28,24 @@ struct RecordsOfPersons {
   std::vector<Block> blocks = {};  ///< those that this rank has read; of each row Records::person
 };
 
+/// Which records of a person are used, and where they go.
+struct RowsOfPersons {
+  std::uint64_t most = 0;   ///< at random if there are more; 0: all
+  std::uint64_t slots = 1;  ///< a slot for the person, or `most` slots for a record each, of which some stay empty
+};
+
 /// How many persons each site has, on all ranks. Who is in two sites counts in both. Collective.
 std::vector<std::uint64_t> count_persons(const RecordsOfPersons& records);
 
-/// This rank's blocks of `layout`, whose slots are persons: of each the records that are no empty slots, in the
-/// order of the file, `most` of them at random if there are more (0: all). A function of `key` and of the files:
-/// the same on any number of ranks. Spends `records`, block by block.
+/// This rank's blocks of `layout`, whose slots are persons (or records of persons, RowsOfPersons): of each the
+/// records that are no empty slots, in the order of the file. A function of `key` and of the files: the same on any
+/// number of ranks. Spends `records`, block by block.
 ///
 /// A record goes from its reader to the rank that owns its person's block, and to no other. The first rank of a
 /// site numbers its persons by keyed tags. `key` is read on the root only; the ranks of a site get what is derived
 /// from it for this site and purpose. Collective; throws DataError on all ranks if a site has more persons than
 /// slots.
 std::vector<Block> bring_together(RecordsOfPersons records, const BlockLayout& layout,
-                                  const std::optional<SecretKey>& key, std::uint64_t most);
+                                  const std::optional<SecretKey>& key, RowsOfPersons rows);
 
 }  // namespace dpmpi

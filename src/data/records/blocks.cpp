@@ -20,17 +20,19 @@ std::uint64_t even_begin(std::uint64_t records, std::uint32_t blocks, std::uint3
 
 BlockLayout BlockLayout::of(const DatasetFacts& facts, std::uint32_t blocks) {
   BlockLayout layout{facts.records, blocks};
-  if (facts.shards.empty()) return layout;
-  const auto sites = static_cast<std::uint32_t>(facts.shards.size());
+  const std::uint64_t slots = facts.slots_of_unit;
+  if (facts.shards.empty() && slots == 1) return layout;
+  const std::vector<std::uint64_t> parts = facts.shards.empty() ? std::vector{facts.records} : facts.shards;
+  const auto sites = static_cast<std::uint32_t>(parts.size());
   if (blocks % sites != 0)
     throw ConfigError(
         fmt::format("data.blocks = {} is not a multiple of the {} files in data.shards: set data.blocks = {}, "
                     "so that no block mixes two sites",
                     blocks, sites, (blocks / sites + 1) * sites));
   std::uint64_t first = 0;
-  for (const std::uint64_t records : facts.shards) {
+  for (const std::uint64_t records : parts) {
     for (std::uint32_t b = 0; b < blocks / sites; ++b)
-      layout.cuts.push_back(first + even_begin(records, blocks / sites, b));
+      layout.cuts.push_back(first + slots * even_begin(records / slots, blocks / sites, b));
     first += records;
   }
   layout.cuts.push_back(first);

@@ -17,7 +17,8 @@ struct BlockLayout {
   std::vector<std::uint64_t> cuts = {};  ///< begin of every block and then `records`, ascending; empty: even blocks
 
   /// The layout of a dataset: even blocks; with site files, the same number of even blocks for every site, so that
-  /// no block mixes two sites. Throws ConfigError (what to set) if `blocks` is not a multiple of the sites.
+  /// no block mixes two sites; the slots of a unit are in one block. Throws ConfigError (what to set) if `blocks`
+  /// is not a multiple of the sites.
   static BlockLayout of(const DatasetFacts& facts, std::uint32_t blocks);
 
   std::uint64_t begin(std::uint32_t block) const;  ///< first global index; begin(blocks) == records

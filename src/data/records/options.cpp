@@ -55,6 +55,11 @@ void declare_files(DataOptions& d, Options& o) {
         "With data.person: records of a person that are used at most, chosen at random and in secret; 0: all",
         Range::closed(0, 1e9));
   o.add(
+      "person_sampling", d.person_sampling,
+      "What a step draws with data.person. persons: a person with all records, whose clipped mean counts. records: each "
+      "record by itself, clipped by itself; the noise hides all data.person_records of a person",
+      {"persons", "records"});
+  o.add(
       "features", d.features,
       "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked for the "
       "other formats; 0 takes the file's width. Refused if the vectors of a model of that length do not fit into memory",
@@ -165,6 +170,10 @@ void check_shard_paths(const std::vector<std::string>& shards) {
   }
 }
 
+/// Slots that data.person_sampling = records gives a person: as many as a group has of which anything good is
+/// known.
+constexpr std::int64_t most_sampled_records = 1024;
+
 bool needs_private_statistics(const std::string& normalize) { return normalize != "none" && normalize != "l2"; }
 
 }  // namespace
@@ -198,6 +207,14 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
   if (person_records > 0 && !by_person())
     problems.push_back(
         fmt::format("data.person_records = {} bounds the records of a person: set data.person", person_records));
+  if (person_sampling == "records" && (!by_person() || person_records < 1 || person_records > most_sampled_records))
+    problems.push_back(fmt::format(
+        "data.person_sampling = records with data.person_records = {}: the noise has to hide all records of a "
+        "person that are used; set data.person, and data.person_records to 1 to {}",
+        person_records, most_sampled_records));
+  if (samples_records() && records > (std::int64_t{1} << 53) / std::max<std::int64_t>(1, person_records))
+    problems.push_back(fmt::format("data.records = {} with data.person_records = {}: more than 2^53 slots", records,
+                                   person_records));
   if (by_person() && !keep_one_in.empty())
     problems.emplace_back(
         "data.keep_one_in goes by a record's place in the file, which other persons' records move: leave it out, or "

@@ -43,7 +43,7 @@ struct ReadingRules {
 
 /// All of the section: these rules, which files there are, and what is declared of them.
 struct DataOptions : ReadingRules {
-  std::string train, eval, root, columns, columns_digest;
+  std::string train, eval, root, columns, columns_digest, person_sampling = "persons";
   std::vector<std::string> shards;
   std::vector<std::int64_t> shard_records;
   std::int64_t blocks = 0, records = 0, person_records = 0;
@@ -58,6 +58,11 @@ struct DataOptions : ReadingRules {
   /// The unit of privacy is a person, and not a record.
   bool by_person() const { return !person.empty(); }
   Unit unit() const { return by_person() ? Unit::person : Unit::record; }
+  /// Steps draw records, each by itself, and a person is bounded by how many records are used.
+  bool samples_records() const { return by_person() && person_sampling == "records"; }
+  /// What a slot of the data holds, and how many slots a unit may fill.
+  Unit slot_unit() const { return samples_records() ? Unit::record : unit(); }
+  std::uint64_t slots_of_unit() const { return samples_records() ? static_cast<std::uint64_t>(person_records) : 1; }
 
   /// Declares all of the above as data.*. Local.
   void declare(Options& options);

@@ -78,13 +78,16 @@ struct Rows {
 
 /// What is public about a dataset.
 struct DatasetFacts {
-  /// Number of slots n, of records or (data.person) of persons: declared, or counted and then treated as public.
+  /// Number of slots: declared, or counted and then treated as public. A slot is for a record or, with data.person,
+  /// for a person.
   std::uint64_t records = 0;
   std::uint64_t features = 0;
   Storage storage = Storage::dense_f32;
   std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file
   /// On the root, of a table that has a header: names of the features, in order, a line for each. Else empty.
   std::string feature_names = {};
+  std::uint64_t slots_of_unit = 1;  ///< data.person_sampling = records: a person's records have so many slots
+  std::uint64_t units() const { return records / slots_of_unit; }  ///< n of the promise
 };
 
 }  // namespace dpmpi

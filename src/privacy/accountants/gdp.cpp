@@ -11,6 +11,7 @@
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/curves/round_up.hpp"
 #include "privacy/curves/strategy.hpp"
+#include "privacy/events/group.hpp"
 #include "privacy/events/mechanism_counts.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 #include "privacy/last_iterate/run.hpp"
@@ -27,6 +28,8 @@ Real squared_mu(const Mechanism& mechanism) {
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_mu(m->mu);
   if (const auto* m = std::get_if<HiddenState>(&mechanism); m && !m->sampled()) return of_mu(composition_mu(*m));
   if (std::holds_alternative<NonPrivate>(mechanism)) return infinity;
+  const auto* group = std::get_if<PoissonGaussianGroup>(&mechanism);
+  if (group && group->sampling_rate == 1) return squared_mu(drawn_together(*group));
   std::string reason = "it is not a Gaussian on a query of all records";
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism)) {
     if (m->sampling_rate == 1) return of_noise(m->noise_multiplier);

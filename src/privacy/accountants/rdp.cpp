@@ -15,6 +15,7 @@
 #include "privacy/curves/rdp_conversion.hpp"
 #include "privacy/curves/rdp_curves.hpp"
 #include "privacy/curves/strategy.hpp"
+#include "privacy/events/group.hpp"
 #include "privacy/last_iterate/bounds.hpp"
 
 namespace dpmpi {
@@ -37,6 +38,7 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism) {
     return of_noise(m->noise_multiplier);
   if (const auto* m = std::get_if<PoissonDiscreteGaussian>(&mechanism); m && m->sampling_rate == 1)
     return of_noise(m->noise_multiplier);
+  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism)) return zcdp_rho(drawn_together(*m));
   if (const auto* m = std::get_if<Tree>(&mechanism)) return of_gdp(tree_mu(*m));
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_gdp(m->mu);
   if (const auto* m = std::get_if<HiddenState>(&mechanism); m && !m->sampled()) return of_gdp(composition_mu(*m));
@@ -115,6 +117,8 @@ std::vector<double> rdp_curve(const Mechanism& mechanism, Adjacency adjacency, O
   if (const auto rho = zcdp_rho(mechanism)) return linear_curve(*rho, orders);
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism))
     return poisson_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
+  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism))
+    return rdp_curve(drawn_together(*m), adjacency, orders);
   if (const auto* m = std::get_if<PoissonDiscreteGaussian>(&mechanism))
     return poisson_discrete_gaussian_curve(m->sampling_rate, m->noise_multiplier, adjacency, orders);
   if (const auto* m = std::get_if<WorGaussian>(&mechanism)) return wor_curve(*m, adjacency, orders);

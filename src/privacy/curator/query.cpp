@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "privacy/events/group.hpp"
 
 namespace dpmpi {
 
@@ -96,11 +97,16 @@ Query declare_whole(const QuerySpec& spec, std::uint32_t query_index, Adjacency 
              spec.schedule.times > 0,
          "a schedule names steps of its period");
   check_pass(spec, records);
-  if (spec.unit == Unit::person && !std::visit([](const auto& kind) { return kind.bounds_persons; }, spec.kind))
+  const bool for_persons = spec.unit == Unit::person || spec.slots_of_unit > 1;
+  if (for_persons && !std::visit([](const auto& kind) { return kind.bounds_persons; }, spec.kind))
     throw PrivacyError(fmt::format(
         "data.person: what the release {} of this method tells is bounded for one record, and not for all "
         "records of a person. The guide on persons lists the methods that have a bound for them, dp-sgd first",
         spec.name));
+  if (spec.slots_of_unit > 1 && spec.as<BestOfRuns>())
+    throw PrivacyError(
+        "data.person_sampling = records: the best of several trainings has no analysis for persons whose records are "
+        "drawn one by one, allowed: persons");
   if (adjacency == Adjacency::add_remove && std::holds_alternative<WithoutReplacement>(spec.sampling) &&
       query.is_private())
     throw PrivacyError(
@@ -168,7 +174,7 @@ std::uint64_t Query::releases_before(std::uint64_t step) const {
 Events Query::events(std::uint64_t first, std::uint64_t last) const {
   if (first >= last) return {};
   if (!is_private()) return {{NonPrivate{}, last - first}};
-  return std::visit([&](const auto& its) { return its.events(*this, first, last); }, kind);
+  return of_group(std::visit([&](const auto& its) { return its.events(*this, first, last); }, kind), slots_of_unit);
 }
 
 Events events_of_all(const std::vector<Query>& queries) {

@@ -62,6 +62,8 @@ struct QuerySpec {
   /// What the slots of the data hold, likewise. Of persons, `bound` is the clip of a person's contribution: the
   /// mean of those of the records (person_sum.hpp).
   Unit unit = Unit::record;
+  /// Slots that may belong to one unit of the promise, likewise: events are those of a group of so many.
+  std::uint64_t slots_of_unit = 1;
   /// The method adds noise of its own from Curator::worker_noise: numbers of every step, drawn by each rank.
   std::uint64_t worker_noise = 0;
   /// Random numbers that every rank makes by itself in a step (directions), for plans.

@@ -29,6 +29,9 @@ constexpr Allowed<double> inside{"a number in (0, 1)", [](double x) { return x >
 constexpr Allowed<double> shape{"a finite number > -1", [](double x) { return std::isfinite(x) && x > -1; }};
 constexpr Allowed<std::uint64_t> natural{"a whole number from 1 to 2^53",
                                          [](std::uint64_t x) { return x >= 1 && x <= largest_whole; }};
+constexpr Allowed<std::uint64_t> group_size{"a whole number from 1 to 1024", [](std::uint64_t x) {
+                                              return x >= 1 && x <= PoissonGaussianGroup::most_records;
+                                            }};
 constexpr Allowed<std::uint64_t> leaf_count{"a whole number from 1 to 2^40",
                                             [](std::uint64_t x) { return x >= 1 && x <= 1ULL << 40; }};
 constexpr Allowed<std::uint64_t> whole_or_zero{"a whole number from 0 to 2^53",
@@ -38,6 +41,7 @@ constexpr std::size_t most_releases = 4096, most_events_of_run = 4096;
 
 constexpr std::string_view mechanism_names[] = {"gaussian",
                                                 "poisson_gaussian",
+                                                "poisson_gaussian_group",
                                                 "wor_gaussian",
                                                 "discrete_gaussian",
                                                 "poisson_discrete_gaussian",
@@ -96,6 +100,7 @@ void for_each_member(M& m, Visit&& visit) {
     visit("batch", m.batch, natural);
   }
   if constexpr (requires { m.sampling_rate; }) visit("sampling_rate", m.sampling_rate, rate);
+  if constexpr (requires { m.records; }) visit("records", m.records, group_size);
   if constexpr (requires { m.strategy; }) {
     visit("strategy", m.strategy);
     visit("leaves", m.leaves, leaf_count);

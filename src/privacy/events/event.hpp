@@ -43,6 +43,16 @@ struct PoissonGaussian {
   double noise_multiplier = 0;
   auto operator<=>(const PoissonGaussian&) const = default;
 };
+/// The same where up to `records` records belong to one unit of the promise, each drawn by itself; the multiplier
+/// is that for one record.
+struct PoissonGaussianGroup {
+  double sampling_rate = 0;
+  double noise_multiplier = 0;
+  std::uint64_t records = 1;  ///< 1..most_records
+  auto operator<=>(const PoissonGaussianGroup&) const = default;
+
+  static constexpr std::uint64_t most_records = 1024;
+};
 /// Gaussian noise on a query of a uniform sample of exactly `batch` among `population` records, without
 /// replacement.
 struct WorGaussian {
@@ -191,9 +201,9 @@ struct NonPrivate {
 };
 
 /// One mechanism. Ordered, so that it can be the key of a map of counts.
-using Mechanism = std::variant<Gaussian, PoissonGaussian, WorGaussian, DiscreteGaussian, PoissonDiscreteGaussian,
-                               WorDiscreteGaussian, Laplace, PoissonLaplace, Tree, HiddenState, Zcdp, Gdp,
-                               Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
+using Mechanism = std::variant<Gaussian, PoissonGaussian, PoissonGaussianGroup, WorGaussian, DiscreteGaussian,
+                               PoissonDiscreteGaussian, WorDiscreteGaussian, Laplace, PoissonLaplace, Tree,
+                               HiddenState, Zcdp, Gdp, Exponential, ApproxDp, RepeatAndSelect, NonPrivate>;
 
 /// Its name in files: "gaussian", "poisson_gaussian", ...
 std::string_view name(const Mechanism& mechanism);

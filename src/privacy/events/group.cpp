@@ -4,19 +4,22 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <boost/math/distributions/binomial.hpp>
 
 #include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// One mechanism, seen by a group. Quotients and products are moved past their rounding.
-struct SeenByGroup {
-  static constexpr double less = 1 - 0x1p-50, more = 1 + 0x1p-50;
-  double k;
+// Quotients and products are moved past their rounding.
+constexpr double less = 1 - 0x1p-50, more = 1 + 0x1p-50;
 
-  /// The chance that a Poisson sample holds one of the group, rounded up.
-  double drawn(double rate) const { return std::min(1.0, -std::expm1(k * std::log1p(-rate)) * more); }
+/// The chance that a Poisson sample holds one of k, rounded up.
+double chance_of_one(double rate, double k) { return std::min(1.0, -std::expm1(k * std::log1p(-rate)) * more); }
+
+/// One mechanism, seen by a group.
+struct SeenByGroup {
+  double k;
 
   template <class M>
   Mechanism operator()(const M& m) const {
@@ -30,12 +33,21 @@ struct SeenByGroup {
     } else if constexpr (requires { m.population; }) {
       return Gaussian{m.noise_multiplier / k * less};  // every sample may hold the whole group
     } else {
-      if constexpr (requires { m.sampling_rate; }) seen.sampling_rate = drawn(m.sampling_rate);
+      if constexpr (requires { m.sampling_rate; }) seen.sampling_rate = chance_of_one(m.sampling_rate, k);
       if constexpr (requires { m.noise_multiplier; }) seen.noise_multiplier *= less / k;
       if constexpr (requires { m.scale; }) seen.scale *= less / k;
       if constexpr (requires { m.mu; }) seen.mu *= k * more;
     }
     return seen;
+  }
+  Mechanism operator()(const PoissonGaussian& m) const {
+    return (*this)(PoissonGaussianGroup{m.sampling_rate, m.noise_multiplier, 1});
+  }
+  Mechanism operator()(const PoissonGaussianGroup& m) const {
+    const double records = k * static_cast<double>(m.records);
+    if (records <= static_cast<double>(PoissonGaussianGroup::most_records))
+      return PoissonGaussianGroup{m.sampling_rate, m.noise_multiplier, static_cast<std::uint64_t>(records)};
+    return PoissonGaussian{chance_of_one(m.sampling_rate, records), m.noise_multiplier / records * less};
   }
   Mechanism operator()(const WorDiscreteGaussian& m) const {
     return DiscreteGaussian{m.noise_multiplier / k * less};
@@ -57,6 +69,24 @@ struct SeenByGroup {
 };
 
 }  // namespace
+
+PoissonGaussian drawn_together(const PoissonGaussianGroup& group) {
+  const auto k = static_cast<double>(group.records);
+  return {chance_of_one(group.sampling_rate, k), group.noise_multiplier / k * less};
+}
+
+double chance_beyond(const PoissonGaussianGroup& group, double radius) {
+  const auto k = static_cast<double>(group.records);
+  const auto beyond = [&](double drawn) {
+    const double room = radius - drawn / group.noise_multiplier;
+    return room > 0 ? std::exp(-0.5 * room * room) : 1;
+  };
+  if (group.records > PoissonGaussianGroup::most_records) return beyond(k);
+  const boost::math::binomial_distribution<> drawn(k, group.sampling_rate);
+  double chance = 0;
+  for (double j = 1; j <= k; ++j) chance += boost::math::pdf(drawn, j) * beyond(j);
+  return chance;
+}
 
 std::vector<Event> of_group(const std::vector<Event>& events, std::uint64_t size) {
   verify(size >= 1, "a group has somebody");

@@ -8,29 +8,16 @@
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "privacy/curves/strategy.hpp"
+#include "privacy/events/group.hpp"
+#include "privacy/loss_distributions/group_pair.hpp"
+#include "privacy/loss_distributions/normal_sides.hpp"
 
 namespace dpmpi {
 
 namespace {
 
-// A law's mass on both sides of a point.
-struct Sides {
-  double above, below;
-};
 Sides mix(double q, Sides without, Sides with) {
   return {(1 - q) * without.above + q * with.above, (1 - q) * without.below + q * with.below};
-}
-
-// Of the standard normal law around t. The library's erfc is good to a few units in the last place.
-Sides normal(double t) {
-  const double small = std::erfc(std::abs(t) / std::numbers::sqrt2) / 2;
-  return t > 0 ? Sides{small, 1 - small} : Sides{1 - small, small};
-}
-// A relative error of 2^-51 in t, which |t| phi(t) <= (1 + t^2) Phi(-t) turns into one of the tail, and erfc's. Far
-// beyond 40 tails are 0, and t^2 might overflow.
-double normal_error(double t) {
-  const double seen = std::min(t, 1e6);
-  return 0x1p-51 * (16 + 2 * seen * seen);
 }
 
 LossCut join(Sides p, Sides q, double error) { return {p.above, p.below, q.above, q.below, error}; }
@@ -41,7 +28,7 @@ LossPair gaussian_pair(double mu) {
   LossPair pair;
   pair.cut = [mu](double loss) {
     const double p = loss / mu - mu / 2, q = loss / mu + mu / 2;
-    return join(normal(p), normal(q), normal_error(std::max(std::abs(p), std::abs(q))));
+    return join(normal_sides(p), normal_sides(q), normal_error(std::max(std::abs(p), std::abs(q))));
   };
   pair.loss_error = 0x1p-49 * mu * mu;
   return pair;
@@ -109,8 +96,8 @@ LossPair opposite_gaussian_pair(double q, double s) {
     const double d = log_factor + log_sinh;
     const double asinh = d > 40 ? d + std::numbers::ln2 : std::asinh(std::exp(d));
     const double x = std::copysign(s * (half + asinh), loss);  // in units of s
-    const Sides middle = normal(x);
-    return join(mix(q, middle, normal(x - 1 / s)), mix(q, middle, normal(x + 1 / s)),
+    const Sides middle = normal_sides(x);
+    return join(mix(q, middle, normal_sides(x - 1 / s)), mix(q, middle, normal_sides(x + 1 / s)),
                 normal_error(std::abs(x) + 1 / s));
   };
   pair.loss_error = 0x1p-47 * (1 + 1 / (s * s) + std::abs(log_factor));
@@ -169,6 +156,7 @@ std::optional<double> gaussian_mu(const Mechanism& mechanism) {
   if (const auto* m = std::get_if<Gaussian>(&mechanism)) return 1 / m->noise_multiplier;
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism); m && m->sampling_rate == 1)
     return 1 / m->noise_multiplier;
+  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism)) return gaussian_mu(drawn_together(*m));
   if (const auto* m = std::get_if<Tree>(&mechanism)) return tree_mu(*m);
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return m->mu;
   return {};
@@ -190,6 +178,13 @@ struct Pairs {
       return {sampled_pair(gaussian_pair(1 / m.noise_multiplier), m.sampling_rate), false};
     // In units of the clipping radius: the multiplier is relative to twice that.
     return {opposite_gaussian_pair(m.sampling_rate, 2 * m.noise_multiplier)};
+  }
+  // Under replace_one nothing better is proven than that all of the group are drawn if one is. A group may differ
+  // in one record.
+  DominatingPair operator()(const PoissonGaussianGroup& m) const {
+    if (adjacency == Adjacency::add_remove) return {group_pair(m), false};
+    return {(*this)(drawn_together(m)).pair, true,
+            (*this)(PoissonGaussian{m.sampling_rate, m.noise_multiplier}).pair};
   }
   DominatingPair operator()(const Laplace& m) const { return {laplace_pair(m.scale)}; }
   DominatingPair operator()(const PoissonLaplace& m) const {

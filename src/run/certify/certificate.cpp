@@ -188,7 +188,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["delta"] = guarantee.delta;
   out["adjacency"] = name(plan.adjacency);
   if (config.data.by_person()) out["unit"] = name(config.data.unit());
-  out["statement"] = statement(config, facts.data.records, guarantee.epsilon, guarantee.delta);
+  out["statement"] = statement(config, facts.data.units(), guarantee.epsilon, guarantee.delta);
   out["interval"] = json_interval(guarantee);
   out["by"] = json_by(guarantee);
   out["accountant"] = config.privacy.accountant;
@@ -211,7 +211,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   if (!provenance.audit.empty()) out["audit"] = OrderedJson::parse(provenance.audit);
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;
-  out["n"] = facts.data.records;
+  out["n"] = facts.data.units();
   out["dim"] = facts.objective->dim();
   out["steps"] = plan.steps;
   out["seeded"] = config.privacy.seeded();

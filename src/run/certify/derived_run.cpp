@@ -57,15 +57,22 @@ DatasetFacts stated_facts(const json& stated_plan, const DataOptions& declared, 
   const json data = stated<json>(stated_plan, "data", part);
   const auto storage = storages().find(stated<std::string>(data, "storage", part + ": data"));
   if (storage == storages().end()) throw DataError(fmt::format("{}: data.storage is not known", part));
-  DatasetFacts facts{positive(stated_plan, "n", part), positive(data, "features", part + ": data"),
-                     storage->second};
+  const std::uint64_t slots = declared.slots_of_unit(), stated_units = positive(stated_plan, "n", part);
+  if (stated_units > (std::uint64_t{1} << 53) / slots)
+    throw DataError(
+        fmt::format("{}: n = {} with {} slots each is no number of records", part, stated_units, slots));
+  DatasetFacts facts{stated_units * slots, positive(data, "features", part + ": data"), storage->second};
+  facts.slots_of_unit = slots;
   if (!declared.shards.empty()) {
     facts.shards = stated<std::vector<std::uint64_t>>(data, "shards", part + ": data");
-    if (!declared.shard_records.empty())
-      facts.shards.assign(declared.shard_records.begin(), declared.shard_records.end());
+    if (!declared.shard_records.empty()) {
+      facts.shards.clear();
+      for (const std::int64_t units : declared.shard_records)
+        facts.shards.push_back(static_cast<std::uint64_t>(units) * slots);
+    }
     facts.records = std::accumulate(facts.shards.begin(), facts.shards.end(), std::uint64_t{0});
   } else if (declared.records > 0) {
-    facts.records = static_cast<std::uint64_t>(declared.records);
+    facts.records = static_cast<std::uint64_t>(declared.records) * slots;
   }
   return facts;
 }

@@ -273,7 +273,7 @@ class Verification {
     place_ = ledger_.file;
     unchecked(place_, "data", "commits to the records by the noise key, which is not here to compare");
     if (!derived_) return refuse_other_writing(ledger_);
-    same_header(ledger_, derived_->plan, derived_->facts.data.records, json::object());
+    same_header(ledger_, derived_->plan, derived_->facts.data.units(), json::object());
     std::size_t next = 1;
     complete_ = each_planned_line(derived_->plan.queries, [&](const LedgerEntry& planned) {
       if (next == ledger_.lines.size()) return false;

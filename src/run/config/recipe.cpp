@@ -21,21 +21,14 @@ constexpr std::size_t longest = file_limit::mebibyte / 2;
 
 // Which records there were, and how a run went through them, says nothing of how others are read.
 bool is_of_recipe(std::string_view name) {
-  constexpr std::array others{"data.train",
-                              "data.eval",
-                              "data.root",
-                              "data.shards",
-                              "data.columns",
-                              "data.shard_records",
-                              "data.records",
-                              "data.blocks",
-                              "data.person_records",
-                              "data.show_values",
-                              "data.keep_one_in",
-                              "objective.library",
-                              "objective.library_digest",
-                              "objective.trainer",
-                              "objective.train"};
+  constexpr std::array others{"data.train",          "data.eval",
+                              "data.root",           "data.shards",
+                              "data.columns",        "data.shard_records",
+                              "data.records",        "data.blocks",
+                              "data.person_records", "data.person_sampling",
+                              "data.show_values",    "data.keep_one_in",
+                              "objective.library",   "objective.library_digest",
+                              "objective.trainer",   "objective.train"};
   return (name.starts_with("data.") || name.starts_with("objective.")) &&
          std::ranges::find(others, name) == others.end();
 }

@@ -14,6 +14,7 @@
 #include "core/numbers/real.hpp"
 #include "data/memory.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
+#include "privacy/events/group.hpp"
 #include "privacy/loss_distributions/transform.hpp"
 #include "privacy/promise/calibrate.hpp"
 #include "run/plan/trains_models.hpp"
@@ -46,7 +47,8 @@ std::uint32_t blocks_of(const RunConfig& config, const MethodPlan& method, std::
 // What the config says of a query, and not the method.
 void complete(QuerySpec& spec, const RunConfig& config, const BlockLayout& layout) {
   spec.noise = config.privacy.law();
-  spec.unit = config.data.unit();
+  spec.unit = config.data.slot_unit();
+  spec.slots_of_unit = config.data.slots_of_unit();
   spec.sampling = stratified(spec.sampling, layout);
   auto* const best = std::get_if<BestOfRuns>(&spec.kind);
   if (!best || !best->candidates) return;
@@ -115,6 +117,15 @@ double share_of_releases(const Query& q) {
   return expected_share(q.sampling, q.records);
 }
 
+/// The chance that what a release draws of a unit is not hidden in the one pair that it shifts.
+double shown_by_noise(const Query& q) {
+  const double z = q.noise_multiplier / q.shift.size;
+  const auto* poisson = std::get_if<Poisson>(&q.sampling);
+  if (poisson && q.slots_of_unit > 1) return chance_beyond({poisson->rate, z, q.slots_of_unit}, resolved_radius);
+  const auto slots = static_cast<double>(q.slots_of_unit);
+  return share_of_releases(q) * slots * beyond(resolved_radius - slots / z);
+}
+
 // Probability that some release lands where a neighbour's noise may not reach: by union over pairs of coordinates
 // and steps, the shifts of what a record takes part in, each in one pair (the worst place for it), the others
 // unshifted.
@@ -122,8 +133,9 @@ double sampler_delta(const std::vector<Query>& queries, double mu) {
   double total = 0;
   for (const auto& q : queries) {
     if (q.noise == Noise::discrete_gaussian) continue;  // reaches every integer
-    const double shifted = q.shift.values * beyond(resolved_radius - q.shift.size / q.noise_multiplier);
-    total += static_cast<double>(q.steps) * q.cost.runs * share_of_releases(q) * (shifted + ends(q.dim));
+    const double drawn = share_of_releases(q) * static_cast<double>(q.slots_of_unit);
+    total +=
+        static_cast<double>(q.steps) * q.cost.runs * (q.shift.values * shown_by_noise(q) + drawn * ends(q.dim));
     total += worker_noise_delta(q, mu) + q.drawing_error;
     if (!q.trainings) continue;
     double worst = 0;
@@ -144,7 +156,7 @@ double largest_slack_of(const std::vector<Query>& queries) {
 }
 
 double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
-  const auto n = static_cast<double>(facts.data.records);
+  const auto n = static_cast<double>(facts.data.units());
   const double delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(n, -1.1);
   if (config.privacy.delta > 0 && delta * n > 1)
     throw PrivacyError(
@@ -153,7 +165,7 @@ double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
                     delta, 1 / n));
   if (delta >= 1)
     throw PrivacyError(
-        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.records));
+        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.units()));
   return delta;
 }
 

@@ -49,8 +49,10 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row("data",
       config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
   row(std::string(plural(config.data.unit())),
-      fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.records, facts.data.features,
+      fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.units(), facts.data.features,
                   storage_text(facts.data.storage), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
+  if (config.data.samples_records())
+    row("", fmt::format("with up to {} records each, in slots of their own", config.data.person_records));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
   row("method", fmt::format("{}{}, {} steps{}", config.method_name, config.is_private() ? "" : " without noise",

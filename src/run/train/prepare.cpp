@@ -76,7 +76,7 @@ void start_directory(Training& run) {
     write_file(root.file("audit.json"), read_file(config.audit.result, file_limit::document));
   root.ledger.emplace(
       Ledger::create(root.file("ledger.jsonl"),
-                     {run.plan.adjacency, run.facts.data.records, config.privacy.seeded(), config.data.unit()},
+                     {run.plan.adjacency, run.facts.data.units(), config.privacy.seeded(), config.data.unit()},
                      fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(), sha256(run.plan_text),
                                  run.commitment)));
   write_key(root.place.path, *root.key);

@@ -70,6 +70,7 @@ std::map<std::uint64_t, std::string> slots_of_rank(const Shard& shard) {
     for (std::uint32_t p = 0; p < r.units(); ++p) {
       std::string& text = slots[block.first_index + p];
       for (std::uint32_t i = r.unit_begin(p); i < r.unit_begin(p + 1); ++i) {
+        if (std::isnan(r.label[i])) continue;  // an empty slot for a record
         if (text.empty()) text = fmt::format("{} ", r.row_f32(i)[1]);
         EXPECT_EQ(text.substr(0, text.find(' ')), fmt::format("{}", r.row_f32(i)[1])) << "one person's slot";
         text += fmt::format("{},", r.row_f32(i)[0]);
@@ -162,6 +163,42 @@ TEST(Persons, NoMoreRecordsOfAPersonAreUsedThanTheConfigSays) {
       const auto count = std::ranges::count(text, ',');
       EXPECT_EQ(count, std::min<std::ptrdiff_t>(3, std::ranges::count(expected.at(who), ',')));
     }
+  });
+}
+
+// The same records, in the same places, but each in a slot of its own.
+TEST(Persons, WhoseRecordsAreDrawnOneByOneHaveASlotForEachOfThem) {
+  const auto file = visits(60);
+  for_each_size({1, 2, 5}, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) { f.write("a.csv", table(file)); });
+    DataOptions o = options_of(folder.file("a.csv"));
+    o.person_records = 3;
+    const Communicator alone = Communicator::alone();
+    const auto of_persons = slots_of_rank(load_persons(alone, o));
+    o.person_sampling = "records";
+    const DatasetFacts facts = inspect(alone, DataFiles(o).training);
+    EXPECT_EQ(facts.records, 180U);
+    EXPECT_EQ(facts.units(), 60U);
+    const Shard shard = load_persons(comm, o);
+    EXPECT_EQ(all_slots(comm, shard), all_slots(alone, load_persons(alone, o)));
+    for (const Block& block : shard.blocks) {
+      EXPECT_EQ(block.first_index % 3, 0U) << "a person's slots are in one block";
+      EXPECT_TRUE(block.records.person_begin.empty());
+    }
+    const auto slots = slots_of_rank(shard);
+    for (auto at = slots.begin(); at != slots.end(); std::advance(at, 3)) {
+      std::string person = of_persons.at(at->first / 3), taken;
+      for (auto slot = at; slot != std::next(at, 3); ++slot) {
+        if (!slot->second.empty())
+          taken += taken.empty() ? slot->second : slot->second.substr(slot->second.find(' ') + 1);
+      }
+      EXPECT_EQ(taken, person);
+    }
+    o.records = 70;
+    EXPECT_EQ(inspect(alone, DataFiles(o).training).records, 210U);
+    o.records = 59;
+    EXPECT_MENTIONS(message_of([&] { load_persons(comm, o); }), "has more persons than the 59 that are declared");
   });
 }
 

@@ -15,6 +15,7 @@
 #include "core/errors.hpp"
 #include "privacy/accountants/pure.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
+#include "privacy/events/group.hpp"
 #include "privacy/mnist_run.hpp"
 #include "support/special_numbers.hpp"
 
@@ -218,6 +219,24 @@ TEST(PldAccountant, AddRemoveImpliesReplaceOne) {
       EXPECT_LE(replaced.least_epsilon((1 + std::exp(epsilon)) * 1e-6), 2 * epsilon) << z << ' ' << count;
       EXPECT_GE(replaced.epsilon(1e-6), composed({{PoissonGaussian{.02, z}, count}}).least_epsilon(1e-6));
     }
+}
+
+// A group of one is one record, whatever pair says so; and a group that is drawn as a whole bounds the others.
+TEST(PldAccountant, GroupsOfOneAndOfMany) {
+  const auto epsilon = [](const Mechanism& m, std::uint64_t count) {
+    PldAccountant accountant(Adjacency::add_remove);
+    accountant.compose({m, count});
+    return accountant.epsilon(1e-6);
+  };
+  for (const double rate : {1e-3, 0.05, 0.7})
+    EXPECT_NEAR(epsilon(PoissonGaussianGroup{rate, 1.5, 1}, 200) / epsilon(PoissonGaussian{rate, 1.5}, 200), 1,
+                2e-4)
+        << rate;
+  for (const std::uint64_t size : {2U, 20U, 300U}) {
+    const PoissonGaussianGroup group{0.01, 2 * static_cast<double>(size), size};
+    EXPECT_LT(epsilon(group, 100), epsilon(drawn_together(group), 100)) << size;
+    EXPECT_GT(epsilon(group, 100), epsilon(PoissonGaussian{0.01, 2 * static_cast<double>(size)}, 100)) << size;
+  }
 }
 
 TEST(PldAccountant, IntervalsAreNarrowAndBelowRenyiBounds) {

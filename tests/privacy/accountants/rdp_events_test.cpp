@@ -388,6 +388,7 @@ TEST(GroupPrivacy, LinearCurvesGrowWithTheSquare) {
 TEST(RdpCurve, KnowsEveryMechanism) {
   const Mechanism mechanisms[] = {Gaussian{1},
                                   PoissonGaussian{0.1, 1},
+                                  PoissonGaussianGroup{0.1, 3, 3},
                                   WorGaussian{100, 10, 1},
                                   DiscreteGaussian{1},
                                   PoissonDiscreteGaussian{0.1, 1},

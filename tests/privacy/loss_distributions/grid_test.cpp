@@ -9,6 +9,7 @@
 
 #include "privacy/curves/gaussian_curve.hpp"
 #include "privacy/loss_distributions/compose.hpp"
+#include "privacy/loss_distributions/group_pair.hpp"
 #include "privacy/loss_distributions/pairs.hpp"
 #include "privacy/loss_distributions/transform.hpp"
 
@@ -29,10 +30,15 @@ std::vector<Named> pairs() {
       {"sampled laplace", sampled_pair(laplace_pair(.5), .1)},
       {"opposite gaussians", opposite_gaussian_pair(.05, 1.5)},
       {"opposite gaussians with little noise", opposite_gaussian_pair(.01, .2)},
+      {"group", group_pair({.01, 2, 5})},
+      {"group of one", group_pair({.02, .8, 1})},
+      {"large group with little noise", group_pair({.003, .5, 100})},
+      {"group that is nearly always drawn", group_pair({.97, 9, 12})},
       {"randomized response", randomized_response_pair(.7, 1e-3)},
       {"bounded range", bounded_range_pair(1.1)},
   };
-  for (const char* name : {"sampled gaussian", "sharply sampled gaussian", "sampled laplace"}) {
+  for (const char* name : {"sampled gaussian", "sharply sampled gaussian", "sampled laplace", "group",
+                           "large group with little noise", "group that is nearly always drawn"}) {
     const auto found = std::ranges::find(list, name, &Named::name);
     list.push_back({std::string(name) + ", reversed", reversed(found->pair)});
   }

@@ -233,6 +233,9 @@ TEST_F(Invariance, EveryMethodThatBoundsPersons) {
                     {"data.train=" + folder() + "/persons.csv", "data.person=who", "data.records=350",
                      "data.person_records=3", "method.name=" + method.name, "objective.name=" + objective});
     expect_same({1, 3, 8}, settings, method.name);
+    if (method.name != "dp-sgd" && method.name != "zo-o2nc") continue;
+    settings.emplace_back("data.person_sampling=records");
+    expect_same({1, 3, 8}, settings, method.name + ", records drawn one by one");
   }
 }
 
