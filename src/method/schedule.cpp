@@ -13,16 +13,15 @@ std::uint64_t steps_of_epochs(double epochs, std::uint64_t records, double batch
   const double steps = std::max(1.0, std::ceil(epochs * static_cast<double>(records) / batch - 1e-9));
   if (!(steps <= most_steps))
     throw ConfigError(
-        fmt::format("method.epochs = {} is {:.4g} steps of {:.6g} of {} records, allowed: at most 2^40 steps",
-                    epochs, steps, batch, records));
+        fmt::format("method.epochs = {} is {:.4g} steps of {:.6g} of n = {}, allowed: at most 2^40 steps", epochs,
+                    steps, batch, records));
   return static_cast<std::uint64_t>(steps);
 }
 
 SamplingRule sampling_rule(std::string_view sampling, std::int64_t batch, std::uint64_t records) {
   if (sampling == "full") return FullBatch{};
   const auto b = static_cast<std::uint64_t>(batch);
-  if (b > records)
-    throw ConfigError(fmt::format("method.batch = {} is larger than the data ({} records)", b, records));
+  if (b > records) throw ConfigError(fmt::format("method.batch = {} is larger than n = {}", b, records));
   if (b == records) return FullBatch{};
   if (sampling == "wor") return WithoutReplacement{b};
   if (sampling == "cyclic") return Cyclic{(records + b - 1) / b};

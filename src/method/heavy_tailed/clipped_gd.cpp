@@ -99,8 +99,8 @@ class ClippedGdPlan final : public MethodPlan {
     check_gradients(*facts_.objective, "clipped-gd", problems);
     if (facts_.objective->gradients()) settings_.clip.check(*facts_.objective, problems);
     if (settings_.sampling == "poisson" && whole(settings_.batch) > facts_.data.records)
-      problems.push_back(fmt::format("method.batch = {} must be at most {}, the records of data.train",
-                                     settings_.batch, facts_.data.records));
+      problems.push_back(
+          fmt::format("method.batch = {} must be at most n = {}", settings_.batch, facts_.data.records));
     refuse(problems);
   }
 

@@ -55,7 +55,7 @@ class DpFtrlPlan final : public MethodPlan {
   DpFtrlPlan(const DpFtrlSettings& settings, const PublicFacts& facts) : settings_(settings), facts_(facts) {
     leaves_ = facts.data.records / (whole(settings.batch) * whole(settings.restarts));
     if (leaves_ == 0)
-      throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than the data ({} records)",
+      throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than n = {}",
                                     settings.batch * settings.restarts, facts.data.records));
     require_gradients(*facts.objective, "dp-ftrl");
     steps = leaves_ * whole(settings.restarts) * whole(settings.passes);

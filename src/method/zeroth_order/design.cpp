@@ -153,7 +153,7 @@ ZoShape given_shape(const ZoO2ncSettings& settings, const ZoProblem& problem, co
   s.outer = outer.outer > 0 ? whole(outer.outer) : M / epoch;
   if (s.outer == 0 || s.outer > M / epoch)
     throw ConfigError(fmt::format(
-        "{} epochs of {} records ({} + {} * {} in each of {} sums) do not fit {} records: make "
+        "{} epochs of {} ({} + {} * {} in each of {} sums) do not fit n = {}: make "
         "method.inner, batch, first_batch or outer smaller",
         std::max<std::uint64_t>(1, s.outer), epoch, s.first_batch, s.batch, leaves - 1, s.inner / s.restart, M));
   return s;

@@ -42,8 +42,7 @@ ZoPlan scan(const ZoProblem& problem, std::span<const std::uint64_t> batches,
       if (plan.shape.outer >= 1 && (!best || plan.bound.value < best->bound.value)) best = plan;
     }
   if (!best)
-    throw ConfigError(
-        fmt::format("no epoch of zo-o2nc fits {} records: make method.batch smaller", problem.records));
+    throw ConfigError(fmt::format("no epoch of zo-o2nc fits n = {}: make method.batch smaller", problem.records));
   return *best;
 }
 

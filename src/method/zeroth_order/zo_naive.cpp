@@ -44,9 +44,8 @@ class ZoNaivePlan final : public MethodPlan {
     const std::uint64_t most = facts.data.records / epoch;
     epochs_ = outer.outer > 0 ? whole(outer.outer) : most;
     if (epochs_ == 0 || epochs_ > most)
-      throw ConfigError(
-          fmt::format("{} epochs of {} records do not fit {} records: make method.inner, batch or outer smaller",
-                      std::max<std::uint64_t>(1, epochs_), epoch, facts.data.records));
+      throw ConfigError(fmt::format("{} epochs of {} do not fit n = {}: make method.inner, batch or outer smaller",
+                                    std::max<std::uint64_t>(1, epochs_), epoch, facts.data.records));
     outer.check(*facts.objective, T, epochs_);
     steps = epochs_ * T * whole(outer.passes);
   }

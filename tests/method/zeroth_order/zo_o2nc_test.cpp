@@ -222,7 +222,7 @@ TEST(ZoO2nc, RefusesBeforeAnyRecordIsRead) {
       {{{"step_radius", "1e-30"}}, "step_radius"},
       {{{"kappa", "1e-40"}}, "method.kappa"},
       {{{"gradient_clip", "1e-40"}}, "method.gradient_clip"},
-      {{{"gradient_clip", "1e20"}, {"kappa", "1e-20"}}, "do not fit 5000 records"},
+      {{{"gradient_clip", "1e20"}, {"kappa", "1e-20"}}, "do not fit n = 5000"},
       {{{"start", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}}, "method.start has 17 numbers"},
       {{{"passes", "2147483648"}}, "less than 2^32"}};
   for (auto [options, part] : cases) {

@@ -8,11 +8,15 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "data/load/load.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
+#include "run/plan/person_sampling.hpp"
 #include "run/train/check.hpp"
 #include "run/train/train.hpp"
 #include "support/data_files.hpp"
+#include "support/process.hpp"
+#include "support/programs.hpp"
 
 namespace dpmpi::test::persons_run_test {
 namespace {
@@ -65,12 +69,60 @@ TEST_F(PersonsRun, CertificatesSayWhoIsProtected) {
   EXPECT_EQ(records.at("n"), 300);
 }
 
+TEST_F(PersonsRun, WhoseRecordsAreDrawnOneByOneHaveThePromiseOfAGroup) {
+  const std::vector<std::string> one_by_one{"data.person_sampling=records", "data.person_records=3",
+                                            "privacy.noise_multiplier=8"};
+  const auto certificate = certificate_of(one_by_one);
+  EXPECT_EQ(certificate.at("n"), 100);
+  EXPECT_MENTIONS(statement(certificate), "adding or removing one person, with all records, among 100 changes");
+  EXPECT_EQ(certificate.at("events"),
+            nlohmann::json::parse(R"([{"event":"poisson_gaussian_group","sampling_rate":0.1,"records":3,)"
+                                  R"("noise_multiplier":8,"count":3}])"));
+  const Outcome verified = run_command(program() + " verify " + folder_.file("run"));
+  EXPECT_EQ(verified.code, 0) << verified.output;
+  auto declared = one_by_one;
+  for (const char* more : {"data.train=", "data.shards=a.csv,b.csv", "data.shard_records=120,130", "data.blocks=2"})
+    declared.emplace_back(more);
+  EXPECT_EQ(certificate_of(declared).at("n"), 250);
+  EXPECT_EQ(run_command(program() + " verify " + folder_.file("run")).code, 0);
+}
+
+// The two ways of sampling are compared by plans of both, and agree.
+TEST_F(PersonsRun, BothWaysOfSamplingAreCompared) {
+  const auto compared = [&](const std::vector<std::string>& settings) {
+    const RunConfig config = with(settings);
+    const DatasetFacts data = inspect(alone_, config.find_files().training);
+    const auto objective = make_objective(config, data);
+    return compare_person_sampling(make_plan(config, public_facts(config, data, *objective)), config);
+  };
+  const auto persons = compared({"data.person_records=3"});
+  ASSERT_TRUE(persons.has_value());
+  EXPECT_EQ(persons->records, 3U);
+  EXPECT_GT(persons->noise_ratio, 0.5);
+  EXPECT_LT(persons->noise_ratio, 1.5);
+  const auto records = compared({"data.person_records=3", "data.person_sampling=records", "method.batch=90",
+                                 fmt::format("privacy.noise_multiplier={}", 2 * 3 * persons->noise_ratio)});
+  ASSERT_TRUE(records.has_value());
+  EXPECT_NEAR(records->noise_ratio, persons->noise_ratio, 1e-3);
+  EXPECT_FALSE(compared({}).has_value()) << "how many records somebody has is not bounded";
+  EXPECT_FALSE(compared({"data.person_records=3", "privacy.adjacency=replace_one"}).has_value());
+}
+
 TEST_F(PersonsRun, SettingsThatDoNotGoWithPersonsAreRefused) {
   const auto refusal = [&](const std::vector<std::string>& settings) {
     return message_of<ConfigError>([&] { with(settings); });
   };
   EXPECT_MENTIONS(refusal({"data.keep_one_in=1:2"}), "data.keep_one_in goes by a record's place in the file");
   EXPECT_MENTIONS(refusal({"data.person=", "data.person_records=3"}), "set data.person");
+  for (const char* records : {"0", "1025"})
+    EXPECT_MENTIONS(
+        refusal({"data.person_sampling=records", fmt::format("data.person_records={}", records)}),
+        fmt::format("data.person_records = {}: the noise has to hide all records of a person that are used",
+                    records));
+  EXPECT_MENTIONS(refusal({"data.person=", "data.person_sampling=records"}), "set data.person");
+  EXPECT_MENTIONS(
+      refusal({"data.person_sampling=records", "data.person_records=1024", "data.records=10000000000000000"}),
+      "more than 2^53 slots");
   folder_.write("t.ini", "[data]\ntrain = b.csv\nheader = yes\ndrop = who\n[privacy]\nnoise_multiplier = 1\n");
   for (const auto& [outer, trainer] : {std::pair{"who", "drop = who"}, {"", "person = who"}}) {
     folder_.write("t.ini", fmt::format("[data]\ntrain = b.csv\nheader = yes\n{}\n[privacy]\nnoise_multiplier = 1\n"
