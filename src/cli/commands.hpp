@@ -44,6 +44,7 @@ Command account_command();
 Command calibrate_command();
 Command evaluate_command();
 Command predict_command();
+Command export_command();
 Command sample_command();
 Command audit_command();
 Command report_command();

@@ -22,7 +22,10 @@ class FeatureMap {
              const std::function<std::size_t(const std::string&)>& index_of);
 
   bool affine() const { return !mean_.empty(); }  ///< data.mean or data.std is given
-  bool moves_zero() const;                        ///< some mean is not 0: sparse rows would fill up
+  double scale() const { return scale_; }
+  double mean(std::size_t feature) const { return affine() ? mean_[feature] : 0; }
+  double deviation(std::size_t feature) const { return affine() ? deviation_[feature] : 1; }
+  bool moves_zero() const;  ///< some mean is not 0: sparse rows would fill up
   /// Throws Malformed if x or the result is not finite in float32.
   float operator()(std::size_t feature, double x) const;
 

@@ -20,6 +20,7 @@ class Auc final : public NetworkSaddle, public ClassPrior {
 
   LabelKind label_kind() const override { return LabelKind::sign; }
   std::vector<ParameterGroup> groups() const override;
+  std::optional<ScoreLayers> score_layers() const override;
   float decision_threshold() const override { return (tail()[0] + tail()[1]) / 2; }
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
@@ -53,6 +54,12 @@ std::vector<ParameterGroup> Auc::groups() const {
   std::vector<ParameterGroup> all = network_groups(shape());
   std::size_t offset = shape().dim();
   for (const char* name : {"a.bias", "b.bias", "alpha.bias"}) all.push_back({name, offset++, 1, 1});
+  return all;
+}
+
+std::optional<ScoreLayers> Auc::score_layers() const {
+  ScoreLayers all = score_layers_of(shape());
+  all.sigmoid = settings_.output == ScoreMap::sigmoid;
   return all;
 }
 

@@ -57,6 +57,7 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsG
 
   LabelKind label_kind() const override { return labels_of(shape().head); }
   std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
+  std::optional<ScoreLayers> score_layers() const override { return score_layers_of(shape()); }
   std::optional<std::size_t> left_out_feature() const override { return shape().left_out; }
   std::vector<ParameterGroup> groups() const override;
   void check_records(const Shard& shard) const override { loss_.groups().check(shard); }

@@ -47,6 +47,14 @@ std::size_t MlpShape::weight_offset(std::size_t l) const {
   return offset;
 }
 
+ScoreLayers score_layers_of(const MlpShape& shape) {
+  ScoreLayers all{.layers = {}, .activation = shape.activation};
+  for (std::size_t l = 0; l < shape.layers(); ++l)
+    all.layers.push_back(
+        {shape.inputs(l), shape.outputs(l), shape.weight_offset(l), shape.bias_offset(l), shape.bias(l)});
+  return all;
+}
+
 std::vector<std::size_t> units_of(std::size_t features, const std::vector<std::int64_t>& hidden,
                                   std::size_t outputs) {
   std::vector<std::size_t> units{features};

@@ -11,6 +11,7 @@
 
 #include "core/aligned.hpp"
 #include "data/records/records.hpp"
+#include "objective/score_layers.hpp"
 
 namespace dpmpi {
 
@@ -40,14 +41,7 @@ struct LevelRows {
   }
 };
 
-enum class Activation {
-  relu,
-  leaky_relu,  ///< s for s > 0, leak * s below
-  tanh,
-  softplus
-};
-inline constexpr float leak = 0.2F;
-/// What options call them.
+/// What options call activations.
 std::vector<std::string> activation_names();
 Activation activation_named(std::string_view name);  ///< one of activation_names()
 
@@ -90,6 +84,9 @@ struct MlpShape {
   std::size_t bias_offset(std::size_t l) const { return weight_offset(l) + outputs(l) * inputs(l); }
   std::size_t dim() const { return weight_offset(layers()); }
 };
+
+/// The same for others.
+ScoreLayers score_layers_of(const MlpShape& shape);
 
 /// MlpShape::units with the hidden layers of an option.
 std::vector<std::size_t> units_of(std::size_t features, const std::vector<std::int64_t>& hidden,

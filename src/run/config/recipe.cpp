@@ -33,19 +33,6 @@ bool is_of_recipe(std::string_view name) {
          std::ranges::find(others, name) == others.end();
 }
 
-/// Code in a library, or records to train models on.
-bool needs_more_than_the_model(const RunConfig& config) {
-  return config.library() != nullptr || config.training() != nullptr || !config.value("objective.train").empty();
-}
-
-bool is_utf8(const std::string& text) {
-  try {
-    return !nlohmann::json(text).dump().empty();
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
-}
-
 std::uint64_t features_in(const std::map<std::string, std::string>& pairs, const std::string& path) {
   const auto found = pairs.find("features");
   std::uint64_t features = 0;
@@ -58,6 +45,18 @@ std::uint64_t features_in(const std::map<std::string, std::string>& pairs, const
 }
 
 }  // namespace
+
+bool needs_more_than_the_model(const RunConfig& config) {
+  return config.library() != nullptr || config.training() != nullptr || !config.value("objective.train").empty();
+}
+
+bool is_utf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
 
 std::vector<std::pair<std::string, std::string>> recipe_of(const RunConfig& config, std::uint64_t features,
                                                            const std::string& columns) {

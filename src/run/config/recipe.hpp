@@ -13,6 +13,11 @@
 
 namespace dpmpi {
 
+/// Code in a library, or records to train models on.
+bool needs_more_than_the_model(const RunConfig& config);
+/// Whether a JSON text can hold it.
+bool is_utf8(const std::string& text);
+
 /// The model file's text pairs for it: `recipe` (settings of [data] and [objective] as an INI file, without the
 /// names of data files and what is declared of them), `features` (after preparation) and, of a run with one,
 /// `columns`: the text `columns` of its columns file. Empty for objectives that need more than that: code in a

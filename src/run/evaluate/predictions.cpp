@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -15,6 +14,7 @@
 #include "data/formats/write.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "run/directory/files.hpp"
+#include "run/evaluate/class_names.hpp"
 #include "run/evaluate/evaluate.hpp"
 #include "run/evaluate/scores.hpp"
 
@@ -43,10 +43,10 @@ class RowText {
       : objective_(objective),
         sign_(objective.label_kind() == LabelKind::sign),
         named_(!is_quantity(objective.label_kind())),
-        threshold_(threshold) {
+        threshold_(threshold),
+        names_(class_names(objective, rules.label_map)) {
     if (threshold && !(sign_ && objective.scores_are_logits()))
       throw ConfigError("--threshold is for probabilities of +1, and this model has none");
-    if (objective.label_kind() == LabelKind::class_) name_classes(rules.label_map);
   }
 
   std::string header() const {
@@ -78,24 +78,7 @@ class RowText {
       text += (k > 0 ? "," : "") + written_word(fmt::format("{}_{}", name, name_of(k)));
     return text;
   }
-  /// A class of several words, or of none, has its number.
-  void name_classes(const std::vector<std::string>& label_map) {
-    names_.resize(objective_.classes());
-    for (const std::string& entry : label_map) {
-      const auto [word, number] = split_entry(entry, "data.label_map");
-      const double k = option_number(number, "data.label_map");
-      if (!(k >= 0 && k < static_cast<double>(names_.size()))) continue;
-      std::string& name = names_[static_cast<std::size_t>(k)];
-      name = name.empty() ? word : ambiguous;
-    }
-    std::set<std::string> different;
-    for (std::size_t k = 0; k < names_.size(); ++k) different.insert(name_of(k));
-    if (different.size() < names_.size()) names_.clear();  // a number is the word of another class
-  }
-  std::string name_of(std::size_t k) const {
-    const bool has_name = k < names_.size() && !names_[k].empty() && names_[k] != ambiguous;
-    return has_name ? names_[k] : fmt::format("{}", k);
-  }
+  std::string name_of(std::size_t k) const { return k < names_.size() ? names_[k] : fmt::format("{}", k); }
   std::string nothing() const {
     std::string text = "nan";
     for (std::size_t k = 0; k < objective_.outputs(); ++k) text += ",nan";
@@ -107,7 +90,6 @@ class RowText {
     return text;
   }
 
-  inline static const std::string ambiguous{'\n'};
   const Objective& objective_;
   bool sign_, named_;
   std::optional<double> threshold_;

@@ -185,8 +185,8 @@ std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std:
   return std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
 }
 
-ModelToScore model_to_score(const std::string& place, const std::string& data,
-                            const std::vector<std::string>& overrides) {
+ModelToScore model_at(const std::string& place, const std::string& data,
+                      const std::vector<std::string>& overrides) {
   ModelToScore scored;
   if (std::error_code absent; fs::is_regular_file(place, absent)) {
     check_overrides(overrides);
@@ -197,9 +197,15 @@ ModelToScore model_to_score(const std::string& place, const std::string& data,
   } else {
     scored.config = finished_run(place, overrides), scored.run = place, scored.file = model_of(place);
   }
-  if (data.empty() && scored.config->data.eval.empty())
-    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", scored.config->path()));
   scored.files = scored.config->find_files(from_here(data));
+  return scored;
+}
+
+ModelToScore model_to_score(const std::string& place, const std::string& data,
+                            const std::vector<std::string>& overrides) {
+  ModelToScore scored = model_at(place, data, overrides);
+  if (scored.files.scored().empty())
+    throw ConfigError(fmt::format("{} has no data.eval: name the records with --data FILE", scored.config->path()));
   return scored;
 }
 
@@ -208,9 +214,19 @@ ModelAlone read_model_alone(const std::string& run, const RunConfig& config) {
   const std::optional<std::uint64_t> features = planned_features(run);
   if (!features) throw DataError(fmt::format("{}/plan.json does not say how many features records have", run));
   ModelAlone model;
+  model.features = *features;
   model.objective = make_objective(config, {.features = *features});
   model.parameters = read_certified(run, *model.objective);
   return model;
+}
+
+ModelAlone read_model_alone(const ModelToScore& model) {
+  if (!model.run.empty()) return read_model_alone(model.run, *model.config);
+  ModelAlone alone;
+  alone.features = *model.features;
+  alone.objective = objective_of(model, {.features = alone.features});
+  alone.parameters = read_safetensors(model.file, alone.objective->groups());
+  return alone;
 }
 
 TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& scored) {

@@ -36,16 +36,20 @@ struct ModelToScore {
 /// Local. Throws ConfigError, DataError.
 ModelToScore model_to_score(const std::string& place, const std::string& data,
                             const std::vector<std::string>& overrides);
+/// The same where no records need be named.
+ModelToScore model_at(const std::string& place, const std::string& data, const std::vector<std::string>& overrides);
 
 /// The config of the finished run `run`, whose model can be used. Local. Throws ConfigError, DataError.
 std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std::vector<std::string>& overrides);
 
-/// The model of a finished run whose records are not needed. Local. Errors as for read_trained_model().
+/// A model whose records are not needed. Local. Errors as for read_trained_model().
 struct ModelAlone {
   std::unique_ptr<Objective> objective;
   std::vector<float> parameters;
+  std::uint64_t features = 0;  ///< of a record, after preparation
 };
 ModelAlone read_model_alone(const std::string& run, const RunConfig& config);
+ModelAlone read_model_alone(const ModelToScore& model);
 
 /// The model, on every rank, and this rank's share of the records.
 struct TrainedModel {

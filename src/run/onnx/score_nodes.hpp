@@ -1,0 +1,27 @@
+#pragma once
+// A model as nodes of an ONNX graph: from inputs to features, from features to scores, from scores to what predict
+// writes. All of it in float64, but for what dpmpi rounds to float32 itself: features and scores.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "objective/objective.hpp"
+#include "run/onnx/graph.hpp"
+#include "run/onnx/inputs.hpp"
+
+namespace dpmpi {
+
+/// Adds the inputs. Returns the features (N x inputs.features, float64, each a float32), and NaN in those that no
+/// rule gives a value.
+std::string add_features(OnnxGraph& graph, const ModelInputs& inputs);
+
+/// The model's scores (N x outputs, float32) from features.
+std::string add_scores(OnnxGraph& graph, const Objective& objective, const ScoreLayers& layers,
+                       std::span<const float> parameters, const std::string& features);
+
+/// Adds the outputs, and returns their names. `classes`: names of the classes. The objective is at its parameters.
+std::vector<std::string> add_outputs(OnnxGraph& graph, const Objective& objective,
+                                     const std::vector<std::string>& classes, const std::string& scores);
+
+}  // namespace dpmpi
