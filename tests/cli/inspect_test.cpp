@@ -35,6 +35,13 @@ TEST_F(InspectCommand, WhatItProposesIsTrainedWith) {
 
 TEST_F(InspectCommand, NeedsAFileAndReadsADictionary) {
   EXPECT_EQ(dpmpi("inspect").code, 2);
+  const Outcome idle = dpmpi("inspect x.csv --set data.drop=a --set data.label=b --set data.one_hot=c:d");
+  EXPECT_EQ(idle.code, 2);
+  EXPECT_NE(idle.output.find("--set data.drop=a: it changes nothing here; data.root"), std::string::npos)
+      << idle.output;
+  EXPECT_NE(idle.output.find("--set data.one_hot=c:d: it changes nothing"), std::string::npos) << idle.output;
+  const Outcome names = dpmpi("inspect x.csv --from-names --set data.label=b");
+  EXPECT_NE(names.output.find("--set data.label=b: it changes nothing"), std::string::npos) << names.output;
   EXPECT_EQ(dpmpi("inspect " + path("nowhere.csv")).code, 3);
   std::ofstream(path("names.csv")) << "age,integer,0..110\nsex,text,f|m\noutcome,label,dead\n";
   const Outcome lines = dpmpi("inspect " + path("names.csv") + " --from-names");

@@ -63,6 +63,9 @@ struct TableHead {
 /// Throws DataError if there is no record.
 TableHead look_at_table(const Head& head, const ReadingRules& options, char delimiter);
 
+/// Position of the column called `name`, else number `name` (from 1). Throws ConfigError that begins with `key`.
+std::size_t place_of_column(std::vector<std::string> names, const std::string& name, const std::string& key);
+
 /// Whether data.label = auto takes a column of this name for the label.
 bool names_label(std::string name);
 

@@ -16,22 +16,12 @@ namespace {
 
 using Use = TableColumn::Use;
 
-/// Position of the column called `name`, else number `name` (from 1). Throws ConfigError.
 std::size_t find_column(const std::vector<TableColumn>& columns, const std::string& name, const std::string& key) {
-  const auto named = std::find_if(columns.begin(), columns.end(), [&](const auto& c) { return c.name == name; });
+  const auto named = std::ranges::find(columns, name, &TableColumn::name);
   if (named != columns.end()) return static_cast<std::size_t>(named - columns.begin());
-  double number = 0;
-  if (to_number(name, number) && number >= 1 && number <= static_cast<double>(columns.size()) &&
-      number == static_cast<double>(static_cast<std::size_t>(number)))
-    return static_cast<std::size_t>(number) - 1;
   std::vector<std::string> names;
   for (const TableColumn& column : columns) names.push_back(column.name);
-  const std::string near = nearest_name(name, names);
-  constexpr std::size_t shown = 30;
-  if (names.size() > shown) names.resize(shown), names.emplace_back("...");
-  throw ConfigError(fmt::format("{}: there is no column {}{}; columns are {} (or 1 to {})", key, show(name),
-                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
-                                fmt::join(names, ", "), columns.size()));
+  return place_of_column(names, name, key);
 }
 
 std::size_t find_label(const std::vector<TableColumn>& columns, const std::string& label) {
@@ -105,6 +95,22 @@ std::size_t number_features(std::vector<TableColumn>& columns) {
 }
 
 }  // namespace
+
+std::size_t place_of_column(std::vector<std::string> names, const std::string& name, const std::string& key) {
+  const auto named = std::ranges::find(names, name);
+  if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
+  const std::size_t count = names.size();
+  double number = 0;
+  if (to_number(name, number) && number >= 1 && number <= static_cast<double>(count) &&
+      number == static_cast<double>(static_cast<std::size_t>(number)))
+    return static_cast<std::size_t>(number) - 1;
+  const std::string near = nearest_name(name, names);
+  constexpr std::size_t shown = 30;
+  if (count > shown) names.resize(shown), names.emplace_back("...");
+  throw ConfigError(fmt::format("{}: there is no column {}{}; columns are {} (or 1 to {})", key, show(name),
+                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near),
+                                fmt::join(names, ", "), count));
+}
 
 bool names_label(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),

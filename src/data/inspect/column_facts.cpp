@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/trim.hpp"
 #include "data/columns/day.hpp"
 #include "data/records/text.hpp"
 
@@ -21,6 +22,7 @@ ColumnFacts::ColumnFacts(bool is_label)
     : is_label_(is_label), formats_(std::begin(usual_date_formats), std::end(usual_date_formats)) {}
 
 void ColumnFacts::add(std::string_view field, bool decimal_comma) {
+  if (is_label_) field = trim(field);
   if (is_label_ ? is_missing(field) : is_usual_gap(field)) {
     if (std::ranges::find(missing_words_, field) == missing_words_.end()) missing_words_.emplace_back(field);
     return;

@@ -11,7 +11,8 @@ namespace dpmpi {
 
 class ColumnFacts {
  public:
-  /// `is_label`: fewer words mean that a value is missing, for "-" may be the label of a class.
+  /// `is_label`: fewer words mean that a value is missing, for "-" may be the label of a class, and blanks around a
+  /// word say nothing.
   explicit ColumnFacts(bool is_label = false);
   void add(std::string_view field, bool decimal_comma);
 

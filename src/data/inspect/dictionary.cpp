@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -73,10 +74,36 @@ std::vector<std::string> attributes_of_values(ColumnKind kind, const std::string
   return {};
 }
 
+/// What a dictionary's fields are. Without a head a line has three at most; a head may name more, which are
+/// remarks.
+struct DictionaryHead {
+  std::size_t fields = 3;
+  bool has_line = false;
+};
+
+DictionaryHead head_of_dictionary(const std::vector<std::string>& first) {
+  constexpr std::string_view heads[] = {"kind", "type", "Kind", "Type"};
+  const bool is_head = first.size() > 1 && std::ranges::find(heads, first[1]) != std::end(heads);
+  return {is_head ? std::max<std::size_t>(first.size(), 3) : 3, is_head};
+}
+
+/// What stands behind the values, as comments.
+std::string remarks_of_entry(const std::vector<std::string>& fields, const DictionaryHead& head) {
+  std::string remarks;
+  for (std::size_t f = 3; f < fields.size(); ++f) {
+    if (fields[f].empty()) continue;
+    if (f >= head.fields)
+      throw ConfigError(fmt::format(
+          "it has {} fields where {} are expected: put a comma or quotation mark into quotation marks, and bars "
+          "between words (f|m)",
+          fields.size(), head.fields));
+    remarks += fmt::format("# {}: {}\n", fields[0], fields[f]);
+  }
+  return remarks;
+}
+
 /// The line of a column; a comment that says what to fill in where the dictionary does not say enough.
-std::string line_of_entry(const std::vector<std::string>& fields) {
-  if (fields.size() < 2 || fields[0].empty()) throw ConfigError("a line is NAME,KIND or NAME,KIND,VALUES");
-  const ColumnKind kind = kind_in_dictionary(fields[1]);
+std::string line_of_entry(const std::vector<std::string>& fields, ColumnKind kind) {
   const std::string values = fields.size() > 2 ? fields[2] : "";
   const bool needs_words = kind == ColumnKind::category || kind == ColumnKind::ordinal;
   if (needs_words && values.empty())
@@ -89,10 +116,22 @@ std::string line_of_entry(const std::vector<std::string>& fields) {
   return written_line(fields[0], kind, attributes);
 }
 
-bool is_head_of_dictionary(const std::vector<std::string>& fields) {
-  constexpr std::string_view heads[] = {"kind", "type", "Kind", "Type"};
-  return fields.size() > 1 && std::ranges::find(heads, fields[1]) != std::end(heads);
-}
+/// What is there once: names, a label, a column of persons.
+class SeenEntries {
+ public:
+  void add(const std::string& name, ColumnKind kind, std::size_t line) {
+    if (const auto [at, fresh] = names_.emplace(name, line); !fresh)
+      throw ConfigError(fmt::format("column {} stands in line {}, too", show(name), at->second));
+    if (kind != ColumnKind::label && kind != ColumnKind::person) return;
+    if (const auto [at, fresh] = alone_.emplace(kind, line); !fresh)
+      throw ConfigError(
+          fmt::format("a table has one {0}, and line {1} has a {0}, too", column_kind_name(kind), at->second));
+  }
+
+ private:
+  std::map<std::string, std::size_t> names_;
+  std::map<ColumnKind, std::size_t> alone_;
+};
 
 }  // namespace
 
@@ -105,6 +144,8 @@ std::string columns_of_dictionary(const std::string& input, const DataOptions& d
       input);
   std::vector<std::string> problems;
   std::size_t number = 0;
+  std::optional<DictionaryHead> head;
+  SeenEntries seen;
   for (std::size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
     const std::size_t stop = std::min(text.find('\n', at), text.size());
     const std::string_view line = trim(std::string_view(text).substr(at, stop - at));
@@ -113,7 +154,13 @@ std::string columns_of_dictionary(const std::string& input, const DataOptions& d
     if (line.empty() || line.front() == '#') continue;
     try {
       const std::vector<std::string> fields = split_fields(line, delimiter_by(data.separator, ','));
-      if (number > 1 || !is_head_of_dictionary(fields)) lines += line_of_entry(fields);
+      const bool is_first = !head;
+      if (is_first) head = head_of_dictionary(fields);
+      if (is_first && head->has_line) continue;
+      if (fields.size() < 2 || fields[0].empty()) throw ConfigError("a line is NAME,KIND or NAME,KIND,VALUES");
+      const ColumnKind kind = kind_in_dictionary(fields[1]);
+      seen.add(fields[0], kind, number);
+      lines += remarks_of_entry(fields, *head) + line_of_entry(fields, kind);
     } catch (const std::runtime_error& problem) {
       problems.push_back(fmt::format("{}:{}: {}", path, number, problem.what()));
     }

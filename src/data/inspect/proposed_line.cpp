@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "data/columns/day.hpp"
 #include "data/columns/line_words.hpp"
+#include "data/records/text.hpp"
 
 namespace dpmpi {
 namespace {
@@ -47,19 +49,50 @@ std::vector<std::string> first_words(const ColumnFacts& facts, std::size_t most)
   return words;
 }
 
+/// What a label is known by: of numbers their value, however they are written.
+std::string identity_of_label(const std::string& word) {
+  double x = 0;
+  return to_number(word, x) ? fmt::format("{}", x == 0 ? 0 : x) : word;
+}
+
+/// The labels, the most frequent first, each in one of the ways in which it is written; at most `most`.
+std::vector<std::string> first_labels(const ColumnFacts& facts, std::size_t most) {
+  std::vector<std::string> labels;
+  std::set<std::string> seen;
+  for (const auto& [word, times] : facts.words())
+    if (labels.size() < most && seen.insert(identity_of_label(word)).second) labels.push_back(word);
+  return labels;
+}
+
+std::string remarks_on_labels(const std::string& name, const ColumnFacts& facts,
+                              const std::vector<std::string>& labels) {
+  std::string remarks;
+  if (!facts.missing_words().empty())
+    remarks += fmt::format("# {}: labels are missing in some records, which cannot be trained on\n", name);
+  std::vector<std::string> gaps;
+  for (const std::string& label : labels)
+    if (label.find_first_not_of("-") != label.npos && is_usual_gap(label)) gaps.push_back(label);
+  if (!gaps.empty())
+    remarks += fmt::format("# {}: {} may mean that a label is missing: such records cannot be trained on\n", name,
+                           fmt::join(gaps, ", "));
+  if (labels.size() == 1) remarks += fmt::format("# {}: it always has the same value\n", name);
+  return remarks;
+}
+
 std::string label_line(const std::string& name, const ColumnFacts& facts) {
   constexpr std::size_t most_classes = 100;
-  const std::vector<std::string> words = first_words(facts, most_classes + 1);
-  std::string remark =
-      facts.missing_words().empty()
-          ? ""
-          : fmt::format("# {}: labels are missing in some records, which cannot be trained on\n", name);
+  const std::vector<std::string> labels = first_labels(facts, most_classes + 1);
   Attributes attributes;
-  if (words.size() == 2)
-    attributes.push_back(written_words("positive", {means_yes(words[0]) ? words[0] : words[1]}));
-  else if (!facts.is_numeric() && words.size() <= most_classes)
-    attributes.push_back(written_words("classes", words));
-  return remark + written_line(name, ColumnKind::label, attributes);
+  if (labels.size() == 2)
+    attributes.push_back(written_words("positive", {means_yes(labels[0]) ? labels[0] : labels[1]}));
+  else if (!facts.is_numeric() && labels.size() > most_classes)
+    throw Malformed(fmt::format(
+        "column {} is taken for the label, and has more than {} words, too many for classes: name another column "
+        "(--set data.label=NAME), or none (--set data.label=none)",
+        show(name), most_classes));
+  else if (!facts.is_numeric() && !labels.empty())
+    attributes.push_back(written_words("classes", labels));
+  return remarks_on_labels(name, facts, labels) + written_line(name, ColumnKind::label, attributes);
 }
 
 std::string ignored_line(const std::string& name, const char* why) {
@@ -72,12 +105,13 @@ std::string number_line(const std::string& name, const ColumnFacts& facts) {
   constexpr double normal_quartiles =
       1.349;  // the distance of the quartiles of a normal law in standard deviations
   double scale = (facts.quantile(0.75) - facts.quantile(0.25)) / normal_quartiles;
+  if (low == high) scale = 1;  // only gaps differ
   if (!(scale > 0)) scale = (high - low) / 4;
   if (!std::isfinite(scale) || !(scale > 0) || !std::isfinite(high - low))
     return ignored_line(name, "its numbers are too large or too far apart");
   const std::string center = short_number(middle, scale);
-  Attributes attributes{fmt::format("range={}..{}", low, high), "mean=" + center,
-                        "std=" + short_number(scale, scale)};
+  Attributes attributes{"mean=" + center, "std=" + short_number(scale, scale)};
+  if (low < high) attributes.insert(attributes.begin(), fmt::format("range={}..{}", low, high));
   for (const std::string& more : for_missing(facts, center)) attributes.push_back(more);
   return written_line(name, ColumnKind::number, attributes);
 }
@@ -102,6 +136,17 @@ std::string word_line(const std::string& name, const ColumnFacts& facts, std::si
   attributes = {written_words("words", words), "other"};
   for (const std::string& more : for_missing(facts, "")) attributes.push_back(more);
   return written_line(name, ColumnKind::category, attributes);
+}
+
+/// Whether all its values are one word, or one number however it is written.
+bool is_constant(const ColumnFacts& facts) {
+  return facts.words().size() == 1 || (facts.is_numeric() && facts.quantile(0) == facts.quantile(1));
+}
+
+/// Of a column that has one value, or none: what it says is where it has one.
+std::string one_value_line(const std::string& name, const ColumnFacts& facts, std::size_t most_words) {
+  return fmt::format("# {}: its values are all the same, or missing\n", name) +
+         (facts.words().size() == 1 ? word_line(name, facts, most_words) : number_line(name, facts));
 }
 
 bool names_a_record(const std::string& name, const ColumnFacts& facts) {
@@ -167,7 +212,9 @@ std::string proposed_line(const std::string& name, const ColumnFacts& facts, boo
   if (facts.values() == 0) return ignored_line(name, "all values are missing");
   if (names_a_record(name, facts))
     return ignored_line(name, "it seems to name records or persons, and is no input");
-  if (distinct == 1 && facts.missing_words().empty()) return ignored_line(name, "it always has the same value");
+  if (is_constant(facts) && facts.missing_words().empty())
+    return ignored_line(name, "it always has the same value");
+  if (is_constant(facts)) return one_value_line(name, facts, most_words);
   if (distinct <= 2 || (!facts.is_numeric() && facts.date_format().empty())) {
     if (distinct > most_words && facts.share_of_words(most_words) < least_share)
       return ignored_line(name, "it seems to be free text: most of its words are rare");

@@ -9,7 +9,8 @@
 
 namespace dpmpi {
 
-/// The line, with a comment line before it where somebody should look. `is_label`: the column is the label.
+/// The line, with a comment line before it where somebody should look. `is_label`: the column is the label. Throws
+/// Malformed for a label that no line could make numbers of.
 std::string proposed_line(const std::string& name, const ColumnFacts& facts, bool is_label);
 
 /// Whether a column is called like one that says whose a record is.

@@ -98,10 +98,95 @@ TEST(Propose, OddTablesHaveProposalsThatAreUnderstood) {
   o.train = folder.write("label.csv", "a,b,label\n1,2,0\n4,5,1\n");
   o.label = "lable";
   EXPECT_MENTIONS(message_of<ConfigError>([&] { propose_columns(o.train, o); }),
-                  "data.label: there is no column 'lable'; columns are a, b, label");
-  DataOptions words;
-  words.train = folder.write("words.csv", "colour,size,label\nred,big,yes\nblue,small,no\n");
-  EXPECT_MENTIONS(propose_columns(words.train, words), "if it has the names, say --set data.header=yes");
+                  "data.label: there is no column 'lable' (did you mean label?); columns are a, b, label");
+  o.label = "2";
+  EXPECT_MENTIONS(propose_columns(o.train, o), "\nb label positive=");
+}
+
+TEST(Propose, ColumnsOfATableWhoseNamesNoFileCanHaveAreCalledByTheirPlaces) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("t.csv", "\n,a,a,label\n1,2,3,0\n4,5,6,1\n7,8,9,1\n");
+  EXPECT_MENTIONS(message_of<DataError>([&] { propose_columns(o.train, o); }),
+                  "--set data.header=no --set data.skip_lines=2");
+  o.header = "no", o.skip_lines = 2;
+  std::string proposed;
+  EXPECT_EQ(read_as_proposed(folder, o, proposed, LabelKind::sign).count, 3U);
+  EXPECT_MENTIONS(proposed, "data.header = no, data.skip_lines = 2\n");
+}
+
+TEST(Propose, NamesInATableOfWordsAreSeen) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("few.csv", "colour,size,kind\nred,big,yes\nblue,small,no\n");
+  EXPECT_MENTIONS(propose_columns(o.train, o), "if it has the names, say --set data.header=yes");
+  std::string records, proposed;
+  for (int i = 0; i < 12; ++i) records += i % 2 == 0 ? "red,big,yes\n" : "blue,small,no\n";
+  o.train = folder.write("many.csv", "colour,size,kind\n" + records);
+  EXPECT_EQ(read_as_proposed(folder, o, proposed, LabelKind::sign).count, 12U);
+  EXPECT_MENTIONS(proposed, "if it is a record, say --set data.header=no");
+  EXPECT_MENTIONS(proposed, "\ncolour category words=blue,red other\n");
+  o.train = folder.write("label.csv", "colour,size,label\nred,big,yes\nblue,small,no\n");
+  EXPECT_MENTIONS(propose_columns(o.train, o), "\nlabel label positive=yes\n");
+  o.label = "size";
+  o.train = folder.write("named.csv", "colour,size\nred,big\nblue,small\n");
+  EXPECT_MENTIONS(propose_columns(o.train, o), "\nsize label positive=");
+  o.label = "auto";
+  for (const std::string& table :
+       {records, "green,mid,perhaps\ngreen,mid,yes\n" + records, "?,a,b\n" + records, "a,a,b\n" + records}) {
+    o.train = folder.write("records.csv", table);
+    EXPECT_MENTIONS(propose_columns(o.train, o), "data.header = no");
+  }
+}
+
+TEST(Propose, LabelsThatAreWrittenInSeveralWaysAreOne) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("t.csv", "x,label\n1,a\n2,\"a \"\n3,1\n4,1.0\n5,NULL\n6,\" \"\n");
+  o.header = "yes";
+  const std::string proposed = propose_columns(o.train, o);
+  EXPECT_MENTIONS(proposed, "\nlabel label classes=a,1,NULL\n");
+  EXPECT_MENTIONS(proposed, "# label: NULL may mean that a label is missing");
+  EXPECT_MENTIONS(proposed, "# label: labels are missing in some records");
+  o.train = folder.write("two.csv", "x,label\n1,0\n2,0.0\n3,1\n4,-0\n");
+  std::string two;
+  EXPECT_EQ(read_as_proposed(folder, o, two, LabelKind::sign).label, (std::vector<float>{-1, -1, 1, -1}));
+}
+
+TEST(Propose, ALabelOfVeryManyWordsIsNoLabel) {
+  const Folder folder;
+  std::string table = "x,city\n";
+  for (int i = 0; i < 202; ++i) table += fmt::format("{},city{}\n", i % 7, i % 101);
+  DataOptions o;
+  o.train = folder.write("t.csv", table);
+  EXPECT_MENTIONS(message_of<DataError>([&] { propose_columns(o.train, o); }),
+                  "t.csv: column 'city' is taken for the label, and has more than 100 words");
+  o.label = "x";
+  EXPECT_MENTIONS(propose_columns(o.train, o), "\nx label\n");
+}
+
+TEST(Propose, ColumnsOfOneValueSayWhereItIs) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("t.csv", "a,b,c,label\n5,1,2.0,0\n5.0,1.0,2,1\n,1e0,NULL,0\n5e0,1,2,1\n");
+  std::string proposed;
+  const Records r = read_as_proposed(folder, o, proposed, LabelKind::sign);
+  EXPECT_MENTIONS(proposed, "# a: its values are all the same, or missing\na number mean=5 std=1 missing=\"\"");
+  EXPECT_MENTIONS(proposed, "# b: it always has the same value\nb ignore\n");
+  EXPECT_EQ(r.features, 4U);
+  o.train = folder.write("nothing.csv", "a,label\n1,0\n1,1\n");
+  EXPECT_MENTIONS(message_of<DataError>([&] { propose_columns(o.train, o); }),
+                  "nothing.csv: no columns file can be proposed: the proposal: no column becomes a feature");
+}
+
+// What data.separator = auto takes is that of the format, and not the one that inspect sees.
+TEST(Propose, ASeparatorThatIsNotExpectedIsSaid) {
+  const Folder folder;
+  for (const auto& [name, says] : {std::pair{"t.tsv", true}, {"t.csv", false}, {"t.txt", false}, {"t.svm", true}}) {
+    DataOptions o;
+    o.train = folder.write(name, "a,b,label\n1,2,0\n2,3,1\n3,4,1\n");
+    EXPECT_EQ(propose_columns(o.train, o).find("data.separator = comma") != std::string::npos, says) << name;
+  }
 }
 
 TEST(Propose, CentresAreAsPreciseAsTheirScale) {
@@ -161,6 +246,23 @@ TEST(Propose, ADictionaryIsEnough) {
   EXPECT_MENTIONS(message, "bad.csv:1: kind 'integr' is not known");
   EXPECT_MENTIONS(message, "bad.csv:2: a line is NAME,KIND");
   EXPECT_MENTIONS(message, "bad.csv:3: range=");
+}
+
+TEST(Propose, NothingOfADictionaryIsLeftOutInSilence) {
+  const Folder folder;
+  const std::string file =
+      folder.write("d.csv",
+                   "# ours\nname,kind,values,meaning\nage,integer,0..120,\"in years, whole\"\nsex,factor,f|m,\n"
+                   "y,label,1\n");
+  EXPECT_MENTIONS(columns_of_dictionary(file, {}),
+                  "\n# age: in years, whole\nage number range=0..120\nsex category");
+  const std::string bad =
+      folder.write("bad.csv", "sex,factor,f,m\nage,integer\nage,real\ny,label\nz,label\np,person\nq,person\n");
+  const std::string message = message_of<ConfigError>([&] { columns_of_dictionary(bad, {}); });
+  EXPECT_MENTIONS(message, "bad.csv:1: it has 4 fields where 3 are expected");
+  EXPECT_MENTIONS(message, "bad.csv:3: column 'age' stands in line 2, too");
+  EXPECT_MENTIONS(message, "bad.csv:5: a table has one label, and line 4 has a label, too");
+  EXPECT_MENTIONS(message, "bad.csv:7: a table has one person, and line 6");
 }
 
 }  // namespace

@@ -1,0 +1,26 @@
+#pragma once
+// A public table, read to its end.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/formats/table.hpp"
+#include "data/inspect/column_facts.hpp"
+
+namespace dpmpi {
+
+struct InspectedTable {
+  TableHead head;
+  std::vector<std::string> names;
+  std::vector<ColumnFacts> columns;
+  std::size_t records = 0;
+  bool guessed_header = false;               ///< its words, of which no other line has one, were taken for names
+  std::optional<std::size_t> label, person;  // their places
+};
+
+/// All of a table whose fields `delimiter` separates. Throws DataError, ConfigError. Local.
+InspectedTable read_table(InputFile& file, const Head& head, ReadingRules rules, char delimiter);
+
+}  // namespace dpmpi
