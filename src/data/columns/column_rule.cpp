@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -77,16 +78,12 @@ WordList distinct_words(const ColumnAttribute& a) {
 
 /// The same for labels, of which blanks around them say nothing, and numbers are what they are worth.
 WordList distinct_labels(const ColumnAttribute& a) {
-  const auto same = [](const std::string& x, const std::string& y) {
-    double p = 0, q = 0;
-    return trim(x) == trim(y) || (to_number(trim(x), p) && to_number(trim(y), q) && p == q);
-  };
   const WordList words = distinct_words(a);
-  for (auto y = words.begin(); y != words.end(); ++y)
-    for (auto x = words.begin(); x != y; ++x)
-      if (same(*x, *y))
-        throw ConfigError(
-            fmt::format("{}= has {} and {}, which are one label: give it once", a.key, show(*x), show(*y)));
+  std::map<std::string, std::string> seen;
+  for (const std::string& word : words)
+    if (const auto [earlier, fresh] = seen.emplace(identity_of(trim(word)), word); !fresh)
+      throw ConfigError(fmt::format("{}= has {} and {}, which are one label: give it once", a.key,
+                                    show(earlier->second), show(word)));
   return words;
 }
 

@@ -17,41 +17,53 @@
 namespace dpmpi {
 namespace {
 
-/// Calls line(number of its first line, text) for each line, those that go on in one piece.
+/// A line with those in which it goes on.
+struct WholeLine {
+  std::size_t first = 0, last = 0;  ///< numbers
+  std::string text = {};
+};
+
+/// Whether the line is NAME KIND ..., which what goes on behind a comma cannot be.
+bool begins_column(std::string_view text) {
+  ColumnLine line;
+  try {
+    read_column_line(text, line);
+  } catch (const ConfigError&) {  // of its attributes, perhaps
+  }
+  const std::vector<std::string> kinds = column_kind_names();
+  return !line.name.ends_with(',') && std::ranges::find(kinds, line.kind) != kinds.end();
+}
+
+/// Calls visit for each line, those that go on in one piece. A line that must be that of another column ends a
+/// piece: the comma before it is one too many.
 template <class Visit>
 void for_each_whole_line(std::string_view text, Visit&& visit) {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  std::string whole;
-  std::size_t number = 1, first = 1;
+  WholeLine whole;
+  bool open = false;
+  std::size_t number = 1;
   for (std::size_t at = 0; at < text.size(); ++number) {
     const std::size_t stop = std::min(text.find('\n', at), text.size());
     std::string_view line = text.substr(at, stop - at);
     at = stop + 1;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (whole.empty()) first = number;
-    whole += line;
-    if (at < text.size() && goes_on(whole)) continue;
-    visit(first, std::exchange(whole, {}));
+    const std::string_view words = trim(line);
+    if (open && (words.empty() || words.front() == '#')) continue;
+    if (open && begins_column(line)) visit(std::exchange(whole, {})), open = false;
+    if (!open) whole.first = number;
+    whole.last = number;
+    whole.text += line;
+    open = goes_on(line);
+    if (!open) visit(std::exchange(whole, {}));
   }
-}
-
-/// Whether two lines can stand in one file.
-void check_beside(const ColumnRule& rule, const std::vector<ColumnRule>& before) {
-  for (const ColumnRule& earlier : before) {
-    if (earlier.name == rule.name)
-      throw ConfigError(fmt::format("column {} stands in line {}, too: give every column one line", show(rule.name),
-                                    earlier.line));
-    const bool one_only = rule.kind == ColumnKind::label || rule.kind == ColumnKind::person;
-    if (one_only && rule.kind == earlier.kind)
-      throw ConfigError(fmt::format("column {0} is a {3}, and so is {1} in line {2}: a table has one {3}",
-                                    show(rule.name), show(earlier.name), earlier.line,
-                                    column_kind_name(rule.kind)));
-  }
+  if (open) visit(whole);
 }
 
 /// What is wrong with a line behind "column NAME: ".
-std::string in_column(const ColumnLine& line, const char* problem) {
-  return line.name.empty() ? problem : fmt::format("column {}: {}", show(line.name), problem);
+std::string in_column(const ColumnLine& line, const WholeLine& whole, const char* problem) {
+  const std::string lines =
+      whole.last > whole.first ? fmt::format(" (its line goes on to line {}, behind commas)", whole.last) : "";
+  return line.name.empty() ? problem + lines : fmt::format("column {}: {}{}", show(line.name), problem, lines);
 }
 
 /// The name in an entry `name:...`.
@@ -85,16 +97,17 @@ ColumnsFile::ColumnsFile(std::string content, std::string of)
     : path(std::move(of)), text(std::move(content)), digest(sha256(text)) {
   constexpr std::size_t most = 60;
   std::vector<std::string> problems;
-  for_each_whole_line(text, [&](std::size_t number, const std::string& whole) {
+  for_each_whole_line(text, [&](const WholeLine& whole) {
     ColumnLine line;
     try {
-      if (!read_column_line(whole, line)) return;
-      ColumnRule rule = column_rule(line, number);
-      check_beside(rule, columns);
+      if (!read_column_line(whole.text, line)) return;
+      ColumnRule rule = column_rule(line, whole.first);
+      check_beside(rule);
       if (makes_features(rule)) ColumnCode(rule, place(rule), false);
+      places_.emplace(rule.name, columns.size());
       columns.push_back(std::move(rule));
     } catch (const ConfigError& problem) {
-      problems.push_back(fmt::format("{}:{}: {}", path, number, in_column(line, problem.what())));
+      problems.push_back(fmt::format("{}:{}: {}", path, whole.first, in_column(line, whole, problem.what())));
     }
   });
   if (problems.empty() && columns.empty()) problems.push_back(fmt::format("{} names no column", path));
@@ -105,11 +118,23 @@ ColumnsFile::ColumnsFile(std::string content, std::string of)
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
+/// Whether a line can stand in one file with those before it.
+void ColumnsFile::check_beside(const ColumnRule& rule) const {
+  if (const ColumnRule* const earlier = find(rule.name))
+    throw ConfigError(fmt::format("column {} stands in line {}, too: give every column one line", show(rule.name),
+                                  earlier->line));
+  if (rule.kind != ColumnKind::label && rule.kind != ColumnKind::person) return;
+  if (const ColumnRule* const earlier = of_kind(rule.kind))
+    throw ConfigError(fmt::format("column {0} is a {3}, and so is {1} in line {2}: a table has one {3}",
+                                  show(rule.name), show(earlier->name), earlier->line,
+                                  column_kind_name(rule.kind)));
+}
+
 std::string ColumnsFile::place(const ColumnRule& column) const { return fmt::format("{}:{}", path, column.line); }
 
 const ColumnRule* ColumnsFile::find(std::string_view name) const {
-  const auto found = std::ranges::find(columns, name, &ColumnRule::name);
-  return found == columns.end() ? nullptr : &*found;
+  const auto found = places_.find(name);
+  return found == places_.end() ? nullptr : &columns[found->second];
 }
 
 const ColumnRule* ColumnsFile::of_kind(ColumnKind kind) const {

@@ -2,6 +2,8 @@
 // The columns file (data.columns): what is public about every column of a table, a line for each.
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,6 +61,10 @@ struct ColumnsFile {
   void check_settings(const ReadingRules& rules, std::vector<std::string>& problems) const;
   /// Puts what the file says of the label into `rules`.
   void apply_to(ReadingRules& rules) const;
+
+ private:
+  void check_beside(const ColumnRule& rule) const;
+  std::map<std::string, std::size_t, std::less<>> places_;  // of columns, by name
 };
 
 /// The names of the kinds, in the order of ColumnKind.

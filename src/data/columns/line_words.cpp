@@ -34,7 +34,9 @@ class LineReader {
     if (rest_.empty() || is_blank(rest_.front())) return found;
     while (!rest_.empty() && (rest_.front() == ',' || found.values.empty())) {
       rest_.remove_prefix(1);
-      if (!found.values.empty()) more();  // blanks behind a comma
+      if (!found.values.empty() && !more())  // behind the blanks after a comma
+        throw ConfigError(fmt::format(
+            "{}= ends in a comma: take it away, or write what it goes on with in the next line", found.key));
       found.values.push_back(value(found.key));
     }
     return found;

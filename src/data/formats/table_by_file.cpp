@@ -1,6 +1,9 @@
 // How the lines of data.columns meet the columns of a table.
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,26 +15,34 @@
 namespace dpmpi {
 namespace {
 
-/// Throws ConfigError with all names that one side has and the other lacks.
+/// Names for a message, which not all of thousands would make clearer.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 30;
+  const std::size_t count = std::min(most, names.size());
+  const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count), ", "),
+                     more);
+}
+
+/// Throws ConfigError with the names that one side has and the other lacks.
 void check_names(const std::vector<std::string>& names, const ColumnsFile& file, const ReadingRules& options) {
   std::vector<std::string> not_here, not_there, twice, problems;
-  for (auto name = names.begin(); name != names.end(); ++name) {
-    const bool used = file.find(*name) != nullptr || !options.more_columns;
-    if (used && std::find(names.begin(), name, *name) != name) twice.push_back(show(*name));
-    if (file.find(*name) == nullptr && !options.more_columns) not_there.push_back(show(*name));
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : names) {
+    const bool known = file.find(name) != nullptr, used = known || !options.more_columns;
+    if (!seen.insert(name).second && used) twice.push_back(show(name));
+    if (!known && used) not_there.push_back(show(name));
   }
   for (const ColumnRule& rule : file.columns)
-    if (std::ranges::find(names, rule.name) == names.end() && !may_lack(rule, options))
+    if (!seen.contains(rule.name) && !may_lack(rule, options))
       not_here.push_back(fmt::format("{} (line {})", show(rule.name), rule.line));
   if (!not_here.empty())
-    problems.push_back(
-        fmt::format("columns of {} that the table has not: {}", file.path, fmt::join(not_here, ", ")));
+    problems.push_back(fmt::format("columns of {} that the table has not: {}", file.path, some_of(not_here)));
   if (!not_there.empty())
     problems.push_back(
         fmt::format("columns of the table that {} does not name: {} (the kind ignore leaves one out)", file.path,
-                    fmt::join(not_there, ", ")));
-  if (!twice.empty())
-    problems.push_back(fmt::format("columns that the table has twice: {}", fmt::join(twice, ", ")));
+                    some_of(not_there)));
+  if (!twice.empty()) problems.push_back(fmt::format("columns that the table has twice: {}", some_of(twice)));
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
@@ -78,13 +89,16 @@ void TableSchema::use_file(const std::vector<std::string>& names, const ReadingR
   if (options.label != no_label && file->label() == nullptr)
     throw ConfigError(
         fmt::format("no column of {} has the kind label (records without labels: data.label = none)", file->path));
+  std::unordered_map<std::string_view, TableColumn*> by_name;
+  for (TableColumn& column : columns) by_name.emplace(column.name, &column);
   // Features stand in the order of the file, whatever that of the table is.
   for (const ColumnRule& rule : file->columns) {
-    const auto found = std::ranges::find(columns, rule.name, &TableColumn::name);
-    if (found == columns.end()) continue;
-    set_by_rule(*found, *file, rule, options);
-    found->feature = features;
-    if (found->code) features += found->code->width();
+    const auto found = by_name.find(rule.name);
+    if (found == by_name.end()) continue;
+    TableColumn& column = *found->second;
+    set_by_rule(column, *file, rule, options);
+    column.feature = features;
+    if (column.code) features += column.code->width();
   }
 }
 

@@ -25,6 +25,7 @@ class ColumnFacts {
   double middle_day() const;
   /// Its words with how often they stand there, the most frequent first; not all if they are very many.
   std::vector<std::pair<std::string, std::size_t>> words() const;
+  std::size_t distinct() const { return words_.size(); }  ///< how many words() are
   /// Which share of its values the first `most` of words() are.
   double share_of_words(std::size_t most) const;
   bool all_words_known() const { return words_.size() < most_words; }

@@ -49,18 +49,12 @@ std::vector<std::string> first_words(const ColumnFacts& facts, std::size_t most)
   return words;
 }
 
-/// What a label is known by: of numbers their value, however they are written.
-std::string identity_of_label(const std::string& word) {
-  double x = 0;
-  return to_number(word, x) ? fmt::format("{}", x == 0 ? 0 : x) : word;
-}
-
 /// The labels, the most frequent first, each in one of the ways in which it is written; at most `most`.
 std::vector<std::string> first_labels(const ColumnFacts& facts, std::size_t most) {
   std::vector<std::string> labels;
   std::set<std::string> seen;
   for (const auto& [word, times] : facts.words())
-    if (labels.size() < most && seen.insert(identity_of_label(word)).second) labels.push_back(word);
+    if (labels.size() < most && seen.insert(identity_of(word)).second) labels.push_back(word);
   return labels;
 }
 
@@ -140,13 +134,13 @@ std::string word_line(const std::string& name, const ColumnFacts& facts, std::si
 
 /// Whether all its values are one word, or one number however it is written.
 bool is_constant(const ColumnFacts& facts) {
-  return facts.words().size() == 1 || (facts.is_numeric() && facts.quantile(0) == facts.quantile(1));
+  return facts.distinct() == 1 || (facts.is_numeric() && facts.quantile(0) == facts.quantile(1));
 }
 
 /// Of a column that has one value, or none: what it says is where it has one.
 std::string one_value_line(const std::string& name, const ColumnFacts& facts, std::size_t most_words) {
   return fmt::format("# {}: its values are all the same, or missing\n", name) +
-         (facts.words().size() == 1 ? word_line(name, facts, most_words) : number_line(name, facts));
+         (facts.distinct() == 1 ? word_line(name, facts, most_words) : number_line(name, facts));
 }
 
 bool names_a_record(const std::string& name, const ColumnFacts& facts) {
@@ -155,7 +149,7 @@ bool names_a_record(const std::string& name, const ColumnFacts& facts) {
       small == "id" || small.ends_with("_id") || small.ends_with(" id") || small.ends_with("-id");
   constexpr std::size_t few = 50;
   const bool all_differ = !facts.is_numeric() && facts.date_format().empty() && facts.values() >= few &&
-                          2 * facts.words().size() > facts.values();
+                          2 * facts.distinct() > facts.values();
   return called_id || all_differ;
 }
 
@@ -208,7 +202,7 @@ std::string proposed_line(const std::string& name, const ColumnFacts& facts, boo
   constexpr std::size_t most_words = 200;
   constexpr double least_share = 0.5;  // of the values that the words of a category cover
   if (is_label) return label_line(name, facts);
-  const std::size_t distinct = facts.words().size();
+  const std::size_t distinct = facts.distinct();
   if (facts.values() == 0) return ignored_line(name, "all values are missing");
   if (names_a_record(name, facts))
     return ignored_line(name, "it seems to name records or persons, and is no input");

@@ -1,6 +1,7 @@
 #include "data/load/column_names.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -42,7 +43,8 @@ void check_public_names(const Head& head, const Dataset& dataset) {
     try {
       InputFile eval(dataset.public_names);
       const Names known = supposed_names(read_head(eval, rules), rules);
-      std::erase_if(unknown, [&](const std::string& name) { return is_in(known, name); });
+      const std::unordered_set<std::string> names(known.begin(), known.end());
+      std::erase_if(unknown, [&](const std::string& name) { return names.contains(name); });
     } catch (const DataError&) {  // it is not here, or no table: it confirms nothing
     }
   }

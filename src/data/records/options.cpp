@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -125,19 +126,14 @@ void declare_values(ReadingRules& d, Options& o) {
       "random rule on the record's index; the others become empty slots");
 }
 
-/// Labels, columns and words are the same if their texts are equal or both are numbers of equal value.
-bool same_name(const std::string& a, const std::string& b) {
-  double x = 0, y = 0;
-  return a == b || (to_number(a, x) && to_number(b, y) && x == y);
-}
-
 /// Throws ConfigError if a name stands twice in `names`, which belong to option `key`.
 void check_distinct(const std::vector<std::string>& names, const std::string& key) {
-  for (auto later = names.begin(); later != names.end(); ++later)
-    for (auto earlier = names.begin(); earlier != later; ++earlier)
-      if (same_name(*earlier, *later))
-        throw ConfigError(fmt::format("{} names {} twice{}: give every name once", key, show(*later),
-                                      *earlier == *later ? "" : fmt::format(" (also as {})", show(*earlier))));
+  std::unordered_map<std::string, std::string> seen;
+  for (const std::string& later : names)
+    if (const auto [earlier, fresh] = seen.emplace(identity_of(later), later); !fresh)
+      throw ConfigError(
+          fmt::format("{} names {} twice{}: give every name once", key, show(later),
+                      earlier->second == later ? "" : fmt::format(" (also as {})", show(earlier->second))));
 }
 
 /// The names of a list of name:value entries; malformed entries are reported elsewhere.

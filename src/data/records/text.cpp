@@ -71,6 +71,11 @@ bool to_number(std::string_view text, bool decimal_comma, double& x) {
   return to_number(with_point, x);
 }
 
+std::string identity_of(std::string_view text) {
+  double x = 0;
+  return to_number(text, x) ? fmt::format("{}", x == 0 ? 0 : x) : std::string(text);
+}
+
 float to_feature(double x) {
   if (!(std::abs(x) <= static_cast<double>(std::numeric_limits<float>::max())))
     throw Malformed(fmt::format("value {} is not allowed: finite numbers of magnitude up to 3.4e38 are",

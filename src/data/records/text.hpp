@@ -53,6 +53,9 @@ bool to_number(std::string_view text, double& x);
 /// The same; with `decimal_comma` a comma stands before the decimals, and no point anywhere.
 bool to_number(std::string_view text, bool decimal_comma, double& x);
 
+/// Texts that mean one label, column or word have one identity: equal texts, or numbers of equal value.
+std::string identity_of(std::string_view text);
+
 /// x as float32. Throws Malformed if it is not finite or does not fit.
 float to_feature(double x);
 

@@ -192,6 +192,23 @@ TEST(ColumnsFile, AllThatIsWrongIsToldAtOnce) {
   EXPECT_MENTIONS(refused("a label\nb label\nx number\n"), "a table has one label");
 }
 
+// Of a comma too many, and not of the column behind it.
+TEST(ColumnsFile, ALineGoesOnBehindAComma) {
+  const ColumnsFile file = parsed("a category words=x,\n\n  # of old\ny,\nlabel, z other\nb number\n");
+  ASSERT_EQ(file.columns.size(), 2U);
+  EXPECT_EQ(file.columns[0].words, (WordList{"x", "y", "label", "z"}));
+  EXPECT_TRUE(file.columns[0].other);
+  EXPECT_EQ(file.columns[1].line, 6U);
+  const std::string message =
+      refused("a category words=x,y,\n\nb ignore\nc category words=x, # and more\nd numbr\n");
+  EXPECT_MENTIONS(message, "c.txt:1: column 'a': words= ends in a comma: take it away, or");
+  EXPECT_MENTIONS(message, "c.txt:4: column 'c': words= ends in a comma");
+  EXPECT_MENTIONS(message, "c.txt:5: column 'd': kind 'numbr' is not known");
+  EXPECT_EQ(message.find("'b'"), message.npos) << message;
+  EXPECT_MENTIONS(refused("b number\na category words=x,"), "c.txt:2: column 'a': words= ends in a comma");
+  EXPECT_MENTIONS(refused("a category words=x,\nb numbr\n"), "(its line goes on to line 2, behind commas)");
+}
+
 TEST(ColumnsFile, WordsAreReadAsTheyAreWritten) {
   for (const char* word : {"plain", "", "two words", "a,b", "say \"x\"", "#5", "a=b", "=", "\"", "Größe", "a\tb"}) {
     const std::string text = written_word("n") + " category words=" + written_word(word) + ",z other\n";

@@ -1,5 +1,6 @@
 // Tables that are read by a columns file.
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "data/columns/columns_file.hpp"
+#include "data/inspect/propose.hpp"
 #include "data/load/convert.hpp"
 #include "data/load/read_columns.hpp"
 #include "support/data_files.hpp"
@@ -220,6 +222,37 @@ TEST_F(ColumnsTable, IsConvertedAsItIsRead) {
   const Records r = load_one(native, LabelKind::sign);
   EXPECT_EQ(row(r, 0), (std::vector<float>{1, 0, 0, 1, 0, 0.5F}));
   EXPECT_EQ(r.label, (std::vector<float>{1, -1}));
+}
+
+// Comparing each name with all others would take minutes.
+TEST_F(ColumnsTable, TenThousandsOfColumnsTakeNoTime) {
+  constexpr int count = 40000;
+  std::string file, header, record;
+  for (int c = 0; c < count; ++c) {
+    file += fmt::format("column_of_a_long_name_{} number\n", c);
+    header += fmt::format("column_of_a_long_name_{},", c);
+    record += "1,";
+  }
+  options_.columns = folder_.write("wide.txt", file + "label label positive=1\n");
+  options_.header = "yes";
+  const auto start = std::chrono::steady_clock::now();
+  const Records r = load(header + "label\n" + record + "1\n" + record + "0\n");
+  EXPECT_EQ(r.features, std::size_t{count});
+  EXPECT_MENTIONS(wrong("x" + header + "label\n" + record + "1\n"), "that the table has not");
+  options_.header = "no";
+  EXPECT_MENTIONS(wrong(record + "1,1,1\n"), "names 40001 columns where the first line has 40003");
+  DataOptions inspected;
+  const std::string other = "2" + record.substr(1);
+  inspected.train = folder_.write("wide.csv", header + "label\n" + record + "1\n" + other + "0\n");
+  EXPECT_MENTIONS(propose_columns(inspected.train, inspected), "always has the same value");
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 20);
+}
+
+TEST_F(ColumnsTable, OfManyNamesThatDoNotMeetSomeAreTold) {
+  std::string header = "age,sex,id,grade,outcome", record = "1,f,1,I,dead";
+  for (int c = 0; c < 1000; ++c) header += fmt::format(",more{}", c), record += ",1";
+  options_.header = "yes";
+  EXPECT_MENTIONS(wrong(header + "\n" + record + "\n"), "'more29' and 970 more (the kind ignore leaves one out)");
 }
 
 TEST_F(ColumnsTable, ClassesAreNumberedInTheirOrder) {
