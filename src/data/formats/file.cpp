@@ -17,14 +17,14 @@
 namespace dpmpi {
 namespace {
 
-std::uint64_t size_of_regular_file(int descriptor, const std::string& path) {
+struct stat facts_of_regular_file(int descriptor, const std::string& path) {
   struct stat info {};
   if (fstat(descriptor, &info) != 0) refuse_file(path, std::strerror(errno));
   if (S_ISDIR(info.st_mode)) refuse_file(path, "is a directory; a file is expected");
   if (!S_ISREG(info.st_mode))
     refuse_file(path, "is not a regular file (a pipe or device): copy its data to a file first");
   if (info.st_size == 0) refuse_file(path, "is empty");
-  return static_cast<std::uint64_t>(info.st_size);
+  return info;
 }
 
 std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offset, std::span<char> out) {
@@ -51,7 +51,10 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) refuse_file(path_, fmt::format("cannot be opened: {}", std::strerror(errno)));
   try {
-    size_ = size_of_regular_file(descriptor_, path_);
+    const struct stat info = facts_of_regular_file(descriptor_, path_);
+    size_ = static_cast<std::uint64_t>(info.st_size);
+    device_ = static_cast<std::uint64_t>(info.st_dev);
+    inode_ = static_cast<std::uint64_t>(info.st_ino);
     char magic[2] = {};
     if (read_at(descriptor_, path_, 0, magic) != 2 || magic[0] != '\x1f' || magic[1] != '\x8b') return;
     gzip_ = std::make_unique<GzipReader>(
@@ -65,9 +68,45 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-InputFile::~InputFile() { close(descriptor_); }
+InputFile::InputFile(std::string name, std::vector<FilePart> parts)
+    : path_(std::move(name)), parts_(std::move(parts)) {
+  for (const FilePart& part : parts_) {
+    const std::uint64_t bytes = part.file->size();
+    verify(part.begin < bytes, "a part is not empty");
+    const std::uint64_t end = size_ + bytes - part.begin + (part.file->read(bytes - 1, 1) == "\n" ? 0 : 1);
+    places_.push_back({size_, end, part.line, part.file->path()});
+    size_ = end;
+  }
+}
+
+InputFile::~InputFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::size_t InputFile::part_at(std::uint64_t offset) const {
+  const auto after = std::ranges::upper_bound(places_, offset, {}, &PartPlace::offset);
+  return after == places_.begin() ? 0 : static_cast<std::size_t>(after - places_.begin()) - 1;
+}
+
+std::size_t InputFile::read_parts(std::uint64_t offset, std::span<char> out) {
+  std::size_t done = 0;
+  for (std::size_t p = part_at(offset); p < parts_.size() && done < out.size(); ++p) {
+    const PartPlace& place = places_[p];
+    const std::uint64_t skipped = offset + done - place.offset;
+    const auto wanted = static_cast<std::size_t>(
+        std::min<std::uint64_t>(out.size() - done, place.end - std::min(place.end, offset + done)));
+    if (wanted == 0) continue;
+    const std::size_t got = parts_[p].file->read(parts_[p].begin + skipped, out.subspan(done, wanted));
+    done += got;
+    if (got == wanted) continue;
+    if (got + 1 < wanted) return done;  // it is shorter than before
+    out[done++] = '\n';
+  }
+  return done;
+}
 
 std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
+  if (!parts_.empty()) return read_parts(offset, out);
   return gzip() ? gzip_->read(offset, out) : read_at(descriptor_, path_, offset, out);
 }
 

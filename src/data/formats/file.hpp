@@ -5,24 +5,47 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace dpmpi {
 
 class GzipReader;
+class InputFile;
 
 /// Throws DataError that names the file.
 [[noreturn]] void refuse_file(const std::string& path, const std::string& what);
+
+/// A file of several that are read as one, from a byte on, which begins a line of this number.
+struct FilePart {
+  std::unique_ptr<InputFile> file;
+  std::uint64_t begin = 0, line = 1;
+};
 
 /// A regular, readable, non-empty file. Offsets count uncompressed bytes.
 class InputFile {
  public:
   explicit InputFile(std::string path);
+  /// Plain texts as one called `name`, one behind the other; a line end is put where one of them lacks it.
+  InputFile(std::string name, std::vector<FilePart> parts);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
   bool gzip() const { return gzip_ != nullptr; }
+  /// Where the texts lie of which this one is made; of a file that is one by itself there are none.
+  struct PartPlace {
+    std::uint64_t offset = 0, end = 0;  ///< bytes of the whole
+    std::uint64_t line = 1;             ///< number in its file of the line that begins there
+    std::string path;
+  };
+  const std::vector<PartPlace>& parts() const { return places_; }
+  const std::vector<FilePart>& pieces() const { return parts_; }
+  /// The number of the part in which a byte lies; 0 if there is one only.
+  std::size_t part_at(std::uint64_t offset) const;
+  /// Whether both are one file under two names.
+  bool same_as(const InputFile& other) const { return device_ == other.device_ && inode_ == other.inode_; }
+
   /// Bytes in the file; of a gzip file unknown until it is read: 0.
   std::uint64_t size() const { return size_; }
 
@@ -33,10 +56,14 @@ class InputFile {
   std::string read(std::uint64_t offset, std::size_t bytes);
 
  private:
+  std::size_t read_parts(std::uint64_t offset, std::span<char> out);
+
   std::string path_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0, device_ = 0, inode_ = 0;
   int descriptor_ = -1;
   std::unique_ptr<GzipReader> gzip_;
+  std::vector<FilePart> parts_;
+  std::vector<PartPlace> places_;
 };
 
 }  // namespace dpmpi

@@ -61,6 +61,11 @@ struct Position {
   std::uint64_t first_index = 0;   ///< global index of the file's first record
   std::uint64_t byte = 0;          ///< rows: where the first one begins
   bool shows_byte = false;         ///< which would tell how many records there are
+  std::uint64_t lines_before = 0;  ///< text: of other files that are read as one with this one
+
+  std::uint64_t line_in_file() const { return line - lines_before; }
+  /// Goes to the file that begins at a byte of the whole, if one does.
+  void enter(const InputFile& whole, std::uint64_t offset);
 };
 
 /// Consecutive whole lines or rows of one block.

@@ -1,12 +1,12 @@
 #include "data/formats/table_fields.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "data/formats/joined_tables.hpp"
 #include "data/formats/table.hpp"
 #include "data/formats/text_lines.hpp"
 
@@ -40,10 +40,9 @@ std::string joined(const std::vector<std::string>& fields, const std::vector<std
 
 }  // namespace
 
-std::vector<std::string> fields_of_table(const std::string& path, const ReadingRules& rules,
-                                         const std::vector<std::string>& names) {
-  InputFile file(path);
-  const Head head = read_head(file, rules);
+std::vector<std::string> fields_of_table(const std::string& path, const std::vector<std::string>& paths,
+                                         const ReadingRules& rules, const std::vector<std::string>& names) {
+  const auto [file, head] = open_joined(path, paths, rules);
   const std::string_view format = detect_format(rules, head);
   if (format != "csv" && format != "tsv")
     throw ConfigError(fmt::format("--keep takes columns of a table (csv, tsv); {} is read as {}", path, format));
@@ -52,11 +51,9 @@ std::vector<std::string> fields_of_table(const std::string& path, const ReadingR
   if (!table.header) throw ConfigError(fmt::format("--keep names columns, and {} has no header", path));
   const std::vector<std::size_t> places = places_of(names, table.fields);
   std::vector<std::string> rows{joined(table.fields, places)};
-  for_each_line(file, table.records.begin, table.records.begin, std::numeric_limits<std::uint64_t>::max(),
-                [&](std::uint64_t, std::string_view line) {
-                  if (is_record(line, table.records.comment))
-                    rows.push_back(joined(split_fields(line, delimiter), places));
-                });
+  for_each_record_of(*file, table.records, [&](const Position&, std::string_view line) {
+    rows.push_back(joined(split_fields(line, delimiter), places));
+  });
   return rows;
 }
 

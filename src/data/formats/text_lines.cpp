@@ -1,6 +1,7 @@
 #include "data/formats/text_lines.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,28 @@ void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std
     if (newline == std::string::npos) return;
     at = searched = newline + 1;
   }
+}
+
+void Position::enter(const InputFile& whole, std::uint64_t offset) {
+  if (whole.parts().empty()) return;
+  const InputFile::PartPlace& part = whole.parts()[whole.part_at(offset)];
+  if (part.offset != offset) return;
+  file = part.path;
+  lines_before = line - part.line;
+}
+
+void for_each_record_of(InputFile& file, const Section& records,
+                        const std::function<void(const Position&, std::string_view)>& visit) {
+  Position position{file.parts().empty() ? file.path() : file.parts().front().path, records.line};
+  for_each_line(file, records.begin, records.begin, std::numeric_limits<std::uint64_t>::max(),
+                [&](std::uint64_t offset, std::string_view line) {
+                  position.enter(file, offset);
+                  if (is_record(line, records.comment)) {
+                    visit(position, line);
+                    ++position.global_index;
+                  }
+                  ++position.line;
+                });
 }
 
 }  // namespace dpmpi

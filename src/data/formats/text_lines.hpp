@@ -23,6 +23,10 @@ void refuse_no_text(const Head& head);
 void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std::uint64_t to,
                    const std::function<void(std::uint64_t, std::string_view)>& visit);
 
+/// Calls visit(position, line) for each record of a whole text, whose position is told.
+void for_each_record_of(InputFile& file, const Section& records,
+                        const std::function<void(const Position&, std::string_view)>& visit);
+
 /// True if the line is a record: not blank, and not a comment (`comment` '\0': there are none).
 inline bool is_record(std::string_view line, char comment) {
   const std::string_view text = trim(line);
@@ -45,7 +49,8 @@ void for_each_record(std::string_view text, char comment, Position& position, Ro
 /// A fault of the line at which a piece is.
 inline void add_fault(const Piece& piece, std::uint64_t kind, const char* what) {
   const Position& at = piece.position;
-  if (!piece.faults.knows(kind)) piece.faults.add(at.line, kind, fmt::format("{}:{}: {}", at.file, at.line, what));
+  if (!piece.faults.knows(kind))
+    piece.faults.add(at.line, kind, fmt::format("{}:{}: {}", at.file, at.line_in_file(), what));
 }
 
 /// Calls row(line, global_index) for each record of a piece, and moves its position. A row that throws Malformed is

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "data/formats/joined_tables.hpp"
 #include "data/formats/text_lines.hpp"
 #include "data/inspect/proposed_line.hpp"
 #include "data/records/text.hpp"
@@ -57,22 +57,18 @@ void check_names(const InspectedTable& table, const Head& head) {
 /// Calls visit(fields) for each record.
 void for_each_row(InputFile& file, const Section& records, char delimiter, std::size_t width,
                   const std::function<void(const std::vector<std::string>&)>& visit) {
-  std::uint64_t line = records.line;
-  for_each_line(file, records.begin, records.begin, std::numeric_limits<std::uint64_t>::max(),
-                [&](std::uint64_t, std::string_view text) {
-                  const std::uint64_t number = line++;
-                  if (!is_record(text, records.comment)) return;
-                  std::vector<std::string> fields;
-                  try {
-                    fields = split_fields(text, delimiter);
-                  } catch (const Malformed& problem) {
-                    refuse_file(file.path(), fmt::format("line {}: {}", number, problem.what()));
-                  }
-                  if (fields.size() != width)
-                    refuse_file(file.path(), fmt::format("line {} has {} columns where {} are expected", number,
-                                                         fields.size(), width));
-                  visit(fields);
-                });
+  for_each_record_of(file, records, [&](const Position& at, std::string_view text) {
+    std::vector<std::string> fields;
+    try {
+      fields = split_fields(text, delimiter);
+    } catch (const Malformed& problem) {
+      refuse_file(at.file, fmt::format("line {}: {}", at.line_in_file(), problem.what()));
+    }
+    if (fields.size() != width)
+      refuse_file(at.file, fmt::format("line {} has {} columns where {} are expected", at.line_in_file(),
+                                       fields.size(), width));
+    visit(fields);
+  });
 }
 
 /// Whether words could be the names of columns.
@@ -128,18 +124,21 @@ InspectedTable look_at(const Head& head, const ReadingRules& rules, char delimit
 
 }  // namespace
 
-InspectedTable read_table(InputFile& file, const Head& head, ReadingRules rules, char delimiter) {
-  InspectedTable table = look_at(head, rules, delimiter);
-  if (!table.head.header && rules.header == "auto" && has_names_in_words(file, table, rules, delimiter)) {
+InspectedTable read_table(const std::string& name, const std::vector<std::string>& paths, ReadingRules rules,
+                          char delimiter) {
+  OpenedFile opened = open_joined(name, {paths.front()}, rules);
+  InspectedTable table = look_at(opened.head, rules, delimiter);
+  if (!table.head.header && rules.header == "auto" && has_names_in_words(*opened.file, table, rules, delimiter)) {
     rules.header = "yes";
-    table = look_at(head, rules, delimiter);
+    table = look_at(opened.head, rules, delimiter);
     table.guessed_header = true;
   }
-  check_names(table, head);
+  check_names(table, opened.head);
   table.label = place_of_label(table.names, rules);
   table.person = place_of_person(table.names, rules);
   for (std::size_t c = 0; c < table.names.size(); ++c) table.columns.emplace_back(c == table.label);
-  for_each_row(file, table.head.records, delimiter, table.columns.size(),
+  if (paths.size() > 1) opened = open_joined(name, paths, rules);
+  for_each_row(*opened.file, table.head.records, delimiter, table.columns.size(),
                [&](const std::vector<std::string>& fields) {
                  for (std::size_t c = 0; c < fields.size(); ++c)
                    table.columns[c].add(fields[c], rules.decimal == "comma");

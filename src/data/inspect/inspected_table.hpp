@@ -20,7 +20,9 @@ struct InspectedTable {
   std::optional<std::size_t> label, person;  // their places
 };
 
-/// All of a table whose fields `delimiter` separates. Throws DataError, ConfigError. Local.
-InspectedTable read_table(InputFile& file, const Head& head, ReadingRules rules, char delimiter);
+/// All of a table whose fields `delimiter` separates, and that the files `paths` are together, called `name`.
+/// Throws DataError, ConfigError. Local.
+InspectedTable read_table(const std::string& name, const std::vector<std::string>& paths, ReadingRules rules,
+                          char delimiter);
 
 }  // namespace dpmpi

@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
+#include "data/formats/joined_tables.hpp"
 #include "data/formats/table.hpp"
 #include "data/formats/text_lines.hpp"
 #include "data/inspect/inspected_table.hpp"
@@ -125,14 +126,16 @@ void check_proposal(const std::string& lines, const std::string& path) {
 }  // namespace
 
 std::string propose_columns(const std::string& input, const DataOptions& data) {
-  InputFile file(FoundFile(data, input).path());
-  const Head head = read_head(file, data);
+  std::vector<std::string> paths;
+  for (const FoundFile& file : NamedFiles(data, input).files) paths.push_back(file.path());
+  const Head head = open_joined(input, {paths.front()}, data).head;
   refuse_no_text(head);
   ReadingRules rules = data;
   const std::string separator = guessed_separator(head, rules);
   const char delimiter = delimiter_by(separator, ',');
   if (has_decimal_commas(head.bytes, delimiter)) rules.decimal = "comma";
-  const InspectedTable table = read_table(file, head, rules, delimiter);
+  rules.separator = separator;
+  const InspectedTable table = read_table(input, paths, rules, delimiter);
   if (table.records == 0) refuse_file(head.path, "holds no records");
 
   std::string text = warning_lines(input, table.records) +

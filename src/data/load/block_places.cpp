@@ -67,12 +67,24 @@ void check_slots(const std::string& path, std::uint64_t records, std::uint64_t s
 
 constexpr std::uint64_t glance_every = 4096;  // lines, which take less than a look at the clock
 
+/// Where a file begins of several that are read as one: so many lines of a share before it.
+struct FileStart {
+  std::uint64_t part = 0, line = 0;
+};
+
+/// What a rank finds in its share.
+struct Scan {
+  PartSize size = {};
+  std::vector<FileStart> starts = {};
+};
+
 /// Shows the records of this rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
-PartSize scan_lines(const Communicator& comm, const SourceFile& source, const Section& section,
-                    const std::function<void(const Mark&)>& see) {
-  PartSize part;
+Scan scan_lines(const Communicator& comm, const SourceFile& source, const Section& section,
+                const std::function<void(const Mark&)>& see) {
+  Scan scan;
   throw_on_all_ranks(comm, [&] {
     if (!source.file) return;
+    PartSize& part = scan.size;
     InputFile& file = *source.file;
     const std::uint64_t total = file.size() - std::min(file.size(), section.begin);
     const auto share = [&](int rank) {
@@ -85,13 +97,17 @@ PartSize scan_lines(const Communicator& comm, const SourceFile& source, const Se
     Progress progress("counting the lines of " + std::filesystem::path(file.path()).filename().string(),
                       file.gzip() ? 0 : to - from, "");
     std::uint64_t counted = from;
+    const auto& parts = file.parts();
+    std::size_t next = file.part_at(from);
+    if (next == 0 || parts[next].offset < from) ++next;
     for_each_line(file, section.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
       if (part.lines % glance_every == 0) progress.add(offset - counted), counted = offset;
+      if (next < parts.size() && offset == parts[next].offset) scan.starts.push_back({next++, part.lines});
       if (is_record(line, section.comment)) see({part.records++, part.lines, offset});
       ++part.lines;
     });
   });
-  return part;
+  return scan;
 }
 
 /// Of every rank's part, on the root; empty elsewhere.
@@ -159,15 +175,29 @@ class MarkedText {
   std::vector<Mark> marks_;
 };
 
+/// Of each of the files that are read as one: lines before it, without those of itself that are left out; so a
+/// line's number less these is its number in the file. On the root, of a file by itself none.
+std::vector<std::uint64_t> lines_before_files(const InputFile& file, const Section& section,
+                                              const std::vector<PartSize>& sizes,
+                                              const std::vector<std::vector<FileStart>>& starts) {
+  std::vector<std::uint64_t> before(file.parts().size());
+  std::uint64_t lines = section.line;
+  for (std::size_t r = 0; r < starts.size(); lines += sizes[r++].lines)
+    for (const FileStart& start : starts[r])
+      before[start.part] = lines + start.line - file.parts()[start.part].line;
+  return before;
+}
+
 /// A block ends where the next one begins. On the root.
-std::vector<Extent> extents_of(MarkedText text, const BlockRange& range, std::uint64_t records) {
+std::vector<Extent> extents_of(MarkedText text, const InputFile& file, const std::vector<std::uint64_t>& before,
+                               const BlockRange& range, std::uint64_t records) {
   std::vector<Extent> extents(range.count());
-  Extent* before = nullptr;
+  Extent* last = nullptr;
   for_each_filled(range, records, [&](std::uint32_t block, std::uint64_t row) {
     const Mark first = text.find(row);
-    if (before != nullptr) before->end = first.byte;
-    before = &extents[block - range.first];
-    *before = {first.byte, ~std::uint64_t{0}, first.line};
+    if (last != nullptr) last->end = first.byte;
+    last = &extents[block - range.first];
+    *last = {first.byte, ~std::uint64_t{0}, first.line, before.empty() ? 0 : before[file.part_at(first.byte)]};
   });
   return extents;
 }
@@ -197,15 +227,17 @@ std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> exten
 std::vector<Extent> locate_lines(const Communicator& comm, const SourceFile& source, const Section& section,
                                  const BlockRange& range) {
   Marks marks = marks_of_part(comm, range);
-  const PartSize part = scan_lines(comm, source, section, [&](const Mark& record) { marks.see(record); });
-  const std::vector<PartSize> sizes = gather_sizes(comm, part);
+  const Scan scan = scan_lines(comm, source, section, [&](const Mark& record) { marks.see(record); });
+  const std::vector<PartSize> sizes = gather_sizes(comm, scan.size);
   const auto parts = gather_lists(comm, marks.chosen());
+  const auto starts = gather_lists(comm, scan.starts);
   std::vector<Extent> extents;
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const std::uint64_t records = total_records(sizes);
     check_slots(source.path, records, range.slots());
-    extents = extents_of({*source.file, section, sizes, parts}, range, records);
+    extents = extents_of({*source.file, section, sizes, parts}, *source.file,
+                         lines_before_files(*source.file, section, sizes, starts), range, records);
   });
   return hand_out(comm, std::move(extents), range, !source.gzip);
 }
@@ -230,8 +262,8 @@ std::uint64_t count_records(const Communicator& comm, const Source& source) {
   const Section& records = source.layout.records();
   std::uint64_t count = records.rows;
   if (records.is_text())
-    count =
-        total_records(gather_sizes(comm, scan_lines(comm, source.file_of(records), records, [](const Mark&) {})));
+    count = total_records(
+        gather_sizes(comm, scan_lines(comm, source.file_of(records), records, [](const Mark&) {}).size));
   comm.broadcast(count);
   if (count == 0) throw DataError(fmt::format("{}: holds no records", source.path()));
   return count;

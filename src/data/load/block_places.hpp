@@ -18,7 +18,8 @@ std::uint64_t count_records(const Communicator& comm, const Source& source);
 /// The bytes of one block's rows.
 struct Extent {
   std::uint64_t begin = 0, end = 0;
-  std::uint64_t line = 0;  ///< text: number of the first line
+  std::uint64_t line = 0;    ///< text: number of the first line
+  std::uint64_t before = 0;  ///< text of several files: lines of those before the one in which it begins
 };
 
 /// The blocks first .. last - 1 of a layout that hold one file's records, and who owns which of them (a site's file

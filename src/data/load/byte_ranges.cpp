@@ -13,7 +13,7 @@
 namespace dpmpi {
 namespace {
 
-using Consume = std::function<void(std::uint32_t, std::string_view)>;
+using Consume = std::function<void(std::uint32_t, std::string_view, std::uint64_t)>;
 
 /// `announced` is where the file should end.
 std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t announced) {
@@ -32,9 +32,10 @@ void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint
   const std::uint64_t end = std::min(extent.end, file.size());
   std::uint64_t piece = usual;
   for (std::uint64_t at = extent.begin; at < end;) {
-    const std::string bytes = read_exactly(file, at, std::min(piece, end - at), end);
+    const std::uint64_t stop = file.parts().empty() ? end : std::min(end, file.parts()[file.part_at(at)].end);
+    const std::string bytes = read_exactly(file, at, std::min(piece, stop - at), end);
     std::size_t whole = bytes.size();
-    if (unit == 0 && at + whole < end) {
+    if (unit == 0 && at + whole < stop) {
       const std::size_t newline = bytes.rfind('\n');
       if (newline == std::string::npos) {  // one very long line: try again with more of it
         piece *= 2;
@@ -42,7 +43,7 @@ void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint
       }
       whole = newline + 1;
     }
-    consume(block, std::string_view(bytes).substr(0, whole));
+    consume(block, std::string_view(bytes).substr(0, whole), at);
     at += whole;
     piece = usual;
   }
@@ -97,7 +98,7 @@ void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Ex
       comm.send(reading ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
       sent.add(range.layout.size(block));
     } else if (!reading && !bytes.empty()) {
-      run_unless(consuming, [&] { consume(block, bytes); });
+      run_unless(consuming, [&] { consume(block, bytes, extent.begin); });
     }
   }
   run_unless(reading, [&] { check_end(file, extents, unit); });
@@ -109,7 +110,7 @@ void receive_blocks(const Communicator& comm, const BlockRange& range, const Con
        ++block) {
     const std::string message = comm.receive(0);
     const auto bytes = std::string_view(message).substr(1);
-    if (message.starts_with(data_mark) && !bytes.empty()) run_unless(consuming, [&] { consume(block, bytes); });
+    if (message.starts_with(data_mark) && !bytes.empty()) run_unless(consuming, [&] { consume(block, bytes, 0); });
   }
 }
 

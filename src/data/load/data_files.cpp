@@ -1,5 +1,8 @@
 #include "data/load/data_files.hpp"
 
+#include <glob.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -56,7 +59,55 @@ void add_training_files(const DataOptions& options, Dataset& training) {
                                 options.shard_records.empty() ? 0 : options.shard_records.at(s) * slots);
 }
 
+/// Where relative paths are looked up, in this order.
+std::vector<std::filesystem::path> folders_of(const DataOptions& options) {
+  const char* const environment = std::getenv("DPMPI_DATA");
+  std::vector<std::filesystem::path> folders;
+  if (!options.root.empty()) folders.emplace_back(expand_home(options.root));
+  if (environment != nullptr && *environment != '\0') folders.emplace_back(expand_home(environment));
+  folders.emplace_back(options.config_folder.empty() ? "." : options.config_folder);
+  return folders;
+}
+
+/// A folder's name as a pattern that matches itself alone.
+std::string without_wildcards(const std::string& folder) {
+  std::string text;
+  for (const char c : folder)
+    text +=
+        std::string_view("*?[]\\").find(c) == std::string_view::npos ? std::string(1, c) : std::string("\\") + c;
+  return text;
+}
+
+std::vector<std::string> paths_that_match(const std::string& pattern) {
+  glob_t found{};
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  std::ranges::sort(paths);
+  return paths;
+}
+
+bool is_pattern(std::string_view name) { return name.find_first_of("*?[") != name.npos; }
+
 }  // namespace
+
+std::vector<FoundFile> matching_files(const DataOptions& options, const std::string& pattern) {
+  const std::string place = expand_home(pattern);
+  std::vector<std::string> folders;
+  if (std::filesystem::path(place).is_absolute()) {
+    folders.emplace_back();
+  } else {
+    for (const auto& folder : folders_of(options)) folders.push_back(without_wildcards(folder.string()) + "/");
+  }
+  std::vector<FoundFile> files;
+  for (const std::string& folder : folders) {
+    for (const std::string& path : paths_that_match(folder + place))
+      files.emplace_back(std::filesystem::path(path).lexically_normal().string());
+    if (!files.empty()) break;
+  }
+  return files;
+}
 
 FoundFile::FoundFile(const DataOptions& options, const std::string& name) {
   namespace fs = std::filesystem;
@@ -64,13 +115,8 @@ FoundFile::FoundFile(const DataOptions& options, const std::string& name) {
     path_ = place;
     return;
   }
-  const char* const environment = std::getenv("DPMPI_DATA");
-  std::vector<fs::path> folders;
-  if (!options.root.empty()) folders.emplace_back(expand_home(options.root));
-  if (environment != nullptr && *environment != '\0') folders.emplace_back(expand_home(environment));
-  folders.emplace_back(options.config_folder.empty() ? "." : options.config_folder);
   std::string tried;
-  for (const fs::path& folder : folders) {
+  for (const fs::path& folder : folders_of(options)) {
     const std::string candidate = (folder / name).lexically_normal().string();
     std::error_code why;
     if (fs::exists(candidate, why)) {
@@ -81,7 +127,13 @@ FoundFile::FoundFile(const DataOptions& options, const std::string& name) {
   }
   missing_ = fmt::format(
       "{} was not found (relative paths are looked up in data.root, $DPMPI_DATA{} and the config file's folder):{}",
-      name, environment == nullptr ? ", which is unset," : "", tried);
+      name, std::getenv("DPMPI_DATA") == nullptr ? ", which is unset," : "", tried);
+}
+
+FoundFile FoundFile::missing(std::string message) {
+  FoundFile file{std::string()};
+  file.missing_ = std::move(message);
+  return file;
 }
 
 const std::string& FoundFile::path() const {
@@ -92,6 +144,16 @@ const std::string& FoundFile::path() const {
 NamedFiles::NamedFiles(const DataOptions& options, std::string all, std::int64_t public_number)
     : names(std::move(all)), declared(public_number) {
   for (const std::string& name : split_pair(names)) files.emplace_back(options, name);
+  if (files.size() > 1 || !is_pattern(names)) return;
+  std::error_code absent;
+  if (files.front().found() && std::filesystem::exists(files.front().path(), absent)) return;  // it has this name
+  std::vector<FoundFile> matching = matching_files(options, std::string(trim(names)));
+  if (matching.empty())
+    matching.push_back(FoundFile::missing(fmt::format(
+        "no file matches {} (relative patterns are looked up in data.root, $DPMPI_DATA and the config file's folder)",
+        names)));
+  joined = matching.size() > 1;
+  files = std::move(matching);
 }
 
 const NamedFiles& Dataset::first() const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/records/options.hpp"
@@ -20,6 +21,10 @@ class FoundFile {
   /// `name` itself if absolute, else the first that exists of data.root, $DPMPI_DATA and the config file's folder
   /// (the working directory if there is none) joined with it.
   FoundFile(const DataOptions& options, const std::string& name);
+  /// A file of this path.
+  explicit FoundFile(std::string path) : path_(std::move(path)) {}
+  /// One that is not there, as path() will say.
+  static FoundFile missing(std::string message);
   bool found() const { return missing_.empty(); }
   /// Throws DataError that lists all places tried, if there is none.
   const std::string& path() const;
@@ -28,12 +33,17 @@ class FoundFile {
   std::string path_, missing_;
 };
 
-/// What an option names: a file, or a pair images,labels.
+/// The files whose paths match `pattern` (*, ?, [...]), in the bytewise order of their paths; where relative ones
+/// are looked up, the first folder counts in which one matches. Empty if none does. Local.
+std::vector<FoundFile> matching_files(const DataOptions& options, const std::string& pattern);
+
+/// What an option names: a file, a pair images,labels, or a pattern that several files match.
 struct NamedFiles {
   NamedFiles(const DataOptions& options, std::string names, std::int64_t declared = 0);
   std::string names;  ///< as the option has them
   std::vector<FoundFile> files;
   std::int64_t declared;  ///< public number of slots; 0: they are counted
+  bool joined = false;    ///< the files are read as one table, one behind the other
 };
 
 /// A dataset: which files, and how they are read.

@@ -1,12 +1,14 @@
 #include "data/load/input_files.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
 #include "core/files/archive.hpp"
+#include "data/formats/joined_tables.hpp"
 #include "data/load/column_names.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
@@ -23,9 +25,22 @@ void check_dimension(const ReadingRules& rules, const std::string& names) {
                fmt::format("{}: data.features = {}: a model of that many parameters", names, features));
 }
 
+std::string file_name(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
 /// Opens the files and looks at their first bytes, which hold records.
 std::vector<Head> look_at(const ReadingRules& rules, const NamedFiles& part, Source& source) {
   std::vector<Head> heads;
+  if (part.joined) {
+    std::vector<std::string> paths;
+    for (const FoundFile& found : part.files) paths.push_back(found.path());
+    OpenedFile opened = open_joined(part.names, paths, rules);
+    std::vector<SourceFile::Part> parts;
+    for (const FilePart& one : opened.file->pieces())
+      parts.push_back({file_name(one.file->path()), one.begin, one.line});
+    source.files.push_back({std::move(opened.file), part.names, false, std::move(parts)});
+    heads.push_back(std::move(opened.head));
+    return heads;
+  }
   for (const FoundFile& found : part.files) {
     auto file = std::make_unique<InputFile>(found.path());
     const Head& head = heads.emplace_back(read_head(*file, rules));
@@ -52,7 +67,7 @@ void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, So
     refuse_file(
         source.path(),
         fmt::format(
-            "the {} format holds its labels itself; a second file {} is not used (files that hold a part of the records each: data.shards)",
+            "the {} format holds its labels itself; a second file {} is not used (files that hold a part of the records each: a pattern such as visits-*.csv, or data.shards for several sites)",
             source.format_name, heads[1].path));
   if (rules.features > 0 && layout.features != static_cast<std::uint64_t>(rules.features))
     refuse_file(source.path(),
@@ -68,6 +83,14 @@ void share(const Communicator& comm, const ReadingRules& rules, Source& source) 
     for (SourceFile& file : source.files) {
       archive.field("path", file.path);
       archive.field("gzip", file.gzip);
+      std::uint64_t count = file.parts.size();
+      archive.field("parts", count);
+      file.parts.resize(count);
+      for (SourceFile::Part& part : file.parts) {
+        archive.field("name", part.name);
+        archive.field("begin", part.begin);
+        archive.field("line", part.line);
+      }
     }
     archive.field("format", source.format_name);
     if (archive.reading()) source.format = make_format(source.format_name, rules);
@@ -84,11 +107,31 @@ void share(const Communicator& comm, const ReadingRules& rules, Source& source) 
   archive.finish();
 }
 
+/// What the root has opened, as this rank sees it.
+std::unique_ptr<InputFile> open_here(const std::vector<FoundFile>& here, const SourceFile& source) {
+  if (source.parts.empty()) return std::make_unique<InputFile>(here.at(0).path());
+  const auto same = [](const FoundFile& file, const SourceFile::Part& part) {
+    return file.found() && file_name(file.path()) == part.name;
+  };
+  if (!std::ranges::equal(here, source.parts, same))
+    throw DataError(fmt::format(
+        "{}: other files match on some rank than on the root: put them where all ranks see them", source.path));
+  std::vector<FilePart> parts;
+  for (std::size_t p = 0; p < here.size(); ++p) {
+    auto file = std::make_unique<InputFile>(here[p].path());
+    if (source.parts[p].begin >= file->size())
+      throw DataError(
+          fmt::format("{} is not the same file on all ranks: it is shorter than on the root", file->path()));
+    parts.push_back({std::move(file), source.parts[p].begin, source.parts[p].line});
+  }
+  return std::make_unique<InputFile>(source.path, std::move(parts));
+}
+
 /// A plain file is opened by all ranks. Its size may follow private values: only the root compares.
-void open_everywhere(const Communicator& comm, const FoundFile& here, SourceFile& source) {
+void open_everywhere(const Communicator& comm, const std::vector<FoundFile>& here, SourceFile& source) {
   if (source.gzip) return;
   throw_on_all_ranks(comm, [&] {
-    if (!source.file) source.file = std::make_unique<InputFile>(here.path());
+    if (!source.file) source.file = open_here(here, source);
   });
   const auto sizes = gather_lists<std::uint64_t>(comm, {source.file->size()});
   throw_on_all_ranks(comm, [&] {
@@ -107,13 +150,14 @@ Source open_source(const Communicator& comm, const Dataset& dataset, const Named
   Source source;
   throw_on_all_ranks(comm, [&] {
     check_dimension(rules, part.names);
-    if (!comm.is_root()) return source.files.resize(part.files.size());
+    if (!comm.is_root()) return source.files.resize(part.joined ? 1 : part.files.size());
     const std::vector<Head> heads = look_at(rules, part, source);
     if (dataset.role != DataRole::evaluation) check_public_names(heads[0], dataset);
     inspect_heads(heads, rules, source);
   });
   share(comm, rules, source);
-  for (std::size_t i = 0; i < part.files.size(); ++i) open_everywhere(comm, part.files[i], source.files[i]);
+  for (std::size_t i = 0; i < source.files.size(); ++i)
+    open_everywhere(comm, part.joined ? part.files : std::vector{part.files[i]}, source.files[i]);
   return source;
 }
 

@@ -16,6 +16,12 @@ struct SourceFile {
   std::unique_ptr<InputFile> file;
   std::string path;  ///< the root's, for messages
   bool gzip = false;
+  /// Of several that are read as one: their names and where what is read of them begins.
+  struct Part {
+    std::string name;
+    std::uint64_t begin = 0, line = 1;
+  };
+  std::vector<Part> parts = {};
 };
 
 struct Source {

@@ -223,6 +223,12 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
     problems.emplace_back("data.positive and data.label_map are both set: give one of them");
   if (!missing.empty()) attempt([&] { option_number(missing, "data.missing"); });
   attempt([&] { check_shard_paths(shards); });
+  for (const std::string& shard : shards)
+    if (shard.find_first_of("*?") != shard.npos)
+      problems.push_back(fmt::format(
+          "data.shards = {}: it takes the name of one file for each site; a pattern, whose files are one table, is for "
+          "data.train and data.eval",
+          shard));
   attempt([&] { check_distinct(entry_names(label_map), "data.label_map"); });
   attempt([&] { check_distinct(only_labels, "data.only_labels"); });
   attempt([&] { check_distinct(entry_names(keep_one_in), "data.keep_one_in"); });

@@ -100,7 +100,7 @@ class RowText {
 std::vector<std::string> kept_columns(const Dataset& scored, const std::vector<std::string>& names,
                                       std::uint64_t records) {
   if (names.empty()) return {""};
-  std::vector<std::string> rows = fields_of_table(scored.first().files.front().path(), scored.rules, names);
+  std::vector<std::string> rows = fields_of_table(scored.first().names, scored.paths(), scored.rules, names);
   verify(rows.size() == records + 1, "the table has a row for every record");
   return rows;
 }

@@ -115,6 +115,18 @@ TEST(Propose, ColumnsOfATableWhoseNamesNoFileCanHaveAreCalledByTheirPlaces) {
   EXPECT_MENTIONS(proposed, "data.header = no, data.skip_lines = 2\n");
 }
 
+TEST(Propose, FilesThatMatchAreOneTable) {
+  const Folder folder;
+  std::string rows, proposed;
+  for (int i = 0; i < 12; ++i) rows += i % 2 == 0 ? "red;big;yes\n" : "blue;small;no\n";
+  folder.write("t1.csv", "colour;size;kind\n" + rows), folder.write("t2.csv", "colour;size;kind\n" + rows);
+  DataOptions o;
+  o.train = folder.path() + "/t*.csv";
+  EXPECT_EQ(read_as_proposed(folder, o, proposed, LabelKind::sign).count, 24U);
+  EXPECT_MENTIONS(proposed, "\ncolour category words=blue,red other\n");
+  EXPECT_MENTIONS(proposed, "(24 records)");
+}
+
 TEST(Propose, NamesInATableOfWordsAreSeen) {
   const Folder folder;
   DataOptions o;

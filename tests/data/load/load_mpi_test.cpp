@@ -1,4 +1,5 @@
 // The same records on any number of ranks, and the same error on all of them.
+#include <algorithm>
 #include <string>
 
 #include "support/binary_files.hpp"
@@ -66,6 +67,66 @@ DataOptions headed_file(const std::string& path) {
 TEST(LoadOnRanks, Csv) {
   expect_same_records([](const Folder& f) { f.write("a.csv", uneven_csv()); },
                       [](const SharedFolder& f) { return headed_file(f.file("a.csv")); });
+}
+
+/// Some of uneven_csv()'s rows, each file with oddities of its own; and what they are together.
+std::string parts_of_csv(const Folder& f) {
+  const std::string whole = uneven_csv();
+  const std::size_t begin = whole.find('\n') + 1;
+  std::string together = "a,label,b\n";
+  std::size_t at = begin;
+  for (int p = 0; p < 5; ++p) {
+    const std::size_t stop =
+        p == 4 ? whole.size() : whole.find('\n', begin + (whole.size() - begin) * (p + 1) / 40) + 1;
+    std::string rows = whole.substr(at, stop - at);
+    at = stop;
+    together += rows;
+    if (p == 1) rows.erase(rows.find_last_not_of("\r\n") + 1);
+    f.write("part-" + std::to_string(p) + ".csv",
+            (p == 2 ? "\xef\xbb\xbf" : "") + std::string(p == 3 ? "\n \n" : "") + "a,label,b\n" + rows);
+  }
+  return together;
+}
+
+TEST(LoadOnRanks, FilesThatMatchAreOneTable) {
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([](const Folder& f) { f.write("whole.csv", parts_of_csv(f)); });
+    const Communicator alone = Communicator::alone();
+    const std::string expected = dataset_digest(alone, load_all(alone, headed_file(folder.file("whole.csv"))));
+    DataOptions o = headed_file("part-?.csv");
+    o.root = folder.file("");
+    EXPECT_EQ(dataset_digest(comm, load_all(comm, o)), expected) << comm.size() << " ranks";
+    o.records = 501;
+    EXPECT_EQ(dataset_digest(comm, load_all(comm, o)), expected) << comm.size() << " ranks, declared";
+    o.records = 500;
+    EXPECT_MENTIONS(message_of([&] { load_all(comm, o); }), "part-?.csv holds more records than the 500");
+  });
+}
+
+// Of each wrong column the first of all, wherever blocks begin.
+TEST(LoadOnRanks, FaultsAreToldByTheFileInWhichTheyStand) {
+  const auto rows = [](int from, int to, int odd, const std::string& line) {
+    std::string text = "a,b,label\n";
+    for (int i = from; i < to; ++i) text += i == odd ? line : fmt::format("{},2,1\n", i);
+    return text;
+  };
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) {
+      f.write("t1.csv", rows(0, 3, -1, ""));
+      f.write("t2.csv", "\n" + rows(3, 80, 70, "x,2,1\n"));
+      f.write("t3.csv", rows(80, 200, 81, "1,y,1\n") + "z,2\n");
+      f.write("t4.csv", rows(200, 230, 200, "x,y,q\n"));
+    });
+    const DataOptions o = headed_file(folder.file("t*.csv"));
+    const std::string message = message_of([&] { load_all(comm, o); });
+    EXPECT_MENTIONS(message, "t2.csv:70: column 'a': ");
+    EXPECT_MENTIONS(message, "t3.csv:3: column 'b': ");
+    EXPECT_MENTIONS(message, "t3.csv:122: 2 columns where 3 are expected");
+    EXPECT_MENTIONS(message, "t4.csv:2: label (private");
+    EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 3) << message;
+  });
 }
 
 TEST(LoadOnRanks, TablesWithAColumnsFile) {
