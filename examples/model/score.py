@@ -30,6 +30,8 @@ def main(run, path):
     metadata, tensors = read_safetensors(run + "/model.safetensors")
     if metadata["objective"] != "logistic":
         sys.exit("this example knows logistic models; the run's objective is " + metadata["objective"])
+    if "class_weights" in metadata.get("recipe", ""):
+        sys.exit("this example knows no class weights: take log(weight of +1 / weight of -1) from its scores")
     weight, bias = tensors["weight"], tensors["bias"][0]
     print("record,probability")
     with open(path, newline="") as file:

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "run/directory/files.hpp"
+#include "run/directory/safetensors.hpp"
 #include "support/process.hpp"
 #include "support/programs.hpp"
 
@@ -268,6 +269,43 @@ TEST_F(Predict, QuantitiesHaveTheirOwnScale) {
       dpmpi("predict run --data new.csv --set data.label=none --threshold 0.5 --output out.csv");
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.output.find("--threshold is for probabilities of +1"), std::string::npos) << refused.output;
+}
+
+// Trained as if "big" came six times as often; what is said of records is what they are. By hand from the
+// parameters.
+TEST_F(Predict, SaysOfModelsWithClassWeightsWhatHoldsWithoutThem) {
+  train("positive=big", "[objective]\nname = logistic\nclass_weights = rest:0.5, big:3");
+  fs::create_directories(folder_ + "/alone");
+  fs::copy_file(folder_ + "/run/model.safetensors", folder_ + "/alone/m.safetensors");
+  const std::vector<ParameterGroup> groups{{"weight", 0, 1, 3}, {"bias", 3, 1, 1}};
+  const std::vector<float> w = read_safetensors(folder_ + "/run/model.safetensors", groups);
+  const std::pair<double, int> people[] = {{2, 0}, {28, 1}, {23, 0}};  // size, and which colour
+  std::ofstream table(folder_ + "/new.csv");
+  table << "size,who,colour,kind\n";
+  std::vector<double> probability;
+  double loss = 0;
+  for (const auto& [size, colour] : people) {
+    const bool big = size >= 20;
+    table << fmt::format("{},A,{},{}\n", size, colour == 0 ? "red" : "\"blue, dark\"", big ? "big" : "small");
+    const double weighted = w[0] * size / 30 + w[1 + static_cast<std::size_t>(colour)] + w[3];
+    probability.push_back(1 / (1 + std::exp(std::log(6.0) - weighted)));
+    loss -= std::log(big ? probability.back() : 1 - probability.back()) / std::size(people);
+  }
+  table.close();
+  for (const std::string model : {"run", "alone/m.safetensors"}) {
+    const test::Outcome outcome = dpmpi("predict " + model + " --data new.csv --output out.csv");
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    const auto rows = lines("out.csv");
+    ASSERT_EQ(rows.size(), 4u);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto comma = rows[i + 1].rfind(',');
+      EXPECT_NEAR(std::stod(rows[i + 1].substr(comma + 1)), probability[i], 2e-6) << model;
+      EXPECT_EQ(rows[i + 1].substr(0, comma), fmt::format("{},{}", i + 1, probability[i] > 0.5 ? "1" : "-1"));
+    }
+    const test::Outcome measured = dpmpi("evaluate " + model + " --data new.csv --json --bootstrap 0");
+    ASSERT_EQ(measured.code, 0) << measured.output;
+    EXPECT_NEAR(nlohmann::json::parse(measured.output)["metrics"]["loss"].get<double>(), loss, 2e-6) << model;
+  }
 }
 
 }  // namespace

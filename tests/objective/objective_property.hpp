@@ -3,6 +3,7 @@
 // check_contract(). Every check works on one record at a time or on bits, so that nothing is asked of how an
 // objective batches its work.
 
+#include "objective/class_weights.hpp"
 #include "objective/gradient_property.hpp"
 #include "objective/norm_property.hpp"
 #include "objective/property_case.hpp"
@@ -125,7 +126,7 @@ inline void check_no_allocation(const PropertyCase& c) {
 }
 
 /// Norms of gradients are those that clipping would meet, or a bound on them for every point where the loss has
-/// one; not finite for what contributes nothing.
+/// one, with the weight of the record's class; not finite for what contributes nothing.
 inline void check_gradient_norms(const PropertyCase& c) {
   if (!c.objective.norms()) return;
   const ScalarLoss* loss = c.objective.scalar_loss();
@@ -141,7 +142,9 @@ inline void check_gradient_norms(const PropertyCase& c) {
     const double norm = norm_of(gradient_of(c.objective, c.w, records, i));
     if (std::isfinite(bound)) {
       EXPECT_LE(norm, norms[i] * (1 + c.tolerance));
-      EXPECT_NEAR(norms[i], bound * records.norm[i], 1e-12 * (1 + norms[i]));
+      const ClassWeights& weights = class_weights_of(c.objective);
+      const double share = weights.of(c.objective.label_kind(), records.label[i]) / weights.largest();
+      EXPECT_NEAR(norms[i], bound * share * records.norm[i], 1e-12 * (1 + norms[i]));
     } else {
       EXPECT_NEAR(norm, norms[i], c.tolerance * std::max(1.0, norm)) << "record " << i;
     }

@@ -14,6 +14,7 @@
 
 #include "data/load/load.hpp"
 #include "data/synthetic/generate.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/random_records.hpp"
 #include "privacy/curator/person_sum.hpp"
 #include "privacy/curator/release_listener.hpp"
@@ -34,8 +35,9 @@ constexpr std::uint64_t records_of_each = 3;
 
 /// A method with the settings of a short run, planned for the records of a small file.
 struct Planned {
-  Planned(const std::string& folder, const std::string& method, Units units = Units::records)
-      : config(folder + "/base.ini", settings_of(method, units)),
+  Planned(const std::string& folder, const std::string& method, Units units = Units::records,
+          const Settings& more = {})
+      : config(folder + "/base.ini", settings_of(method, units, more)),
         files(config.find_files()),
         data(inspect(comm, files.training)),
         objective(make_objective(config, data)),
@@ -47,7 +49,7 @@ struct Planned {
     give_public_records(comm, *objective, files);
   }
 
-  static Settings settings_of(const std::string& method, Units units) {
+  static Settings settings_of(const std::string& method, Units units, const Settings& more) {
     const std::string objective = objective_of(method);
     Settings all = options_of(method, objective);
     if (units != Units::records) all.insert(all.end(), {"data.train=persons.csv", "data.person=who"});
@@ -57,6 +59,7 @@ struct Planned {
     all.emplace_back("method.name=" + method);
     all.emplace_back("objective.name=" + objective);
     if (objective == "auc") all.emplace_back("objective.prior=0.3");
+    all.insert(all.end(), more.begin(), more.end());
     return all;
   }
 
@@ -264,6 +267,23 @@ TEST_P(EveryMethod, NoRecordMovesASumByMoreThanItsSensitivity) {
   const bool shows_sums = std::ranges::any_of(
       planned.plan.queries, [](const Query& query) { return !query.as<Phases>() && !query.as<BestOfRuns>(); });
   EXPECT_EQ(watch.sums + watch.remembered > 0, shows_sums);
+  if (watch.sums > 0) {
+    EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
+  }
+}
+
+// Losses of a class that weighs 30 times as much move no sum further: they are clipped as all others.
+TEST_P(EveryMethod, ClassWeightsMoveNoSumByMoreThanItsSensitivity) {
+  if (min_max(GetParam())) return;  // whose losses have none
+  Settings weighted{"objective.class_weights=-1:0.5,1:30"};
+  if (objective_of(GetParam()) == "mean")  // which has no classes
+    weighted.insert(weighted.end(), {"objective.name=softmax", "objective.classes=2", "data.label_map=-1:0,1:1"});
+  Planned plan(folder(), GetParam(), Units::records, weighted);
+  ASSERT_EQ(class_weights_of(*plan.objective)[0], 0.5 / 30);
+  SensitivityWatch watch(plan);
+  RunOfPlan run(plan, 1);
+  run.curator.announce_to(&watch);
+  run.run_to(plan.plan.steps);
   if (watch.sums > 0) {
     EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
   }

@@ -3,19 +3,32 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
 #include "objective/linear/clip.hpp"
 #include "objective/math/dot.hpp"
+#include "objective/math/weighted_loss.hpp"
 
 namespace dpmpi {
 
-Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss)
+namespace {
+
+std::unique_ptr<ScalarLoss> with_weights(std::unique_ptr<ScalarLoss> loss, const ClassWeights& weights) {
+  if (weights.empty()) return loss;
+  verify(weights.size() == 2, "a weight for each sign");
+  return weighted_loss(std::move(loss), weights[0], weights[1]);
+}
+
+}  // namespace
+
+Glm::Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss, ClassWeights weights)
     : features_(facts.features),
       storage_(facts.storage),
       bias_(facts.bias),
-      loss_(std::move(loss)),
+      weights_(std::move(weights)),
+      loss_(with_weights(std::move(loss), weights_)),
       kernel_(make_glm_kernel(facts.storage, facts.features)),
       at_(storage_, features_),
       probe_(dim()) {
@@ -92,7 +105,9 @@ void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
     const Records& records = rows.records;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::size_t at = rows.index[i];
-      out[i] = std::isnan(records.label[at]) ? none : bound * records.norm[at];
+      const double label = records.label[at];
+      const double share = weights_.empty() ? 1 : weights_.of_sign(label) / weights_.largest();
+      out[i] = std::isnan(label) ? none : bound * share * records.norm[at];
     }
     return;
   }

@@ -8,6 +8,7 @@
 
 #include <memory>
 
+#include "objective/class_weights.hpp"
 #include "objective/linear/kernels.hpp"
 #include "objective/linear/probe.hpp"
 #include "objective/math/losses.hpp"
@@ -20,9 +21,11 @@ class Glm final : public Objective,
                   public PointValues,
                   public GradientKernel,
                   public GradientNorms,
-                  public LossPairs {
+                  public LossPairs,
+                  public WeighsClasses {
  public:
-  Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss);
+  /// `weights`, if there are any, are those of signs: phi is `loss` times that of the label.
+  Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss, ClassWeights weights = {});
 
   std::size_t dim() const override { return features_ + (bias_ != 0 ? 1 : 0); }
   LabelKind label_kind() const override { return loss_->label_kind(); }
@@ -38,6 +41,7 @@ class Glm final : public Objective,
 
   bool scores_are_logits() const override { return loss_->is_logistic(); }
   LossForm form() const override { return ScalarForm{loss_.get()}; }
+  const ClassWeights& class_weights() const override { return weights_; }
 
   NumericSlack gradient_slack() const override;
 
@@ -68,7 +72,8 @@ class Glm final : public Objective,
   std::size_t features_;
   Storage storage_;
   float bias_;
-  std::unique_ptr<ScalarLoss> loss_;
+  ClassWeights weights_;
+  std::unique_ptr<ScalarLoss> loss_;  // weighted
   std::unique_ptr<GlmKernel> kernel_;
   GlmPoint at_;                // w
   float bias_at_ = 0;          // its coefficient of the bias column

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/errors.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/math/loss_functions.hpp"
 #include "objective/takes_part.hpp"
@@ -37,18 +38,19 @@ class OfMean final : public RecordGradients {
   std::size_t dim_;
 };
 
-/// (softmax(W a) - e_y) a^T for records a shrunk to a public norm R. The Hessian of the logits' loss has norm <=
-/// 1/2, so beta = R^2 / 2.
+/// (softmax(W a) - e_y) a^T for records a shrunk to a public norm R, times the weight of class y. The Hessian of
+/// the logits' loss has norm <= 1/2, so beta = R^2 / 2 for the largest weight 1.
 class OfSoftmax final : public RecordGradients {
  public:
-  OfSoftmax(const ObjectiveFacts& facts, std::size_t classes, double feature_bound)
+  OfSoftmax(const ObjectiveFacts& facts, std::size_t classes, const ClassWeights& weights, double feature_bound)
       : features_(facts.features),
         classes_(classes),
+        weights_(weights),
         bound_(feature_bound),
         record_(facts.features + (facts.bias != 0 ? 1 : 0)),
         delta_(classes) {}
   std::size_t dim() const override { return classes_ * record_.size(); }
-  double smoothness() const override { return bound_ * bound_ / 2; }
+  double smoothness() const override { return weights_.largest() * bound_ * bound_ / 2; }
   bool clipping_contracts() const override { return false; }
 
   void gradient(const Rows& row, std::span<const double> x, std::span<double> out) override {
@@ -65,10 +67,11 @@ class OfSoftmax final : public RecordGradients {
   }
 
   /// A logit is off by (d + 4) 2^-53 R |x| for d columns; delta by 1/2 sqrt(classes) times that and by its own
-  /// exponentials, 2 classes + 16 roundings.
+  /// exponentials, 2 classes + 16 roundings; a weight is one more.
   double gradient_error(double radius) const override {
     const auto d = static_cast<double>(record_.size()), k = static_cast<double>(classes_);
-    return bound_ * 0x1p-53 * (std::sqrt(k) * (d + 4) * bound_ * radius + 2 * k + 16);
+    const double rounded = weights_.empty() ? 16 : 17;
+    return weights_.largest() * bound_ * 0x1p-53 * (std::sqrt(k) * (d + 4) * bound_ * radius + 2 * k + rounded);
   }
 
  private:
@@ -93,9 +96,12 @@ class OfSoftmax final : public RecordGradients {
     for (double& v : delta_) sum += v = exp_nonpositive(v - most);
     for (double& v : delta_) v /= sum;
     delta_[y] -= 1;
+    if (!weights_.empty())
+      for (double& v : delta_) v *= weights_[y];
   }
 
   std::size_t features_, classes_;
+  ClassWeights weights_;
   double bound_;
   std::vector<double> record_, delta_;
 };
@@ -115,7 +121,7 @@ std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, co
         "mean or softmax without hidden layers, or, for a loss of one margin, a method of clamped steps");
   if (!(feature_bound > 0 && std::isfinite(feature_bound)))
     throw ConfigError("softmax is smooth only for records of bounded norm: set a public bound on it, > 0");
-  return std::make_unique<OfSoftmax>(facts, objective.classes(), feature_bound);
+  return std::make_unique<OfSoftmax>(facts, objective.classes(), class_weights_of(objective), feature_bound);
 }
 
 }  // namespace dpmpi

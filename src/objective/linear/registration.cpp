@@ -48,12 +48,27 @@ struct PinballGlm final : Builder {
   LabelKind label_kind() const override { return LabelKind::real; }
 };
 
+/// Losses of signs, which are classes.
+template <std::unique_ptr<ScalarLoss> (*loss)()>
+struct SignGlm final : Builder, ClassWeightOption {
+  void declare(Options& options) override { declare_class_weights(options); }
+  std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
+    return std::make_unique<Glm>(facts, loss(), class_weights());
+  }
+  LabelKind label_kind() const override { return LabelKind::sign; }
+};
+
 template <std::unique_ptr<ScalarLoss> (*loss)(), LabelKind kind>
 ObjectiveEntry plain(const char* name, const char* summary) {
   return {name, summary, make_builder<PlainGlm<loss, kind>>};
 }
 
-constexpr LabelKind real = LabelKind::real, binary = LabelKind::sign;
+template <std::unique_ptr<ScalarLoss> (*loss)()>
+ObjectiveEntry of_signs(const char* name, const char* summary) {
+  return {name, summary, make_builder<SignGlm<loss>>};
+}
+
+constexpr LabelKind real = LabelKind::real;
 
 const ObjectiveRegistration squared{plain<squared_loss, real>("squared", "(m - y)^2 / 2, m = <w, x>")};
 const ObjectiveRegistration absolute{plain<absolute_loss, real>("absolute", "|m - y|, m = <w, x>")};
@@ -67,13 +82,13 @@ const ObjectiveRegistration poisson{
     plain<poisson_loss, LabelKind::count>("poisson", "exp(m) - y m: Poisson regression of counts y")};
 const ObjectiveRegistration capped{
     {"capped_l1", "min(|m - y|, cap), m = <w, x> (not convex)", make_builder<CappedL1Glm>}};
-const ObjectiveRegistration logistic{plain<logistic_loss, binary>("logistic", "log(1 + exp(-y m)), m = <w, x>")};
-const ObjectiveRegistration hinge{plain<hinge_loss, binary>("hinge", "max(0, 1 - y m), m = <w, x>")};
+const ObjectiveRegistration logistic{of_signs<logistic_loss>("logistic", "log(1 + exp(-y m)), m = <w, x>")};
+const ObjectiveRegistration hinge{of_signs<hinge_loss>("hinge", "max(0, 1 - y m), m = <w, x>")};
 const ObjectiveRegistration smoothed_hinge{
-    plain<smoothed_hinge_loss, binary>("smoothed_hinge", "hinge of y m, quadratic on [0, 1]")};
+    of_signs<smoothed_hinge_loss>("smoothed_hinge", "hinge of y m, quadratic on [0, 1]")};
 const ObjectiveRegistration sigmoid{
-    plain<sigmoid_loss, binary>("sigmoid", "1 / (1 + exp(y m)), m = <w, x> (smooth, not convex)")};
-const ObjectiveRegistration ramp{plain<ramp_loss, binary>("ramp", "min(1, max(0, 1 - y m)) (not convex)")};
+    of_signs<sigmoid_loss>("sigmoid", "1 / (1 + exp(y m)), m = <w, x> (smooth, not convex)")};
+const ObjectiveRegistration ramp{of_signs<ramp_loss>("ramp", "min(1, max(0, 1 - y m)) (not convex)")};
 
 }  // namespace
 }  // namespace dpmpi

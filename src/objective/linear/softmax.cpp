@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "objective/linear/clip.hpp"
@@ -74,10 +75,11 @@ void softmax(std::span<const double> logits, std::span<double> probability) {
 
 }  // namespace
 
-SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes)
+SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes, ClassWeights weights)
     : features_(facts.features),
       classes_(classes),
       bias_(facts.bias),
+      weights_(std::move(weights)),
       at_(std::make_unique<Layer>(features_, classes_)),
       logits_(classes),
       delta_(classes),
@@ -87,6 +89,7 @@ SparseSoftmax::SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes)
       moved_(classes) {
   verify(facts.storage == Storage::sparse_f32, "this softmax is for sparse records");
   if (features_ == 0 || classes_ < 2) throw DataError("softmax needs features and at least two classes");
+  verify(weights_.empty() || weights_.size() == classes_, "a weight for each class");
 }
 
 SparseSoftmax::~SparseSoftmax() = default;
@@ -107,12 +110,17 @@ void SparseSoftmax::check(const Records& records) const {
          "records of another shape than the objective was made for");
 }
 
+double SparseSoftmax::loss(std::span<const double> logits, float label) const {
+  const double plain = cross_entropy(logits, label);
+  return weights_.empty() ? plain : weights_.of_class(label) * plain;
+}
+
 void SparseSoftmax::losses(const Rows& rows, std::span<double> out) {
   check(rows.records);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row row(rows.records, rows.index[i]);
     at_->apply(row, logits_);
-    out[i] = cross_entropy(logits_, row.label);
+    out[i] = loss(logits_, row.label);
   }
 }
 
@@ -132,12 +140,14 @@ void SparseSoftmax::add_clipped_gradients(const Rows& rows, const L2Bound& bound
   }
 }
 
-/// delta_ = softmax(logits) - e_y; false if the label is no class.
+/// delta_ = softmax(logits) - e_y, times the weight of y; false if the label is no class.
 bool SparseSoftmax::output_delta(const Row& row) {
   if (!is_class(row.label, classes_)) return false;
   at_->apply(row, logits_);
   softmax(logits_, delta_);
   delta_[static_cast<std::size_t>(row.label)] -= 1;
+  if (!weights_.empty())
+    for (double& d : delta_) d *= weights_.of_class(row.label);
   return true;
 }
 
@@ -200,9 +210,9 @@ void SparseSoftmax::probe(const Rows& row, double radius, const DirectionTile& t
     std::fill(along_.begin(), along_.end(), 0.0);
     add_logits(record, radius, tile.row(j), along_);
     std::transform(at_x_.begin(), at_x_.end(), along_.begin(), moved_.begin(), std::plus<>());
-    up[j] = cross_entropy(moved_, record.label);
+    up[j] = loss(moved_, record.label);
     for (std::size_t c = 0; c < classes_; ++c) moved_[c] = pair ? at_y_[c] + along_[c] : at_y_[c] - along_[c];
-    down[j] = cross_entropy(moved_, record.label);
+    down[j] = loss(moved_, record.label);
   }
 }
 

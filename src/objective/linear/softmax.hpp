@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "objective/class_weights.hpp"
 #include "objective/objective.hpp"
 
 namespace dpmpi {
@@ -16,10 +17,11 @@ class SparseSoftmax final : public Objective,
                             public PointValues,
                             public GradientKernel,
                             public GradientNorms,
-                            public LossPairs {
+                            public LossPairs,
+                            public WeighsClasses {
  public:
-  /// facts.storage is sparse; classes >= 2.
-  SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes);
+  /// facts.storage is sparse; classes >= 2. `weights`, if there are any: one a class.
+  SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes, ClassWeights weights = {});
   ~SparseSoftmax() override;
 
   std::size_t dim() const override { return classes_ * (features_ + (bias_ != 0 ? 1 : 0)); }
@@ -28,6 +30,7 @@ class SparseSoftmax final : public Objective,
   std::size_t outputs() const override { return classes_; }
   bool scores_are_logits() const override { return true; }
   LossForm form() const override { return SoftmaxForm(); }
+  const ClassWeights& class_weights() const override { return weights_; }
   std::vector<ParameterGroup> groups() const override;
   std::optional<ScoreLayers> score_layers() const override { return one_layer(features_, classes_, bias_); }
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
@@ -53,11 +56,13 @@ class SparseSoftmax final : public Objective,
   class Layer;  // a weight matrix, feature-major
   void check(const Records& records) const;
   void add_logits(const Row& row, double factor, const double* w, std::span<double> logits) const;
+  double loss(std::span<const double> logits, float label) const;
   bool output_delta(const Row& row);
   void add_outer(const Row& row, const L2Bound& bound, LatticeAccumulator& sum) const;
 
   std::size_t features_, classes_;
   float bias_;
+  ClassWeights weights_;
   std::unique_ptr<Layer> at_;
   std::vector<double> logits_, delta_;
   std::vector<double> at_x_, at_y_, along_, moved_;  // logits of probe()

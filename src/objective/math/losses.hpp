@@ -40,7 +40,8 @@ class ScalarLoss {
   virtual double curvature() const = 0;    ///< sup |phi''|; infinite where phi has kinks or no bound exists
   virtual double slope_bound() const = 0;  ///< sup |phi'|; infinite where there is none
   virtual bool convex() const = 0;
-  virtual bool is_logistic() const = 0;  ///< log(1 + exp(-y m)): margins are log-odds
+  /// log(1 + exp(-y m)), perhaps weighted by class: margins are log-odds, which such weights shift.
+  virtual bool is_logistic() const = 0;
 
   /// c[r] = the root of c = step phi'(margin[r] - c weight[r], label[r]), moved into [-limit[r], limit[r]]: the
   /// coefficient of a proximal step of length `step` along a record of squared norm weight[r] > 0. At kinks phi' is

@@ -28,6 +28,12 @@ std::size_t MlpHead::exponentiate(const T* outputs) {
 
 template <class T>
 double MlpHead::loss(const T* outputs, float label) {
+  const double plain = unweighted_loss(outputs, label);
+  return weights_.empty() ? plain : weights_.of(labels_of(head_), label) * plain;
+}
+
+template <class T>
+double MlpHead::unweighted_loss(const T* outputs, float label) {
   if (!valid(outputs, label)) return std::numeric_limits<double>::quiet_NaN();
   const double s = outputs[0];
   if (head_ == Head::logistic) return elementary::softplus(-static_cast<double>(label) * s);
@@ -66,6 +72,9 @@ void MlpHead::gradient(const double* outputs, float label, std::span<const float
     const auto own = static_cast<std::size_t>(label);
     for (std::size_t k = 0; k < outputs_; ++k) delta[k] = exponential_[k] * inverse - (k == own ? 1.0 : 0.0);
   }
+  if (weights_.empty()) return;
+  const double weight = weights_.of(labels_of(head_), label);
+  for (std::size_t k = 0; k < outputs_; ++k) delta[k] *= weight;
 }
 
 template double MlpHead::loss(const float*, float);

@@ -2,6 +2,7 @@
 // Losses of one record from its outputs, in double, and their gradients by the outputs.
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "objective/network/shape.hpp"
@@ -11,7 +12,10 @@ namespace dpmpi {
 
 class MlpHead final : public OutputLoss {
  public:
-  MlpHead(Head head, std::size_t outputs) : head_(head), outputs_(outputs), exponential_(outputs) {}
+  MlpHead(Head head, std::size_t outputs, ClassWeights weights = {})
+      : head_(head), outputs_(outputs), weights_(std::move(weights)), exponential_(outputs) {}
+  /// That of a network, with its class weights.
+  explicit MlpHead(const MlpShape& shape) : MlpHead(shape.head, shape.units.back(), shape.class_weights) {}
 
   /// NaN for a label that is NaN (an empty slot) or no class, and for non-finite outputs.
   template <class T>
@@ -22,6 +26,8 @@ class MlpHead final : public OutputLoss {
 
  private:
   template <class T>
+  double unweighted_loss(const T* outputs, float label);
+  template <class T>
   bool valid(const T* outputs, float label) const;
   /// exponential_[k] = exp(outputs[k] - outputs[top]); returns top, the first largest output.
   template <class T>
@@ -29,6 +35,7 @@ class MlpHead final : public OutputLoss {
 
   Head head_;
   std::size_t outputs_;
+  ClassWeights weights_;
   std::vector<double> exponential_;
 };
 

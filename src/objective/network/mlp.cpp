@@ -5,6 +5,7 @@
 
 #include "core/errors.hpp"
 #include "objective/loss_of_score.hpp"
+#include "objective/math/weighted_loss.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/network.hpp"
 #include "objective/network/pass.hpp"
@@ -16,7 +17,7 @@ namespace {
 constexpr std::size_t micro_rows = MlpPass::rows_at_once;
 
 /// Null for heads of several outputs.
-std::unique_ptr<ScalarLoss> loss_of(Head head) {
+std::unique_ptr<ScalarLoss> unweighted_loss_of(Head head) {
   switch (head) {
     case Head::softmax:
       return nullptr;
@@ -32,18 +33,25 @@ std::unique_ptr<ScalarLoss> loss_of(Head head) {
   return nullptr;
 }
 
+std::unique_ptr<ScalarLoss> loss_of(const MlpShape& shape) {
+  auto loss = unweighted_loss_of(shape.head);
+  const ClassWeights& weights = shape.class_weights;
+  return loss && !weights.empty() ? weighted_loss(std::move(loss), weights[0], weights[1]) : std::move(loss);
+}
+
 class Mlp final : public Objective,
                   public PointValues,
                   public GradientKernel,
                   public GradientNorms,
                   public PointInParts,
                   public LossPairs,
-                  public LossOfScore {
+                  public LossOfScore,
+                  public WeighsClasses {
  public:
   explicit Mlp(MlpShape shape)
       : shape_(std::move(shape)),
-        head_(shape_.head, shape_.units.back()),
-        loss_of_score_(loss_of(shape_.head)),
+        head_(shape_),
+        loss_of_score_(loss_of(shape_)),
         pass_(shape_),
         network_(pass_.network()),
         gradient_(shape_, pass_, head_) {}
@@ -54,6 +62,7 @@ class Mlp final : public Objective,
   std::size_t outputs() const override { return shape_.units.back(); }
   bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
   const ScalarLoss* loss_of_score() const override { return loss_of_score_.get(); }
+  const ClassWeights& class_weights() const override { return shape_.class_weights; }
   LossForm form() const override {
     return shape_.layers() == 1 && shape_.head == Head::softmax ? LossForm(SoftmaxForm()) : AnyForm();
   }
@@ -140,6 +149,10 @@ void Mlp::probe(const Rows& row, double radius, const DirectionTile& tile, std::
 
 std::unique_ptr<Objective> make_mlp(MlpShape shape) {
   check_units(shape);
+  const std::size_t classes = shape.head == Head::softmax ? shape.units.back() : 2;
+  verify(
+      shape.class_weights.empty() || (!is_quantity(labels_of(shape.head)) && shape.class_weights.size() == classes),
+      "a weight for each class of a head that has classes");
   return std::make_unique<Mlp>(std::move(shape));
 }
 

@@ -9,8 +9,7 @@
 
 namespace dpmpi {
 
-MlpProbe::MlpProbe(const MlpShape& shape)
-    : shape_(shape), head_(shape.head, shape.units.back()), record_(shape.width(0)) {
+MlpProbe::MlpProbe(const MlpShape& shape) : shape_(shape), head_(shape), record_(shape.width(0)) {
   const std::size_t widest = *std::max_element(shape.units.begin() + 1, shape.units.end());
   for (auto* sums : {&at_x_, &at_y_, &along_}) sums->resize(shape.units[1]);
   for (auto* sums : {&level_, &sums_, &turn_}) sums->resize(widest);

@@ -11,6 +11,7 @@
 
 #include "core/aligned.hpp"
 #include "data/records/records.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/score_layers.hpp"
 
 namespace dpmpi {
@@ -68,7 +69,8 @@ struct MlpShape {
   Activation activation = Activation::relu;
   Head head = Head::softmax;
   std::optional<std::size_t> left_out =
-      {};  ///< feature (from 0) of the records that is no input, as all others are
+      {};                           ///< feature (from 0) of the records that is no input, as all others are
+  ClassWeights class_weights = {};  ///< of the losses of heads that have classes
 
   std::size_t features() const { return units.front() + (left_out ? 1 : 0); }  ///< of the records
   std::size_t layers() const { return units.size() - 1; }

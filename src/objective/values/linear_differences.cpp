@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/errors.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/math/chain_product.hpp"
 #include "objective/math/losses.hpp"
 #include "objective/math/softmax_tile.hpp"
@@ -21,6 +22,7 @@ class LinearDifferences final : public ProjectedDifferences::Probe {
  public:
   LinearDifferences(const Objective& objective, Frames& frames, const DifferenceRule& rule)
       : phi_(objective.scalar_loss()),
+        class_weights_(phi_ ? ClassWeights() : class_weights_of(objective)),
         frames_(frames),
         rule_(rule),
         outputs_(phi_ ? 1 : objective.classes()),
@@ -67,7 +69,8 @@ class LinearDifferences final : public ProjectedDifferences::Probe {
     return {low, std::max(low, high)};
   }
 
-  const ScalarLoss* phi_;  // of one output; null: softmax
+  const ScalarLoss* phi_;       // of one output; null: softmax
+  ClassWeights class_weights_;  // of the softmax; phi has its own within it
   Frames& frames_;
   DifferenceRule rule_;
   std::size_t outputs_, dim_, count_;
@@ -234,6 +237,8 @@ void LinearDifferences::tile_differences(const Rows& rows, std::size_t first, co
     }
     phi_ ? phi_->differences(at, steps_.data(), labels, difference)
          : softmax_.differences(steps_.data(), tile_rows, difference);
+    if (!class_weights_.empty())
+      for (std::size_t r = 0; r < tile_rows; ++r) difference[r] *= class_weights_.of_class(labels[r]);
     // The ridge's difference is exactly l2 <w, u_k>.
     for (std::size_t r = 0; r < tile_rows; ++r)
       q[r * count_ + k] = difference[r] / (2 * rule_.radius) + rule_.l2 * along_[k];

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/math/losses.hpp"
 
 namespace dpmpi {
@@ -31,11 +32,11 @@ Smoothness of_margin(const LossBounds& phi, double Rx) {
 }
 
 /// Of the cross-entropy: grad = (p - e_y) x^T with |p - e_y| <= sqrt(2); the Hessian diag(p) - p p^T of the logits
-/// has norm at most 1/2.
-Smoothness of_softmax(double Rx) {
+/// has norm at most 1/2. Both times the weight of the class.
+Smoothness of_softmax(double Rx, double weight) {
   Smoothness s;
-  s.M = Rx * Rx / 2;
-  s.L = std::sqrt(2.0) * Rx;
+  s.M = weight * (Rx * Rx / 2);
+  s.L = weight * (std::sqrt(2.0) * Rx);
   return s;
 }
 
@@ -79,7 +80,7 @@ std::optional<Smoothness> smoothness(const Objective& objective, double feature_
           fmt::format("certified smoothness needs a bound on the labels, above 0, not {}", label_bound));
     s = of_margin(*bounds, feature_bound);
   } else {
-    s = of_softmax(feature_bound);
+    s = of_softmax(feature_bound, class_weights_of(objective).largest());
   }
   add_ridge(l2, radius, s);
   s.convex = s.lower >= 0;

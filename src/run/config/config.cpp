@@ -16,6 +16,7 @@
 #include "core/ini.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/read_columns.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/plugin/library.hpp"
 #include "run/config/candidates.hpp"
 #include "run/config/hints.hpp"
@@ -75,6 +76,18 @@ bool stands_in_run_directory(const std::string& path) {
 bool on_command_line(const Settings& settings, const std::string& name) {
   const auto found = settings.find(name);
   return found != settings.end() && found->second.origin == "--set";
+}
+
+/// Words of labels mean what the file's mean: once it is known how that is read.
+void resolve_class_weights(ObjectiveEntry::Builder& objective, const DataOptions& data,
+                           std::vector<std::string>& problems) {
+  auto* const weights = dynamic_cast<ClassWeightOption*>(&objective);
+  if (!weights || is_quantity(objective.label_kind())) return;
+  // Without its columns file a run is looked at, and no record is read.
+  const bool unread = !data.columns.empty() && !data.columns_file;
+  const bool unknown = objective.label_kind() == LabelKind::class_ && objective.classes() == 0;
+  if (unread || unknown) return weights->leave_unresolved();
+  weights->resolve(data, objective.label_kind(), objective.classes(), problems);
 }
 
 // To see what privacy costs, --set privacy.noise=none is enough: the file's target gives way.
@@ -150,6 +163,7 @@ RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf
   if (!on_command_line(settings, "data.columns")) data.columns_text = columns;
   read_columns(data, problems);
   data.validate(problems);
+  if (objective) resolve_class_weights(*objective, data, problems);
   privacy.validate(problems);
   if (method) {
     if (tunes()) choose_among_trainings(settings, problems);

@@ -11,6 +11,7 @@
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "data/records/sampling.hpp"
+#include "run/evaluate/population.hpp"
 #include "run/objective/on_ranks.hpp"
 
 namespace dpmpi {
@@ -123,7 +124,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const LabelKind kind = objective.label_kind();
   const std::size_t outputs = objective.outputs();
   const bool says_labels = !is_quantity(kind) && outputs > 0, ranks = kind == LabelKind::sign && outputs == 1;
-  const AtPoint at = objective.at(w);
+  const PopulationModel model(objective, w);
   // Sums of whole units: their order does not matter.
   const double unit = exact_unit(loss_cap, shard.layout.records);
   std::array<std::int64_t, 4> totals{};              // records, loss, right, losses that are not finite
@@ -131,8 +132,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   std::vector<double> losses;
   for_each_micro_batch(objective, shard, "evaluating", [&](const Block& block, const Rows& rows) {
     losses.resize(rows.size()), scores.resize(rows.size() * outputs);
-    at.losses(rows, losses);
-    at.scores(rows, scores);
+    model.evaluate(rows, losses, scores);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const float truth = block.records.label[rows.index[i]];
       const std::span<const float> own(scores.data() + i * outputs, outputs);
@@ -146,7 +146,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   add_on_root(comm, totals);
 
   Evaluation result;
-  if (objective.set_measures()) result.measures = at.measures(TotalsOfRanks(comm), shard);
+  if (objective.set_measures()) result.measures = model.at().measures(TotalsOfRanks(comm), shard);
   if (ranks) {
     const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
     if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);

@@ -19,7 +19,7 @@ using RocCurve = std::vector<std::pair<double, double>>;
 
 struct Evaluation {
   std::uint64_t records = 0;
-  double loss = 0;                 ///< mean per-record loss without regulariser, to exact_unit()
+  double loss = 0;                 ///< mean per-record loss without regulariser and class weights, to exact_unit()
   std::uint64_t not_finite = 0;    ///< records whose loss is no finite number
   std::optional<double> accuracy;  ///< sign and class labels, of objectives that have scores
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half

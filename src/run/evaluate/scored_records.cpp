@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "run/evaluate/evaluate.hpp"
+#include "run/evaluate/population.hpp"
 #include "run/evaluate/scores.hpp"
 
 namespace dpmpi {
@@ -66,13 +67,12 @@ ScoredRecords score_records(const Communicator& comm, Objective& objective, std:
                             const Shard& shard, const GroupRule& group) {
   ScoredRecords all = no_records(objective);
   const std::size_t outputs = objective.outputs();
-  const AtPoint at = objective.at(w);
+  const PopulationModel model(objective, w);
   std::vector<double> losses;
   std::vector<float> scores;
   for_each_micro_batch(objective, shard, "scoring", [&](const Block& block, const Rows& rows) {
     losses.resize(rows.size()), scores.resize(rows.size() * outputs);
-    at.losses(rows, losses);
-    at.scores(rows, scores);
+    model.evaluate(rows, losses, scores);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       all.loss.push_back(static_cast<float>(bounded_loss(losses[i])));
       all.group.push_back(group(block.records, rows.index[i]));

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "run/evaluate/evaluate.hpp"
+#include "run/evaluate/population.hpp"
 
 namespace dpmpi {
 void for_each_score(
@@ -12,11 +13,11 @@ void for_each_score(
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take) {
   const std::size_t outputs = objective.outputs();
   if (outputs == 0) return;
-  const AtPoint at = objective.at(w);
+  const PopulationModel model(objective, w);
   std::vector<float> scores;
   for_each_micro_batch(objective, shard, "scoring", [&](const Block& block, const Rows& rows) {
     scores.resize(rows.size() * outputs);
-    at.scores(rows, scores);
+    model.scores(rows, scores);
     for (std::size_t i = 0; i < rows.size(); ++i)
       take(block, rows.index[i], {scores.data() + i * outputs, outputs});
   });

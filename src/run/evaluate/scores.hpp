@@ -11,7 +11,7 @@
 namespace dpmpi {
 
 /// Calls take(block, row, scores) at w for every record of this rank, in the file's order (empty slots left out),
-/// with objective.outputs() scores; never where there are none. Local.
+/// with objective.outputs() scores, without class weights (PopulationModel); never where there are none. Local.
 void for_each_score(
     Objective& objective, std::span<const float> w, const Shard& shard,
     const std::function<void(const Block& block, std::uint32_t row, std::span<const float> scores)>& take);

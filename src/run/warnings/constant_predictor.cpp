@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "objective/class_weights.hpp"
 #include "objective/loss_of_score.hpp"
 #include "run/evaluate/evaluate.hpp"
 
@@ -73,6 +74,13 @@ double smallest_loss(const ScalarLoss& phi, const Counts& counts, double records
   return best;
 }
 
+/// As if every class weighed 1: so are losses of evaluations.
+Counts without_weights(Counts counts, const Objective& objective) {
+  const ClassWeights& weights = class_weights_of(objective);
+  for (auto& [label, count] : counts) count /= weights.of(objective.label_kind(), label);
+  return counts;
+}
+
 const ScalarLoss* loss_of_score(const Objective& objective) {
   if (const ScalarLoss* phi = objective.scalar_loss()) return phi;
   const auto* known = dynamic_cast<const LossOfScore*>(&objective);
@@ -128,7 +136,7 @@ ConstantPredictor best_constant(const Communicator& comm, const Objective& objec
   if (objective.scores_are_logits())
     constant.loss = entropy(counts, records);
   else if (const ScalarLoss* phi = loss_of_score(objective))
-    constant.loss = smallest_loss(*phi, counts, records);
+    constant.loss = smallest_loss(*phi, without_weights(counts, objective), records);
   return constant;
 }
 

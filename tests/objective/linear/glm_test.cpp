@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "data/records/options.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/objective_property.hpp"
 
 namespace dpmpi::test::glm_test {
@@ -95,6 +97,8 @@ std::unique_ptr<Objective> make(const std::string& name, const ObjectiveFacts& f
   builder->declare(options);
   std::vector<std::string> problems;
   options.read(settings, problems);
+  if (auto* const weights = dynamic_cast<ClassWeightOption*>(builder.get()))
+    weights->resolve({}, builder->label_kind(), builder->classes(), problems);
   EXPECT_TRUE(problems.empty());
   return builder->make(facts);
 }
@@ -122,10 +126,11 @@ std::vector<float> some_point(std::size_t dim, unsigned seed = 2) {
 
 const LossCase& loss_case(std::string_view name) { return *std::ranges::find(loss_cases(), name, &LossCase::name); }
 
-void check(const LossCase& loss, Storage storage, std::size_t features, std::size_t count, float bias) {
+void check(const LossCase& loss, Storage storage, std::size_t features, std::size_t count, float bias,
+           const Settings& settings = {}) {
   SCOPED_TRACE(fmt::format("{}, storage {}, {} features, {} records, bias {}", loss.name, static_cast<int>(storage),
                            features, count, bias));
-  auto objective = make(loss.name, {features, storage, bias});
+  auto objective = make(loss.name, {features, storage, bias}, settings);
   const Records records = random_records({storage, count, features, bias, objective->label_kind()});
   check_contract({.objective = *objective,
                   .records = records,
@@ -147,6 +152,41 @@ INSTANTIATE_TEST_SUITE_P(, GlmContract,
 
 TEST_P(GlmContract, EveryLoss) {
   for (const LossCase& loss : loss_cases()) check(loss, GetParam(), 17, 37, 1);
+}
+
+/// The same loss times 1/32 for -1, and as it is for +1.
+LossCase weighted(const LossCase& loss) {
+  const auto times = [](const auto& f) {
+    return [f](double m, double y) { return (y > 0 ? 1 : 1.0 / 32) * f(m, y); };
+  };
+  return {loss.name, {times(loss.phi.value), times(loss.phi.slope)}, loss.smooth};
+}
+
+TEST_P(GlmContract, EveryLossOfSignsWithClassWeights) {
+  std::size_t weighing = 0;
+  for (const LossCase& loss : loss_cases()) {
+    const bool signs = entry(loss.name).builder()->label_kind() == LabelKind::sign;
+    const auto builder = entry(loss.name).builder();
+    ASSERT_EQ(dynamic_cast<ClassWeightOption*>(builder.get()) != nullptr, signs) << loss.name;
+    if (!signs) continue;
+    check(weighted(loss), GetParam(), 17, 37, 1, {{"objective.class_weights", {"1:8,-1:0.25", "test"}}});
+    ++weighing;
+  }
+  EXPECT_EQ(weighing, 5U);
+}
+
+// Weights of 1 are no weights, to the bit.
+TEST(Glm, ClassWeightsOfOneChangeNoBit) {
+  const Records records = random_records({Storage::dense_f32, 37, 9, 1, LabelKind::sign});
+  const auto index = all_rows(records);
+  const std::vector<float> w = some_point(10);
+  const auto plain = make("logistic", {9, Storage::dense_f32, 1});
+  const auto ones = make("logistic", {9, Storage::dense_f32, 1}, {{"objective.class_weights", {"1:1", "test"}}});
+  EXPECT_TRUE(same_bits(losses_of(*plain, w, records, index), losses_of(*ones, w, records, index)));
+  const auto sum = [&](Objective& f) {
+    return contributions(f, clipped_gradients(f, w), records, index, {.clip = 0.1}, test_lattice(0.1));
+  };
+  EXPECT_EQ(sum(*plain), sum(*ones));
 }
 
 TEST_P(GlmContract, EveryShape) {

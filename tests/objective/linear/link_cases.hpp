@@ -14,6 +14,7 @@
 
 #include "core/numbers/lattice.hpp"
 #include "objective/math/losses.hpp"
+#include "objective/math/weighted_loss.hpp"
 
 namespace dpmpi::test {
 
@@ -38,6 +39,9 @@ inline const std::vector<LinkCase>& links() {
   const auto logistic = smooth([](Real m, Real y) { return -y * sigmoid(-y * m); });
   const auto hinged = smooth([](Real m, Real y) { return -y * std::clamp<Real>(1 - y * m, 0, 1); });
   const auto poisson = smooth([](Real m, Real y) { return std::exp(m) - y; });
+  const auto weighted = [](const auto& slope) {
+    return std::function<Real(Real, Real)>([slope](Real m, Real y) { return (y > 0 ? 8 : 0.5L) * slope(m, y); });
+  };
   // Either side of a kink at `at`, where the slope jumps from `low` to `high`.
   const auto jump = [](Real t, Real low, Real high, bool above) {
     return t < 0 || (t == 0 && !above) ? low : high;
@@ -56,6 +60,10 @@ inline const std::vector<LinkCase>& links() {
        [=](Real m, Real y) { return y > 0 ? jump(m - 1, -1, 0, false) : jump(m + 1, 0, 1, false); },
        [=](Real m, Real y) { return y > 0 ? jump(m - 1, -1, 0, true) : jump(m + 1, 0, 1, true); }, LabelKind::sign,
        infinity, 1},
+      {"weighted_logistic", [] { return weighted_loss(logistic_loss(), 0.5, 8); }, weighted(logistic),
+       weighted(logistic), LabelKind::sign, std::nextafter(0.25 * 8, infinity), std::nextafter(8, infinity)},
+      {"weighted_smoothed_hinge", [] { return weighted_loss(smoothed_hinge_loss(), 0.5, 8); }, weighted(hinged),
+       weighted(hinged), LabelKind::sign, std::nextafter(8, infinity), std::nextafter(8, infinity)},
       {"poisson", poisson_loss, poisson, poisson, LabelKind::real, infinity, infinity},
   };
   return all;

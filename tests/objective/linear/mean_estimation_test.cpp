@@ -85,6 +85,15 @@ TEST(RecordGradients, AreGradientsOfSoftmax) {
   check_gradients(softmax, *gradients, records);
 }
 
+TEST(RecordGradients, AreGradientsOfSoftmaxWithClassWeights) {
+  const ObjectiveFacts facts{7, Storage::sparse_f32, 1};
+  SparseSoftmax softmax(facts, 4, ClassWeights({1, 13, 0.25, 5}));
+  const Records records = random_records({Storage::sparse_f32, 20, 7, 1, LabelKind::class_, 4});
+  const auto gradients = record_gradients(softmax, facts, 100);
+  EXPECT_EQ(gradients->smoothness(), 13 * 5000);
+  check_gradients(softmax, *gradients, records);
+}
+
 TEST(RecordGradients, ShrinkRecordsToTheBound) {
   const ObjectiveFacts facts{7, Storage::sparse_f32, 0};
   const SparseSoftmax softmax(facts, 3);

@@ -83,11 +83,14 @@ TEST(Probes, OfLinearModelsInEveryStorage) {
 }
 
 TEST(Probes, OfNetworks) {
-  for (const MlpShape& shape : {MlpShape{{7, 3}}, MlpShape{{7, 20, 1}, 1, Activation::relu, Head::squared},
-                                MlpShape{{7, 17, 5, 4}, 0, Activation::tanh, Head::softmax},
-                                MlpShape{{7, 3, 16, 9, 1}, 0.5F, Activation::softplus, Head::logistic},
-                                MlpShape{{7, 6, 1}, 1, Activation::relu, Head::absolute},
-                                MlpShape{{7, 6, 1}, 1, Activation::relu, Head::ramp}}) {
+  for (const MlpShape& shape :
+       {MlpShape{{7, 3}}, MlpShape{{7, 20, 1}, 1, Activation::relu, Head::squared},
+        MlpShape{{7, 17, 5, 4}, 0, Activation::tanh, Head::softmax},
+        MlpShape{{7, 3, 16, 9, 1}, 0.5F, Activation::softplus, Head::logistic},
+        MlpShape{{7, 6, 1}, 1, Activation::relu, Head::absolute},
+        MlpShape{{7, 6, 1}, 1, Activation::relu, Head::ramp},
+        MlpShape{{7, 17, 4}, 1, Activation::tanh, Head::softmax, {}, ClassWeights({1, 13, 0.25, 5})},
+        MlpShape{{7, 6, 1}, 1, Activation::relu, Head::logistic, {}, ClassWeights({0.5, 13})}}) {
     const bool classes = shape.head == Head::softmax;
     const bool sign = shape.head == Head::logistic || shape.head == Head::ramp;
     const Records records = random_records({.count = 6,
@@ -105,14 +108,15 @@ TEST(Probes, OfNetworks) {
 
 TEST(Probes, OfSparseSoftmax) {
   for (const float bias : {0.0F, 1.0F}) {
-    const MlpShape shape{{13, 4}, bias};
+    const MlpShape shape{{13, 4},       bias, Activation::relu,
+                         Head::softmax, {},   bias != 0 ? ClassWeights({1, 13, 0.25, 5}) : ClassWeights()};
     const Records records = random_records({.storage = Storage::sparse_f32,
                                             .count = 6,
                                             .features = 13,
                                             .bias = bias,
                                             .labels = LabelKind::class_,
                                             .classes = 4});
-    SparseSoftmax softmax({13, Storage::sparse_f32, bias}, 4);
+    SparseSoftmax softmax({13, Storage::sparse_f32, bias}, 4, shape.class_weights);
     const MlpReference reference(shape, records);
     check_probes(softmax, records, reference.functions().loss, 1e-13);
   }

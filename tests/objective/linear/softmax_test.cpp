@@ -16,7 +16,9 @@ namespace {
 struct Textbook {
   const Records& records;
   std::size_t classes;
+  ClassWeights weights = {};
 
+  double weight(std::size_t i) const { return weights.of_class(records.label[i]); }
   std::vector<double> logits(std::size_t i, std::span<const double> w) const {
     const std::size_t d = records.features;
     std::vector<double> out(classes, 0.0);
@@ -34,11 +36,12 @@ struct Textbook {
     return p;
   }
   double loss(std::size_t i, std::span<const double> w) const {
-    return -std::log(probabilities(i, w)[static_cast<std::size_t>(records.label[i])]);
+    return -weight(i) * std::log(probabilities(i, w)[static_cast<std::size_t>(records.label[i])]);
   }
   void gradient(std::size_t i, std::span<const double> w, std::span<double> out) const {
     std::vector<double> delta = probabilities(i, w);
     delta[static_cast<std::size_t>(records.label[i])] -= 1;
+    for (double& x : delta) x *= weight(i);
     for (std::size_t c = 0; c < classes; ++c) {
       for (std::size_t j = 0; j < records.features; ++j)
         out[c * records.features + j] = delta[c] * feature(records, i, j);
@@ -47,11 +50,11 @@ struct Textbook {
   }
 };
 
-void check(std::size_t features, std::size_t classes, float bias) {
+void check(std::size_t features, std::size_t classes, float bias, const ClassWeights& weights = {}) {
   SCOPED_TRACE(fmt::format("{} features, {} classes, bias {}", features, classes, bias));
-  SparseSoftmax objective({features, Storage::sparse_f32, bias}, classes);
+  SparseSoftmax objective({features, Storage::sparse_f32, bias}, classes, weights);
   const Records records = random_records({Storage::sparse_f32, 29, features, bias, LabelKind::class_, classes});
-  const Textbook book{records, classes};
+  const Textbook book{records, classes, weights};
   const auto w = random_directions(1, objective.dim());
   check_contract({.objective = objective,
                   .records = records,
@@ -68,6 +71,11 @@ TEST(SparseSoftmax, KeepsTheContract) {
   for (std::size_t features : {3U, 17U, 123U})
     for (std::size_t classes : {2U, 10U}) check(features, classes, 1);
   check(17, 3, 0);
+}
+
+TEST(SparseSoftmax, KeepsTheContractWithClassWeights) {
+  check(17, 3, 1, ClassWeights({1, 13, 0.25}));
+  check(17, 2, 0, ClassWeights({1, 100}));
 }
 
 TEST(SparseSoftmax, LabelsOutsideTheClassesCountForNothing) {

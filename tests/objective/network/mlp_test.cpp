@@ -58,8 +58,7 @@ bool smooth(const MlpShape& shape) {
 /// Differences of gradients, which saddles over networks take, under the losses of a head.
 class HeadDifferences {
  public:
-  explicit HeadDifferences(const MlpShape& shape)
-      : head_(shape.head, shape.units.back()), difference_(shape, head_) {}
+  explicit HeadDifferences(const MlpShape& shape) : head_(shape), difference_(shape, head_) {}
   Differences kernel() {
     return {[this](std::span<const float> w, std::span<const float> v) -> Kernel {
               difference_.prepare(w, v);
@@ -138,6 +137,14 @@ INSTANTIATE_TEST_SUITE_P(
         NetworkCase{"relu_softmax", {{17, 17, 5}, 1, relu, Head::softmax}},
         NetworkCase{"tanh_softmax", {{17, 3, 4}, 0.5F, Activation::tanh, Head::softmax}, Storage::dense_u8},
         NetworkCase{"softplus_logistic", {{16, 16, 1}, 1, softplus, logistic}, Storage::sparse_f32},
+        NetworkCase{"weighted_softmax", {{17, 3}, 1, relu, Head::softmax, {}, ClassWeights({1, 13, 0.25})}},
+        NetworkCase{"weighted_tanh_softmax",
+                    {{17, 3, 4}, 0.5F, Activation::tanh, Head::softmax, {}, ClassWeights({2, 1, 30, 0.5})},
+                    Storage::dense_u8},
+        NetworkCase{"weighted_softplus_logistic",
+                    {{16, 16, 1}, 1, softplus, logistic, {}, ClassWeights({1, 13})},
+                    Storage::sparse_f32},
+        NetworkCase{"weighted_tanh_ramp", {{9, 17, 1}, 1, Activation::tanh, ramp, {}, ClassWeights({0.25, 7})}},
         NetworkCase{"relu_absolute", {{9, 17, 1}, 1, relu, absolute}},
         NetworkCase{"tanh_ramp", {{9, 17, 1}, 1, Activation::tanh, ramp}},
         NetworkCase{"relu_squared_two_layers", {{9, 17, 3, 1}, 0, relu, squared}},

@@ -19,7 +19,11 @@ class MlpReference {
         .gradient = [this](std::size_t i, std::span<const double> w, std::span<double> g) { gradient(i, w, g); }};
   }
 
-  double loss(std::size_t i, std::span<const double> w) const {
+  double weight(std::size_t i) const { return shape_.class_weights.of(labels_of(shape_.head), records_.label[i]); }
+
+  double loss(std::size_t i, std::span<const double> w) const { return weight(i) * unweighted_loss(i, w); }
+
+  double unweighted_loss(std::size_t i, std::span<const double> w) const {
     const std::vector<double> s = levels(i, w).back();
     const double y = records_.label[i];
     if (shape_.head == Head::logistic) return std::log1p(std::exp(-y * s[0]));
@@ -33,7 +37,9 @@ class MlpReference {
 
   void gradient(std::size_t i, std::span<const double> w, std::span<double> g) const {
     const auto level = levels(i, w);
-    gradient_from(level, output_delta(level.back(), records_.label[i]), w, g);
+    std::vector<double> delta = output_delta(level.back(), records_.label[i]);
+    for (double& d : delta) d *= weight(i);
+    gradient_from(level, delta, w, g);
   }
 
   /// deltas[l]: the gradient by the sums of level l + 1, given that by the outputs.

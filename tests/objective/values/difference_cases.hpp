@@ -13,6 +13,7 @@
 
 #include "objective/linear/glm.hpp"
 #include "objective/linear/softmax.hpp"
+#include "objective/math/weighted_loss.hpp"
 #include "objective/network/mlp.hpp"
 #include "objective/random_records.hpp"
 #include "objective/values/projected_differences.hpp"
@@ -83,9 +84,13 @@ inline std::unique_ptr<Objective> glm(const ObjectiveFacts& facts, std::unique_p
   return std::make_unique<Glm>(facts, std::move(loss));
 }
 
-inline std::unique_ptr<Objective> softmax(const ObjectiveFacts& facts, std::size_t classes) {
-  if (facts.storage == Storage::sparse_f32) return std::make_unique<SparseSoftmax>(facts, classes);
-  return make_mlp({.units = {facts.features, classes}, .input_bias = facts.bias, .head = Head::softmax});
+inline std::unique_ptr<Objective> softmax(const ObjectiveFacts& facts, std::size_t classes,
+                                          const ClassWeights& weights = {}) {
+  if (facts.storage == Storage::sparse_f32) return std::make_unique<SparseSoftmax>(facts, classes, weights);
+  return make_mlp({.units = {facts.features, classes},
+                   .input_bias = facts.bias,
+                   .head = Head::softmax,
+                   .class_weights = weights});
 }
 
 inline const std::vector<LossCase>& loss_cases() {
@@ -113,6 +118,20 @@ inline const std::vector<LossCase>& loss_cases() {
          long double sum = 0;
          for (const long double l : m) sum += std::exp(l);
          return std::log(sum) - m[static_cast<std::size_t>(y)];
+       }},
+      {"weighted_logistic", [](auto& f) { return glm(f, weighted_loss(logistic_loss(), 0.5, 13)); },
+       LabelKind::sign, 1,
+       [](auto& m, long double y) { return (y > 0 ? 13 : 0.5L) * std::log1p(std::exp(-y * m[0])); }},
+      {"weighted_softmax",
+       [](auto& f) {
+         return softmax(f, 4, ClassWeights({1, 13, 0.25, 5}));
+       },
+       LabelKind::class_, 4,
+       [](auto& m, long double y) {
+         long double sum = 0;
+         for (const long double l : m) sum += std::exp(l);
+         const long double weights[] = {1, 13, 0.25L, 5};
+         return weights[static_cast<std::size_t>(y)] * (std::log(sum) - m[static_cast<std::size_t>(y)]);
        }},
   };
   return all;

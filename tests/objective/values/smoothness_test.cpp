@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "objective/linear/glm.hpp"
 #include "objective/linear/softmax.hpp"
+#include "objective/math/weighted_loss.hpp"
 #include "objective/network/mlp.hpp"
 #include "objective/values/projected_differences.hpp"
 
@@ -52,6 +53,11 @@ TEST(Smoothness, HasTheConstantsOfItsTable) {
     expect(*make_mlp({.units = {features, 5}, .input_bias = 1, .head = Head::softmax}), l2, Rx * Rx / 2 + l2, l2, L,
            {});
   }
+  // The largest weight of a class counts.
+  expect(model(weighted_loss(logistic_loss(), 0.5, 13)), 0, 13 * Rx * Rx / 4, 0, 13 * Rx * sigmoid,
+         13 * Rx * Rx * Rx / third);
+  expect(SparseSoftmax({features, Storage::sparse_f32, 1}, 3, ClassWeights({1, 13, 2})), 0, 13 * Rx * Rx / 2, 0,
+         13 * std::sqrt(2.0) * Rx, {});
   EXPECT_NEAR(smoothness(model(sigmoid_loss()), 1, 1, 1)->M, 0.0962250, 1e-7);
 }
 
@@ -102,6 +108,10 @@ const Certified certified[] = {
     {"huber", [](auto& f) { return std::make_unique<Glm>(f, huber_loss(0.5)); }},
     {"smoothed_hinge", [](auto& f) { return std::make_unique<Glm>(f, smoothed_hinge_loss()); }},
     {"sigmoid", [](auto& f) { return std::make_unique<Glm>(f, sigmoid_loss()); }},
+    {"weighted_sigmoid",
+     [](auto& f) {
+       return std::make_unique<Glm>(f, sigmoid_loss(), ClassWeights({0.5, 13}));
+     }},
 };
 
 TEST(SmoothnessCheck, ProvedConstantsPassInEveryStorage) {

@@ -1,8 +1,10 @@
 // The first of the three tests of every privacy claim: the exact sensitivity, in integers. For neighbouring
 // datasets the lattice sums that the curator would form differ by a vector whose norm, computed without rounding,
-// is within the sensitivity that the ledger's noise multiplier refers to.
+// is within the sensitivity that the ledger's noise multiplier refers to. Weights of classes change nothing of
+// that: the clip comes after them.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +12,8 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "data/records/options.hpp"
+#include "objective/class_weights.hpp"
 #include "privacy/curator/query.hpp"
 #include "support/lattice_distance.hpp"
 #include "support/shards.hpp"
@@ -24,6 +28,7 @@ struct Case {
   std::vector<std::pair<std::string, std::string>> options;
   test::RecordsShape shape;
   Clipping clipping = Clipping::flat;
+  std::string weights = {};  ///< of classes
 };
 
 std::vector<Case> cases() {
@@ -39,7 +44,32 @@ std::vector<Case> cases() {
                      {storage, 700, 33, 1, class_, 5},
                      clipping});
   }
+  const std::size_t plain = all.size();
+  for (std::size_t i = 0; i < plain; ++i) {
+    if (all[i].shape.labels == real) continue;
+    Case weighted = all[i];
+    weighted.weights = all[i].shape.labels == sign ? "-1:0.5,1:4" : "0:0.5,1:4,3:2";
+    all.push_back(weighted);
+  }
   return all;
+}
+
+std::unique_ptr<Objective> objective_of(const Case& c) {
+  const ObjectiveFacts facts{c.shape.features, c.shape.storage, c.shape.bias};
+  if (c.weights.empty()) return test::make_objective(c.objective, facts, c.options);
+  const auto entry = std::ranges::find(objectives(), c.objective, &ObjectiveEntry::name);
+  const auto builder = entry->builder();
+  Options options("objective");
+  builder->declare(options);
+  Settings settings{{"objective.class_weights", {c.weights, "test"}}};
+  for (const auto& [key, value] : c.options) settings[key] = {value, "test"};
+  std::vector<std::string> problems;
+  options.read(settings, problems);
+  dynamic_cast<ClassWeightOption&>(*builder).resolve({}, c.shape.labels, c.shape.classes, problems);
+  EXPECT_TRUE(problems.empty());
+  auto objective = builder->make(facts);
+  EXPECT_FALSE(class_weights_of(*objective).empty());
+  return objective;
 }
 
 std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, const Records& records,
@@ -59,8 +89,7 @@ class Sensitivity : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
-  const auto objective =
-      test::make_objective(c.objective, {c.shape.features, c.shape.storage, c.shape.bias}, c.options);
+  const auto objective = objective_of(c);
   std::vector<float> w(objective->dim());
   objective->initialise(PublicStream(3, "start"), w);
   for (std::size_t j = 0; j < w.size(); ++j)
@@ -119,7 +148,8 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
 std::string case_name(const ::testing::TestParamInfo<Case>& param) {
   const char* storage[] = {"f32", "u8", "sparse"};
   return param.param.objective + "_" + storage[static_cast<int>(param.param.shape.storage)] +
-         (param.param.clipping == Clipping::per_layer ? "_per_layer" : "");
+         (param.param.clipping == Clipping::per_layer ? "_per_layer" : "") +
+         (param.param.weights.empty() ? "" : "_weighted");
 }
 INSTANTIATE_TEST_SUITE_P(Objectives, Sensitivity, ::testing::ValuesIn(cases()), case_name);
 

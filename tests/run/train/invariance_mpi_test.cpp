@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -267,6 +268,21 @@ TEST_F(Invariance, EverySamplingRuleAndAdjacency) {
         expect_same_at_all_sizes(settings, fmt::format("{} {} {}", objective, sampling, adjacency));
       }
     }
+}
+
+TEST_F(Invariance, ClassWeights) {
+  for (const auto& [method, objective, weights] : {std::tuple{"dp-sgd", "logistic", "-1:0.5,1:13"},
+                                                   {"dp-sgd", "softmax", "2:13,4:0.5"},
+                                                   {"dp-ftrl", "mlp", "2:13,4:0.5"},
+                                                   {"gibo", "logistic", "1:13"},
+                                                   {"zo-o2nc", "hinge", "1:13"}}) {
+    Settings settings = needs(objective, Storage::dense_f32);
+    for (const std::string& option : options_of(method, objective)) settings.push_back(option);
+    settings.insert(settings.end(),
+                    {fmt::format("method.name={}", method), fmt::format("objective.name={}", objective),
+                     fmt::format("objective.class_weights={}", weights)});
+    expect_same({1, 3, 8}, settings, fmt::format("{} {} weighted", method, objective));
+  }
 }
 
 // Running sums: every strategy, restarts, and clips that follow the iterate.
