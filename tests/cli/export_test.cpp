@@ -126,6 +126,15 @@ TEST_F(Export, ColumnsOfEveryKind) {
   compare("t.csv", admitted);
 }
 
+// Probabilities are those of the records as they are, as predict says.
+TEST_F(Export, ClassWeightsAreTakenOff) {
+  std::ofstream(path("columns.txt")) << hospital_columns << "outcome label positive=dead\n";
+  write_hospital(path("t.csv"), "dead");
+  train("train = t.csv\ncolumns = columns.txt", "name = logistic\nclass_weights = dead:20");
+  ASSERT_EQ(exported("run").code, 0);
+  compare("t.csv", admitted);
+}
+
 TEST_F(Export, CountsAndQuantities) {
   std::ofstream(path("columns.txt")) << hospital_columns << "outcome label\n";
   write_hospital(path("t.csv"), "");
@@ -149,7 +158,8 @@ TEST_F(Export, ClassesByTheirWords) {
                                        : "big");
   table.close();
   const std::string data = "train = t.csv\ncolumns = columns.txt\nheader = yes";
-  std::vector<std::string> objectives{"name = softmax\nclasses = 3"};
+  std::vector<std::string> objectives{"name = softmax\nclasses = 3",
+                                      "name = softmax\nclasses = 3\nclass_weights = small:1,big:9"};
   for (const char* const activation : {"relu", "leaky_relu", "tanh", "softplus"})
     objectives.push_back(
         fmt::format("name = mlp\nhead = softmax\nclasses = 3\nhidden = 8,4\nactivation = {}", activation));

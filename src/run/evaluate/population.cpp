@@ -4,16 +4,17 @@
 #include <cmath>
 
 namespace dpmpi {
-namespace {
 
-/// What logits stand too high, each.
-std::vector<float> shift_of_logits(const Objective& objective, const ClassWeights& weights) {
+std::vector<float> shift_of_logits(const Objective& objective) {
+  const ClassWeights& weights = class_weights_of(objective);
   if (weights.empty() || !objective.scores_are_logits()) return {};
   if (objective.label_kind() == LabelKind::sign) return {static_cast<float>(std::log(weights[1] / weights[0]))};
   std::vector<float> shift;
   for (std::size_t k = 0; k < weights.size(); ++k) shift.push_back(static_cast<float>(std::log(weights[k])));
   return shift;
 }
+
+namespace {
 
 /// Minus the log-probability of the label, whose log-odds are the logits.
 double cross_entropy_of(std::span<const float> logits, float label) {
@@ -32,7 +33,7 @@ double cross_entropy_of(std::span<const float> logits, float label) {
 PopulationModel::PopulationModel(Objective& objective, std::span<const float> w)
     : objective_(objective),
       weights_(class_weights_of(objective)),
-      shift_(shift_of_logits(objective, weights_)),
+      shift_(shift_of_logits(objective)),
       at_(objective.at(w)) {}
 
 void PopulationModel::scores(const Rows& rows, std::span<float> out) const {

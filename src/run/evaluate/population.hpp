@@ -15,6 +15,9 @@
 
 namespace dpmpi {
 
+/// By how much each logit of the objective stands too high; empty: by nothing, or scores are no logits.
+std::vector<float> shift_of_logits(const Objective& objective);
+
 class PopulationModel {
  public:
   /// Both stay, and the objective at w, while this is used.

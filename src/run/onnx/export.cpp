@@ -11,6 +11,7 @@
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
 #include "run/evaluate/class_names.hpp"
+#include "run/evaluate/population.hpp"
 #include "run/onnx/score_nodes.hpp"
 
 namespace dpmpi {
@@ -63,6 +64,13 @@ ScoreLayers layers_of(const RunConfig& config, const Objective& objective) {
   return *layers;
 }
 
+/// The scores of the records as they are, of a model that was trained with class weights.
+std::string without_class_weights(OnnxGraph& graph, const Objective& objective, const std::string& scores) {
+  const std::vector<float> shift = shift_of_logits(objective);
+  if (shift.empty()) return scores;
+  return graph.node("Sub", {scores, graph.constant("class_weights", {shift.size()}, std::span<const float>(shift))});
+}
+
 void write(const std::string& path, const WireMessage& head, const OnnxGraph& graph) {
   std::uint64_t bytes = 0;
   for (const std::string_view piece : graph.pieces()) bytes += piece.size();
@@ -88,7 +96,8 @@ OnnxNames write_onnx(const ModelToScore& scored, const std::string& path) {
 
   OnnxGraph graph;
   const std::string features = add_features(graph, inputs);
-  const std::string scores = add_scores(graph, *model.objective, layers, model.parameters, features);
+  const std::string scores = without_class_weights(
+      graph, *model.objective, add_scores(graph, *model.objective, layers, model.parameters, features));
   model.objective->at(model.parameters);  // a threshold may be a parameter
   const std::vector<std::string> outputs = add_outputs(graph, *model.objective, classes, scores);
 
