@@ -310,6 +310,11 @@ TEST_F(Export, Refusals) {
     EXPECT_EQ(outcome.code, code) << words << outcome.output;
     EXPECT_TRUE(contains(outcome.output, part)) << outcome.output;
   }
+  std::ofstream(path("columns.txt")) << "a number\nb category words=1,2,3,\xe4\ny label\n";
+  train("train = t.csv\ncolumns = columns.txt\nheader = yes\nblocks = 1", "name = logistic", method);
+  const Outcome latin = exported("run");
+  EXPECT_EQ(latin.code, 2);
+  EXPECT_TRUE(contains(latin.output, "word '\\xe4': names in an ONNX graph are UTF-8")) << latin.output;
 }
 
 }  // namespace
