@@ -97,7 +97,7 @@ std::string_view detect_format(const ReadingRules& options, const Head& head) {
 }
 
 Head read_head(InputFile& file, const ReadingRules& options) {
-  constexpr std::size_t least = std::size_t{1} << 16, longest = std::size_t{64} << 20;
+  constexpr std::size_t least = std::size_t{1} << 20, longest = std::size_t{64} << 20;
   Head head{file.path(), file.read(0, least), file.size(), file.gzip()};
   std::string& bytes = head.bytes;
   if (with_magic(bytes) != nullptr) return head;
@@ -121,6 +121,7 @@ void Section::archive(Archive& archive) {
   if (is_text()) archive.field("begin", begin);
   archive.field("line", line);
   archive.field("comment", comment);
+  archive.field("delimiter", delimiter);
 }
 
 void Layout::archive(Archive& archive) {

@@ -33,6 +33,7 @@ struct Section {
   std::uint64_t begin = 0;      ///< byte of the first line that may be a record, or of the first row
   std::uint64_t line = 1;       ///< text: number of the first line
   char comment = '\0';          ///< text: what begins a line that is no record
+  char delimiter = '\0';        ///< table: what separates fields, of which quoted ones may hold line ends
   std::uint64_t rows = 0;       ///< how many; of a text nobody knows yet
 
   bool is_text() const { return row_bytes == 0; }
@@ -63,9 +64,12 @@ struct Position {
   bool shows_byte = false;         ///< which would tell how many records there are
   std::uint64_t lines_before = 0;  ///< text: of other files that are read as one with this one
 
+  bool more = false;       ///< text: the file goes on behind the piece
+  std::uint64_t left = 0;  ///< text: bytes at the end of the piece that begin a record which goes on behind it
+
   std::uint64_t line_in_file() const { return line - lines_before; }
-  /// Goes to the file that begins at a byte of the whole, if one does.
-  void enter(const InputFile& whole, std::uint64_t offset);
+  /// Goes to the file that begins at a byte of the whole; false if none does.
+  bool enter(const InputFile& whole, std::uint64_t offset);
 };
 
 /// Consecutive whole lines or rows of one block.

@@ -29,9 +29,7 @@ const char* next_field(const char* p, const char* end, char delimiter, std::stri
   scratch.clear();
   for (const char* from = p + 1;;) {
     const char* const quote = std::find(from, end, '"');
-    if (quote == end)
-      throw Malformed("a quoted field is not closed on its line (line ends inside quotes are not supported)",
-                      Malformed::quotes);
+    if (quote == end) throw Malformed("a quoted field is not closed: it begins on this line", Malformed::quotes);
     scratch.append(from, quote);
     from = quote + 1;
     if (from == end || *from != '"') {

@@ -1,5 +1,6 @@
 #pragma once
-// CSV and TSV: one record a line, fields optionally "quoted" (quotes doubled inside; no line ends inside).
+// CSV and TSV: one record a line, fields optionally "quoted" (quotes doubled inside, where line ends may stand,
+// too).
 
 #include <memory>
 #include <optional>

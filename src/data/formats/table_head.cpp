@@ -16,7 +16,7 @@ namespace {
 
 struct Line {
   std::string_view text;
-  std::uint64_t number = 0, end = 0;  // end: byte behind it
+  std::uint64_t number = 0, next = 0, end = 0;  // next: number of the line behind it; end: byte
 };
 
 struct FirstLines {
@@ -24,20 +24,20 @@ struct FirstLines {
   std::uint64_t begin = 0, line = 1;  // behind skipped lines and byte order mark
 };
 
-FirstLines first_lines(std::string_view head, const ReadingRules& options, char comment) {
+FirstLines first_lines(std::string_view head, const ReadingRules& options, char comment, char delimiter) {
   FirstLines f;
   std::size_t at = head.starts_with("\xef\xbb\xbf") ? 3 : 0;
   f.begin = at;
-  for (std::uint64_t line = 1; at < head.size() && f.records.size() < 2; ++line) {
-    const std::size_t stop = std::min(head.find('\n', at), head.size());
-    const std::string_view text = head.substr(at, stop - at);
+  for (std::uint64_t line = 1, lines = 1; at < head.size() && f.records.size() < 2; line += lines) {
+    const std::size_t from = at;
+    std::size_t stop = std::min(head.find('\n', at), head.size());
+    const bool skipped = line <= static_cast<std::uint64_t>(options.skip_lines);
+    const bool record = !skipped && is_record(head.substr(from, stop - from), comment);
+    lines = 1;
+    if (record) stop = end_of_record(head, from, stop, delimiter, lines);
     at = std::min(stop + 1, head.size());
-    if (line <= static_cast<std::uint64_t>(options.skip_lines)) {
-      f.begin = at;
-      f.line = line + 1;
-    } else if (is_record(text, comment)) {
-      f.records.push_back({text, line, at});
-    }
+    if (skipped) f.begin = at, f.line = line + 1;
+    if (record) f.records.push_back({head.substr(from, stop - from), line, line + lines, at});
   }
   return f;
 }
@@ -52,8 +52,19 @@ std::vector<std::string> fields_of(const Line& line, char delimiter, const std::
   try {
     return split_fields(line.text, delimiter);
   } catch (const Malformed& problem) {
-    throw DataError(fmt::format("{}:{}: {}", file, line.number, problem.what()));
+    throw DataError(fmt::format("{}:{}: {}", file, line.number + lines_before_open_quote(line.text, delimiter),
+                                problem.what()));
   }
+}
+
+/// The same as names, in which line ends are blanks.
+std::vector<std::string> names_of(const Line& line, char delimiter, const std::string& file) {
+  std::vector<std::string> names = fields_of(line, delimiter, file);
+  for (std::string& name : names) {
+    std::erase(name, '\r');
+    std::ranges::replace(name, '\n', ' ');
+  }
+  return names;
 }
 
 /// Whether a first line is the names of the columns file, in any order. One that has some of them and something
@@ -77,7 +88,7 @@ bool holds_names(std::vector<std::string> fields, const ReadingRules& options, c
 bool starts_with_header(const FirstLines& first, const ReadingRules& options, char delimiter,
                         const std::string& file) {
   if (options.header != "auto") return options.header == "yes";
-  if (options.columns_file) return holds_names(fields_of(first.records[0], delimiter, file), options, file);
+  if (options.columns_file) return holds_names(names_of(first.records[0], delimiter, file), options, file);
   return first.records.size() == 2 && !has_number(fields_of(first.records[0], delimiter, file), options) &&
          has_number(fields_of(first.records[1], delimiter, file), options);
 }
@@ -106,29 +117,30 @@ char comment_of(const ReadingRules& options) { return options.comment.empty() ? 
 
 std::vector<std::string> Table::supposed_names(const Head& head) const {
   refuse_no_text(head);
-  const FirstLines first = first_lines(head.bytes, options_, comment_of(options_));
+  const FirstLines first = first_lines(head.bytes, options_, comment_of(options_), delimiter_);
   if (options_.header != "auto" || first.records.empty() ||
       !starts_with_header(first, options_, delimiter_, head.path))
     return {};
-  return fields_of(first.records[0], delimiter_, head.path);
+  return names_of(first.records[0], delimiter_, head.path);
 }
 
 TableHead look_at_table(const Head& head, const ReadingRules& options, char delimiter) {
   refuse_no_text(head);
   const char comment = comment_of(options);
-  const FirstLines first = first_lines(head.bytes, options, comment);
+  const FirstLines first = first_lines(head.bytes, options, comment, delimiter);
   if (first.records.empty()) refuse_file(head.path, "holds no records");
   const Line& lead = first.records[0];
   TableHead found{.header = starts_with_header(first, options, delimiter, head.path),
-                  .fields = fields_of(lead, delimiter, head.path),
+                  .fields = names_of(lead, delimiter, head.path),
                   .line = std::string(lead.text),
                   .oddity = oddity(lead.text, delimiter)};
   if (first.records.size() == 1 && is_lone_header(found.fields, options, found.header))
     refuse_file(head.path, fmt::format("holds no records: its only line {} is taken as the header (data.header){}",
                                        show_field(lead.text), found.oddity));
   found.records = {.begin = found.header ? lead.end : first.begin,
-                   .line = found.header ? lead.number + 1 : first.line,
-                   .comment = comment};
+                   .line = found.header ? lead.next : first.line,
+                   .comment = comment,
+                   .delimiter = delimiter};
   return found;
 }
 

@@ -53,26 +53,40 @@ void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std
   }
 }
 
-void Position::enter(const InputFile& whole, std::uint64_t offset) {
-  if (whole.parts().empty()) return;
+bool Position::enter(const InputFile& whole, std::uint64_t offset) {
+  if (whole.parts().empty()) return false;
   const InputFile::PartPlace& part = whole.parts()[whole.part_at(offset)];
-  if (part.offset != offset) return;
+  if (part.offset != offset) return false;
   file = part.path;
   lines_before = line - part.line;
+  return true;
 }
 
 void for_each_record_of(InputFile& file, const Section& records,
                         const std::function<void(const Position&, std::string_view)>& visit) {
   Position position{file.parts().empty() ? file.path() : file.parts().front().path, records.line};
+  Position first = position;  // of the record that is open
+  std::string held;
+  bool open = false;
+  const auto close = [&] {
+    if (open) visit(first, held);
+    open = false;
+  };
   for_each_line(file, records.begin, records.begin, std::numeric_limits<std::uint64_t>::max(),
                 [&](std::uint64_t offset, std::string_view line) {
-                  position.enter(file, offset);
-                  if (is_record(line, records.comment)) {
-                    visit(position, line);
-                    ++position.global_index;
+                  if (position.enter(file, offset)) close();
+                  const bool goes_on = open;
+                  if (goes_on || is_record(line, records.comment)) {
+                    const bool stays = records.delimiter != '\0' && open_behind(line, open, records.delimiter);
+                    if (!goes_on) first = position, ++position.global_index;
+                    if (!goes_on && !stays) visit(first, line);
+                    if (goes_on || stays) goes_on ? held.append("\n").append(line) : held.assign(line);
+                    if (goes_on && !stays) visit(first, held);
+                    open = stays;
                   }
                   ++position.line;
                 });
+  close();
 }
 
 }  // namespace dpmpi

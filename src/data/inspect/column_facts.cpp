@@ -23,7 +23,9 @@ ColumnFacts::ColumnFacts(bool is_label)
 
 void ColumnFacts::add(std::string_view field, bool decimal_comma) {
   if (is_label_) field = trim(field);
-  if (is_label_ ? is_missing(field) : is_usual_gap(field)) {
+  const bool has_line_end = field.find_first_of("\r\n") != field.npos;
+  line_ends_ = line_ends_ || has_line_end;
+  if (!has_line_end && (is_label_ ? is_missing(field) : is_usual_gap(field))) {
     if (std::ranges::find(missing_words_, field) == missing_words_.end()) missing_words_.emplace_back(field);
     return;
   }

@@ -18,6 +18,7 @@ class ColumnFacts {
 
   std::size_t values() const { return values_; }  ///< that are not missing
   const std::vector<std::string>& missing_words() const { return missing_words_; }
+  bool has_line_ends() const { return line_ends_; }
   bool is_numeric() const { return values_ > 0 && numbers_.size() == values_; }
   /// How all of its values are written if they are dates; empty: they are not.
   std::string date_format() const;
@@ -35,7 +36,7 @@ class ColumnFacts {
   static constexpr std::size_t most_words = 20000;
 
  private:
-  bool is_label_;
+  bool is_label_, line_ends_ = false;
   std::size_t values_ = 0;
   std::vector<std::string> missing_words_, formats_;
   mutable std::vector<double> numbers_;

@@ -62,7 +62,8 @@ void for_each_row(InputFile& file, const Section& records, char delimiter, std::
     try {
       fields = split_fields(text, delimiter);
     } catch (const Malformed& problem) {
-      refuse_file(at.file, fmt::format("line {}: {}", at.line_in_file(), problem.what()));
+      refuse_file(at.file, fmt::format("line {}: {}", at.line_in_file() + lines_before_open_quote(text, delimiter),
+                                       problem.what()));
     }
     if (fields.size() != width)
       refuse_file(at.file, fmt::format("line {} has {} columns where {} are expected", at.line_in_file(),

@@ -75,15 +75,18 @@ std::string remarks_on_labels(const std::string& name, const ColumnFacts& facts,
 
 std::string label_line(const std::string& name, const ColumnFacts& facts) {
   constexpr std::size_t most_classes = 100;
+  constexpr const char* remedy = "name another column (--set data.label=NAME), or none (--set data.label=none)";
+  if (facts.has_line_ends())
+    throw Malformed(
+        fmt::format("column {} is taken for the label, and has line ends in it: {}", show(name), remedy));
   const std::vector<std::string> labels = first_labels(facts, most_classes + 1);
   Attributes attributes;
   if (labels.size() == 2)
     attributes.push_back(written_words("positive", {means_yes(labels[0]) ? labels[0] : labels[1]}));
   else if (!facts.is_numeric() && labels.size() > most_classes)
-    throw Malformed(fmt::format(
-        "column {} is taken for the label, and has more than {} words, too many for classes: name another column "
-        "(--set data.label=NAME), or none (--set data.label=none)",
-        show(name), most_classes));
+    throw Malformed(
+        fmt::format("column {} is taken for the label, and has more than {} words, too many for classes: {}",
+                    show(name), most_classes, remedy));
   else if (!facts.is_numeric() && !labels.empty())
     attributes.push_back(written_words("classes", labels));
   return remarks_on_labels(name, facts, labels) + written_line(name, ColumnKind::label, attributes);
@@ -206,6 +209,7 @@ std::string proposed_line(const std::string& name, const ColumnFacts& facts, boo
   if (facts.values() == 0) return ignored_line(name, "all values are missing");
   if (names_a_record(name, facts))
     return ignored_line(name, "it seems to name records or persons, and is no input");
+  if (facts.has_line_ends()) return ignored_line(name, "it seems to be free text: it has line ends");
   if (is_constant(facts) && facts.missing_words().empty())
     return ignored_line(name, "it always has the same value");
   if (is_constant(facts)) return one_value_line(name, facts, most_words);

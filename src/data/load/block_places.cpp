@@ -72,19 +72,49 @@ struct FileStart {
   std::uint64_t part = 0, line = 0;
 };
 
-/// What a rank finds in its share.
+/// What a rank finds in its share, if a record begins with it, or if it begins in a quoted field.
+struct Share {
+  bool open = false;  ///< whether a quoted field is open behind the lines that were seen
+  std::uint64_t records = 0;
+  Marks marks;
+
+  /// `quotes`: whether the line has quotation marks that count.
+  void see(std::string_view line, bool quotes, std::uint64_t number, std::uint64_t offset, const Section& section) {
+    if (!open) {
+      if (!is_record(line, section.comment)) return;
+      marks.see({records++, number, offset});
+    }
+    if (quotes) open = open_behind(line, open, section.delimiter);
+  }
+};
+
 struct Scan {
   PartSize size = {};
+  std::vector<Mark> marks = {};
   std::vector<FileStart> starts = {};
 };
 
-/// Shows the records of this rank's equal share of the bytes of a plain text; all of a gzipped one on the root.
-Scan scan_lines(const Communicator& comm, const SourceFile& source, const Section& section,
-                const std::function<void(const Mark&)>& see) {
+/// Which of its shares is each rank's. Only from the first on is known where quoted fields begin. Collective.
+const Share& own_share(const Communicator& comm, const std::vector<Share>& shares) {
+  std::vector<std::uint8_t> open_behind;
+  for (const Share& share : shares) open_behind.push_back(share.open ? 1 : 0);
+  const auto all = gather_lists(comm, open_behind);
+  std::vector<std::vector<std::uint8_t>> chosen;
+  std::uint8_t open = 0;
+  for (const auto& of_rank : all) {
+    chosen.push_back({open});
+    open = of_rank.at(open);
+  }
+  return shares.at(scatter_lists(comm, chosen).at(0));
+}
+
+/// Looks at this rank's equal share of the bytes of a plain text; at all of a gzipped one on the root.
+Scan scan_lines(const Communicator& comm, const SourceFile& source, const Section& section, const Marks& marks) {
   Scan scan;
+  std::vector<Share> shares(2, {false, 0, marks});
+  shares[1].open = true;
   throw_on_all_ranks(comm, [&] {
     if (!source.file) return;
-    PartSize& part = scan.size;
     InputFile& file = *source.file;
     const std::uint64_t total = file.size() - std::min(file.size(), section.begin);
     const auto share = [&](int rank) {
@@ -93,20 +123,29 @@ Scan scan_lines(const Communicator& comm, const SourceFile& source, const Sectio
     };
     const std::uint64_t from = file.gzip() ? section.begin : share(comm.rank());
     const std::uint64_t to = file.gzip() ? ~std::uint64_t{0} : share(comm.rank() + 1);
+    const std::size_t possible = comm.is_root() || section.delimiter == '\0' ? 1 : 2;
     // A text's length in bytes follows its private values: the share is shown, not the number.
     Progress progress("counting the lines of " + std::filesystem::path(file.path()).filename().string(),
                       file.gzip() ? 0 : to - from, "");
-    std::uint64_t counted = from;
+    std::uint64_t counted = from, lines = 0;
     const auto& parts = file.parts();
     std::size_t next = file.part_at(from);
     if (next == 0 || parts[next].offset < from) ++next;
     for_each_line(file, section.begin, from, to, [&](std::uint64_t offset, std::string_view line) {
-      if (part.lines % glance_every == 0) progress.add(offset - counted), counted = offset;
-      if (next < parts.size() && offset == parts[next].offset) scan.starts.push_back({next++, part.lines});
-      if (is_record(line, section.comment)) see({part.records++, part.lines, offset});
-      ++part.lines;
+      if (lines % glance_every == 0) progress.add(offset - counted), counted = offset;
+      if (next < parts.size() && offset == parts[next].offset) {
+        scan.starts.push_back({next++, lines});
+        for (Share& each : shares) each.open = false;
+      }
+      const bool quotes = section.delimiter != '\0' && line.find('"') != line.npos;
+      for (std::size_t s = 0; s < possible; ++s) shares[s].see(line, quotes, lines, offset, section);
+      ++lines;
     });
+    scan.size.lines = lines;
   });
+  const Share& mine = section.delimiter == '\0' ? shares[0] : own_share(comm, shares);
+  scan.size.records = mine.records;
+  scan.marks = mine.marks.chosen();
   return scan;
 }
 
@@ -145,7 +184,7 @@ class MarkedText {
  public:
   MarkedText(InputFile& file, const Section& section, const std::vector<PartSize>& sizes,
              const std::vector<std::vector<Mark>>& parts)
-      : file_(file), comment_(section.comment) {
+      : file_(file), section_(section) {
     std::uint64_t rows = 0, lines = section.line;
     for (std::size_t p = 0; p < parts.size(); rows += sizes[p].records, lines += sizes[p++].lines)
       for (const Mark& mark : parts[p]) marks_.push_back({rows + mark.row, lines + mark.line, mark.byte});
@@ -158,20 +197,22 @@ class MarkedText {
     if (near.row == row) return near;
     const std::uint64_t end = after == marks_.end() ? file_.size() : after->byte;
     check_memory(end - near.byte, available_memory(), file_.path(), false);
-    const std::string text = file_.read(near.byte, end - near.byte);
     Position position{file_.path(), near.line, near.row};
     std::optional<Mark> found;
-    for_each_record(text, comment_, position, [&](std::string_view line, std::uint64_t index) {
-      if (index == row)
-        found = {row, position.line, near.byte + static_cast<std::uint64_t>(line.data() - text.data())};
-    });
+    for (std::uint64_t at = near.byte, stop; at < end && !found; at = stop) {  // no record goes on in another file
+      stop = file_.parts().empty() ? end : std::min(end, file_.parts()[file_.part_at(at)].end);
+      const std::string text = file_.read(at, stop - at);
+      for_each_record(text, section_, position, [&](std::string_view line, std::uint64_t index) {
+        if (index == row) found = {row, position.line, at + static_cast<std::uint64_t>(line.data() - text.data())};
+      });
+    }
     if (!found) throw DataError(fmt::format("{} was changed while it was read", file_.path()));
     return *found;
   }
 
  private:
   InputFile& file_;
-  char comment_;
+  const Section& section_;
   std::vector<Mark> marks_;
 };
 
@@ -226,10 +267,9 @@ std::vector<Extent> hand_out(const Communicator& comm, std::vector<Extent> exten
 // root looks up the rest in the file.
 std::vector<Extent> locate_lines(const Communicator& comm, const SourceFile& source, const Section& section,
                                  const BlockRange& range) {
-  Marks marks = marks_of_part(comm, range);
-  const Scan scan = scan_lines(comm, source, section, [&](const Mark& record) { marks.see(record); });
+  const Scan scan = scan_lines(comm, source, section, marks_of_part(comm, range));
   const std::vector<PartSize> sizes = gather_sizes(comm, scan.size);
-  const auto parts = gather_lists(comm, marks.chosen());
+  const auto parts = gather_lists(comm, scan.marks);
   const auto starts = gather_lists(comm, scan.starts);
   std::vector<Extent> extents;
   throw_on_all_ranks(comm, [&] {
@@ -263,7 +303,7 @@ std::uint64_t count_records(const Communicator& comm, const Source& source) {
   std::uint64_t count = records.rows;
   if (records.is_text())
     count = total_records(
-        gather_sizes(comm, scan_lines(comm, source.file_of(records), records, [](const Mark&) {}).size));
+        gather_sizes(comm, scan_lines(comm, source.file_of(records), records, Marks(std::size_t{1})).size));
   comm.broadcast(count);
   if (count == 0) throw DataError(fmt::format("{}: holds no records", source.path()));
   return count;

@@ -13,7 +13,7 @@
 namespace dpmpi {
 namespace {
 
-using Consume = std::function<void(std::uint32_t, std::string_view, std::uint64_t)>;
+using Consume = std::function<std::uint64_t(const BlockBytes&)>;
 
 /// `announced` is where the file should end.
 std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t bytes, std::uint64_t announced) {
@@ -25,9 +25,10 @@ std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t byt
 }
 
 /// A range of a plain file in pieces that stay in cache.
-void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint32_t block,
+void stream(InputFile& file, const Extent& extent, const Section& section, std::uint32_t block,
             const Consume& consume) {
-  constexpr std::uint64_t target = std::uint64_t{1} << 20;
+  constexpr std::uint64_t target = std::uint64_t{1} << 20, longest = std::uint64_t{64} << 20;
+  const std::uint64_t unit = section.row_bytes;
   const std::uint64_t usual = unit == 0 ? target : std::max(unit, target / unit * unit);
   const std::uint64_t end = std::min(extent.end, file.size());
   std::uint64_t piece = usual;
@@ -36,16 +37,20 @@ void stream(InputFile& file, const Extent& extent, std::uint64_t unit, std::uint
     const std::string bytes = read_exactly(file, at, std::min(piece, stop - at), end);
     std::size_t whole = bytes.size();
     if (unit == 0 && at + whole < stop) {
-      const std::size_t newline = bytes.rfind('\n');
-      if (newline == std::string::npos) {  // one very long line: try again with more of it
+      whole = bytes.rfind('\n') + 1;
+      if (whole == 0) {  // one very long line: try again with more of it
         piece *= 2;
         continue;
       }
-      whole = newline + 1;
     }
-    consume(block, std::string_view(bytes).substr(0, whole), at);
-    at += whole;
-    piece = usual;
+    BlockBytes given{block, std::string_view(bytes).substr(0, whole), at, at + whole < stop};
+    const std::uint64_t left = consume(given);
+    at += whole - left;
+    piece = left < whole ? usual : piece * 2;
+    if (piece <= longest || left < whole) continue;
+    given.more = false;  // a record of so many lines is a fault: a quoted field that is not closed
+    consume(given);
+    return;
   }
 }
 
@@ -98,7 +103,7 @@ void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Ex
       comm.send(reading ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
       sent.add(range.layout.size(block));
     } else if (!reading && !bytes.empty()) {
-      run_unless(consuming, [&] { consume(block, bytes, extent.begin); });
+      run_unless(consuming, [&] { consume({block, bytes, extent.begin}); });
     }
   }
   run_unless(reading, [&] { check_end(file, extents, unit); });
@@ -110,18 +115,19 @@ void receive_blocks(const Communicator& comm, const BlockRange& range, const Con
        ++block) {
     const std::string message = comm.receive(0);
     const auto bytes = std::string_view(message).substr(1);
-    if (message.starts_with(data_mark) && !bytes.empty()) run_unless(consuming, [&] { consume(block, bytes, 0); });
+    if (message.starts_with(data_mark) && !bytes.empty()) run_unless(consuming, [&] { consume({block, bytes}); });
   }
 }
 
 }  // namespace
 
 void fetch(const Communicator& comm, const SourceFile& source, const std::vector<Extent>& extents,
-           const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume) {
+           const BlockRange& range, const Section& section, Progress& sent, const Consume& consume) {
+  const std::uint64_t unit = section.row_bytes;
   if (!source.gzip) {
     throw_on_all_ranks(comm, [&] {
       for (std::uint32_t b = range.ownership.begin(comm.rank()); b < range.ownership.end(comm.rank()); ++b)
-        stream(*source.file, extents[b - range.first], unit, b, consume);
+        stream(*source.file, extents[b - range.first], section, b, consume);
     });
     return;
   }

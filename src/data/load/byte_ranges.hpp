@@ -11,12 +11,21 @@
 
 namespace dpmpi {
 
-/// Reads the extents of this rank's blocks and calls consume(block, bytes, offset) for consecutive pieces of them:
-/// whole lines of one file (unit 0) or whole rows of `unit` bytes. Plain files are read by every rank, gzipped ones
-/// by the root, which sends each block to its owner and adds its slots to `sent`. Collective; an error of reading
-/// or consuming on any rank is thrown on all.
+/// Bytes of a block, from `offset` of the file on.
+struct BlockBytes {
+  std::uint32_t block = 0;
+  std::string_view bytes;
+  std::uint64_t offset = 0;
+  bool more = false;  ///< further bytes follow
+};
+
+/// Reads the extents of this rank's blocks and calls consume(bytes) for consecutive pieces of them: whole lines of
+/// one file, or whole rows of a section. It returns how many of the bytes at the end of a piece it leaves for the
+/// next, if more follow. Plain files are read by every rank, gzipped ones by the root, which sends each block to
+/// its owner and adds its slots to `sent`. Collective; an error of reading or consuming on any rank is thrown on
+/// all.
 void fetch(const Communicator& comm, const SourceFile& source, const std::vector<Extent>& extents,
-           const BlockRange& range, std::uint64_t unit, Progress& sent,
-           const std::function<void(std::uint32_t, std::string_view, std::uint64_t)>& consume);
+           const BlockRange& range, const Section& section, Progress& sent,
+           const std::function<std::uint64_t(const BlockBytes&)>& consume);
 
 }  // namespace dpmpi

@@ -101,15 +101,16 @@ class FileLoader {
                            extent.begin, counted_, extent.before});
     }
     Progress progress = progress_of(section);
-    fetch(comm_, source, extents, range_, section.row_bytes, progress,
-          [&](std::uint32_t block, std::string_view bytes, std::uint64_t offset) {
-            Position& position = positions[block - begin_];
-            if (!source.parts.empty()) position.enter(*source.file, offset);
-            const std::uint64_t before = position.global_index;
-            source_.format->read({section, bytes, position, faults_, source.file.get()}, map_, labels_,
-                                 builders_[block - begin_]);
-            progress.add(position.global_index - before);
-          });
+    fetch(comm_, source, extents, range_, section, progress, [&](const BlockBytes& given) {
+      Position& position = positions[given.block - begin_];
+      if (!source.parts.empty()) position.enter(*source.file, given.offset);
+      position.more = given.more;
+      const std::uint64_t before = position.global_index;
+      source_.format->read({section, given.bytes, position, faults_, source.file.get()}, map_, labels_,
+                           builders_[given.block - begin_]);
+      progress.add(position.global_index - before);
+      return position.left;
+    });
   }
 
   const Communicator& comm_;

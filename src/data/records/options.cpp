@@ -17,9 +17,10 @@ namespace {
 void declare_files(DataOptions& d, Options& o) {
   o.add(
       "train", d.train,
-      "Training file; an IDX or NumPy pair is written images,labels. Relative paths are looked up in data.root, then in "
-      "$DPMPI_DATA, then beside the config file");
-  o.add("eval", d.eval, "Public held-out file for metrics, of the same format; never part of the privacy promise");
+      "Training file; an IDX or NumPy pair is written images,labels; a pattern such as visits-*.csv names tables that are "
+      "read as one. Relative paths are looked up in data.root, then in $DPMPI_DATA, then beside the config file");
+  o.add("eval", d.eval,
+        "Public held-out file (or pattern) for metrics, of the same format; never part of the privacy promise");
   o.add("root", d.root, "Folder that relative paths start from");
   o.add(
       "shards", d.shards,
@@ -78,7 +79,7 @@ void declare_tables(ReadingRules& d, Options& o) {
       "label", d.label,
       "Label column of CSV and TSV: first, last, a column name, or a column number from 1; auto: the column called "
       "label, target, class or y; none: the file has no labels, in any format (for dpmpi predict)");
-  o.add("skip_lines", d.skip_lines, "Lines to skip at the start of a CSV or TSV file", Range::non_negative());
+  o.add("skip_lines", d.skip_lines, "Lines to skip at the start of each CSV or TSV file", Range::non_negative());
   o.add("comment", d.comment,
         "Character that starts a comment line in CSV and TSV; empty: none (LIBSVM: always #)");
   o.add(

@@ -127,6 +127,20 @@ TEST(Propose, FilesThatMatchAreOneTable) {
   EXPECT_MENTIONS(proposed, "(24 records)");
 }
 
+TEST(Propose, TextsWithLineEndsAreNoWords) {
+  const Folder folder;
+  DataOptions o;
+  o.train = folder.write("t.csv", "x,note,label\n1,\"a\nb\",0\n2,\"\n\",1\n3,c,0\n");
+  std::string proposed;
+  EXPECT_EQ(read_as_proposed(folder, o, proposed, LabelKind::sign).count, 3U);
+  EXPECT_MENTIONS(proposed, "# note: it seems to be free text: it has line ends\nnote ignore\n");
+  o.label = "note";
+  EXPECT_MENTIONS(message_of([&] { propose_columns(o.train, o); }),
+                  "column 'note' is taken for the label, and has line");
+  o.train = folder.write("open.csv", "x,note,label\n1,\"a\nb\",\"0\n2,c,1\n");
+  EXPECT_MENTIONS(message_of([&] { propose_columns(o.train, o); }), "open.csv:3: a quoted field is not closed");
+}
+
 TEST(Propose, NamesInATableOfWordsAreSeen) {
   const Folder folder;
   DataOptions o;

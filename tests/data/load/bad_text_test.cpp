@@ -78,7 +78,7 @@ TEST_F(BadFile, EveryWrongColumnIsNamedOnceWithItsFirstLine) {
                 file + ":5: label " + hidden +
                 " is not allowed: -1 or +1 (or 0 or 1) are; data.positive names other labels that become +1\n  " +
                 file + ":6: 4 columns where 5 are expected\n  " + file +
-                ":8: a quoted field is not closed on its line (line ends inside quotes are not supported)");
+                ":8: a quoted field is not closed: it begins on this line");
 }
 
 TEST_F(BadFile, OfVeryManyWrongColumnsNotAllAreTold) {
