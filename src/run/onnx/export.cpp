@@ -68,7 +68,8 @@ ScoreLayers layers_of(const RunConfig& config, const Objective& objective) {
 std::string without_class_weights(OnnxGraph& graph, const Objective& objective, const std::string& scores) {
   const std::vector<float> shift = shift_of_logits(objective);
   if (shift.empty()) return scores;
-  return graph.node("Sub", {scores, graph.constant("class_weights", {shift.size()}, std::span<const float>(shift))});
+  return graph.node("Sub",
+                    {scores, graph.constant("class_weights", {shift.size()}, std::span<const float>(shift))});
 }
 
 void write(const std::string& path, const WireMessage& head, const OnnxGraph& graph) {
