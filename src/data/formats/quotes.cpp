@@ -42,6 +42,10 @@ std::size_t open_quote(std::string_view line, bool open, char delimiter) {
 }  // namespace
 
 bool open_behind(std::string_view line, bool open, char delimiter) {
+  const std::size_t last = line.rfind('"');
+  if (last == line.npos) return open;
+  // One that begins no field and is not the second of two closes a field, or is a character like any.
+  if (!begins_field(line, last, delimiter) && line[last - 1] != '"') return false;
   return open_quote(line, open, delimiter) != none_open;
 }
 
