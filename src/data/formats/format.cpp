@@ -54,11 +54,15 @@ const Entry* with_magic(std::string_view head) {
   return found == std::end(formats) ? nullptr : found;
 }
 
-/// Whole lines of `bytes` that look like records or a header.
-std::size_t record_lines(std::string_view bytes, const ReadingRules& options) {
+/// Whole lines of `bytes` that look like records or a header; `quoted`: those alone behind which no quotation mark
+/// of the text seems to be open.
+std::size_t record_lines(std::string_view bytes, const ReadingRules& options, bool quoted) {
   std::size_t count = 0;
+  bool open = false;
   for (std::size_t at = 0, stop; (stop = bytes.find('\n', at)) != std::string_view::npos; at = stop + 1) {
     const std::string_view line = trim(bytes.substr(at, stop - at));
+    open = quoted && open != (std::ranges::count(line, '"') % 2 != 0);
+    if (open) continue;
     count += !line.empty() && line[0] != '#' && (options.comment.empty() || line[0] != options.comment[0]);
   }
   return count;
@@ -97,13 +101,15 @@ std::string_view detect_format(const ReadingRules& options, const Head& head) {
 }
 
 Head read_head(InputFile& file, const ReadingRules& options) {
-  constexpr std::size_t least = std::size_t{1} << 20, longest = std::size_t{64} << 20;
+  constexpr std::size_t least = std::size_t{1} << 16, for_quotes = std::size_t{1} << 20,
+                        longest = std::size_t{64} << 20;
   Head head{file.path(), file.read(0, least), file.size(), file.gzip()};
   std::string& bytes = head.bytes;
   if (with_magic(bytes) != nullptr) return head;
   const auto wanted = static_cast<std::size_t>(options.skip_lines) + 2;
   bool ended = bytes.size() < least;
-  while (!ended && record_lines(bytes, options) < wanted) {
+  while (!ended && (record_lines(bytes, options, false) < wanted ||
+                    (bytes.size() < for_quotes && record_lines(bytes, options, true) < wanted))) {
     const std::size_t have = bytes.size();
     if (have > longest) refuse_file(head.path, "no two lines in its first 64 MiB; is this text?");
     bytes.resize(2 * have);
