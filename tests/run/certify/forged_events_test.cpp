@@ -149,7 +149,8 @@ TEST_F(DearPlans, OfMoreParametersThanTheModelHolds) {
     Files forged = *files_;
     forged.plan["data"]["features"] = 300000000;
     forged.plan["objective"] = objective;
-    ASSERT_NO_FATAL_FAILURE(settle_config(forged, {{"name = logistic", std::string("name = ") + objective}}));
+    ASSERT_NO_FATAL_FAILURE(settle_config(
+        forged, {{"name = logistic", std::string("name = ") + objective}, {"class_weights = \n", ""}}));
     expect_answered("plan.json");
   }
 }
