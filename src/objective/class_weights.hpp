@@ -41,23 +41,6 @@ class ClassWeights {
   std::vector<double> weights_;
 };
 
-/// Objectives whose losses are weighted by class.
-class WeighsClasses {
- public:
-  virtual const ClassWeights& class_weights() const = 0;
-
- protected:
-  ~WeighsClasses() = default;
-};
-
-/// Those of an objective; none if it knows of none. (A template, for this stands before the contract.)
-template <class Objective>
-const ClassWeights& class_weights_of(const Objective& objective) {
-  static const ClassWeights none;
-  const auto* const weighs = dynamic_cast<const WeighsClasses*>(&objective);
-  return weighs ? weighs->class_weights() : none;
-}
-
 /// The option objective.class_weights, for builders of such objectives to inherit.
 class ClassWeightOption {
  public:

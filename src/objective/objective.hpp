@@ -23,6 +23,7 @@
 #include "data/records/labels.hpp"
 #include "objective/at_point.hpp"
 #include "objective/capabilities.hpp"
+#include "objective/class_weights.hpp"
 #include "objective/score_layers.hpp"
 
 namespace dpmpi {
@@ -57,6 +58,11 @@ class Objective {
   /// A feature (from 0) that is no input of the model: its weights are those of the others, in their order.
   virtual std::optional<std::size_t> left_out_feature() const { return {}; }
   virtual std::vector<ParameterGroup> groups() const = 0;
+  /// With what losses are multiplied, by the class of the record; empty: all by 1.
+  virtual const ClassWeights& class_weights() const {
+    static const ClassWeights none;
+    return none;
+  }
   /// How scores come from the features, without left_out_feature(); none: in another way.
   virtual std::optional<ScoreLayers> score_layers() const { return {}; }
   /// Floating-point operations of one clipped gradient, for plans and for balancing blocks.

@@ -142,7 +142,7 @@ inline void check_gradient_norms(const PropertyCase& c) {
     const double norm = norm_of(gradient_of(c.objective, c.w, records, i));
     if (std::isfinite(bound)) {
       EXPECT_LE(norm, norms[i] * (1 + c.tolerance));
-      const ClassWeights& weights = class_weights_of(c.objective);
+      const ClassWeights& weights = c.objective.class_weights();
       const double share = weights.of(c.objective.label_kind(), records.label[i]) / weights.largest();
       EXPECT_NEAR(norms[i], bound * share * records.norm[i], 1e-12 * (1 + norms[i]));
     } else {

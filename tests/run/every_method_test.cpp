@@ -279,7 +279,7 @@ TEST_P(EveryMethod, ClassWeightsMoveNoSumByMoreThanItsSensitivity) {
   if (objective_of(GetParam()) == "mean")  // which has no classes
     weighted.insert(weighted.end(), {"objective.name=softmax", "objective.classes=2", "data.label_map=-1:0,1:1"});
   Planned plan(folder(), GetParam(), Units::records, weighted);
-  ASSERT_EQ(class_weights_of(*plan.objective)[0], 0.5 / 30);
+  ASSERT_EQ(plan.objective->class_weights()[0], 0.5 / 30);
   SensitivityWatch watch(plan);
   RunOfPlan run(plan, 1);
   run.curator.announce_to(&watch);

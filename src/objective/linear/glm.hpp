@@ -21,8 +21,7 @@ class Glm final : public Objective,
                   public PointValues,
                   public GradientKernel,
                   public GradientNorms,
-                  public LossPairs,
-                  public WeighsClasses {
+                  public LossPairs {
  public:
   /// `weights`, if there are any, are those of signs: phi is `loss` times that of the label.
   Glm(const ObjectiveFacts& facts, std::unique_ptr<ScalarLoss> loss, ClassWeights weights = {});

@@ -121,7 +121,7 @@ std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, co
         "mean or softmax without hidden layers, or, for a loss of one margin, a method of clamped steps");
   if (!(feature_bound > 0 && std::isfinite(feature_bound)))
     throw ConfigError("softmax is smooth only for records of bounded norm: set a public bound on it, > 0");
-  return std::make_unique<OfSoftmax>(facts, objective.classes(), class_weights_of(objective), feature_bound);
+  return std::make_unique<OfSoftmax>(facts, objective.classes(), objective.class_weights(), feature_bound);
 }
 
 }  // namespace dpmpi

@@ -17,8 +17,7 @@ class SparseSoftmax final : public Objective,
                             public PointValues,
                             public GradientKernel,
                             public GradientNorms,
-                            public LossPairs,
-                            public WeighsClasses {
+                            public LossPairs {
  public:
   /// facts.storage is sparse; classes >= 2. `weights`, if there are any: one a class.
   SparseSoftmax(const ObjectiveFacts& facts, std::size_t classes, ClassWeights weights = {});

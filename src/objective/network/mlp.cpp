@@ -45,8 +45,7 @@ class Mlp final : public Objective,
                   public GradientNorms,
                   public PointInParts,
                   public LossPairs,
-                  public LossOfScore,
-                  public WeighsClasses {
+                  public LossOfScore {
  public:
   explicit Mlp(MlpShape shape)
       : shape_(std::move(shape)),

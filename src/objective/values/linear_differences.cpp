@@ -22,7 +22,7 @@ class LinearDifferences final : public ProjectedDifferences::Probe {
  public:
   LinearDifferences(const Objective& objective, Frames& frames, const DifferenceRule& rule)
       : phi_(objective.scalar_loss()),
-        class_weights_(phi_ ? ClassWeights() : class_weights_of(objective)),
+        class_weights_(phi_ ? ClassWeights() : objective.class_weights()),
         frames_(frames),
         rule_(rule),
         outputs_(phi_ ? 1 : objective.classes()),

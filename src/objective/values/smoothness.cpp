@@ -80,7 +80,7 @@ std::optional<Smoothness> smoothness(const Objective& objective, double feature_
           fmt::format("certified smoothness needs a bound on the labels, above 0, not {}", label_bound));
     s = of_margin(*bounds, feature_bound);
   } else {
-    s = of_softmax(feature_bound, class_weights_of(objective).largest());
+    s = of_softmax(feature_bound, objective.class_weights().largest());
   }
   add_ridge(l2, radius, s);
   s.convex = s.lower >= 0;

@@ -6,7 +6,7 @@
 namespace dpmpi {
 
 std::vector<float> shift_of_logits(const Objective& objective) {
-  const ClassWeights& weights = class_weights_of(objective);
+  const ClassWeights& weights = objective.class_weights();
   if (weights.empty() || !objective.scores_are_logits()) return {};
   if (objective.label_kind() == LabelKind::sign) return {static_cast<float>(std::log(weights[1] / weights[0]))};
   std::vector<float> shift;
@@ -32,7 +32,7 @@ double cross_entropy_of(std::span<const float> logits, float label) {
 
 PopulationModel::PopulationModel(Objective& objective, std::span<const float> w)
     : objective_(objective),
-      weights_(class_weights_of(objective)),
+      weights_(objective.class_weights()),
       shift_(shift_of_logits(objective)),
       at_(objective.at(w)) {}
 

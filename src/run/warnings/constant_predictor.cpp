@@ -76,7 +76,7 @@ double smallest_loss(const ScalarLoss& phi, const Counts& counts, double records
 
 /// As if every class weighed 1: so are losses of evaluations.
 Counts without_weights(Counts counts, const Objective& objective) {
-  const ClassWeights& weights = class_weights_of(objective);
+  const ClassWeights& weights = objective.class_weights();
   for (auto& [label, count] : counts) count /= weights.of(objective.label_kind(), label);
   return counts;
 }

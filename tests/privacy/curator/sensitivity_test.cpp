@@ -68,7 +68,7 @@ std::unique_ptr<Objective> objective_of(const Case& c) {
   dynamic_cast<ClassWeightOption&>(*builder).resolve({}, c.shape.labels, c.shape.classes, problems);
   EXPECT_TRUE(problems.empty());
   auto objective = builder->make(facts);
-  EXPECT_FALSE(class_weights_of(*objective).empty());
+  EXPECT_FALSE(objective->class_weights().empty());
   return objective;
 }
 

@@ -24,7 +24,7 @@ class ClassWeightsConfig : public ::testing::Test {
   }
   static Weights of(const RunConfig& config) {
     const auto objective = config.objective->make({3});
-    const ClassWeights& weights = class_weights_of(*objective);
+    const ClassWeights& weights = objective->class_weights();
     Weights all;
     for (std::size_t k = 0; k < weights.size(); ++k) all.push_back(weights[k]);
     return all;
