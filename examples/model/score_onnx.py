@@ -83,7 +83,7 @@ def columns(graph, rows):
 
 def main(model, path):
     graph = onnx.load(model).graph
-    with open(path, newline="") as file:
+    with open(path, newline="", errors="surrogateescape") as file:
         rows = list(csv.DictReader(file))
     outputs = run(graph, columns(graph, rows))
     print(",".join(["record", *outputs]))

@@ -106,7 +106,10 @@ void ClassWeightOption::resolve(const ReadingRules& rules, LabelKind kind, std::
   resolved_ = true;
   if (entries_.empty()) return;
   const auto problem = [&](const std::string& what) {
-    problems.push_back(fmt::format("{} = {}: {}", class_weights_key, fmt::join(entries_, ", "), what));
+    const std::string said = what.starts_with(class_weights_key)
+                                 ? what
+                                 : fmt::format("{} = {}: {}", class_weights_key, fmt::join(entries_, ", "), what);
+    if (std::ranges::find(problems, said) == problems.end()) problems.push_back(said);
   };
   std::vector<double> weights(kind == LabelKind::sign ? 2 : classes, 1.0);
   std::vector<std::string> named(weights.size());

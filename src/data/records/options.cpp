@@ -204,10 +204,12 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
   if (person_records > 0 && !by_person())
     problems.push_back(
         fmt::format("data.person_records = {} bounds the records of a person: set data.person", person_records));
-  if (person_sampling == "records" && (!by_person() || person_records < 1 || person_records > most_sampled_records))
+  if (person_sampling == "records" && !by_person() && person_records == 0)
+    problems.emplace_back("data.person_sampling = records is about the records of a person: set data.person");
+  if (samples_records() && (person_records < 1 || person_records > most_sampled_records))
     problems.push_back(fmt::format(
         "data.person_sampling = records with data.person_records = {}: the noise has to hide all records of a "
-        "person that are used; set data.person, and data.person_records to 1 to {}",
+        "person that are used; set data.person_records to 1 to {}",
         person_records, most_sampled_records));
   if (samples_records() && records > (std::int64_t{1} << 53) / std::max<std::int64_t>(1, person_records))
     problems.push_back(fmt::format("data.records = {} with data.person_records = {}: more than 2^53 slots", records,

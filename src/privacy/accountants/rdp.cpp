@@ -38,7 +38,8 @@ std::optional<double> zcdp_rho(const Mechanism& mechanism) {
     return of_noise(m->noise_multiplier);
   if (const auto* m = std::get_if<PoissonDiscreteGaussian>(&mechanism); m && m->sampling_rate == 1)
     return of_noise(m->noise_multiplier);
-  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism)) return zcdp_rho(drawn_together(*m));
+  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism); m && m->sampling_rate == 1)
+    return zcdp_rho(drawn_together(*m));
   if (const auto* m = std::get_if<Tree>(&mechanism)) return of_gdp(tree_mu(*m));
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return of_gdp(m->mu);
   if (const auto* m = std::get_if<HiddenState>(&mechanism); m && !m->sampled()) return of_gdp(composition_mu(*m));

@@ -301,9 +301,12 @@ Event parse_event(const Members& line, std::string_view where) {
   Event event;
   event.mechanism = mechanism_called(line.text("event", "the name of an event"), where);
   std::visit([&](auto& m) { for_each_member(m, Reader{line, where}); }, event.mechanism);
-  // Members that are not known are ignored, but this one would weaken the promise.
+  // Members that are not known are ignored, but these would weaken the promise.
   if (line.has("total_variation") && !std::holds_alternative<Zcdp>(event.mechanism))
     refuse(where, "total_variation", fmt::format("a member of {}", name(event.mechanism)), "in zcdp events only");
+  if (line.has("records") && !std::holds_alternative<PoissonGaussianGroup>(event.mechanism))
+    refuse(where, "records", fmt::format("a member of {}", name(event.mechanism)),
+           "in poisson_gaussian_group events only");
   event.count = uses(line, event.mechanism, where);
   check(event, where);
   return event;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -78,6 +79,12 @@ struct MixedSides {
     above_error += chance * static_cast<Real>(t > 0 ? small : small + 0x1p-53);
     below_error += chance * static_cast<Real>(t > 0 ? small + 0x1p-53 : small);
   }
+  /// Whether what is left of the mixture, a mass of `left`, is nothing beside its sides; an error it is.
+  bool settled(Real left) {
+    if (!(left < 0x1p-60L * std::min(above, below))) return false;
+    above_error += left, below_error += left;
+    return true;
+  }
   double relative_error() const {
     const auto of = [](Real error, Real mass) { return mass > 0 ? static_cast<double>(error / mass) : 0; };
     return std::max(of(above_error, above), of(below_error, below)) + 0x1p-52;
@@ -93,6 +100,11 @@ class GroupPair {
     for (const Drawn& d : law_.some())
       if (d.chance >= DrawnLaw::unlikely) rarest = std::max(rarest, -d.log_chance), most = d.records;
     magnitude_ = 4 + rarest + most / z_ * (40 + most / z_);
+    by_chance_ = law_.some();
+    std::ranges::sort(by_chance_, std::greater<>(), &Drawn::chance);
+    left_.resize(by_chance_.size());
+    Real left = 0;
+    for (std::size_t i = by_chance_.size(); i-- > 0;) left_[i] = left += by_chance_[i].chance;
   }
 
   LossCut cut(double loss) const {
@@ -103,7 +115,8 @@ class GroupPair {
     const double y = output(static_cast<double>(std::log(ratio)));
     MixedSides p, q;
     p.add(none, y);
-    for (const Drawn& d : law_.some()) p.add(d.chance, y - d.records / z_);
+    for (std::size_t i = 0; i < by_chance_.size() && !p.settled(left_[i]); ++i)
+      p.add(by_chance_[i].chance, y - by_chance_[i].records / z_);
     q.add(1, y);
     return {static_cast<double>(p.above), static_cast<double>(p.below), static_cast<double>(q.above),
             static_cast<double>(q.below), std::max(p.relative_error(), q.relative_error())};
@@ -142,7 +155,9 @@ class GroupPair {
 
   DrawnLaw law_;
   double z_;
-  double magnitude_ = 0;  // of the exponents above, where masses are not far below any delta
+  std::vector<Drawn> by_chance_;  // the likeliest first
+  std::vector<Real> left_;        // the chance of this one and all behind it
+  double magnitude_ = 0;          // of the exponents above, where masses are not far below any delta
 };
 
 }  // namespace

@@ -156,7 +156,8 @@ std::optional<double> gaussian_mu(const Mechanism& mechanism) {
   if (const auto* m = std::get_if<Gaussian>(&mechanism)) return 1 / m->noise_multiplier;
   if (const auto* m = std::get_if<PoissonGaussian>(&mechanism); m && m->sampling_rate == 1)
     return 1 / m->noise_multiplier;
-  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism)) return gaussian_mu(drawn_together(*m));
+  if (const auto* m = std::get_if<PoissonGaussianGroup>(&mechanism); m && m->sampling_rate == 1)
+    return gaussian_mu(drawn_together(*m));
   if (const auto* m = std::get_if<Tree>(&mechanism)) return tree_mu(*m);
   if (const auto* m = std::get_if<Gdp>(&mechanism)) return m->mu;
   return {};

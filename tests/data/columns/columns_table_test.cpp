@@ -245,7 +245,7 @@ TEST_F(ColumnsTable, TenThousandsOfColumnsTakeNoTime) {
   const std::string other = "2" + record.substr(1);
   inspected.train = folder_.write("wide.csv", header + "label\n" + record + "1\n" + other + "0\n");
   EXPECT_MENTIONS(propose_columns(inspected.train, inspected), "always has the same value");
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 20);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 60);
 }
 
 TEST_F(ColumnsTable, OfManyNamesThatDoNotMeetSomeAreTold) {

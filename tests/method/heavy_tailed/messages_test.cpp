@@ -132,7 +132,10 @@ struct BadPlan {
 TEST(HeavyTailMessages, PlansNameTheOptionItsValueAndWhatIsAllowed) {
   const std::vector<std::pair<std::string, std::string>> classes = {{"objective.classes", "3"}};
   const std::vector<BadPlan> table = {
-      {"clipped-gd", {{"sampling", "poisson"}, {"batch", "401"}}, {}, {"method.batch = 401 must be at most 400"}},
+      {"clipped-gd",
+       {{"sampling", "poisson"}, {"batch", "401"}},
+       {},
+       {"method.batch = 401 must be at most n = 400"}},
       {"clipped-gd",
        {{"sampling", "poisson"}, {"batch", "401"}},
        {.objective = "auc", .of_objective = {{"objective.prior", "0.5"}}},

@@ -237,6 +237,13 @@ TEST(PldAccountant, GroupsOfOneAndOfMany) {
     EXPECT_LT(epsilon(group, 100), epsilon(drawn_together(group), 100)) << size;
     EXPECT_GT(epsilon(group, 100), epsilon(PoissonGaussian{0.01, 2 * static_cast<double>(size)}, 100)) << size;
   }
+  // Of which nobody is drawn with a chance below all rounding. Half of it is, on average: as if each moved by 1/2.
+  for (const std::uint64_t size : {49U, 50U, 100U}) {
+    const double per_record = 10;
+    const PoissonGaussianGroup group{0.5, per_record * static_cast<double>(size), size};
+    EXPECT_LT(epsilon(group, 100), 1.1 * epsilon(Gaussian{2 * per_record}, 100)) << size;
+    EXPECT_GT(epsilon(group, 100), epsilon(Gaussian{2 * per_record}, 100)) << size;
+  }
 }
 
 TEST(PldAccountant, IntervalsAreNarrowAndBelowRenyiBounds) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -71,7 +72,13 @@ class Side {
     EXPECT_EQ(outcome.code, 0) << words << "\n" << outcome.output;
     return outcome.output;
   }
-  std::string file(const std::string& name) const { return read_file(folder_.file("run/" + name)); }
+  /// Without the name of the folder.
+  std::string file(const std::string& name) const {
+    std::string text = read_file(folder_.file("run/" + name));
+    const std::string folder = std::filesystem::path(folder_.file("x")).parent_path();
+    for (std::size_t at = 0; (at = text.find(folder, at)) != text.npos;) text.erase(at, folder.size());
+    return text;
+  }
   /// Names of all files of the run, and of those whose size nothing noised decides the size.
   std::map<std::string, std::uintmax_t> files() const {
     const std::set<std::string> of_model{"report.html", "metrics.jsonl",   "timing.jsonl",
@@ -126,7 +133,7 @@ TEST(PairedPersons, NothingButTheNoisedSumsFollowsFromAPerson) {
     EXPECT_EQ(Side::without(one.file("certificate.json"), keyed),
               Side::without(other.file("certificate.json"), keyed));
     EXPECT_NE(one.file("model.safetensors"), other.file("model.safetensors")) << "the person takes part";
-    for (const char* command : {"verify run", "account run/ledger.jsonl --delta 1e-3"})
+    for (const char* command : {"verify run 2> progress", "account run/ledger.jsonl --delta 1e-3"})
       EXPECT_EQ(one.said(command), other.said(command)) << command;
   }
 }
