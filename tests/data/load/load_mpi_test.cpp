@@ -103,67 +103,6 @@ TEST(LoadOnRanks, FilesThatMatchAreOneTable) {
   });
 }
 
-/// 600 records whose notes have line ends (`end`), some of them very long, and all that may be odd in them.
-std::string notes_csv(const std::string& end) {
-  const std::string lines[] = {"a",    "\"\"said\"\"", "1,2,3", "",      "# no comment", "x,label,note",
-                               "\"\"", "5 mm",         "  ",    ",\"\"", "7,1",          "\"\",\"\""};
-  std::string text = "x,label,note\n";
-  for (int i = 0; i < 600; ++i) {
-    text += fmt::format("{},{},", i, i % 7);
-    if (i % 5 == 0) text += i % 2 == 0 ? "5\" pipe" : "plain";
-    for (int l = 0; i % 5 != 0 && l <= i % 13; ++l) text += (l == 0 ? "\"" : end) + lines[(i + l * l) % 12];
-    if (i % 97 == 1 && i % 5 != 0)
-      for (int l = 0; l < (i == 98 ? 500000 : 3000); ++l) text += end + lines[l % 12];
-    text += std::string(i % 5 != 0 ? "\"" : "") + (i % 3 == 0 ? "\r\n" : i % 11 == 0 ? "\n\n" : "\n");
-  }
-  return text;
-}
-
-DataOptions notes_file(const std::string& path) {
-  DataOptions o = headed_file(path);
-  o.drop = {"note"};
-  return o;
-}
-
-TEST(LoadOnRanks, LineEndsInQuotesWhereverRangesBegin) {
-  for (const std::uint32_t blocks : {8U, 37U})
-    expect_same_records([](const Folder& f) { f.write("a.csv", notes_csv("\n")); },
-                        [](const SharedFolder& f) { return notes_file(f.file("a.csv")); }, blocks);
-  for_each_size(all_sizes, [&](const Communicator& comm) {
-    SharedFolder folder(comm);
-    folder.fill([&](const Folder& f) {
-      f.write("flat.csv", notes_csv(" "));
-      f.write("lines.csv", notes_csv("\r\n"));
-      f.write_gzip("lines.csv.gz", notes_csv("\n"));
-      std::string half = notes_csv("\n");
-      f.write("joined-1.csv", half.substr(0, half.find("\n300,") + 1));
-      f.write("joined-2.csv", "x,label,note" + half.substr(half.find("\n300,")));
-    });
-    const Communicator alone = Communicator::alone();
-    const Shard flat = load_all(alone, notes_file(folder.file("flat.csv")));
-    EXPECT_EQ(flat.layout.records, 600U);
-    for (const char* name : {"lines.csv", "lines.csv.gz", "joined-*.csv"})
-      EXPECT_EQ(dataset_digest(comm, load_all(comm, notes_file(folder.file(name)))), dataset_digest(alone, flat))
-          << name << " on " << comm.size() << " ranks";
-  });
-}
-
-TEST(LoadOnRanks, AQuoteThatIsNotClosedIsOneErrorOnAnyNumberOfRanks) {
-  for_each_size(all_sizes, [&](const Communicator& comm) {
-    SharedFolder folder(comm);
-    std::string text = notes_csv("\n");
-    const std::size_t at = text.find("\n200,");
-    text.resize(at + 1);
-    const auto line = std::count(text.begin(), text.end(), '\n') + 2;
-    for (int i = 0; i < 400; ++i) text += i == 1 ? "1,1,\"qzcanary\n" : fmt::format("{},1,qzcanary\n", i);
-    folder.fill([&](const Folder& f) { f.write("a.csv", text); });
-    const std::string message = message_of([&] { load_all(comm, notes_file(folder.file("a.csv"))); });
-    EXPECT_EQ(message, fmt::format("{}:{}: a quoted field is not closed: it begins on this line",
-                                   folder.file("a.csv"), line))
-        << comm.size() << " ranks";
-  });
-}
-
 // Of each wrong column the first of all, wherever blocks begin.
 TEST(LoadOnRanks, FaultsAreToldByTheFileInWhichTheyStand) {
   const auto rows = [](int from, int to, int odd, const std::string& line) {
@@ -518,6 +457,11 @@ TEST(LoadErrorsOnRanks, RanksThatSeeFilesOfDifferentSizeAreRefused) {
     EXPECT_MENTIONS(message,
                     "a.csv is not the same file on all ranks: it has another size on rank 1 than on the root");
     EXPECT_EQ(message.find("bytes"), std::string::npos) << message;
+    for (const char* part : {"p-1.csv", "p-2.csv"})
+      if (comm.rank() != 1 || part[2] == '1') mine.write(part, site_csv(0, 20));
+    o.train = "p-*.csv";
+    EXPECT_MENTIONS(message_of([&] { inspect(comm, DataFiles(o).training); }),
+                    "p-*.csv: other files match on some rank than on the root: put them where all ranks see them");
   });
 }
 
