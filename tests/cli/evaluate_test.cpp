@@ -364,6 +364,33 @@ TEST_F(TrainedRun, ModelsComeFromTheFileOfTheRun) {
     }
 }
 
+TEST_F(TrainedRun, ATrainingFileOfAPatternIsKnownUnderAnotherName) {
+  const std::string names = "y,a,b\n";
+  for (const char* const name : {"part-1.csv", "part-2.csv", "public.csv"})
+    std::ofstream(path(name)) << names << "1,2," << int{name[5]} << "\n-1,-1,1\n1,1,3\n-1,-2,0\n";
+  std::ofstream(path("parts.ini"))
+      << "[run]\ndir = parts\n[data]\ntrain = part-*.csv\nheader = yes\n[objective]\nname = logistic\n"
+         "[method]\nname = dp-sgd\nsteps = 2\nbatch = 2\n[privacy]\nnoise_multiplier = 3\ndelta = 0.01\n";
+  const Outcome trained = dpmpi("-q --config parts.ini");
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_EQ(dpmpi("evaluate parts --data public.csv").code, 0);
+  EXPECT_EQ(dpmpi("evaluate parts --data part-2.csv").code, 4);
+  const Outcome verified = dpmpi("verify parts");
+  EXPECT_EQ(verified.code, 0) << verified.output;
+  EXPECT_NE(verified.output.find("training_files"), std::string::npos) << verified.output;
+  fs::rename(path("part-2.csv"), path("renamed.csv"));
+  for (const char* const data : {"renamed.csv", "public.csv"})
+    for (const int ranks : {1, 3}) {
+      const Outcome refused = dpmpi(fmt::format("evaluate parts --data {}", data), ranks);
+      EXPECT_EQ(refused.code, 4) << refused.output;
+      EXPECT_NE(refused.output.find("data.train = part-*.csv no longer matches the files of this run"),
+                std::string::npos)
+          << refused.output;
+    }
+  fs::rename(path("renamed.csv"), path("part-2.csv"));
+  EXPECT_EQ(dpmpi("evaluate parts --data public.csv").code, 0);
+}
+
 TEST_F(TrainedRun, RecordsNeedNoLabels) {
   std::istringstream lines(read_file(path("classes.csv")));
   std::ofstream bare(path("bare.csv")), svm(path("bare.svm"));

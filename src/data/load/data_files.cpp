@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/digest.hpp"
 #include "core/files/home.hpp"
 #include "core/trim.hpp"
 #include "data/columns/columns_file.hpp"
@@ -152,6 +153,7 @@ NamedFiles::NamedFiles(const DataOptions& options, std::string all, std::int64_t
     matching.push_back(FoundFile::missing(fmt::format(
         "no file matches {} (relative patterns are looked up in data.root, $DPMPI_DATA and the config file's folder)",
         names)));
+  pattern = true;
   joined = matching.size() > 1;
   files = std::move(matching);
 }
@@ -177,6 +179,14 @@ std::vector<std::string> Dataset::paths() const {
   for (const NamedFiles& part : parts)
     for (const FoundFile& file : part.files) all.push_back(file.path());
   return all;
+}
+
+std::string Dataset::digest_of_matches() const {
+  std::string matches;
+  for (const NamedFiles& part : parts)
+    for (const FoundFile& file : part.files)
+      if (part.pattern && file.found()) matches += std::filesystem::path(file.path()).filename().string() + '\0';
+  return matches.empty() ? matches : sha256(matches);
 }
 
 DataFiles::DataFiles(const DataOptions& options, const std::string& models_file, const std::string& given_file)

@@ -43,6 +43,7 @@ struct NamedFiles {
   std::string names;  ///< as the option has them
   std::vector<FoundFile> files;
   std::int64_t declared;  ///< public number of slots; 0: they are counted
+  bool pattern = false;   ///< `names` is a pattern, and the files those that match it
   bool joined = false;    ///< the files are read as one table, one behind the other
 };
 
@@ -66,6 +67,8 @@ struct Dataset {
   std::vector<std::string> seen() const;
   /// All files; of sites' those that this rank sees. Throws DataError if another is missing.
   std::vector<std::string> paths() const;
+  /// SHA-256 of the names, without folders, of the files that match a pattern; empty: there is none. Local.
+  std::string digest_of_matches() const;
 };
 
 /// The datasets of a config. A name that is empty has none.

@@ -226,6 +226,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["metrics_digest"] = provenance.metrics;
   out["program"] = provenance.program;
   if (!provenance.public_models.empty()) out["public_models"] = provenance.public_models;
+  if (!provenance.training_files.empty()) out["training_files"] = provenance.training_files;
   out["version"] = DPMPI_VERSION;
   return out.dump(2) + "\n";
 }

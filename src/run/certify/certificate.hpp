@@ -27,8 +27,9 @@ struct Provenance {
   std::string program = {};                            ///< digest of the program and processor kind
   std::map<std::string, std::string> generators = {};  ///< key check value of every secret stream
   std::string model = {}, metrics = {};  ///< SHA-256 of the parameters (safetensors_digest) and of metrics.jsonl
-  std::string public_models = {};  ///< SHA-256 of the public files on which models are trained; empty: none are
-  std::string audit = {};          ///< certified_audit(); empty: none
+  std::string public_models = {};   ///< SHA-256 of the public files on which models are trained; empty: none are
+  std::string training_files = {};  ///< Dataset::digest_of_matches of data.train
+  std::string audit = {};           ///< certified_audit(); empty: none
   std::optional<TrainingProvenance> training = {};
 };
 

@@ -350,8 +350,9 @@ class Verification {
     if (!config_->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
     for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
     for (const char* origin : {"program", "version"}) expected[origin] = stated_text(c, origin);
-    if (c.contains("public_models") && !config_->value("objective.train").empty())
-      expected["public_models"] = stated_text(c, "public_models");
+    for (const auto& [digest, of] :
+         {std::pair{"public_models", "objective.train"}, {"training_files", "data.train"}})
+      if (c.contains(digest) && !config_->value(of).empty()) expected[digest] = stated_text(c, digest);
     if (derived_ && c.contains("generators") && c["generators"].is_object())
       for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
         expected["generators"][stream] = stated_text(c["generators"], stream);
@@ -365,6 +366,8 @@ class Verification {
                              c["epsilon"].dump(), c["delta"].dump()));
     if (c.contains("public_models"))
       unchecked(place_, "public_models", "the digest of objective.train, which is not read");
+    if (c.contains("training_files"))
+      unchecked(place_, "training_files", "the digest of the names of data.train, which is not looked for");
     unchecked(place_, "generators, program, version", "keyed by the run's key, or about the machine that trained");
   }
   void expected_of_trainings(json& expected) {

@@ -127,19 +127,36 @@ void refuse_changed_config(const std::string& run, const RunConfig& config) {
       run));
 }
 
-}  // namespace
-
-void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models) {
-  if (models.empty()) return;
-  std::string stated;  // certificates of old runs say nothing of it
+// A member of the certificate; empty: certificates of older runs say nothing of it. Collective.
+std::string certified_digest(const Communicator& comm, const std::string& run, const char* member) {
+  std::string stated;
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
     const auto certificate = read_run_json(run + "/certificate.json");
-    if (certificate.is_object() && certificate.contains("public_models") &&
-        certificate["public_models"].is_string())
-      stated = certificate["public_models"];
+    if (certificate.is_object() && certificate.contains(member) && certificate[member].is_string())
+      stated = certificate[member];
   });
   comm.broadcast(stated);
+  return stated;
+}
+
+}  // namespace
+
+void refuse_renamed_training_files(const Communicator& comm, const std::string& run, const Dataset& training) {
+  const std::string stated = certified_digest(comm, run, "training_files");
+  throw_on_all_ranks(comm, [&] {
+    if (!stated.empty() && training.digest_of_matches() != stated)
+      throw PrivacyError(fmt::format(
+          "{0} = {1} no longer matches the files of this run alone: the SHA-256 of their names is not that of "
+          "training_files in {2}/certificate.json. The file to evaluate may be one of them under another name. Put "
+          "the names back; or, if nobody in it was trained on, evaluate {2}/model.safetensors, which knows no files",
+          training.key, training.first().names, run));
+  });
+}
+
+void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models) {
+  if (models.empty()) return;
+  const std::string stated = certified_digest(comm, run, "public_models");
   throw_on_all_ranks(comm, [&] {
     if (!stated.empty() && digests_of(models) != stated)
       throw DataError(fmt::format(

@@ -20,6 +20,9 @@ void refuse_part_of_run(const std::string& output);
 /// The models that are scored were trained on this file: throws DataError if it is not the one that the run's
 /// certificate names. Collective.
 void check_file_of_models(const Communicator& comm, const std::string& run, const Dataset& models);
+/// Throws PrivacyError if a pattern in data.train matches other names than when `run` was trained: a training file
+/// under another name would be taken for a public one. Collective.
+void refuse_renamed_training_files(const Communicator& comm, const std::string& run, const Dataset& training);
 /// Throws ConfigError if writing to `output` would replace the config's own file or one of its data files, as far
 /// as they can be seen from here. Local.
 void keep_inputs(const RunConfig& config, const DataFiles& files, const std::string& output);

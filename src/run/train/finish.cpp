@@ -45,6 +45,7 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
                            .model = safetensors_digest(run.objective->groups(), model),
                            .metrics = file_digest(root.file("metrics.jsonl")),
                            .public_models = run.public_models,
+                           .training_files = run.files.training.digest_of_matches(),
                            .audit = root.audit,
                            .training = training_provenance(run)});
 }
