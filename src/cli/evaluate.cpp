@@ -102,14 +102,17 @@ Command evaluate_command() {
           "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
           "objective.library=FILE; the directory has to verify before it is loaded.\n\n"
           "In place of RUN a model file is enough. Nothing certifies it then, and no training file is known.",
-      .options = Options("")
-                     .add("run", typed->run, "the run directory, or its model.safetensors alone")
-                     .add("data", typed->data, "labelled records in place of data.eval")
-                     .add_each("set", typed->overrides, set_help)
-                     .add("by", typed->by, "metrics by group, too: a feature, by its name or its number from 1")
-                     .add("bootstrap", typed->resamples,
-                          "resamples for the intervals, 100 or more; 0: no intervals", Range::closed(0, 1e6))
-                     .add("json", typed->json, "print JSON"),
+      .options =
+          Options("")
+              .add("run", typed->run, "the run directory, or its model.safetensors alone")
+              .add(
+                  "data", typed->data,
+                  "labelled records in place of data.eval; a pattern such as visits-*.csv names the parts of a table")
+              .add_each("set", typed->overrides, set_help)
+              .add("by", typed->by, "metrics by group, too: a feature, by its name or its number from 1")
+              .add("bootstrap", typed->resamples, "resamples for the intervals, 100 or more; 0: no intervals",
+                   Range::closed(0, 1e6))
+              .add("json", typed->json, "print JSON"),
       .arguments = {"run"},
       .needed = {"run"},
       .on_all_ranks = [] { return true; },

@@ -63,7 +63,7 @@ Command predict_command() {
       .options =
           Options("")
               .add("run", typed->run, "the run directory, or its model.safetensors alone")
-              .add("data", typed->data, "the records")
+              .add("data", typed->data, "the records; a pattern such as visits-*.csv names the parts of a table")
               .add("output", typed->output, "the predictions: a name that ends with .csv or .npy")
               .add("threshold", typed->format.threshold,
                    "predict +1 where its probability is above this number in (0, 1); not set: above 1/2")

@@ -131,6 +131,8 @@ TEST_F(Export, ClassWeightsAreTakenOff) {
   std::ofstream(path("columns.txt")) << hospital_columns << "outcome label positive=dead\n";
   write_hospital(path("t.csv"), "dead");
   train("train = t.csv\ncolumns = columns.txt", "name = logistic\nclass_weights = dead:20");
+  const Outcome plan = dpmpi("plan --config a.ini");
+  EXPECT_TRUE(contains(plan.output, "class weights dead:20 (the largest counts as 1)")) << plan.output;
   ASSERT_EQ(exported("run").code, 0);
   compare("t.csv", admitted);
 }
@@ -315,6 +317,36 @@ TEST_F(Export, Refusals) {
   const Outcome latin = exported("run");
   EXPECT_EQ(latin.code, 2);
   EXPECT_TRUE(contains(latin.output, "word '\\xe4': names in an ONNX graph are UTF-8")) << latin.output;
+}
+
+// A generator, values of states, and code in a library: of the run, and of the model file alone.
+TEST_F(Export, WhatIsNoScoreOfDenseLayers) {
+  std::ofstream(path("t.csv")) << "a,b,y\n1,2,1\n2,1,-1\n1,3,1\n4,2,-1\n";
+  ASSERT_EQ(dpmpi("generate --kind gridworld --records 100 --output g.csv").code, 0);
+  const std::string two = "train = t.csv\nheader = yes\nblocks = 1", steps = "batch = 2\nsteps = 2\n";
+  struct Case {
+    std::string data, objective, method, said;
+  };
+  for (const auto& [data, objective, method, said] : std::vector<Case>{
+           {two, "name = wgan\nimage_rows = 1\nimage_columns = 2\ngenerator = 4,8\ncritic = 4\nfakes = 4",
+            "name = private-diff\nrate = 0.1\ndual_rate = 0.1\ndual_clip = 1\n" + steps, "objective.name = wgan"},
+           {"train = g.csv\nheader = yes\nbias = 0\nblocks = 1", "name = td\nvalue = linear\ndiscount = 0.9",
+            "name = dp-sgda\nrate = 0.1\ndual_rate = 0.1\ndual_clip = 1\n" + steps, "objective.name = td"},
+           {two, "name = plugin\nlibrary = " DPMPI_PINBALL_PLUGIN,
+            "name = zo-hidden\naccounting = composition\nsampling = poisson\ndirections = 2\nradius = 0.1\n"
+            "clip = 1\nrate = 0.1\n" +
+                steps,
+            "objective.name = plugin"}}) {
+    train(data, objective, method);
+    for (const char* const model : {"run", "m.safetensors"}) {
+      const Outcome outcome = exported(model);
+      const bool alone_and_code = model != std::string("run") && contains(said, "plugin");  // it has no recipe
+      EXPECT_EQ(outcome.code, alone_and_code ? 3 : 2) << said << outcome.output;
+      EXPECT_TRUE(contains(outcome.output, alone_and_code ? "its objective needs more than the model" : said))
+          << outcome.output;
+      EXPECT_FALSE(fs::exists(path("m.onnx")));
+    }
+  }
 }
 
 }  // namespace

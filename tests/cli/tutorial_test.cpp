@@ -65,7 +65,8 @@ TEST(Tutorial, EveryCommandWorks) {
        {"age,sector,hours,income", "noise multiplier", "method.clip", "accuracy", "everything fits together",
         "differential privacy under add_remove", "record,prediction,probability"})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << part << "\n" << outcome.output;
-  for (const char* file : {"people/report.html", "people/certificate.json", "predictions.csv", "report.html"})
+  for (const char* file :
+       {"people/report.html", "people/certificate.json", "predictions.csv", "people.onnx", "report.html"})
     EXPECT_TRUE(fs::exists(folder + "/runs/tutorial/" + file)) << file;
 }
 

@@ -30,7 +30,7 @@ class Faults {
   void archive(Archive& archive);
 
  private:
-  static constexpr std::size_t most = 30;  // that are told; one more is kept, to know that there are more
+  static constexpr std::size_t most = 100;  // that are told; one more is kept, to know that there are more
   struct Fault {
     std::uint64_t at = 0;
     std::string message;

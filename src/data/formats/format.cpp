@@ -8,6 +8,7 @@
 #include "core/errors.hpp"
 #include "core/trim.hpp"
 #include "data/formats/arrays.hpp"
+#include "data/formats/foreign.hpp"
 #include "data/formats/libsvm.hpp"
 #include "data/formats/native.hpp"
 #include "data/formats/table.hpp"
@@ -106,6 +107,7 @@ Head read_head(InputFile& file, const ReadingRules& options) {
   Head head{file.path(), file.read(0, least), file.size(), file.gzip()};
   std::string& bytes = head.bytes;
   if (with_magic(bytes) != nullptr) return head;
+  refuse_foreign(head.path, bytes);
   const auto wanted = static_cast<std::size_t>(options.skip_lines) + 2;
   bool ended = bytes.size() < least;
   while (!ended && (record_lines(bytes, options, false) < wanted ||

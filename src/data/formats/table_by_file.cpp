@@ -17,7 +17,7 @@ namespace {
 
 /// Names for a message, which not all of thousands would make clearer.
 std::string some_of(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 30;
+  constexpr std::size_t most = 100;
   const std::size_t count = std::min(most, names.size());
   const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
   return fmt::format("{}{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(count), ", "),

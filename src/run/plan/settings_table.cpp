@@ -55,6 +55,8 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     row("", fmt::format("with up to {} records each, in slots of their own", config.data.person_records));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
+  if (!facts.objective->class_weights().empty())
+    row("", fmt::format("class weights {} (the largest counts as 1)", config.value("objective.class_weights")));
   row("method", fmt::format("{}{}, {} steps{}", config.method_name, config.is_private() ? "" : " without noise",
                             plan.steps, rate_text(plan)));
   for (const auto& query : plan.queries) {

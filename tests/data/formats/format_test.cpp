@@ -49,5 +49,33 @@ TEST(FormatTable, OfATextTheFirstLineTellsMoreThanTheOthers) {
   EXPECT_MENTIONS(message_of([] { format_of("a", "1 2 3\n"); }), "its format is not recognised");
 }
 
+// Whatever they are called, and whatever the setting says.
+TEST(FormatTable, FilesOfOtherProgramsAreKnownAndNotRead) {
+  using namespace std::string_literals;
+  const Folder folder;
+  for (const auto& [bytes, said] :
+       {std::pair{"PAR1\x15\0\x15"s, "is a Parquet file, which dpmpi does not read: pandas."},
+        {"ARROW1\0\0"s, "is an Arrow (Feather) file"},
+        {"PK\x03\x04\x14\0"s, "is a zip archive, as Excel's .xlsx"},
+        {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0"s, "is an old Excel file"},
+        {"SQLite format 3\0"s, "is an SQLite database"},
+        {"$FL2@(#) SPSS"s, "is an SPSS file"},
+        {"<stata_dta><header>"s, "is a Stata file"},
+        {"BZh91AY&SY\x10"s, "is compressed by bzip2"},
+        {"\xfd"
+         "7zXZ\0\0"s,
+         "is compressed by xz"},
+        {"\x28\xb5\x2f\xfd\x04"s, "is compressed by zstd"}})
+    for (const char* const setting : {"auto", "csv", "libsvm"}) {
+      DataOptions options;
+      options.format = setting;
+      InputFile file(folder.write("a.csv", bytes + std::string(100, '\n')));
+      const std::string what = message_of([&] { read_head(file, options); });
+      EXPECT_MENTIONS(what, "a.csv: "s + said);
+    }
+  InputFile text(folder.write("a.csv", "PAR1,SQLite format 3\n1,2\n"));
+  EXPECT_EQ(read_head(text, DataOptions{}).bytes.size(), 25u);
+}
+
 }  // namespace
 }  // namespace dpmpi::test::format_test

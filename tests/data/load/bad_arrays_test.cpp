@@ -52,7 +52,8 @@ TEST_F(BadFile, IdxLabelValue) {
 TEST_F(BadFile, NpyHeaders) {
   const std::string labels = npy_file("|u1", "(1,)", "\1"), one = std::string(4, '\0');
   options_.format = "npy";
-  expect_pair("PK\3\4", labels, {"x: is not a .npy file: it starts with 'PK\\x03\\x04'"});
+  expect_pair("PK\3\5", labels, {"x: is not a .npy file: it starts with 'PK\\x03\\x05'"});
+  expect_pair("PK\3\4", labels, {"x: is a zip archive", "numpy.save each array as .npy"});
   expect_pair(npy_file("<f4", "(1, 1)", one).substr(0, 30), labels, {"x: is cut off inside the .npy header"});
   expect_pair(npy_file("<c8", "(1, 1)", one), labels, {"x: .npy element type ''<c8''"});
   expect_pair(npy_file("<f4", "(1, 1)", one, "True"), labels, {"x: is in Fortran order"});

@@ -65,7 +65,7 @@ TEST_F(BadFile, NoText) {
       "1\0,\0"
       "2\0\n\0",
       18);
-  const std::string archive = std::string("PK\x03\x04\x14\x08,", 7) + std::string(200, '\x90') + "\n\"\n1:2\n";
+  const std::string archive = std::string("QK\x03\x04\x14\x08,", 7) + std::string(200, '\x90') + "\n\"\n1:2\n";
   for (const bool shown : {true, false}) {
     options_.show_values = shown;
     for (const char* name : {"a.csv", "a.tsv", "a.svm", "a"}) {

@@ -83,12 +83,12 @@ TEST_F(BadFile, EveryWrongColumnIsNamedOnceWithItsFirstLine) {
 
 TEST_F(BadFile, OfVeryManyWrongColumnsNotAllAreTold) {
   std::string names = "y", row = "1";
-  for (int c = 0; c < 100; ++c) names += fmt::format(",c{}", c), row += ",word";
+  for (int c = 0; c < 150; ++c) names += fmt::format(",c{}", c), row += ",word";
   options_.header = "yes";
   options_.train = folder_.write("a.csv", names + "\n" + row + "\n");
   const std::string what = message_of([&] { load_one(options_, kind_); });
-  EXPECT_EQ(std::ranges::count(what, '\n'), 30);
-  EXPECT_MENTIONS(what, "column 'c29'");
+  EXPECT_EQ(std::ranges::count(what, '\n'), 100);
+  EXPECT_MENTIONS(what, "column 'c99'");
   EXPECT_TRUE(what.ends_with("\n  and more")) << what;
 }
 

@@ -1,0 +1,142 @@
+// Tables of which nearly every column is wrong, and columns files, too: one answer has a line for each, whatever
+// the number of ranks, and shows nothing of the records.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "support/process.hpp"
+#include "support/programs.hpp"
+
+namespace dpmpi::wrong_columns_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A kind of columns, with a field that fits and one that does not.
+struct Kind {
+  const char *line, *good, *bad, *said;
+};
+const std::vector<Kind> kinds{
+    {"number", "1.5", "SECRETabc", "is not a finite number"},
+    {"number range=0..10", "3", "1,5SECRET", "is not a finite number"},
+    {"number", "1", "", "missing value"},
+    {"number mean=1 std=2", "1", "1e999", "is not a finite number"},
+    {"number", "1", "\xff\xfeSECRET", "is not a finite number"},
+    {"number", "1", "0x5EC2E7", "is not a finite number"},
+    {"yes/no", "yes", "SECRETmaybe", "is none of its words"},
+    {"category words=a,b", "b", "SECRETc", "is none of its words"},
+    {"category words=a,b", "a", "\xe4SECRET", "is none of its words"},
+    {"ordinal words=I,II,III", "II", "SECRETIV", "is none of its words"},
+    {"date format=%Y-%m-%d from=2015-01-01", "2015-03-04", "2015-02-30", "is not a date of the calendar"},
+    {"date format=%d.%m.%Y from=2015-01-01", "04.03.2015", "2015-03-04SECRET", "is not a date of the calendar"},
+};
+constexpr std::size_t wrong = 60;  // columns
+const Kind& kind_of(std::size_t column) { return kinds[column % kinds.size()]; }
+std::size_t row_of(std::size_t column) { return 7 * column % 211; }  // in which it is wrong
+
+class WrongColumns : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fs::remove_all(folder());
+    fs::create_directories(folder());
+    std::ofstream table(path("t.csv"), std::ios::binary), columns(path("columns.txt"));
+    for (std::size_t c = 0; c < wrong; ++c) {
+      table << "c" << c << ",";
+      columns << "c" << c << " " << kind_of(c).line << "\n";
+    }
+    table << "y\n";
+    columns << "y label positive=dead\n";
+    for (std::size_t row = 0; row < 211; ++row) {
+      for (std::size_t c = 0; c < wrong; ++c)
+        table << '"' << (row_of(c) == row ? kind_of(c).bad : kind_of(c).good) << "\",";
+      table << (row == 100 ? "SECRETlabel" : row % 2 == 0 ? "dead" : "alive") << "\n";
+    }
+    std::ofstream(path("t.ini")) << "[data]\ntrain = t.csv\ncolumns = columns.txt\nheader = yes\nblocks = 5\n"
+                                    "[method]\nbatch = 10\nsteps = 2\n[privacy]\nepsilon = 1\n[run]\ndir = out\n";
+  }
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_WrongColumns"; }
+  static std::string path(const std::string& name) { return folder() + "/" + name; }
+  static test::Outcome dpmpi(const std::string& arguments, int ranks = 1) {
+    const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, test::program(), arguments));
+  }
+  /// The lines of the program's message, without what mpirun adds.
+  static std::string answer(const test::Outcome& outcome) {
+    std::istringstream lines(outcome.output);
+    std::string kept;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("dpmpi: ") || line.starts_with("  /")) kept += line + "\n";
+    return kept;
+  }
+};
+
+TEST_F(WrongColumns, SixtyOfATableAreToldInOneAnswer) {
+  const std::string alone = answer(dpmpi("check t.ini"));
+  std::size_t after = 0;
+  for (std::size_t row = 0; row < 211; ++row)  // in the order of the lines
+    for (std::size_t c = 0; c < wrong; ++c) {
+      if (row_of(c) != row) continue;
+      const std::string place = fmt::format("t.csv:{}: column 'c{}': ", row + 2, c);
+      const std::size_t at = alone.find(place, after);
+      ASSERT_NE(at, alone.npos) << place << "\n" << alone;
+      after = alone.find('\n', at);
+      const std::string line = alone.substr(at, after - at);
+      EXPECT_NE(line.find(kind_of(c).said), line.npos) << line;
+      EXPECT_NE(line.find(fmt::format("columns.txt:{}", c + 1)), line.npos) << line;
+    }
+  EXPECT_EQ(alone.find("SECRET"), alone.npos) << alone;
+  EXPECT_EQ(alone.find("5EC2E7"), alone.npos) << alone;
+  for (const char* const command : {"check t.ini", "train --config t.ini"})
+    for (const int ranks : {1, 3, 5}) {
+      const test::Outcome outcome = dpmpi(command, ranks);
+      EXPECT_EQ(outcome.code, 3) << outcome.output;
+      EXPECT_EQ(answer(outcome), alone);
+    }
+  EXPECT_FALSE(fs::exists(path("out/ledger.jsonl")));
+}
+
+TEST_F(WrongColumns, NamesThatAreMissingOrNotKnownAreToldTogether) {
+  std::ofstream columns(path("others.txt"));
+  for (std::size_t c = 0; c < wrong; ++c) columns << "d" << c << " number\n";
+  columns << "y label positive=dead\n";
+  columns.close();
+  const test::Outcome outcome = dpmpi("check t.ini --set data.columns=others.txt");
+  EXPECT_NE(outcome.code, 0);
+  for (std::size_t c = 0; c < wrong; ++c)
+    for (const char* const name : {"c", "d"}) {
+      const std::string word = fmt::format("{}{}", name, c);
+      EXPECT_NE(outcome.output.find(word), std::string::npos) << word << "\n" << outcome.output;
+    }
+}
+
+TEST_F(WrongColumns, FiftyLinesOfAColumnsFileAreToldInOneAnswer) {
+  const std::vector<std::pair<const char*, const char*>> lines{{"numbr", "numbr"},
+                                                               {"number range=5..1", "range"},
+                                                               {"category", "words"},
+                                                               {"number std=0", "std"},
+                                                               {"date format=%Y", "from"},
+                                                               {"ordinal words=I", "words"},
+                                                               {"yes/no true=a,b true=c", "true"},
+                                                               {"number center=1", "center"},
+                                                               {"category words=a,a", "a"},
+                                                               {"date format=%Q from=2015-01-01", "%Q"}};
+  std::ofstream columns(path("wrong.txt"));
+  for (std::size_t i = 0; i < 50; ++i) columns << "c" << i << " " << lines[i % lines.size()].first << "\n";
+  columns.close();
+  const test::Outcome outcome = dpmpi("check t.ini --set data.columns=wrong.txt");
+  EXPECT_EQ(outcome.code, 2) << outcome.output;
+  for (std::size_t i = 0; i < 50; ++i) {
+    const std::size_t at = outcome.output.find(fmt::format("wrong.txt:{}: ", i + 1));
+    ASSERT_NE(at, std::string::npos) << i << "\n" << outcome.output;
+    const std::string line = outcome.output.substr(at, outcome.output.find('\n', at) - at);
+    EXPECT_NE(line.find(lines[i % lines.size()].second), line.npos) << line;
+  }
+}
+
+}  // namespace
+}  // namespace dpmpi::wrong_columns_test
