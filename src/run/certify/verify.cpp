@@ -3,40 +3,30 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <new>
 #include <optional>
-#include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
 #include <sys/stat.h>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
-#include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
 #include "privacy/curator/planned_lines.hpp"
 #include "privacy/events/ledger.hpp"
 #include "privacy/events/planned_events.hpp"
-#include "run/certify/certificate.hpp"
-#include "run/certify/certified_audit.hpp"
 #include "run/certify/memory_bound.hpp"
-#include "run/certify/metrics_lines.hpp"
-#include "run/certify/model_metadata.hpp"
 #include "run/certify/stated_files.hpp"
+#include "run/certify/verify_end.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/checkpoint.hpp"
-#include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
-#include "run/directory/safetensors.hpp"
 #include "run/plan/training_ledger.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -47,158 +37,125 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using State = VerifiedItem::State;
 
-// At no length: a directory may hold any number of files.
-std::string shown_names(const std::set<std::string>& names, std::string_view separator) {
-  constexpr std::size_t most = 20;
-  std::vector<std::string> shown;
-  for (const std::string& name : names)
-    if (shown.size() < most) shown.push_back(shown_name(name));
-  const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
-  return fmt::format("{}{}", fmt::join(shown, separator), more);
-}
-
 class Verification {
  public:
-  explicit Verification(std::string run) : run_(std::move(run)) {}
+  explicit Verification(std::string run) : found_{std::move(run)} {}
 
   /// `known`: what was derived before; null: nothing was.
   std::vector<VerifiedItem> all(const DerivedRun* known) {
-    derived_ = known;
+    run_.derived = known;
     try {
       look_at_checkpoint();
-      ledger_ = read_ledger_text("ledger.jsonl");
+      run_.ledger = read_ledger_text("ledger.jsonl");
       config();
       plan();
       ledger();
       trainings();
       checkpoint();
-      certificate();
-      metrics();
-      audit();
-      model();
-      other_files();
-      leftovers();
+      verify_end(found_, run_);
     } catch (const Failure& failure) {
-      add(State::bad, failure.place, failure.problem);
+      found_.add(State::bad, failure.place, failure.problem);
     } catch (const json::exception&) {  // whose own words name no file
-      add(State::bad, place_, "has a member of another type than dpmpi writes there");
+      found_.add(State::bad, found_.place, "has a member of another type than dpmpi writes there");
     } catch (const std::exception& e) {  // unreadable, malformed
-      add(State::bad, place_, e.what());
+      found_.add(State::bad, found_.place, e.what());
     }
-    return std::move(items_);
+    return std::move(found_.items);
   }
 
  private:
-  std::string path(const std::string& file) const { return run_ + "/" + file; }
-  bool exists(const std::string& file) const { return fs::exists(path(file)); }
-  bool finished() const { return exists("certificate.json"); }
-
-  void add(State state, const std::string& place, const std::string& detail) {
-    items_.push_back({state, place, detail});
-  }
-  void good(const std::string& place, const std::string& detail) { add(State::good, place, detail); }
-  void absent(const std::string& place, const std::string& detail) { add(State::absent, place, detail); }
-  void unchecked(const std::string& place, const std::string& members, const std::string& why) {
-    add(State::unchecked, place, members + ": " + why);
-  }
-
-  // What only the run itself can say: it has to be there.
-  static void take(json& expected, const json& stated, const std::string& name) {
-    expected[name] = stated.value(name, json());
-  }
-  // What is taken as stated and is a name or a digest, if it is there.
-  json stated_text(const json& stated, const std::string& name) const {
-    json value = stated.value(name, json());
-    if (!value.is_null() && !(value.is_string() && value.get_ref<const std::string&>().size() <= 200))
-      throw Failure{place_, fmt::format("{} is no text of at most 200 bytes", name)};
-    return value;
-  }
-
   LedgerText read_ledger_text(const std::string& file) {
-    place_ = file;
-    LedgerText ledger = dpmpi::read_ledger_text(run_, file);
-    good(file, fmt::format("{} lines, each with the SHA-256 of the line above", ledger.lines.size()));
+    found_.place = file;
+    LedgerText ledger = dpmpi::read_ledger_text(found_.run, file);
+    found_.good(file, fmt::format("{} lines, each with the SHA-256 of the line above", ledger.lines.size()));
     return ledger;
   }
 
   // Before the ledger, which a run that goes on makes longer: it may know more lines than the checkpoint, never
   // less.
   void look_at_checkpoint() {
-    place_ = "checkpoint";
-    if (!finished() && (exists("checkpoint/latest") || exists("checkpoint/previous")))
-      checkpoint_ = read_checkpoint(run_, nullptr).facts();
+    found_.place = "checkpoint";
+    if (!found_.finished() && (found_.exists("checkpoint/latest") || found_.exists("checkpoint/previous")))
+      checkpoint_ = read_checkpoint(found_.run, nullptr).facts();
   }
 
   void config() {
-    place_ = "config.ini";
-    config_ = std::make_shared<const RunConfig>(path(place_), std::vector<std::string>{}, ConfigOf::run);
-    if (config_->trainer()) training_ = read_ledger_text(TrainingLedger::file);
-    place_ = "config.ini";
+    found_.place = "config.ini";
+    run_.config =
+        std::make_shared<const RunConfig>(found_.path(found_.place), std::vector<std::string>{}, ConfigOf::run);
+    if (run_.config->trainer()) run_.trainings = read_ledger_text(TrainingLedger::file);
+    found_.place = "config.ini";
     for (const LedgerText* ledger : ledgers()) {
-      if (ledger->header().value("config", json()) != config_->digest())
+      if (ledger->header().value("config", json()) != run_.config->digest())
         throw Failure{
-            place_,
+            found_.place,
             fmt::format(
                 "its settings have the digest {}, but {}:1 says {}: it was changed, or a version of dpmpi with "
                 "other options made it",
-                config_->digest(), ledger->file, shown_json(ledger->header().value("config", json("nothing"))))};
-      if (ledger->header().value("seeded", json(false)) != config_->privacy.seeded())
-        throw Failure{place_, fmt::format("privacy.seed contradicts {}:1", ledger->file)};
+                run_.config->digest(), ledger->file,
+                shown_json(ledger->header().value("config", json("nothing"))))};
+      if (ledger->header().value("seeded", json(false)) != run_.config->privacy.seeded())
+        throw Failure{found_.place, fmt::format("privacy.seed contradicts {}:1", ledger->file)};
     }
-    good(place_, "settings have the digest in ledger.jsonl:1");
-    unchecked(place_, "run, report, audit, data.root, objective.trainer", "not in the digest, and nothing follows");
-    if (training_)
-      unchecked(RunConfig::trainer_file, "run, report, audit, data.root", "not in the digest, and nothing follows");
+    found_.good(found_.place, "settings have the digest in ledger.jsonl:1");
+    found_.unchecked(found_.place, "run, report, audit, data.root, objective.trainer",
+                     "not in the digest, and nothing follows");
+    if (run_.trainings)
+      found_.unchecked(RunConfig::trainer_file, "run, report, audit, data.root",
+                       "not in the digest, and nothing follows");
   }
 
   std::vector<const LedgerText*> ledgers() const {
-    std::vector<const LedgerText*> all{&ledger_};
-    if (training_) all.push_back(&*training_);
+    std::vector<const LedgerText*> all{&run_.ledger};
+    if (run_.trainings) all.push_back(&*run_.trainings);
     return all;
   }
 
   // ---- What follows from config.ini
 
   void plan() {
-    place_ = "plan.json";
-    plan_ = read_document(run_, place_);
+    found_.place = "plan.json";
+    run_.plan = read_document(found_.run, found_.place);
     for (const LedgerText* ledger : ledgers())
-      if (ledger->header().value("plan", json()) != sha256(plan_.text))
-        throw Failure{place_, fmt::format("is not the plan whose SHA-256 stands in {}:1", ledger->file)};
-    if (const std::string reason = not_derivable(*config_); !reason.empty())
-      return unchecked(place_, "everything but its SHA-256, and what follows from it in other files", reason);
-    if (!derived_) {
+      if (ledger->header().value("plan", json()) != sha256(run_.plan.text))
+        throw Failure{found_.place, fmt::format("is not the plan whose SHA-256 stands in {}:1", ledger->file)};
+    if (const std::string reason = not_derivable(*run_.config); !reason.empty())
+      return found_.unchecked(found_.place, "everything but its SHA-256, and what follows from it in other files",
+                              reason);
+    if (!run_.derived) {
       compare_before_planning();
       plan_again();
     }
-    same(place_, plan_.value, derived_->plan_json, "config.ini");
-    refuse_other_writing(place_, plan_);
-    good(place_,
-         fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at delta {}",
-                     plan_.value["epsilon"].dump(), plan_.value["delta"].dump()));
-    public_facts(*config_, plan_.value, "");
-    if (training_) public_facts(*config_->trainer(), plan_.value["training"], "training.");
+    same(found_.place, run_.plan.value, run_.derived->plan_json, "config.ini");
+    refuse_other_writing(found_.place, run_.plan);
+    found_.good(
+        found_.place,
+        fmt::format("planned again from config.ini: the same events, noise and promise, epsilon {} at delta {}",
+                    run_.plan.value["epsilon"].dump(), run_.plan.value["delta"].dump()));
+    public_facts(*run_.config, run_.plan.value, "");
+    if (run_.trainings) public_facts(*run_.config->trainer(), run_.plan.value["training"], "training.");
   }
 
   // Whoever wrote the files chose how long planning takes: what can be seen without it comes first.
   void compare_before_planning() {
-    json restated{{"accountant", config_->privacy.accountant},
-                  {"adjacency", config_->privacy.adjacency},
-                  {"objective", config_->objective_name},
-                  {"config_digest", config_->digest()}};
-    if (config_->data.records > 0) restated["n"] = config_->data.records;
-    if (config_->data.by_person()) restated["unit"] = name(config_->data.unit());
-    same_members(place_, plan_.value, restated, "config.ini");
+    json restated{{"accountant", run_.config->privacy.accountant},
+                  {"adjacency", run_.config->privacy.adjacency},
+                  {"objective", run_.config->objective_name},
+                  {"config_digest", run_.config->digest()}};
+    if (run_.config->data.records > 0) restated["n"] = run_.config->data.records;
+    if (run_.config->data.by_person()) restated["unit"] = name(run_.config->data.unit());
+    same_members(found_.place, run_.plan.value, restated, "config.ini");
     json promised;
-    for (const char* member : {"n", "adjacency"}) take(promised, plan_.value, member);
-    if (plan_.value.contains("unit") || ledger_.header().contains("unit")) take(promised, plan_.value, "unit");
-    same_members(ledger_.place(0), ledger_.header(), promised, "plan.json");
-    if (!finished()) return;
+    for (const char* member : {"n", "adjacency"}) take(promised, run_.plan.value, member);
+    if (run_.plan.value.contains("unit") || run_.ledger.header().contains("unit"))
+      take(promised, run_.plan.value, "unit");
+    same_members(run_.ledger.place(0), run_.ledger.header(), promised, "plan.json");
+    if (!found_.finished()) return;
     std::uint64_t planned = 0, paid = 0;
-    for (const Event& event : planned_events(plan_.value, place_)) planned += event.count;
-    for (std::size_t i = 1; i < ledger_.lines.size(); ++i)
-      paid += std::get<Event>(parse_event_line(ledger_.lines[i], ledger_.place(i)).content).count;
-    if (paid != planned) refuse_uncovered();
+    for (const Event& event : planned_events(run_.plan.value, found_.place)) planned += event.count;
+    for (std::size_t i = 1; i < run_.ledger.lines.size(); ++i)
+      paid += std::get<Event>(parse_event_line(run_.ledger.lines[i], run_.ledger.place(i)).content).count;
+    if (paid != planned) run_.refuse_uncovered();
   }
   // The members that are expected, whatever others there are.
   static void same_members(const std::string& place, const json& stated, const json& expected,
@@ -208,26 +165,23 @@ class Verification {
       if (stated.contains(name)) part[name] = stated[name];
     same(place, part, expected, source);
   }
-  [[noreturn]] void refuse_uncovered() const {
-    throw Failure{ledger_.file, "does not cover plan.json, though the run has a certificate"};
-  }
 
   // In memory that is in proportion to the files: a run keeps all that it trains, in its model or its checkpoint.
   void plan_again() {
     constexpr std::uint64_t always = 1024 * file_limit::mebibyte, each_byte = 64;
     std::uint64_t kept = 0;
     for (const char* file : {"model.safetensors", "checkpoint/latest", "checkpoint/previous"})
-      kept += bytes_on_disk(path(file));
+      kept += bytes_on_disk(found_.path(file));
     try {
       const MemoryBound bound(always + each_byte * kept);
-      own_ = derive_run(config_, plan_.value);
+      own_ = derive_run(run_.config, run_.plan.value);
     } catch (const std::bad_alloc&) {
-      throw Failure{place_,
+      throw Failure{found_.place,
                     fmt::format("could only be planned again with more than {} MiB of memory, which is out of "
                                 "proportion to the model or checkpoint that is here",
                                 (always + each_byte * kept) / file_limit::mebibyte)};
     }
-    derived_ = &own_;
+    run_.derived = &own_;
   }
   // What a file really fills: a hole in it is no parameter.
   static std::uint64_t bytes_on_disk(const std::string& file) {
@@ -239,12 +193,13 @@ class Verification {
   // `member`: "training." or nothing.
   void public_facts(const RunConfig& config, const json& part, const std::string& member) {
     const bool declared = config.data.records > 0 || !config.data.shard_records.empty();
-    unchecked("plan.json", fmt::format("{}{}data", declared ? "" : member + "n, ", member),
-              fmt::format("taken as stated ({} {}, {}): only the records could show it{}", part["n"].dump(),
-                          plural(config.data.unit()), part["data"].dump(),
-                          declared ? "" : ", or data.records in config.ini"));
+    found_.unchecked("plan.json", fmt::format("{}{}data", declared ? "" : member + "n, ", member),
+                     fmt::format("taken as stated ({} {}, {}): only the records could show it{}", part["n"].dump(),
+                                 plural(config.data.unit()), part["data"].dump(),
+                                 declared ? "" : ", or data.records in config.ini"));
     if (config.objective_name == "plugin")
-      unchecked("plan.json", "dim", fmt::format("taken as stated ({}): the plugin says it", part["dim"].dump()));
+      found_.unchecked("plan.json", "dim",
+                       fmt::format("taken as stated ({}): the plugin says it", part["dim"].dump()));
   }
 
   // ---- Ledgers
@@ -260,54 +215,57 @@ class Verification {
     expected.update({{"ledger", 1},
                      {"adjacency", name(plan.adjacency)},
                      {"n", records},
-                     {"config", config_->digest()},
-                     {"plan", sha256(plan_.text)}});
-    if (config_->privacy.seeded()) expected["seeded"] = true;
-    if (config_->data.by_person()) expected["unit"] = name(config_->data.unit());
+                     {"config", run_.config->digest()},
+                     {"plan", sha256(run_.plan.text)}});
+    if (run_.config->privacy.seeded()) expected["seeded"] = true;
+    if (run_.config->data.by_person()) expected["unit"] = name(run_.config->data.unit());
     const json header = ledger.header();
     take(expected, header, "data");
     same(ledger.place(0), header, expected, "the plan");
   }
 
   void ledger() {
-    place_ = ledger_.file;
-    unchecked(place_, "data", "commits to the records by the noise key, which is not here to compare");
-    if (!derived_) return refuse_other_writing(ledger_);
-    same_header(ledger_, derived_->plan, derived_->facts.data.units(), json::object());
+    found_.place = run_.ledger.file;
+    found_.unchecked(found_.place, "data", "commits to the records by the noise key, which is not here to compare");
+    if (!run_.derived) return refuse_other_writing(run_.ledger);
+    same_header(run_.ledger, run_.derived->plan, run_.derived->facts.data.units(), json::object());
     std::size_t next = 1;
-    complete_ = each_planned_line(derived_->plan.queries, [&](const LedgerEntry& planned) {
-      if (next == ledger_.lines.size()) return false;
-      same_line(ledger_, next++, json::parse(to_json(planned.event, planned.extra)));
+    run_.complete = each_planned_line(run_.derived->plan.queries, [&](const LedgerEntry& planned) {
+      if (next == run_.ledger.lines.size()) return false;
+      same_line(run_.ledger, next++, json::parse(to_json(planned.event, planned.extra)));
       return true;
     });
-    if (next < ledger_.lines.size()) throw Failure{ledger_.place(next), "is more than was planned"};
-    refuse_other_writing(ledger_);
-    good(place_, complete_ ? "has every line of the plan" : "has lines of the plan, which goes on");
+    if (next < run_.ledger.lines.size()) throw Failure{run_.ledger.place(next), "is more than was planned"};
+    refuse_other_writing(run_.ledger);
+    found_.good(found_.place,
+                run_.complete ? "has every line of the plan" : "has lines of the plan, which goes on");
   }
 
   // Every training has the lines of one of the planned ones; which settings it had follows from what was released.
   void trainings() {
-    if (!training_) return;
-    place_ = training_->file;
-    unchecked(place_, "data, settings", "follow from the trainer's records, and from the models before");
-    if (!derived_) return refuse_other_writing(*training_);
-    const Plan& plan = derived_->plan.training->plan;
-    same_header(*training_, plan, trains_models(derived_->facts)->dearest().data.records,
+    if (!run_.trainings) return;
+    found_.place = run_.trainings->file;
+    found_.unchecked(found_.place, "data, settings",
+                     "follow from the trainer's records, and from the models before");
+    if (!run_.derived) return refuse_other_writing(*run_.trainings);
+    const Plan& plan = run_.derived->plan.training->plan;
+    same_header(*run_.trainings, plan, trains_models(run_.derived->facts)->dearest().data.records,
                 {{"trainings", plan.runs}});
     const auto one = events_of_training(plan.events(), plan.runs);
-    trained_ = trainings_in(training_->lines, one, place_).size();
-    if (trained_ > plan.runs)
-      throw Failure{training_->place(1 + plan.runs * one.size()),
+    run_.trained = trainings_in(run_.trainings->lines, one, found_.place).size();
+    if (run_.trained > plan.runs)
+      throw Failure{run_.trainings->place(1 + plan.runs * one.size()),
                     fmt::format("is of more trainings than the {} that were planned", plan.runs)};
-    for (std::size_t i = 1; i < training_->lines.size(); ++i) {
+    for (std::size_t i = 1; i < run_.trainings->lines.size(); ++i) {
       json expected = json::parse(to_json(one[(i - 1) % one.size()]));
       expected["training"] = (i - 1) / one.size();
-      take(expected, training_->line(i), "settings");
-      same_line(*training_, i, expected);
+      take(expected, run_.trainings->line(i), "settings");
+      same_line(*run_.trainings, i, expected);
     }
-    refuse_other_writing(*training_);
-    all_whole_ = training_->lines.size() - 1 == trained_ * one.size();
-    good(place_, fmt::format("{} trainings of {} at most, each with settings of its own", trained_, plan.runs));
+    refuse_other_writing(*run_.trainings);
+    run_.all_whole = run_.trainings->lines.size() - 1 == run_.trained * one.size();
+    found_.good(found_.place,
+                fmt::format("{} trainings of {} at most, each with settings of its own", run_.trained, plan.runs));
   }
 
   void seen_before(const LedgerText& ledger, std::uint64_t lines, const std::string& hash) {
@@ -319,161 +277,25 @@ class Verification {
   }
 
   void checkpoint() {
-    place_ = "checkpoint";
-    if (finished()) return;
-    if (!checkpoint_) return absent(place_, "there is none: nothing says how long the ledger has to be");
+    found_.place = "checkpoint";
+    if (found_.finished()) return;
+    if (!checkpoint_)
+      return found_.absent(found_.place, "there is none: nothing says how long the ledger has to be");
     const Checkpoint& c = *checkpoint_;
-    seen_before(ledger_, c.ledger_lines, c.ledger_line_hash);
-    if (training_) seen_before(*training_, c.training_lines, c.training_line_hash);
-    if (c.config != config_->essentials()) throw Failure{place_, "belongs to another config"};
-    if (ledger_.header().value("data", json()) != c.commitment) throw Failure{place_, "belongs to other data"};
-    good(place_,
-         fmt::format("after step {}: config, data and the first {} lines of the ledger", c.step, c.ledger_lines));
-    unchecked(place_, "the state", "it carries a MAC under the noise key, which verify does not read");
+    seen_before(run_.ledger, c.ledger_lines, c.ledger_line_hash);
+    if (run_.trainings) seen_before(*run_.trainings, c.training_lines, c.training_line_hash);
+    if (c.config != run_.config->essentials()) throw Failure{found_.place, "belongs to another config"};
+    if (run_.ledger.header().value("data", json()) != c.commitment)
+      throw Failure{found_.place, "belongs to other data"};
+    found_.good(found_.place, fmt::format("after step {}: config, data and the first {} lines of the ledger",
+                                          c.step, c.ledger_lines));
+    found_.unchecked(found_.place, "the state", "it carries a MAC under the noise key, which verify does not read");
   }
 
-  // ---- The end
-
-  void certificate() {
-    place_ = "certificate.json";
-    if (!finished()) {
-      refuse_lost_certificate(run_);
-      return absent(place_, "not there yet: the run is not finished");
-    }
-    const Document document = read_document(run_, place_);
-    const json& c = certificate_ = document.value;
-    json expected = derived_ ? derived_->certificate : c;
-    expected["config_digest"] = config_->digest();
-    expected["plan_digest"] = sha256(plan_.text);
-    expected["ledger_head"] = ledger_.head;
-    expected["data_commitment"] = stated_text(ledger_.header(), "data");
-    if (!config_->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
-    for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
-    for (const char* origin : {"program", "version"}) expected[origin] = stated_text(c, origin);
-    for (const auto& [digest, of] :
-         {std::pair{"public_models", "objective.train"}, {"training_files", "data.train"}})
-      if (c.contains(digest) && !config_->value(of).empty()) expected[digest] = stated_text(c, digest);
-    if (derived_ && c.contains("generators") && c["generators"].is_object())
-      for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
-        expected["generators"][stream] = stated_text(c["generators"], stream);
-    if (training_ && derived_) expected_of_trainings(expected);
-    if (derived_ && !complete_) refuse_uncovered();
-    same(place_, c, expected, "the run");
-    refuse_other_writing(place_, document);
-    if (!derived_) return good(place_, "digests of ledger, config and plan");
-    good(place_, fmt::format("made again from config.ini and the ledger: epsilon {} at delta {}, and every other "
-                             "member; digests of ledger, config and plan",
-                             c["epsilon"].dump(), c["delta"].dump()));
-    if (c.contains("public_models"))
-      unchecked(place_, "public_models", "the digest of objective.train, which is not read");
-    if (c.contains("training_files"))
-      unchecked(place_, "training_files", "the digest of the names of data.train, which is not looked for");
-    unchecked(place_, "generators, program, version", "keyed by the run's key, or about the machine that trained");
-  }
-  void expected_of_trainings(json& expected) {
-    if (!all_whole_)
-      throw Failure{training_->file, "lacks lines of its last training, though the run has a certificate"};
-    expected["training"]["ledger_head"] = training_->head;
-    expected["training"]["data_commitment"] = stated_text(training_->header(), "data");
-    expected["training"]["trained"] = trained_;
-  }
-
-  void metrics() {
-    place_ = "metrics.jsonl";
-    if (!finished()) return;
-    if (!exists(place_)) return absent(place_, "not here: certificate.json has its digest");
-    const std::string text = read_run_file(path(place_), file_limit::lines);
-    if (sha256(text) != certificate_.value("metrics_digest", json()))
-      throw Failure{place_, "is not the file of certificate.json's metrics_digest"};
-    if (!text.ends_with('\n')) throw Failure{place_, "does not end with a newline, as dpmpi writes it"};
-    if (derived_) check_metrics(*config_, *derived_, lines_of(text), place_);
-    good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
-                                      derived_ ? "; epsilon spent after every step that it shows" : ""));
-    unchecked("metrics.jsonl", "eval, method, tuned, constant, clip, warnings",
-              "who has data.eval can evaluate the model");
-    unchecked("metrics.jsonl", "step",
-              "a line is for a step that may be shown; which of these were is not checked");
-  }
-  void audit() {
-    place_ = "audit.json";
-    if (!certificate_.contains("audit")) return;
-    if (!exists(place_)) return absent(place_, "not here: certificate.json quotes it");
-    const json bounds = json::parse(certified_audit(
-        path(place_), config_->digest(), plan_.value["epsilon"].get<double>(), plan_.value["delta"].get<double>()));
-    if (certificate_["audit"].dump() != bounds.dump())  // 1 and 1.0 are equal values
-      throw Failure{place_, "is not the audit that certificate.json quotes"};
-    good(place_, "the bounds on epsilon in certificate.json");
-    unchecked(place_, "config, method, objective, adjacency, confidence, seed, bound, games",
-              "as dpmpi audit wrote them: who plays it again can compare");
-  }
-
-  void model() {
-    place_ = "model.safetensors";
-    if (!finished()) return;
-    if (!exists(place_))
-      return absent(place_, "not here: the certificate's own digest, which the model has, was not compared");
-    const std::string file = path(place_),
-                      certificate = sha256(read_run_file(path("certificate.json"), file_limit::document));
-    if (read_metadata(file)["certificate"] != certificate)
-      throw Failure{place_, "carries the SHA-256 of another certificate than certificate.json"};
-    const auto written = read_metadata(file);
-    const json features = plan_.value.value(json::json_pointer("/data/features"), json());
-    const auto metadata = expected_metadata(
-        *config_, certificate, features.is_number_unsigned() ? features.get<std::uint64_t>() : 0, written);
-    if (written != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
-        (derived_ && !has_safetensors_header(file, derived_->objective->groups(), metadata)))
-      throw Failure{place_, "says other things of itself than it was written with"};
-    if (parameters_digest(file) != certificate_.value("model_digest", json()))
-      throw Failure{place_, "holds other tensors than those of certificate.json's model_digest"};
-    good(place_, "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
-    unchecked(place_, "parameters", "their digest is certified; that the run released them is the trainer's word");
-  }
-
-  // What stands beside the files above.
-  void other_files() {
-    std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint"};
-    if (training_) read.insert({training_->file, RunConfig::trainer_file});
-    if (config_->data.columns_file) read.insert(RunConfig::columns_file);
-    if (certificate_.contains("audit")) read.insert("audit.json");
-    if (finished()) read.insert({"certificate.json", "metrics.jsonl", "model.safetensors"});
-    std::set<std::string> others;
-    for (const auto& entry : fs::directory_iterator(run_))
-      if (!read.contains(entry.path().filename())) others.insert(entry.path().filename());
-    if (!others.empty()) unchecked("other files", shown_names(others, ", "), "not read");
-  }
-
-  // Last, because what a kill at the end left says nothing against the other files.
-  void leftovers() {
-    place_ = "checkpoint";
-    if (!finished()) return;
-    std::error_code refused;
-    std::set<std::string> left;
-    for (const auto& file : fs::directory_iterator(path(place_), refused)) left.insert(file.path().filename());
-    if (refused == std::errc::permission_denied)
-      return absent(place_, "may not be looked into by this user: whether a key is left there is not known");
-    if (left.empty()) return;
-    const std::string what =
-        fmt::format("{} left in a finished run: whoever has the key can remove the noise from what was released",
-                    shown_names(left, " and "));
-    if (left == std::set<std::string>{"key"} && config_->run.keep_key)
-      add(State::warning, place_, what + ". run.keep_key asked for it");
-    else
-      throw Failure{place_,
-                    fmt::format("{}; 'dpmpi resume {}' wipes and removes what a kill at the end left", what, run_)};
-  }
-
-  std::string run_, place_;
-  std::vector<VerifiedItem> items_;
-  LedgerText ledger_;
-  std::optional<LedgerText> training_;  // of a run that trains models on a second private set
+  Findings found_;
+  VerifiedSoFar run_;
   std::optional<Checkpoint> checkpoint_;
-  std::shared_ptr<const RunConfig> config_;
   DerivedRun own_;
-  const DerivedRun* derived_ = nullptr;  // null: it was not derived
-  Document plan_;
-  json certificate_;
-  std::uint64_t trained_ = 0;
-  bool complete_ = false, all_whole_ = true;
 };
 
 void check_folder(const std::string& run) {

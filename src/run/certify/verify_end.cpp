@@ -1,0 +1,205 @@
+#include "run/certify/verify_end.hpp"
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "core/errors.hpp"
+#include "core/files/digest.hpp"
+#include "core/files/run_file.hpp"
+#include "core/files/untrusted_json.hpp"
+#include "run/certify/certificate.hpp"
+#include "run/certify/certified_audit.hpp"
+#include "run/certify/metrics_lines.hpp"
+#include "run/certify/model_metadata.hpp"
+#include "run/directory/directory.hpp"
+#include "run/directory/files.hpp"
+#include "run/directory/safetensors.hpp"
+
+namespace dpmpi {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using State = VerifiedItem::State;
+
+// At no length: a directory may hold any number of files.
+std::string shown_names(const std::set<std::string>& names, std::string_view separator) {
+  constexpr std::size_t most = 20;
+  std::vector<std::string> shown;
+  for (const std::string& name : names)
+    if (shown.size() < most) shown.push_back(shown_name(name));
+  const std::string more = names.size() > most ? fmt::format(" and {} more", names.size() - most) : "";
+  return fmt::format("{}{}", fmt::join(shown, separator), more);
+}
+
+class EndOfRun {
+ public:
+  EndOfRun(Findings& found, const VerifiedSoFar& run) : found_(found), run_(run) {}
+
+  void verify() {
+    certificate();
+    metrics();
+    audit();
+    model();
+    other_files();
+    leftovers();
+  }
+
+ private:
+  void certificate() {
+    found_.place = "certificate.json";
+    if (!found_.finished()) {
+      refuse_lost_certificate(found_.run);
+      return found_.absent(found_.place, "not there yet: the run is not finished");
+    }
+    const Document document = read_document(found_.run, found_.place);
+    const json& c = certificate_ = document.value;
+    json expected = run_.derived ? run_.derived->certificate : c;
+    expected["config_digest"] = run_.config->digest();
+    expected["plan_digest"] = sha256(run_.plan.text);
+    expected["ledger_head"] = run_.ledger.head;
+    expected["data_commitment"] = found_.stated_text(run_.ledger.header(), "data");
+    if (!run_.config->audit.result.empty()) take(expected, c, "audit");  // compared with audit.json
+    for (const char* digest : {"model_digest", "metrics_digest"}) take(expected, c, digest);  // and with these
+    for (const char* origin : {"program", "version"}) expected[origin] = found_.stated_text(c, origin);
+    for (const auto& [digest, of] :
+         {std::pair{"public_models", "objective.train"}, {"training_files", "data.train"}})
+      if (c.contains(digest) && !run_.config->value(of).empty()) expected[digest] = found_.stated_text(c, digest);
+    if (run_.derived && c.contains("generators") && c["generators"].is_object())
+      for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
+        expected["generators"][stream] = found_.stated_text(c["generators"], stream);
+    if (run_.trainings && run_.derived) expected_of_trainings(expected);
+    if (run_.derived && !run_.complete) run_.refuse_uncovered();
+    same(found_.place, c, expected, "the run");
+    refuse_other_writing(found_.place, document);
+    if (!run_.derived) return found_.good(found_.place, "digests of ledger, config and plan");
+    found_.good(found_.place,
+                fmt::format("made again from config.ini and the ledger: epsilon {} at delta {}, and every other "
+                            "member; digests of ledger, config and plan",
+                            c["epsilon"].dump(), c["delta"].dump()));
+    if (c.contains("public_models"))
+      found_.unchecked(found_.place, "public_models", "the digest of objective.train, which is not read");
+    if (c.contains("training_files"))
+      found_.unchecked(found_.place, "training_files",
+                       "the digest of the names of data.train, which is not looked for");
+    found_.unchecked(found_.place, "generators, program, version",
+                     "keyed by the run's key, or about the machine that trained");
+  }
+  void expected_of_trainings(json& expected) {
+    if (!run_.all_whole)
+      throw Failure{run_.trainings->file, "lacks lines of its last training, though the run has a certificate"};
+    expected["training"]["ledger_head"] = run_.trainings->head;
+    expected["training"]["data_commitment"] = found_.stated_text(run_.trainings->header(), "data");
+    expected["training"]["trained"] = run_.trained;
+  }
+
+  void metrics() {
+    found_.place = "metrics.jsonl";
+    if (!found_.finished()) return;
+    if (!found_.exists(found_.place))
+      return found_.absent(found_.place, "not here: certificate.json has its digest");
+    const std::string text = read_run_file(found_.path(found_.place), file_limit::lines);
+    if (sha256(text) != certificate_.value("metrics_digest", json()))
+      throw Failure{found_.place, "is not the file of certificate.json's metrics_digest"};
+    if (!text.ends_with('\n')) throw Failure{found_.place, "does not end with a newline, as dpmpi writes it"};
+    if (run_.derived) check_metrics(*run_.config, *run_.derived, lines_of(text), found_.place);
+    found_.good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
+                                             run_.derived ? "; epsilon spent after every step that it shows" : ""));
+    found_.unchecked("metrics.jsonl", "eval, method, tuned, constant, clip, warnings",
+                     "who has data.eval can evaluate the model");
+    found_.unchecked("metrics.jsonl", "step",
+                     "a line is for a step that may be shown; which of these were is not checked");
+  }
+  void audit() {
+    found_.place = "audit.json";
+    if (!certificate_.contains("audit")) return;
+    if (!found_.exists(found_.place)) return found_.absent(found_.place, "not here: certificate.json quotes it");
+    const json bounds = json::parse(certified_audit(found_.path(found_.place), run_.config->digest(),
+                                                    run_.plan.value["epsilon"].get<double>(),
+                                                    run_.plan.value["delta"].get<double>()));
+    if (certificate_["audit"].dump() != bounds.dump())  // 1 and 1.0 are equal values
+      throw Failure{found_.place, "is not the audit that certificate.json quotes"};
+    found_.good(found_.place, "the bounds on epsilon in certificate.json");
+    found_.unchecked(found_.place, "config, method, objective, adjacency, confidence, seed, bound, games",
+                     "as dpmpi audit wrote them: who plays it again can compare");
+  }
+
+  void model() {
+    found_.place = "model.safetensors";
+    if (!found_.finished()) return;
+    if (!found_.exists(found_.place))
+      return found_.absent(found_.place,
+                           "not here: the certificate's own digest, which the model has, was not compared");
+    const std::string file = found_.path(found_.place),
+                      certificate = sha256(read_run_file(found_.path("certificate.json"), file_limit::document));
+    if (read_metadata(file)["certificate"] != certificate)
+      throw Failure{found_.place, "carries the SHA-256 of another certificate than certificate.json"};
+    const auto written = read_metadata(file);
+    const json features = run_.plan.value.value(json::json_pointer("/data/features"), json());
+    const auto metadata = expected_metadata(
+        *run_.config, certificate, features.is_number_unsigned() ? features.get<std::uint64_t>() : 0, written);
+    if (written != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
+        (run_.derived && !has_safetensors_header(file, run_.derived->objective->groups(), metadata)))
+      throw Failure{found_.place, "says other things of itself than it was written with"};
+    if (parameters_digest(file) != certificate_.value("model_digest", json()))
+      throw Failure{found_.place, "holds other tensors than those of certificate.json's model_digest"};
+    found_.good(found_.place,
+                "carries the SHA-256 of certificate.json and the config's digest; parameters as certified");
+    found_.unchecked(found_.place, "parameters",
+                     "their digest is certified; that the run released them is the trainer's word");
+  }
+
+  // What stands beside the files above.
+  void other_files() {
+    std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint"};
+    if (run_.trainings) read.insert({run_.trainings->file, RunConfig::trainer_file});
+    if (run_.config->data.columns_file) read.insert(RunConfig::columns_file);
+    if (certificate_.contains("audit")) read.insert("audit.json");
+    if (found_.finished()) read.insert({"certificate.json", "metrics.jsonl", "model.safetensors"});
+    std::set<std::string> others;
+    for (const auto& entry : fs::directory_iterator(found_.run))
+      if (!read.contains(entry.path().filename())) others.insert(entry.path().filename());
+    if (!others.empty()) found_.unchecked("other files", shown_names(others, ", "), "not read");
+  }
+
+  // Last, because what a kill at the end left says nothing against the other files.
+  void leftovers() {
+    found_.place = "checkpoint";
+    if (!found_.finished()) return;
+    std::error_code refused;
+    std::set<std::string> left;
+    for (const auto& file : fs::directory_iterator(found_.path(found_.place), refused))
+      left.insert(file.path().filename());
+    if (refused == std::errc::permission_denied)
+      return found_.absent(found_.place,
+                           "may not be looked into by this user: whether a key is left there is not known");
+    if (left.empty()) return;
+    const std::string what =
+        fmt::format("{} left in a finished run: whoever has the key can remove the noise from what was released",
+                    shown_names(left, " and "));
+    if (left == std::set<std::string>{"key"} && run_.config->run.keep_key)
+      found_.add(State::warning, found_.place, what + ". run.keep_key asked for it");
+    else
+      throw Failure{found_.place, fmt::format("{}; 'dpmpi resume {}' wipes and removes what a kill at the end left",
+                                              what, found_.run)};
+  }
+
+  Findings& found_;
+  const VerifiedSoFar& run_;
+  json certificate_;
+};
+
+}  // namespace
+
+void verify_end(Findings& found, const VerifiedSoFar& run) { EndOfRun(found, run).verify(); }
+
+}  // namespace dpmpi
