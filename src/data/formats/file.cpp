@@ -79,6 +79,9 @@ InputFile::InputFile(std::string name, std::vector<FilePart> parts)
   }
 }
 
+InputFile::InputFile(std::string name, std::unique_ptr<FileContent> content)
+    : path_(std::move(name)), size_(content->size()), content_(std::move(content)) {}
+
 InputFile::~InputFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
@@ -107,6 +110,12 @@ std::size_t InputFile::read_parts(std::uint64_t offset, std::span<char> out) {
 
 std::size_t InputFile::read(std::uint64_t offset, std::span<char> out) {
   if (!parts_.empty()) return read_parts(offset, out);
+  if (content_) {
+    const auto there =
+        static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - std::min(offset, size_)));
+    content_->read(offset, out.first(there));
+    return there;
+  }
   return gzip() ? gzip_->read(offset, out) : read_at(descriptor_, path_, offset, out);
 }
 

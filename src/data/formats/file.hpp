@@ -21,12 +21,23 @@ struct FilePart {
   std::uint64_t begin = 0, line = 1;
 };
 
+/// What the library of a format reads of a file, as bytes.
+class FileContent {
+ public:
+  virtual ~FileContent() = default;
+  virtual std::uint64_t size() const = 0;
+  /// Fills `out` from byte `offset` on, where so many are. Throws DataError naming the file.
+  virtual void read(std::uint64_t offset, std::span<char> out) = 0;
+};
+
 /// A regular, readable, non-empty file. Offsets count uncompressed bytes.
 class InputFile {
  public:
   explicit InputFile(std::string path);
   /// Plain texts as one called `name`, one behind the other; a line end is put where one of them lacks it.
   InputFile(std::string name, std::vector<FilePart> parts);
+  /// What a library reads of the file `name`.
+  InputFile(std::string name, std::unique_ptr<FileContent> content);
   ~InputFile();
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
@@ -64,6 +75,7 @@ class InputFile {
   std::unique_ptr<GzipReader> gzip_;
   std::vector<FilePart> parts_;
   std::vector<PartPlace> places_;
+  std::unique_ptr<FileContent> content_;
 };
 
 }  // namespace dpmpi

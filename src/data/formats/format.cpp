@@ -9,6 +9,7 @@
 #include "core/trim.hpp"
 #include "data/formats/arrays.hpp"
 #include "data/formats/foreign.hpp"
+#include "data/formats/hdf5.hpp"
 #include "data/formats/libsvm.hpp"
 #include "data/formats/native.hpp"
 #include "data/formats/table.hpp"
@@ -23,7 +24,7 @@ struct Entry {
   std::string_view name;
   Made (*make)(const ReadingRules&);
   std::string_view magic = {};                   // first bytes; a text has none
-  std::array<std::string_view, 2> endings = {};  // of names of files
+  std::array<std::string_view, 3> endings = {};  // of names of files
 };
 
 /// All formats.
@@ -33,6 +34,10 @@ constexpr Entry formats[] = {
     {"tsv", [](auto& o) -> Made { return std::make_unique<Table>(o, '\t'); }, {}, {".tsv"}},
     {"idx", [](auto& o) -> Made { return std::make_unique<ArrayPair>(o, "idx", parse_idx_header); }, {"\0\0", 2}},
     {"npy", [](auto& o) -> Made { return std::make_unique<ArrayPair>(o, "npy", parse_npy_header); }, "\x93NUMPY"},
+    {"hdf5",
+     [](auto& o) -> Made { return std::make_unique<Hdf5>(o); },
+     "\x89HDF\r\n\x1a\n",
+     {".h5", ".hdf5", ".nc"}},
     {"native", [](auto& o) -> Made { return std::make_unique<Native>(o); }, NativeHeader::magic},
 };
 

@@ -82,7 +82,8 @@ struct Piece {
 };
 
 /// One file, or pair of files, of a format, as `options` say. inspect() runs where the file is seen first; the
-/// other ranks get what it found by archive(), and then every rank reads the pieces of its own blocks. All local.
+/// other ranks get what it found by archive(), and then every rank reads the pieces of its own blocks from
+/// content(). All local.
 class Format {
  public:
   explicit Format(const ReadingRules& options) : options_(options) {}
@@ -90,6 +91,8 @@ class Format {
   /// What the first bytes of a file, or of a pair, tell. Throws DataError for files that are malformed, ConfigError
   /// for settings that do not fit.
   virtual Layout inspect(const std::vector<Head>& files) = 0;
+  /// What a file's sections count bytes of, on every rank that reads it: mostly the file itself.
+  virtual std::unique_ptr<InputFile> content(std::unique_ptr<InputFile> file) const { return file; }
   /// Appends all records of a piece to `out` (or, of labels that lie apart, the labels) and moves its position.
   /// Faults have file, line or record, column, value (show_field) and what is allowed; with one, what is in `out`
   /// means nothing. Throws DataError if the piece is not made of rows at all.

@@ -15,6 +15,7 @@
 
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
+#include "data/formats/hdf5_write.hpp"
 #include "data/formats/native.hpp"
 
 namespace dpmpi {
@@ -41,6 +42,8 @@ class OutputFile {
   void write_array(std::span<const T> values) {
     write({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
+  /// Under its name until then, for a library that writes files itself.
+  const std::string& temporary() const { return temporary_; }
   void close() {
     if (std::fclose(std::exchange(file_, nullptr)) == 0 && std::rename(temporary_.c_str(), path_.c_str()) == 0)
       return;
@@ -116,7 +119,11 @@ struct Writer {
   std::string_view format;
   void (*write)(OutputFile&, const Records&, Progress&);
 };
-constexpr Writer writers[] = {{"libsvm", write_libsvm}, {"csv", write_csv}, {"native", write_native}};
+constexpr Writer writers[] = {
+    {"libsvm", write_libsvm},
+    {"csv", write_csv},
+    {"hdf5", [](auto& out, auto& records, auto& progress) { write_hdf5(out.temporary(), records, progress); }},
+    {"native", write_native}};
 
 }  // namespace
 
@@ -133,6 +140,8 @@ std::string output_target(const std::string& path) {
         fmt::format("{}: is a link to a file that is not there: give a new name or a regular file", path));
   return path;
 }
+
+bool names_hdf5(const std::string& path) { return path.ends_with(".h5") || path.ends_with(".hdf5"); }
 
 void keep_files(const std::vector<std::string>& files, const std::string& output) {
   const std::string target = output_target(output);
@@ -157,7 +166,7 @@ void write_lines(const std::string& path, const std::function<bool(std::string& 
 
 void write_records(const std::string& path, std::string_view format, const Records& records) {
   const auto* const writer = std::ranges::find(writers, format, &Writer::format);
-  verify(writer != std::end(writers), "records are written as libsvm, csv or native");
+  verify(writer != std::end(writers), "records are written as libsvm, csv, hdf5 or native");
   for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
   OutputFile out(path);
   Progress progress("writing " + std::filesystem::path(path).filename().string(), records.count, "records");

@@ -16,14 +16,18 @@ std::string output_target(const std::string& path);
 /// `files`, under whatever name. Local. Errors as for output_target.
 void keep_files(const std::vector<std::string>& files, const std::string& output);
 
+/// Whether a new file of this name is to be HDF5.
+bool names_hdf5(const std::string& path);
+
 /// Writes what next(text) appends to `text`, as often as it returns true, to output_target(path), under a temporary
 /// name until it is complete. Local. Throws DataError if it cannot be written.
 void write_lines(const std::string& path, const std::function<bool(std::string& text)>& next);
 
 /// Writes records to output_target(path), under a temporary name until it is complete. Features and labels are
 /// written such that they read back to the same bits; norms, bias and row_scale are not (they come from the config
-/// that loads the file). `format` is libsvm (indices from 1), csv (header `label,x1,...`) or native (any storage).
-/// Local. Throws DataError if it cannot be written, BugError for another format and for empty slots.
+/// that loads the file). `format` is libsvm (indices from 1), csv (header `label,x1,...`), hdf5 (see write_hdf5) or
+/// native (any storage). Local. Throws DataError if it cannot be written, BugError for another format and for empty
+/// slots.
 void write_records(const std::string& path, std::string_view format, const Records& records);
 
 }  // namespace dpmpi

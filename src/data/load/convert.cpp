@@ -13,7 +13,7 @@ namespace dpmpi {
 
 void ConvertOptions::declare(Options& options) {
   options.add("input", input, "File to convert; an IDX or NumPy pair is written images,labels");
-  options.add("output", output, "Native record file to write");
+  options.add("output", output, "File to write: HDF5 if its name ends in .h5 or .hdf5, else the native format");
   options.add("episode_column", episode_column,
               "Feature (from 1) that names the episode of a transition: a record becomes an episode; 0: none",
               Range::non_negative());
@@ -45,13 +45,14 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   const BlockLayout layout{inspect(alone, input).records, 1};
   const Shard shard = load(alone, input, layout, Ownership::even(1, 1), kind);
   const Records& records = shard.blocks[0].records;
+  const std::string_view format = names_hdf5(options.output) ? "hdf5" : "native";
   if (options.episode_column == 0) {
-    write_records(options.output, "native", records);
+    write_records(options.output, format, records);
     return layout.records;
   }
   const Records episodes = group_episodes(records, static_cast<std::size_t>(options.episode_column),
                                           static_cast<std::size_t>(options.episode_steps), options.input);
-  write_records(options.output, "native", episodes);
+  write_records(options.output, format, episodes);
   return episodes.count;
 }
 

@@ -13,10 +13,10 @@ struct ConvertOptions {
 };
 
 /// Reads a file as section [data] says (format, columns, vocabularies, label names, missing values) and writes it
-/// in the native format, which loads by byte ranges without parsing. Values that depend on the run stay out of the
-/// file: scale, mean, std, normalize, records, only_labels and keep_one_in are refused with ConfigError, bias is
-/// ignored. episode_column > 0: a record of the file is an episode (episodes.hpp). Local; returns the number of
-/// records.
+/// in the native format, which loads by byte ranges without parsing, or as HDF5. Values that depend on the run stay
+/// out of the file: scale, mean, std, normalize, records, only_labels and keep_one_in are refused with ConfigError,
+/// bias is ignored. episode_column > 0: a record of the file is an episode (episodes.hpp). Local; returns the
+/// number of records.
 std::uint64_t convert(const ConvertOptions& options, DataOptions data);
 
 }  // namespace dpmpi

@@ -158,6 +158,10 @@ Source open_source(const Communicator& comm, const Dataset& dataset, const Named
   share(comm, rules, source);
   for (std::size_t i = 0; i < source.files.size(); ++i)
     open_everywhere(comm, part.joined ? part.files : std::vector{part.files[i]}, source.files[i]);
+  throw_on_all_ranks(comm, [&] {
+    for (SourceFile& file : source.files)
+      if (file.file) file.file = source.format->content(std::move(file.file));
+  });
   return source;
 }
 

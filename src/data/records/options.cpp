@@ -78,7 +78,12 @@ void declare_tables(ReadingRules& d, Options& o) {
   o.add(
       "label", d.label,
       "Label column of CSV and TSV: first, last, a column name, or a column number from 1; auto: the column called "
-      "label, target, class or y; none: the file has no labels, in any format (for dpmpi predict)");
+      "label, target, class or y; none: the file has no labels, in any format (for dpmpi predict). Of HDF5 the name of "
+      "a dataset");
+  o.add(
+      "datasets", d.datasets,
+      "Datasets of HDF5 that hold the features, in this order: one with a row for every record, or several with a "
+      "number for every record; empty: the only one with rows, else all with numbers but the label and data.drop");
   o.add("skip_lines", d.skip_lines, "Lines to skip at the start of each CSV or TSV file", Range::non_negative());
   o.add("comment", d.comment,
         "Character that starts a comment line in CSV and TSV; empty: none (LIBSVM: always #)");
@@ -89,7 +94,8 @@ void declare_tables(ReadingRules& d, Options& o) {
         "Public vocabularies of text columns, column:v1|v2|v3,...: one 0/1 feature per word, in this order");
   o.add("unknown", d.unknown, "A text that is not in its column's vocabulary: error, or zero (no word is set)",
         {"error", "zero"});
-  o.add("drop", d.drop, "Columns of CSV and TSV (names, or numbers from 1) that are not used");
+  o.add("drop", d.drop,
+        "Columns of CSV and TSV (names, or numbers from 1), or datasets of HDF5, that are not used");
   o.add("separator", d.separator, "What stands between the fields of a table; auto: a comma in csv, a tab in tsv",
         {"auto", "comma", "tab", "semicolon", "bar"});
   o.add("decimal", d.decimal, "What stands before the decimals of the numbers in a table", {"point", "comma"});
@@ -232,6 +238,7 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
           "data.shards = {}: it takes the name of one file for each site; a pattern, whose files are one table, is for "
           "data.train and data.eval",
           shard));
+  attempt([&] { check_distinct(datasets, "data.datasets"); });
   attempt([&] { check_distinct(entry_names(label_map), "data.label_map"); });
   attempt([&] { check_distinct(only_labels, "data.only_labels"); });
   attempt([&] { check_distinct(entry_names(keep_one_in), "data.keep_one_in"); });

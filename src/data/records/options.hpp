@@ -20,10 +20,10 @@ struct ReadingRules {
   std::string format = "auto";
   std::int64_t features = 0;
 
-  // Text tables and LIBSVM.
+  // Text tables, LIBSVM and HDF5.
   std::string header = "auto", label = "auto", comment, missing, unknown = "error";
   std::int64_t skip_lines = 0, index_base = 1;
-  std::vector<std::string> one_hot, drop;
+  std::vector<std::string> one_hot, drop, datasets;
   bool densify = false, show_values = false;
   std::string separator = "auto", decimal = "point";
   std::shared_ptr<const ColumnsFile> columns_file;  ///< of data.columns (set by read_columns, not declared)

@@ -136,6 +136,7 @@ std::string output_format(const GenerateOptions& options, const std::string& pat
   if (options.format != "auto") return options.format;
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending == ".csv") return "csv";
+  if (names_hdf5(path)) return "hdf5";
   return ending == ".libsvm" || ending == ".svm" ? "libsvm" : "native";
 }
 
@@ -169,7 +170,7 @@ void GenerateOptions::declare(Options& options) {
   options.add("output", output, "File for the training records; its folder is made if it is missing");
   options.add("eval_output", eval_output, "File for the evaluation records; empty: the output's name with -eval");
   options.add("format", format, "File format; auto goes by the output's extension",
-              {"auto", "csv", "libsvm", "native"});
+              {"auto", "csv", "libsvm", "hdf5", "native"});
   options.add("separator", separator,
               "hospital: what stands between fields; with semicolon decimals have a comma, and days are 31.12.2019",
               {"comma", "semicolon"});

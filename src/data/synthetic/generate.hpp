@@ -51,7 +51,8 @@ struct GenerateOptions {
 Records generate_records(const GenerateOptions& options, std::uint64_t first, std::uint64_t count);
 
 /// Writes records 0 .. n-1 to `output` and the next eval_records to `eval_output` (default: NAME-eval.EXTENSION).
-/// The format `auto` goes by the extension: .csv, .libsvm or .svm, else native. Local. Errors as for write_records.
+/// The format `auto` goes by the extension: .csv, .libsvm, .svm, .h5 or .hdf5, else native. Local. Errors as for
+/// write_records.
 void generate(const GenerateOptions& options);
 
 }  // namespace dpmpi

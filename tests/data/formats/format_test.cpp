@@ -26,6 +26,7 @@ TEST(FormatTable, TheSettingComesFirst) {
 
 TEST(FormatTable, FirstBytesComeBeforeTheEnding) {
   EXPECT_EQ(format_of("a.csv", "DPMPIREC and more"), "native");
+  EXPECT_EQ(format_of("a.csv", "\x89HDF\r\n\x1a\n and more"), "hdf5");
   EXPECT_EQ(format_of("a.csv", npy_file("|u1", "(4,)", "abcd")), "npy");
   EXPECT_EQ(format_of("a.csv", idx_file(8, {2}, "ab")), "idx");
 }
@@ -34,6 +35,7 @@ TEST(FormatTable, TheEndingComesBeforeTheText) {
   EXPECT_EQ(format_of("a.csv", "1 2:3\n"), "csv");
   EXPECT_EQ(format_of("a.csv.gz", "1\t2\n"), "csv");
   EXPECT_EQ(format_of("a.tsv", "1,2\n"), "tsv");
+  for (const char* name : {"a.h5", "a.hdf5", "a.nc"}) EXPECT_EQ(format_of(name, "1,2\n"), "hdf5");
   EXPECT_EQ(format_of("a.svm", "1,2\n"), "libsvm");
   EXPECT_EQ(format_of("a.libsvm.gz", "1,2\n"), "libsvm");
 }

@@ -12,6 +12,7 @@
 #include "data/load/convert.hpp"
 #include "support/binary_files.hpp"
 #include "support/data_files.hpp"
+#include "support/hdf5_files.hpp"
 
 namespace dpmpi::test::canary_arrays_test {
 namespace {
@@ -71,6 +72,26 @@ TEST_F(Canary, NumpyPairs) {
            }});
   }
   expect_faults(45, 35);
+}
+
+TEST_F(Canary, Hdf5) {
+  // (1, canary) as features or labels, and as many records as the canary has letters.
+  const auto file = [&](double feature, double label, std::uint64_t records) {
+    const std::string path = folder_.file("made.h5");
+    {
+      NewHdf5 made(path);
+      made.add("x", "f8", {2, 1}, {1, feature});
+      made.add("y", "f8", {records}, numbers(records, [&](std::size_t i) { return i == 1 ? label : 1; }));
+    }
+    return Files{{"a.h5", read_file(path)}};
+  };
+  for (const LabelKind kind : {LabelKind::sign, LabelKind::class_, LabelKind::count})
+    check({"a label", [&](const Values& v) { return file(1, std::stod(v.number) + 0.5, 2); }, kind});
+  check({"a label beyond float32", [&](const Values& v) { return file(1, std::stod(v.huge), 2); }});
+  check({"a feature", [&](const Values& v) { return file(std::stod(v.huge), 1, 2); }});
+  check({"labels of others", [&](const Values& v) { return file(1, 1, v.word.size() + 1); }});
+  check({"no file of the library", [](const Values& v) { return Files{{"a.h5", v.word + "\n" + v.word + "\n"}}; }});
+  expect_faults(12, 10);
 }
 
 TEST_F(Canary, IdxPairs) {

@@ -10,6 +10,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/synthetic/generate.hpp"
 #include "support/data_files.hpp"
+#include "support/hdf5_files.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shared_folder.hpp"
 
@@ -243,6 +244,35 @@ TEST(LoadOnRanks, IdxPlainAndGzippedAndNpy) {
       digests.insert(dataset_digest(comm, load_all(comm, o)));
     });
   }
+  EXPECT_EQ(digests.size(), 1U);
+}
+
+TEST(LoadOnRanks, Hdf5IsReadAsTheNativeFormat) {
+  constexpr std::size_t rows = 997, width = 7;
+  const auto values = numbers(rows * width, [](std::size_t i) { return static_cast<double>(i % 611) / 8; });
+  const auto labels = numbers(rows, [](std::size_t i) { return static_cast<double>(i % 5); });
+  const auto write_hdf5_pair = [&](const std::string& path, const char* type, const NewHdf5::Storing& storing) {
+    NewHdf5 file(path);
+    file.add("x", type, {rows, width}, values, storing);
+    file.add("y", "f4", {rows}, labels);
+  };
+  const auto write = [&](const Folder& f) {
+    write_hdf5_pair(f.file("whole.h5"), "f4", {});
+    write_hdf5_pair(f.file("chunks.h5"), "f8", {.chunk = {64, 3}, .packed = true});
+    NewHdf5 columns(f.file("columns.h5"));
+    for (std::size_t j = 0; j < width; ++j)
+      columns.add(fmt::format("x{}", j), ">f4", {rows},
+                  numbers(rows, [&](std::size_t i) { return values[i * width + j]; }), {.chunk = {100}});
+    columns.add("y", "i2", {rows}, labels);
+    convert({f.file("whole.h5"), f.file("native.bin")}, {});
+  };
+  std::set<std::string> digests;
+  for (const char* file : {"whole.h5", "chunks.h5", "columns.h5", "native.bin"})
+    for_each_size(all_sizes, [&](const Communicator& comm) {
+      SharedFolder folder(comm);
+      folder.fill(write);
+      digests.insert(dataset_digest(comm, load_all(comm, training_file(folder.file(file)))));
+    });
   EXPECT_EQ(digests.size(), 1U);
 }
 

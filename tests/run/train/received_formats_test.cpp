@@ -40,7 +40,7 @@ std::vector<TrainingFile> formats() {
     all.push_back({fmt::format("images.idx{0},y.idx{0}", gzip)});
     all.push_back({fmt::format("x.npy{0},y.npy{0}", gzip)});
   }
-  for (const char* native : {"dense.bin", "sparse.bin", "bytes.bin"}) all.push_back({native});
+  for (const char* binary : {"dense.bin", "sparse.bin", "bytes.bin", "train.h5"}) all.push_back({binary});
   return all;
 }
 

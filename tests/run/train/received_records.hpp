@@ -166,6 +166,7 @@ class ReceivedRecords : public ::testing::Test {
     write_tables(published, "public");
     write_arrays(training);
     write_native("train.csv", "dense.bin");
+    write_native("train.csv", "train.h5");
     write_native("train.svm", "sparse.bin");
     write_native("images.idx,y.idx", "bytes.bin");
     write("site0.csv", CanaryRecords{0, 500}.table(","));

@@ -1,0 +1,39 @@
+#pragma once
+// What lies in an HDF5 file.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/formats/arrays.hpp"
+
+namespace dpmpi {
+
+/// A dataset with a number, or a row of numbers, for every record; or of a dataset of compound elements one member.
+struct Hdf5Field {
+  std::string name;                       ///< of the dataset, with its groups: a/b; of a member a/b/member
+  std::string dataset, member = {};       ///< the parts of it
+  Element element = Element::f64;         ///< as it is read
+  std::vector<std::uint64_t> shape = {};  ///< empty: a single value
+  bool is_scale = false;     ///< says where the records of others stand (dimension scales, as of NetCDF)
+  std::string trouble = {};  ///< why it cannot be read; empty: it can
+
+  // How numbers are packed, as NetCDF says it by attributes: scale * number + offset, and which stand for none.
+  double scale = 1, offset = 0;
+  std::vector<double> gaps = {};
+  bool packed() const { return scale != 1 || offset != 0 || !gaps.empty(); }
+
+  bool has_rows() const { return shape.size() > 1; }
+  /// The name without the groups.
+  std::string last_name() const { return name.substr(name.rfind('/') + 1); }
+};
+
+/// All datasets that the file itself holds, in the order of their names; members in the order of the table. Links
+/// to other files are not followed. Throws DataError if the file is damaged or no HDF5 file. Local.
+std::vector<Hdf5Field> hdf5_fields(const std::string& path);
+
+/// Fields side by side as an array: its element is theirs, or float64 where they differ. They have as many rows
+/// each. Throws DataError as ArrayHeader::set_shape does.
+ArrayHeader array_of(const std::vector<Hdf5Field>& fields, const std::string& path);
+
+}  // namespace dpmpi
