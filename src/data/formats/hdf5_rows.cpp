@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,39 +38,49 @@ Band band_of(const std::vector<hsize_t>& chunk, const std::vector<std::uint64_t>
   return band;
 }
 
-/// A dataset opened such that no chunk is read twice. Chunks are kept where a piece of rows takes a part of them
-/// only: if they are packed, or narrower than a row. Others are read past all caches.
-Hdf5Handle open_dataset(const Hdf5Handle& file, const Hdf5Field& field, const std::string& path) {
-  const auto open = [&](hid_t access) {
-    return Hdf5Handle(H5Dopen2(file.id(), field.dataset.c_str(), access), H5Dclose, path);
-  };
-  const Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, path);
+/// How a dataset is opened, such that no chunk is unpacked twice: packed chunks are kept while pieces of rows take
+/// parts of them. Others are read past all caches.
+Hdf5Handle access_to(const Hdf5Handle& dataset, const Hdf5Field& field, const std::string& path) {
+  Hdf5Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose, path);
   H5Pset_chunk_cache(access.id(), 1, 0, 1);
-  Hdf5Handle dataset = open(access.id());
   const Hdf5Handle creation(H5Dget_create_plist(dataset.id()), H5Pclose, path);
+  if (H5Pget_nfilters(creation.id()) <= 0) return access;
   const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose, path);
-  const std::vector<hsize_t> chunk = chunk_of(creation.id(), field.shape.size());
-  if (chunk.empty()) return dataset;
-  const bool packed = H5Pget_nfilters(creation.id()) > 0;
-  const Band band = band_of(chunk, field.shape, H5Tget_size(type.id()));
-  if (!packed && band.chunks == 1) return dataset;
+  const Band band = band_of(chunk_of(creation.id(), field.shape.size()), field.shape, H5Tget_size(type.id()));
   constexpr std::uint64_t most = std::uint64_t{1} << 30;
-  if (band.bytes > most) {
-    if (!packed) return dataset;
+  if (band.bytes > most)
     refuse_file(path,
                 fmt::format("a row of dataset {} goes through compressed chunks of {} MiB, of {} at most: write "
                             "it with smaller ones (h5repack -l {}:CHUNK=ROWSxCOLUMNS)",
                             field.dataset, band.bytes >> 20, most >> 20, field.dataset));
-  }
   check_memory(band.bytes, available_memory(), fmt::format("{}: chunks of dataset {}", path, field.dataset));
   H5Pset_chunk_cache(access.id(), 10 * band.chunks + 1, band.bytes, 1);
+  return access;
+}
+
+Hdf5Handle open_dataset(const Hdf5Handle& file, const Hdf5Field& field, const std::string& path) {
+  const auto open = [&](hid_t access) {
+    return Hdf5Handle(H5Dopen2(file.id(), field.dataset.c_str(), access), H5Dclose, path);
+  };
+  const Hdf5Handle access =
+      access_to(open(H5P_DEFAULT), field, path);  // of a dataset that is open it would not count
   return open(access.id());
 }
 
-/// What is read of one dataset: the bytes at `at` of every row.
+/// Copies `rows` pieces of `bytes` bytes to places that are `stride` bytes apart.
+void scatter(const char* from, char* to, std::uint64_t rows, std::uint64_t bytes, std::uint64_t stride) {
+  const auto copy = [&](auto size) {
+    for (std::uint64_t r = 0; r < rows; ++r) std::memcpy(to + r * stride, from + r * size, size);
+  };
+  if (bytes == 4) return copy(std::integral_constant<std::uint64_t, 4>());
+  if (bytes == 8) return copy(std::integral_constant<std::uint64_t, 8>());
+  copy(bytes);
+}
+
+/// What is read of one dataset at once: the bytes at `at` of every row.
 struct Part {
-  Hdf5Handle dataset, type;
-  std::vector<hsize_t> count;  // elements along its dimensions; along the first as many as rows
+  std::shared_ptr<const Hdf5Handle> dataset, type;
+  std::vector<hsize_t> begin, count;  // elements along its dimensions; along the first those of the rows
   std::uint64_t at = 0, bytes = 0;
 };
 
@@ -77,14 +89,11 @@ class Hdf5Array {
  public:
   Hdf5Array(const Hdf5Handle& file, const std::string& path, std::vector<Hdf5Field> fields)
       : path_(path), fields_(std::move(fields)), array_(array_of(fields_, path)) {
-    std::uint64_t at = 0;
     for (std::size_t f = 0; f < fields_.size();) {
       std::size_t end = f + 1;  // members of a table that follow one another are read together
       while (end < fields_.size() && !fields_[f].member.empty() && fields_[end].dataset == fields_[f].dataset)
         ++end;
-      Part& part = parts_.emplace_back(part_of(file, std::span(fields_).subspan(f, end - f)));
-      part.at = at;
-      at += part.bytes;
+      add_parts(file, std::span(fields_).subspan(f, end - f));
       f = end;
     }
   }
@@ -99,8 +108,7 @@ class Hdf5Array {
       }
       scratch_.resize(rows * part.bytes);
       read(part, row, rows, scratch_.data());
-      for (std::uint64_t r = 0; r < rows; ++r)
-        std::memcpy(out + r * array_.row_bytes() + part.at, scratch_.data() + r * part.bytes, part.bytes);
+      scatter(scratch_.data(), out + part.at, rows, part.bytes, array_.row_bytes());
     }
     std::uint64_t at = 0;
     for (const Hdf5Field& field : fields_) {
@@ -114,29 +122,47 @@ class Hdf5Array {
  private:
   std::uint64_t width_of(const Hdf5Field& field) const { return array_of({field}, path_).width; }
 
-  Part part_of(const Hdf5Handle& file, std::span<const Hdf5Field> fields) const {
+  /// A member or several of a table, or a dataset: of one in chunks that are narrower than its rows a part for each
+  /// column of chunks, in which the library finds whole chunks.
+  void add_parts(const Hdf5Handle& file, std::span<const Hdf5Field> fields) {
     const Hdf5Field& first = fields.front();
     const std::size_t size = element_bytes(array_.element);
-    const bool is_table = !first.member.empty();
-    Part part{open_dataset(file, first, path_),
-              {is_table ? H5Tcreate(H5T_COMPOUND, fields.size() * size) : H5Tcopy(memory_type(array_.element)),
-               H5Tclose, path_},
-              {first.shape.begin(), first.shape.end()}};
-    for (std::size_t f = 0; is_table && f < fields.size(); ++f)
-      H5Tinsert(part.type.id(), fields[f].member.c_str(), f * size, memory_type(array_.element));
-    part.bytes = fields.size() * width_of(first) * size;
-    return part;
+    const std::uint64_t at = parts_.empty() ? 0 : parts_.back().at + parts_.back().bytes;
+    Part part{std::make_shared<Hdf5Handle>(open_dataset(file, first, path_)),
+              memory_type_of(fields),
+              std::vector<hsize_t>(first.shape.size(), 0),
+              {first.shape.begin(), first.shape.end()},
+              at,
+              fields.size() * width_of(first) * size};
+    const Hdf5Handle creation(H5Dget_create_plist(part.dataset->id()), H5Pclose, path_);
+    const std::vector<hsize_t> chunk = chunk_of(creation.id(), first.shape.size());
+    if (chunk.size() != 2) return parts_.push_back(part);
+    for (; part.begin[1] < first.shape[1]; part.begin[1] += chunk[1], part.at += part.bytes) {
+      part.count[1] = std::min(chunk[1], first.shape[1] - part.begin[1]);
+      part.bytes = part.count[1] * size;
+      parts_.push_back(part);
+    }
+  }
+
+  std::shared_ptr<const Hdf5Handle> memory_type_of(std::span<const Hdf5Field> fields) const {
+    const hid_t element = memory_type(array_.element);
+    if (fields.front().member.empty()) return std::make_shared<Hdf5Handle>(H5Tcopy(element), H5Tclose, path_);
+    const std::size_t size = element_bytes(array_.element);
+    auto type = std::make_shared<Hdf5Handle>(H5Tcreate(H5T_COMPOUND, fields.size() * size), H5Tclose, path_);
+    for (std::size_t f = 0; f < fields.size(); ++f)
+      H5Tinsert(type->id(), fields[f].member.c_str(), f * size, element);
+    return type;
   }
 
   void read(Part& part, std::uint64_t row, std::uint64_t rows, char* out) const {
-    std::vector<hsize_t> begin(part.count.size(), 0);
-    begin[0] = row;
+    part.begin[0] = row;
     part.count[0] = rows;
     const auto rank = static_cast<int>(part.count.size());
     const Hdf5Handle memory(H5Screate_simple(rank, part.count.data(), nullptr), H5Sclose, path_);
-    const Hdf5Handle file(H5Dget_space(part.dataset.id()), H5Sclose, path_);
-    if (H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, begin.data(), nullptr, part.count.data(), nullptr) < 0 ||
-        H5Dread(part.dataset.id(), part.type.id(), memory.id(), file.id(), H5P_DEFAULT, out) < 0)
+    const Hdf5Handle file(H5Dget_space(part.dataset->id()), H5Sclose, path_);
+    if (H5Sselect_hyperslab(file.id(), H5S_SELECT_SET, part.begin.data(), nullptr, part.count.data(), nullptr) <
+            0 ||
+        H5Dread(part.dataset->id(), part.type->id(), memory.id(), file.id(), H5P_DEFAULT, out) < 0)
       refuse_file(path_, "numbers in it cannot be read: the file is damaged or truncated");
   }
 
