@@ -1,8 +1,9 @@
 // Whole steps beside the kernels inside them, on one rank or several:
 //
-//   mpirun -n 2 steps_bench CASE BATCH [BLOCKS]
+//   mpirun -n 2 steps_bench CASE BATCH [BLOCKS [RECORDS]]
 //
-// CASE: logistic, softmax, mlp (dp-sgd); zo-block, zo-glm (zo-o2nc).
+// CASE: logistic, softmax, mlp (dp-sgd); zo-block, zo-glm (zo-o2nc). With RECORDS the units are persons of 1 to
+// RECORDS records, and BATCH is still the number of records in a step, on average.
 //
 // The data are random 60,000 x 784 records in memory. zo-block: d = 512, 512 directions in orthonormal groups of
 // 32, losses one by one; zo-glm: d = 1024, the closed form. One line of JSON: samples per second of the whole step
@@ -104,13 +105,15 @@ double total(const Communicator& comm, double rate) {
   return 1e-3 * static_cast<double>(value);
 }
 
-int measure(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks) {
+int measure(const Communicator& comm, const std::string& name, std::uint64_t batch, std::uint32_t blocks,
+            std::size_t most_records) {
   const StepCase chosen = find_case(name);
   const std::uint64_t features = chosen.features;
   const auto objective = make_objective(chosen, features, chosen.bias);
   const Shard shard = random_shard(comm, features, chosen.bias, objective->label_kind(), blocks,
-                                   root_burden(*objective, batch, blocks));
-  Subject subject(comm, shard, chosen, chosen.bias, batch);
+                                   root_burden(*objective, batch, blocks), 60000, most_records);
+  const std::uint64_t units = most_records > 0 ? batch * 2 / (most_records + 1) : batch;
+  Subject subject(comm, shard, chosen, chosen.bias, units);
 
   comm.barrier();
   const double peak = total(comm, fma_peak()), products = total(comm, eigen_rate()),
@@ -140,14 +143,15 @@ int measure(const Communicator& comm, const std::string& name, std::uint64_t bat
   const auto us = [&](double Curator::Timing::*field) { return 1e6 * (after.*field - before.*field) / steps; };
   if (comm.is_root()) {
     fmt::print(
-        R"({{"case":"{}","batch":{},"blocks":{},"ranks":{},"samples_per_s":{:.0f},"step_us":{:.1f},"cpu_us":{:.1f},"kernels_us":{:.1f},"over_kernels":{:.3f},)"
+        R"({{"case":"{}","batch":{},"records":{},"blocks":{},"ranks":{},"samples_per_s":{:.0f},"step_us":{:.1f},"cpu_us":{:.1f},"kernels_us":{:.1f},"over_kernels":{:.3f},)"
         R"("root_us":{{"sampling":{:.1f},"kernels":{:.1f},"noise":{:.1f},"reduce":{:.1f},"broadcast":{:.1f},"ledger":{:.1f}}},)"
         R"("gflops":{:.0f},"fma_peak_gflops":{:.0f},"eigen_gflops":{:.0f},"read_gb_per_s":{:.1f},"rows_gb_per_s":{:.1f}}})"
         "\n",
-        name, batch, blocks, comm.size(), rate, step, cpu, kernels, step / kernels, us(&Curator::Timing::sampling),
-        us(&Curator::Timing::kernels), us(&Curator::Timing::noise), us(&Curator::Timing::reduce),
-        us(&Curator::Timing::broadcast), us(&Curator::Timing::ledger), rate * objective->flops_per_record() * 1e-9,
-        peak, products, bandwidth, rate * 4 * static_cast<double>(features) * 1e-9);
+        name, batch, most_records, blocks, comm.size(), rate, step, cpu, kernels, step / kernels,
+        us(&Curator::Timing::sampling), us(&Curator::Timing::kernels), us(&Curator::Timing::noise),
+        us(&Curator::Timing::reduce), us(&Curator::Timing::broadcast), us(&Curator::Timing::ledger),
+        rate * objective->flops_per_record() * 1e-9, peak, products, bandwidth,
+        rate * 4 * static_cast<double>(features) * 1e-9);
   }
   return 0;
 }
@@ -156,14 +160,16 @@ int measure(const Communicator& comm, const std::string& name, std::uint64_t bat
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: mpirun -n N steps_bench logistic|softmax|mlp|zo-block|zo-glm BATCH [BLOCKS]\n");
+    fmt::print(stderr,
+               "usage: mpirun -n N steps_bench logistic|softmax|mlp|zo-block|zo-glm BATCH [BLOCKS [RECORDS]]\n");
     return 2;
   }
   dpmpi::Session session(argc, argv);
   const auto batch = std::strtoull(argv[2], nullptr, 10);
   const auto blocks =
       argc > 3 ? std::strtoul(argv[3], nullptr, 10) : std::clamp<unsigned long long>(batch / 64, 1, 16);
+  const auto most_records = argc > 4 ? std::strtoul(argv[4], nullptr, 10) : 0UL;
   return session.run([&](const dpmpi::Communicator& world) {
-    return measure(world, argv[1], batch, static_cast<std::uint32_t>(blocks));
+    return measure(world, argv[1], batch, static_cast<std::uint32_t>(blocks), most_records);
   });
 }

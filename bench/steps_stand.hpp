@@ -78,15 +78,31 @@ inline Records random_block(std::size_t count, std::size_t features, float bias,
   return r;
 }
 
-/// This rank's blocks of random records. `burden`: as for Ownership::balanced.
+/// A block of so many persons, of 1 .. most_records records each; a record each, if that is 0.
+inline Records random_units(std::size_t units, std::size_t most_records, std::size_t features, float bias,
+                            LabelKind kind, unsigned seed) {
+  if (most_records == 0) return random_block(units, features, bias, kind, seed);
+  std::mt19937 bits(seed + 1000);
+  std::vector<std::uint32_t> begin{0};
+  for (std::size_t p = 0; p < units; ++p)
+    begin.push_back(begin.back() + 1 + static_cast<std::uint32_t>(bits() % most_records));
+  Records r = random_block(begin.back(), features, bias, kind, seed);
+  r.person_begin = std::move(begin);
+  return r;
+}
+
+/// This rank's blocks of random records, about `records` in all. `burden`: as for Ownership::balanced.
+/// `most_records`: as for random_units.
 inline Shard random_shard(const Communicator& comm, std::uint64_t features, float bias, LabelKind kind,
-                          std::uint32_t blocks, double burden, std::uint64_t records = 60000) {
+                          std::uint32_t blocks, double burden, std::uint64_t records = 60000,
+                          std::size_t most_records = 0) {
   Shard shard;
-  shard.facts = {records, features, Storage::dense_f32};
+  shard.facts = {records * 2 / (most_records > 0 ? most_records + 1 : 2), features, Storage::dense_f32};
   shard.layout = BlockLayout::of(shard.facts, blocks);
   const Ownership ownership = Ownership::balanced(blocks, comm.size(), burden);
   for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b)
-    shard.blocks.push_back({b, shard.layout.begin(b), random_block(shard.layout.size(b), features, bias, kind, b)});
+    shard.blocks.push_back(
+        {b, shard.layout.begin(b), random_units(shard.layout.size(b), most_records, features, bias, kind, b)});
   return shard;
 }
 
@@ -118,9 +134,12 @@ class Subject {
     const PublicFacts facts{shard.facts, objective_.get(), Adjacency::add_remove};
     plan_ = settings->plan(facts);
     std::vector<Query> queries;
-    for (const QuerySpec& spec : plan_->queries(1.0))
+    const bool persons = !shard.blocks.empty() && !shard.blocks.front().records.person_begin.empty();
+    for (QuerySpec spec : plan_->queries(1.0)) {
+      spec.unit = persons ? Unit::person : Unit::record;
       queries.push_back(
           Query::declare(spec, static_cast<std::uint32_t>(queries.size()), facts.adjacency, shard.facts.records));
+    }
     curator_.emplace(comm, shard, queries, objective_->micro_batch_rows(), SecretKey::from_seed(1),
                      !chosen.trust_ranks);
     if (comm.is_root()) {
