@@ -23,6 +23,11 @@ void AtPoint::add_clipped_gradients(const Rows& rows, const L2Bound& bound, Latt
   offered(prepared().gradients()).add_clipped_gradients(rows, bound, sum);
 }
 
+std::span<const std::uint32_t> AtPoint::add_clipped_means(const Persons& persons, const MeanBound& bound,
+                                                          LatticeAccumulator& sum) const {
+  return offered(prepared().means()).add_clipped_means(persons, bound, sum);
+}
+
 void AtPoint::gradient_norms(const Rows& rows, std::span<double> out) const {
   offered(prepared().norms()).gradient_norms(rows, out);
 }

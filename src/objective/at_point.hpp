@@ -58,6 +58,9 @@ class AtPoint : public ValuesAtPoint {
   AtPoint() = default;
   /// Adds clip(grad loss_i(w)) of each row.
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const;
+  /// As GradientMeans::add_clipped_means.
+  std::span<const std::uint32_t> add_clipped_means(const Persons& persons, const MeanBound& bound,
+                                                   LatticeAccumulator& sum) const;
   /// As GradientNorms::gradient_norms.
   void gradient_norms(const Rows& rows, std::span<double> out) const;
   /// As SetMeasures::measures.

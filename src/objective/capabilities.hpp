@@ -48,6 +48,23 @@ struct NumericSlack {
       1;  ///< rows b of one float32 sum before it is rounded to the lattice (1: each by itself)
   /// Of the error of a float32 sum of m rows, over that of m vectors within the clip, m (m + 2) 2^-24 clip.
   double magnification = 1;
+  /// Persons whose rows may share float32 sums: GradientMeans::persons_at_once (1: each person by itself).
+  std::size_t summed_persons = 1;
+};
+
+/// Some persons of one block, ascending, with all of their records.
+struct Persons {
+  const Records& records;
+  std::span<const std::uint32_t> number;  ///< as Records::unit_begin counts them
+};
+
+/// The bound of a person's contribution.
+struct MeanBound {
+  /// A record's clip over that of its person: a record that is alone in its direction counts for more than others
+  /// only up to here.
+  static constexpr double room = 8;
+  L2Bound of_record;  ///< its clip is at most `room` times that of the mean
+  double clip = 1;    ///< of the mean
 };
 
 /// Losses and scores of records at a point.
@@ -74,6 +91,26 @@ class GradientKernel {
   friend class AtPoint;
   /// Adds clip(grad loss_i(w)) of each row, w being the point of Objective::prepare().
   virtual void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+};
+
+/// Means of the clipped gradients of persons' records, clipped person by person, where that takes no gradient of
+/// each person.
+class GradientMeans {
+ public:
+  /// Persons of one call, and records of each, at most.
+  static constexpr std::size_t persons_at_once = 16, most_records = 64;
+
+ protected:
+  ~GradientMeans() = default;
+
+ private:
+  friend class AtPoint;
+  /// Adds clip(mean of clip(grad loss_i(w)) over the records i) of each person, w being the point of
+  /// Objective::prepare(), and announces a contribution for each. Returns those of whom nothing was added, because
+  /// the arithmetic is too narrow for their records; valid until the next call. GradientKernel::gradient_slack
+  /// tells the slack, with summed_persons.
+  virtual std::span<const std::uint32_t> add_clipped_means(const Persons& persons, const MeanBound& bound,
+                                                           LatticeAccumulator& sum) = 0;
 };
 
 /// Norms of gradients before clipping.
@@ -211,6 +248,7 @@ class PublicTraining {
 struct Capabilities {
   PointValues* values = nullptr;
   GradientKernel* gradients = nullptr;
+  GradientMeans* means = nullptr;  ///< only together with gradients
   GradientNorms* norms = nullptr;
   SaddleObjective* saddle = nullptr;
   PrivatePrimal* primal = nullptr;  ///< of a min-max problem

@@ -38,7 +38,11 @@ struct Kernel {
     }
   }
 
-  Add add;                                 ///< adds the contributions of one micro-batch
+  Add add;  ///< adds the contributions of one micro-batch
+  /// Adds the clipped means of persons of few records, as GradientMeans::add_clipped_means. May be empty: then, and
+  /// for those that it returns, the means are made of what add() does. Only of kernels that do not look at
+  /// Rows::slot.
+  std::function<std::span<const std::uint32_t>(const Persons&, const MeanBound&, LatticeAccumulator&)> add_means;
   std::size_t readings = 1;                ///< the same on every rank
   std::function<void(std::size_t)> begin;  ///< called before reading number 0 .. readings - 1; may be empty
   std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last; may be empty
@@ -68,9 +72,15 @@ Kernel one_hot_counts(Find find) {
 /// sum_i clip(grad f_i(w)). `w` must stay unchanged while the kernel runs, and the objective at it. Local.
 inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) {
   offered(objective.gradients());
-  return [at = objective.at(w)](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
+  const AtPoint at = objective.at(w);
+  Kernel kernel = [at](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
     at.add_clipped_gradients(rows, bound, sum);
   };
+  if (objective.means())
+    kernel.add_means = [at](const Persons& persons, const MeanBound& bound, LatticeAccumulator& sum) {
+      return at.add_clipped_means(persons, bound, sum);
+    };
+  return kernel;
 }
 
 }  // namespace dpmpi

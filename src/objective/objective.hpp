@@ -111,6 +111,7 @@ class Objective {
   PointValues* values() { return capabilities().values; }
   GradientKernel* gradients() { return capabilities().gradients; }
   const GradientKernel* gradients() const { return mine().gradients; }
+  GradientMeans* means() { return capabilities().means; }
   GradientNorms* norms() { return capabilities().norms; }
   const GradientNorms* norms() const { return mine().norms; }
   /// The objective itself, if it is a min-max problem.

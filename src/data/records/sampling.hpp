@@ -137,13 +137,17 @@ struct MicroBatching {
   template <class Visit>
   void for_each(const Records& records, std::span<const std::uint32_t> selected,
                 std::span<const std::uint32_t> slots, Visit&& visit) const {
-    const auto with_slots = [&](std::span<const std::uint32_t> rows) {
+    for_each(records.count, selected, [&](std::span<const std::uint32_t> rows) {
       const auto from = static_cast<std::size_t>(rows.data() - selected.data());
       visit(Rows{records, rows, slots.empty() ? slots : slots.subspan(from, rows.size())});
-    };
+    });
+  }
+  /// The same of the numbers of anything that a block has `count` of.
+  template <class Visit>
+  void for_each(std::uint64_t count, std::span<const std::uint32_t> selected, Visit&& visit) const {
     for (std::uint32_t r = 0; r < ranges; ++r) {
-      const std::uint64_t low = records.count * r / ranges, high = records.count * (r + 1) / ranges;
-      visit_range(slice(selected, low, high), low, high, with_slots);
+      const std::uint64_t low = count * r / ranges, high = count * (r + 1) / ranges;
+      visit_range(slice(selected, low, high), low, high, visit);
     }
   }
 

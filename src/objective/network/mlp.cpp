@@ -7,6 +7,7 @@
 #include "objective/loss_of_score.hpp"
 #include "objective/math/weighted_loss.hpp"
 #include "objective/network/head.hpp"
+#include "objective/network/means.hpp"
 #include "objective/network/network.hpp"
 #include "objective/network/pass.hpp"
 #include "objective/network/probe.hpp"
@@ -42,6 +43,7 @@ std::unique_ptr<ScalarLoss> loss_of(const MlpShape& shape) {
 class Mlp final : public Objective,
                   public PointValues,
                   public GradientKernel,
+                  public GradientMeans,
                   public GradientNorms,
                   public PointInParts,
                   public LossPairs,
@@ -53,7 +55,8 @@ class Mlp final : public Objective,
         loss_of_score_(loss_of(shape_)),
         pass_(shape_),
         network_(pass_.network()),
-        gradient_(shape_, pass_, head_) {}
+        gradient_(shape_, pass_, head_),
+        means_(shape_, pass_, gradient_) {}
 
   std::size_t dim() const override { return shape_.dim(); }
   LabelKind label_kind() const override { return labels_of(shape_.head); }
@@ -73,11 +76,15 @@ class Mlp final : public Objective,
     initialise_network(shape_, stream, w);
   }
 
-  NumericSlack gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack gradient_slack() const override {
+    NumericSlack slack = gradient_.slack();
+    slack.summed_persons = persons_at_once;
+    return slack;
+  }
 
  protected:
   Capabilities capabilities() override {
-    return {.values = this, .gradients = this, .norms = this, .parts = this, .pairs = this};
+    return {.values = this, .gradients = this, .means = this, .norms = this, .parts = this, .pairs = this};
   }
 
  private:
@@ -86,6 +93,10 @@ class Mlp final : public Objective,
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  std::span<const std::uint32_t> add_clipped_means(const Persons& persons, const MeanBound& bound,
+                                                   LatticeAccumulator& sum) override {
+    return means_.add(persons, bound, sum);
+  }
   void gradient_norms(const Rows& rows, std::span<double> out) override;
   void prepare_probes(std::span<const double> x, std::span<const double> y) override;
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
@@ -97,6 +108,7 @@ class Mlp final : public Objective,
   MlpPass pass_;
   MlpNetwork<float>& network_;
   MlpClippedGradient gradient_;
+  MlpClippedMeans means_;
   std::unique_ptr<MlpProbe> probe_;
   std::span<const float> w_;
 };

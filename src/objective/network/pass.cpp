@@ -95,33 +95,33 @@ MlpClippedGradient::MlpClippedGradient(const MlpShape& shape, MlpPass& pass, Out
       kept_(MlpPass::rows_at_once) {}
 
 void MlpClippedGradient::add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  MlpNetwork<float>& network = pass_.network();
-  const std::size_t padded = run(rows);
+  run(rows);
   for (std::size_t r = 0; r < rows.size(); ++r) clip_row(r, bound);
-  for (std::size_t r = rows.size(); r < padded; ++r) zero_row(r);
-
   sum.begin(rows.size());
+  add_rows(rows.size(), sum);
+}
+
+void MlpClippedGradient::add_rows(std::size_t rows, LatticeAccumulator& sum) {
+  MlpNetwork<float>& network = pass_.network();
   for (std::size_t l = 0; l < shape_.layers(); ++l) {
     const OuterProducts<float> term{network.delta(l + 1), l == 0 ? pass_.input().rows() : network.level(l)};
-    gradient_.add(l, {&term, 1}, padded, sum);
+    gradient_.add(l, {&term, 1}, rows, sum);
   }
-  add_slopes(rows.size(), sum);
+  add_slopes(rows, sum);
 }
 
 void MlpClippedGradient::norms(const Rows& rows, std::span<double> out) {
   run(rows);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    square_layers(r);
-    out[r] = std::sqrt(std::accumulate(factors_.begin(), factors_.end(), 0.0));
+    const std::span<const double> of_row = squares(r);
+    out[r] = std::sqrt(std::accumulate(of_row.begin(), of_row.end(), 0.0));
   }
 }
 
-/// Levels and deltas of the rows; returns their padded number.
-std::size_t MlpClippedGradient::run(const Rows& rows) {
+void MlpClippedGradient::run(const Rows& rows) {
   const std::size_t padded = pass_.forward(rows);
   set_output_deltas(rows);
   pass_.network().backward(padded);
-  return padded;
 }
 
 void MlpClippedGradient::set_output_deltas(const Rows& rows) {
@@ -134,33 +134,32 @@ void MlpClippedGradient::set_output_deltas(const Rows& rows) {
   }
 }
 
-/// factors_ = squared norms of the layers, and of the slopes.
-void MlpClippedGradient::square_layers(std::size_t row) {
+std::span<double> MlpClippedGradient::squares(std::size_t row) {
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
   for (std::size_t l = 0; l < layers; ++l)
     factors_[l] = squared_norm(pass_.network().delta(l + 1).row(row), shape_.width(l + 1)) *
                   (l == 0 ? pass_.input().squared_norm(row)
                           : squared_norm(pass_.network().level(l).row(row), shape_.width(l)));
   if (slopes > 0) factors_[layers] = squared_norm(slopes_.data() + row * slopes, slopes);
+  return factors_;
 }
 
 void MlpClippedGradient::clip_row(std::size_t row, const L2Bound& bound) {
-  MlpNetwork<float>& network = pass_.network();
+  const std::span<double> factors = squares(row);
+  kept_[row] = squares_to_factors(bound, factors);
+  kept(row) ? scale_row(row, factors) : zero_row(row);
+}
+
+void MlpClippedGradient::scale_row(std::size_t row, std::span<const double> factors) {
   const std::size_t layers = shape_.layers(), slopes = loss_.slopes();
-  square_layers(row);
-  double* slope = slopes_.data() + row * slopes;
-  kept_[row] = squares_to_factors(bound, factors_);
-  if (!kept(row)) {
-    zero_row(row);
-    return;
-  }
   for (std::size_t l = 0; l < layers; ++l) {
-    if (factors_[l] == 1) continue;
-    const float factor = scaled(1, static_cast<float>(factors_[l]));
-    float* delta = network.delta(l + 1).row(row);
+    if (factors[l] == 1) continue;
+    const float factor = scaled(1, static_cast<float>(factors[l]));
+    float* delta = pass_.network().delta(l + 1).row(row);
     for (std::size_t j = 0; j < shape_.width(l + 1); ++j) delta[j] = scaled(delta[j], factor);
   }
-  for (std::size_t j = 0; j < slopes; ++j) slope[j] *= factors_[layers];
+  double* slope = slopes_.data() + row * slopes;
+  for (std::size_t j = 0; j < slopes; ++j) slope[j] *= factors[layers];
 }
 
 /// Zero factors alone would not do: 0 * inf is NaN.

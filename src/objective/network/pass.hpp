@@ -81,12 +81,22 @@ class MlpClippedGradient {
   bool kept(std::size_t row) const { return kept_[row] != 0; }
   NumericSlack slack() const;
 
+  // The pieces of add(), for contributions that several rows make together:
+
+  /// Levels and deltas of the rows.
+  void run(const Rows& rows);
+  /// Squared norms of a row's gradient: of the layers, and of the slopes. Valid until the next call.
+  std::span<double> squares(std::size_t row);
+  /// Multiplies a row's gradient: that of each layer, and the slopes, by a factor.
+  void scale_row(std::size_t row, std::span<const double> factors);
+  /// The row's gradient is zero, whatever it was.
+  void zero_row(std::size_t row);
+  /// Adds the sum of rows 0 .. rows - 1; their contributions were announced.
+  void add_rows(std::size_t rows, LatticeAccumulator& sum);
+
  private:
   void set_output_deltas(const Rows& rows);
-  std::size_t run(const Rows& rows);
-  void square_layers(std::size_t row);
   void clip_row(std::size_t row, const L2Bound& bound);
-  void zero_row(std::size_t row);
   void add_slopes(std::size_t rows, LatticeAccumulator& sum);
 
   const MlpShape& shape_;

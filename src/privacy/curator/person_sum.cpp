@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/console/heartbeat.hpp"
+#include "data/records/sampling.hpp"
 
 namespace dpmpi {
 namespace {
@@ -37,14 +38,14 @@ void add_shrunk(std::span<const Integer> values, double factor, Total* total) {
 }  // namespace
 
 PersonSum::PersonSum(const LatticeAccumulator& sum, double largest_term, std::size_t rows)
-    : own_(sum.dim(), sum.lattice(), room * largest_term, 0, sum.width()), largest_term_(largest_term) {
+    : own_(sum.dim(), sum.lattice(), MeanBound::room * largest_term, 0, sum.width()), largest_term_(largest_term) {
   rows_.resize(std::min(rows, own_.rows_at_once()));
   slots_.resize(rows_.size());
 }
 
 // Coarser, if the records could fill 62 bits: a function of this person's records alone.
 Lattice PersonSum::lattice_for(Lattice of_sum, std::uint64_t records) const {
-  const double largest = static_cast<double>(records) * (room * largest_term_ * of_sum.scale() + 1);
+  const double largest = static_cast<double>(records) * (MeanBound::room * largest_term_ * of_sum.scale() + 1);
   int exponent = 0;
   std::frexp(largest, &exponent);
   return {of_sum.k - std::max(0, exponent - 62)};
@@ -97,18 +98,39 @@ void PersonSum::add_mean(LatticeAccumulator& sum, std::uint64_t records, double 
   narrow.empty() ? add(wide) : add(narrow);
 }
 
+/// Adds the persons whom the kernel takes together; returns the others. Which they are follows from the records of
+/// each alone, and who shares a micro-batch from the numbers of those of few records.
+std::span<const std::uint32_t> PersonSum::add_together(LatticeAccumulator& sum, const Kernel& kernel,
+                                                       const MeanBound& bound, const Records& records,
+                                                       std::span<const std::uint32_t> persons) {
+  if (!kernel.add_means) return persons;
+  few_.clear(), alone_.clear();
+  for (const std::uint32_t person : persons) {
+    const std::uint32_t count = records.unit_begin(person + 1) - records.unit_begin(person);
+    if (count > 0) (count <= GradientMeans::most_records ? few_ : alone_).push_back(person);
+  }
+  const MicroBatching batching{std::min(GradientMeans::persons_at_once, sum.rows_at_once())};
+  batching.for_each(records.units(), few_, [&](std::span<const std::uint32_t> together) {
+    const auto left = kernel.add_means({records, together}, bound, sum);
+    alone_.insert(alone_.end(), left.begin(), left.end());
+  });
+  return alone_;
+}
+
 // Kernels that add a part of each vector in every reading keep to the clip themselves: each part counts as it is.
 void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound,
                        const PersonBatch& batch) {
   const bool in_parts = kernel.readings > 1 && !kernel.read;
   const double clip = in_parts ? std::numeric_limits<double>::infinity() : bound.clip;
-  const L2Bound of_record{bound.clip * (in_parts || kernel.one_hot ? 1 : room), bound.clipping};
+  const L2Bound of_record{bound.clip * (in_parts || kernel.one_hot ? 1 : MeanBound::room), bound.clipping};
   own_.clear(sum.lattice());
   kernel.run(of_record, own_, [&](const auto& visit) {
     for (std::size_t i = 0; i < batch.shard.blocks.size(); ++i, heartbeat().beat()) {
       const Records& records = batch.shard.blocks[i].records;
-      const std::span<const std::uint32_t> persons = batch.selected[i];
-      const std::span<const std::uint32_t> slots = batch.slots[i];
+      const std::span<const std::uint32_t> persons =
+          add_together(sum, kernel, {of_record, clip}, records, batch.selected[i]);
+      const std::span<const std::uint32_t> slots =
+          kernel.add_means ? std::span<const std::uint32_t>() : batch.slots[i];
       for (std::size_t p = 0; p < persons.size(); ++p) {
         const std::uint64_t count = records.unit_begin(persons[p] + 1) - records.unit_begin(persons[p]);
         if (count == 0) continue;

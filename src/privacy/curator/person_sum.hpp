@@ -4,8 +4,11 @@
 //
 // The clip is on the exact integer sum of a person's records, behind any kernel: so whatever a kernel makes of
 // records, how many there are, and whether its arithmetic keeps to its slack, a person's vector of integers is no
-// longer than the clip. Records themselves are clipped at `room` times that before, so that one of them cannot
-// outgrow the lattice.
+// longer than the clip. Records themselves are clipped at MeanBound::room times that before, so that one of them
+// cannot outgrow the lattice.
+//
+// A kernel may add the means of persons of few records by itself (Kernel::add_means), with its slack: forming that
+// sum takes as long as the vectors are, whatever a person's records are.
 
 #include <array>
 #include <cstdint>
@@ -25,10 +28,6 @@ struct PersonBatch {
 
 class PersonSum {
  public:
-  /// A record's clip over that of its person: a record that is alone in its direction counts for more than others
-  /// only up to here.
-  static constexpr double room = 8;
-
   /// For sums like this one, whose contributions have coordinates of `largest_term` at most. Kernels get at most
   /// `rows` records at once.
   PersonSum(const LatticeAccumulator& sum, double largest_term, std::size_t rows);
@@ -37,6 +36,8 @@ class PersonSum {
   void add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound, const PersonBatch& batch);
 
  private:
+  std::span<const std::uint32_t> add_together(LatticeAccumulator& sum, const Kernel& kernel, const MeanBound& bound,
+                                              const Records& records, std::span<const std::uint32_t> persons);
   template <class Visit>
   void show(const Records& records, std::uint32_t person, std::span<const std::uint32_t> coming,
             std::span<const std::uint32_t> slot, const Visit& visit);
@@ -48,7 +49,8 @@ class PersonSum {
   LatticeAccumulator own_;
   double largest_term_;
   std::vector<std::uint32_t> rows_, slots_;
-  std::array<std::uint32_t, 16> next_{};  // rows that come next
+  std::vector<std::uint32_t> few_, alone_;  // persons of one block: of few records, and those added one by one
+  std::array<std::uint32_t, 16> next_{};    // rows that come next
 };
 
 }  // namespace dpmpi

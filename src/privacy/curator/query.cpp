@@ -29,8 +29,21 @@ std::uint64_t Schedule::step_of(std::uint64_t release) const {
   return visit / (end - begin) * period + begin + visit % (end - begin);
 }
 
-double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
-  const double rounding = rounding_slack(slack, dim, clip, lattice);
+namespace {
+
+bool sums_persons(const NumericSlack& slack, Unit unit) { return unit == Unit::person && slack.summed_persons > 1; }
+
+}  // namespace
+
+double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice, Unit unit) {
+  const double rounding = rounding_slack(slack, dim, clip, lattice, unit);
+  if (sums_persons(slack, unit)) {
+    // The rows of a person are as long as `room` clips together. P persons at most on one side, P + 1 on the other.
+    const double arithmetic = MeanBound::room * slack.clip;
+    const double persons = 2 * static_cast<double>(slack.summed_persons) + 1;
+    const double chain = static_cast<double>(slack.summed_rows) + 2;
+    return arithmetic + MeanBound::room * persons * chain * 0x1p-24 * (1 + arithmetic) + rounding;
+  }
   if (slack.summed_rows <= 1) return slack.clip + rounding;
   // One micro-batch of at most b rows is replaced by one, or by two of together at most b + 1 rows, so there are at
   // most three float32 sums. A sum of m rows errs by at most (m + 2) 2^-24 times the sum of the norms (times the
@@ -40,9 +53,10 @@ double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, L
   return slack.clip + summation + rounding;
 }
 
-// A coordinate of a sum is rounded by half a quantum at most.
-double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice) {
+// A coordinate of a sum is rounded by half a quantum at most. P persons make P / 2 sums at most, rounded up.
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice, Unit unit) {
   const double rounding = std::sqrt(static_cast<double>(dim)) * lattice.quantum() / clip;
+  if (sums_persons(slack, unit)) return 0.5 * (static_cast<double>(slack.summed_persons) + 1) * rounding;
   return (slack.summed_rows <= 1 ? 0.5 : 1.5) * rounding;
 }
 

@@ -152,8 +152,10 @@ Events events_of_all(const std::vector<Query>& queries);
 
 /// Relative slack of N4: kernel arithmetic + float32 summation + lattice rounding. docs/theory/numerics.md has the
 /// proof.
-double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
+double relative_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice,
+                      Unit unit = Unit::record);
 /// Its part that stays as it is when kernels clip at less: lattice rounding.
-double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice);
+double rounding_slack(const NumericSlack& slack, std::size_t dim, double clip, Lattice lattice,
+                      Unit unit = Unit::record);
 
 }  // namespace dpmpi

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "objective/network/mlp.hpp"
 #include "privacy/curator/clip_selection.hpp"
 #include "support/curator_world.hpp"
 #include "support/lattice_distance.hpp"
@@ -154,6 +155,76 @@ TEST(PersonSum, IsAFunctionOfThePersonAlone) {
   for (const std::size_t rows : {std::size_t{1}, std::size_t{7}, std::size_t{128}})
     EXPECT_EQ(part_of(query, shard, kernel, all_persons(), rows).size(), total.size());
   EXPECT_EQ(part_of(query, shard, kernel, all_persons(), 128), total);
+}
+
+// Persons of few records share float32 sums of a network. Some have equal or opposite records, or such that only
+// the sum of what is written out can take.
+TEST(PersonSum, OfANetworkNobodyMovesFurtherThanTheSensitivity) {
+  const auto objective = make_mlp({.units = {100, 64, 1}, .activation = Activation::tanh, .head = Head::squared});
+  Shard shard = records_of_persons({Storage::dense_f32, 1, 100, 1, LabelKind::real});
+  Records& records = shard.blocks[0].records;
+  for (const std::uint32_t p : {20, 21, 22, 23})
+    for (std::uint32_t row = records.unit_begin(p); row < records.unit_begin(p + 1); ++row) {
+      float* const x = records.f32.data() + row * records.stride;
+      std::copy_n(records.row_f32(records.unit_begin(p)), records.features, x);
+      records.label[row] = p == 20 || row % 2 == 0 ? 1e3F : -1e3F;
+      if (p == 22) x[0] = row % 2 == 0 ? 1e25F : -1e25F;
+      if (p == 23) x[1] = std::numeric_limits<float>::quiet_NaN();
+    }
+  const Query query = Query::declare({.name = "g",
+                                      .dim = objective->dim(),
+                                      .sampling = Poisson{0.5},
+                                      .bound = {0.05},
+                                      .slack = objective->gradients()->gradient_slack(),
+                                      .noise_multiplier = 1,
+                                      .steps = 10,
+                                      .unit = Unit::person},
+                                     0, Adjacency::add_remove, persons);
+  const std::vector<float> w = [&] {
+    std::vector<float> start(objective->dim());
+    objective->initialise(PublicStream(1, "initialise"), start);
+    return start;
+  }();
+  const Kernel kernel = clipped_gradients(*objective, w);
+  Kernel written_out = kernel;
+  ASSERT_TRUE(kernel.add_means);
+  written_out.add_means = nullptr;
+  const auto whole = part_of(query, shard, kernel, all_persons(), 128);
+  double largest = 0;
+  for (std::uint32_t p = 0; p < persons; ++p) {
+    std::vector<std::uint32_t> others = all_persons();
+    std::erase(others, p);
+    const double moved = test::distance(whole, part_of(query, shard, kernel, others, 128), query.lattice);
+    EXPECT_LE(moved, query.sensitivity) << "person " << p;
+    largest = std::max(largest, moved / query.sensitivity);
+    EXPECT_LE(test::distance(part_of(query, shard, kernel, {p}, 128), part_of(query, shard, written_out, {p}, 128),
+                             query.lattice),
+              2e-3 * query.bound.clip)
+        << "person " << p;
+  }
+  EXPECT_GT(largest, 0.98);
+}
+
+// With the numbers of a block's records its halves must not move: only who has a slot says where it is cut.
+TEST(PersonSum, MicroBatchesFollowFromSlotsAlone) {
+  Shard shard = records_of_persons({Storage::dense_f32, 1, 4});
+  const auto seen = [&] {
+    std::vector<std::vector<std::uint32_t>> groups;
+    Kernel kernel = adds([](auto, auto, auto&) { return 0; });
+    kernel.add_means = [&](const Persons& together, const MeanBound&, LatticeAccumulator&) {
+      groups.emplace_back(together.number.begin(), together.number.end());
+      return std::span<const std::uint32_t>();
+    };
+    part_of(declared(3), shard, kernel, all_persons());
+    return groups;
+  };
+  const auto before = seen();
+  shard.blocks[0].records.person_begin.back() += 100'000;  // of somebody who is added alone
+  shard.blocks[0].records.count += 100'000;
+  shard.blocks[0].records.norm.resize(shard.blocks[0].records.count);
+  shard.blocks[0].records.label.resize(shard.blocks[0].records.count);
+  EXPECT_EQ(seen(), before);
+  EXPECT_GT(before.size(), 2U);
 }
 
 TEST(PersonSum, OppositeRecordsCancelAndEqualOnesCountAsOne) {

@@ -20,8 +20,8 @@ Lattice fit_lattice(const Query& q, double largest, std::uint64_t terms, std::st
 void declare_sum(Query& q, std::uint64_t records, double smallest_clip, double largest_clip,
                  std::string_view option) {
   q.lattice = fit_lattice(q, largest_clip * (1 + largest_eta), records, option);
-  q.eta = relative_slack(q.slack, q.dim, smallest_clip, q.lattice);
-  q.rounding = rounding_slack(q.slack, q.dim, smallest_clip, q.lattice);
+  q.eta = relative_slack(q.slack, q.dim, smallest_clip, q.lattice, q.unit);
+  q.rounding = rounding_slack(q.slack, q.dim, smallest_clip, q.lattice, q.unit);
   q.largest_term = largest_clip * (1 + q.eta);
   if (q.eta > largest_eta && q.is_private())
     throw PrivacyError(fmt::format(
