@@ -2,7 +2,9 @@
 // Dot products with one fixed order of summation, whatever the instruction set.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 
 namespace dpmpi {
 
@@ -39,13 +41,23 @@ class InterleavedSum {
     const std::size_t j = width / (2 * lanes) * (2 * lanes);
     for (std::size_t k = 0; j + k < width; ++k)
       sums[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-    for (std::size_t half = lanes; half > 0; half /= 2)
-      for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-    return sums[0];
+    return by_halves(sums);
+  }
+  /// |x|^2 of the entries of a vector that are not 0, columns ascending: the bits of the whole vector.
+  static double square_of_entries(std::span<const std::uint32_t> column, const float* value) {
+    double sums[2 * lanes] = {};
+    for (std::size_t e = 0; e < column.size(); ++e)
+      sums[column[e] % (2 * lanes)] += static_cast<double>(value[e]) * static_cast<double>(value[e]);
+    return by_halves(sums);
   }
 
  private:
   static constexpr std::size_t lanes = 8;
+  static double by_halves(double (&sums)[2 * lanes]) {
+    for (std::size_t half = lanes; half > 0; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
+    return sums[0];
+  }
   Eight sum_[2] = {};
 };
 

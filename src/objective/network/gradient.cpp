@@ -1,7 +1,9 @@
 #include "objective/network/gradient.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "core/errors.hpp"
 #include "objective/network/microkernel.hpp"
 
 namespace dpmpi {
@@ -17,12 +19,68 @@ LayerGradient<T>::LayerGradient(const MlpShape& shape, std::size_t rows)
   deltas_.resize(rows * widest);
 }
 
+/// Columns without entries are not touched: what they add is 0.
+template <class T>
+template <class Sum>
+void LayerGradient<T>::add_entries(std::size_t layer, const OuterProducts<T>& term, std::size_t rows, Sum& sum,
+                                   std::size_t base) {
+  const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), units = shape_.outputs(layer);
+  sort_entries(*term.level.entries, rows, width);
+  sums_.resize(panel_columns<T> * height);
+  for (std::size_t p = 0; p + 1 < panel_begin_.size(); ++p) {
+    if (panel_begin_[p] == panel_begin_[p + 1]) continue;
+    const std::size_t first = p * panel_columns<T>, cols = std::min(panel_columns<T>, width - first);
+    multiply_entries(term.delta, p, cols);
+    for (std::size_t u = 0; u < units; u += register_rows) {
+      for (std::size_t i = 0; i < std::min(register_rows, units - u); ++i)
+        for (std::size_t c = 0; c < cols; ++c) tile_[i * cols + c] = sums_[c * height + u + i];
+      add_tile(layer, u, first, cols, sum, base);
+    }
+  }
+}
+
+/// entries_, panel by panel, from those of the rows, with room for as many as ever came.
+template <class T>
+void LayerGradient<T>::sort_entries(const SparseRows& level, std::size_t rows, std::size_t width) {
+  panel_begin_.assign((width + panel_columns<T> - 1) / panel_columns<T> + 1, 0);
+  for (std::size_t r = 0; r < rows; ++r)
+    for (const std::uint32_t column : level.columns(r)) ++panel_begin_[column / panel_columns<T> + 1];
+  std::partial_sum(panel_begin_.begin(), panel_begin_.end(), panel_begin_.begin());
+  entries_.resize(panel_begin_.back());
+  for (std::size_t r = 0; r < rows; ++r)
+    for (std::size_t e = level.begin[r]; e < level.end[r]; ++e)
+      entries_[panel_begin_[level.column[e] / panel_columns<T>]++] = {static_cast<std::uint32_t>(r),
+                                                                      level.column[e], level.value[e]};
+  std::copy_backward(panel_begin_.begin(), panel_begin_.end() - 1, panel_begin_.end());
+  panel_begin_[0] = 0;
+}
+
+/// sums_ of a panel: for every unit and column the chain of multiply_terms(), without the members that are 0.
+template <class T>
+void LayerGradient<T>::multiply_entries(const Scratch<T>& delta, std::size_t panel, std::size_t cols) {
+  using namespace Eigen::internal;
+  const std::size_t height = delta.width;
+  std::fill_n(sums_.begin(), cols * height, T{0});
+  for (std::size_t k = panel_begin_[panel]; k < panel_begin_[panel + 1]; ++k) {
+    const Entry& entry = entries_[k];
+    const T* const from = delta.row(entry.row);
+    T* const to = sums_.data() + (entry.column - panel * panel_columns<T>)*height;
+    const Vector<T> value = pset1<Vector<T>>(static_cast<T>(entry.value));
+    for (std::size_t u = 0; u < height; u += packet_size<T>)
+      pstore(to + u, pmadd(pload<Vector<T>>(from + u), value, pload<Vector<T>>(to + u)));
+  }
+}
+
 template <class T>
 template <class Sum>
 void LayerGradient<T>::add(std::size_t layer, std::span<const OuterProducts<T>> terms, std::size_t rows, Sum& sum,
                            std::size_t base) {
   const std::size_t width = shape_.width(layer), height = shape_.width(layer + 1), units = shape_.outputs(layer);
   const LevelRows<T>& level = terms[0].level;
+  if (level.entries != nullptr) {
+    verify(terms.size() == 1, "a sparse level is that of one term");
+    return add_entries(layer, terms[0], rows, sum, base);
+  }
   // Two tiles of units read a panel of rows once each, which is no more than to copy it.
   const bool few = terms.size() == 1 && units <= 2 * register_rows;
   pack_deltas(terms, rows, height);

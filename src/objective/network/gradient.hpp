@@ -3,7 +3,9 @@
 // record has a part in them, added to real numbers.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/numbers/lattice.hpp"
 #include "objective/network/shape.hpp"
@@ -41,6 +43,10 @@ class LayerGradient {
            std::size_t base = 0);
 
  private:
+  template <class Sum>
+  void add_entries(std::size_t layer, const OuterProducts<T>& term, std::size_t rows, Sum& sum, std::size_t base);
+  void sort_entries(const SparseRows& level, std::size_t rows, std::size_t width);
+  void multiply_entries(const Scratch<T>& delta, std::size_t panel, std::size_t cols);
   void pack_deltas(std::span<const OuterProducts<T>> terms, std::size_t rows, std::size_t height);
   template <class PanelOf>
   void multiply_terms(std::size_t terms, std::size_t rows, std::size_t unit, std::size_t units,
@@ -55,6 +61,15 @@ class LayerGradient {
   AlignedVector<T> levels_;  ///< a panel of columns, row after row
   AlignedVector<T> tile_;    ///< of the gradient
   AlignedVector<T> term_;    ///< of one term behind the first
+
+  /// The entries of a sparse level, panel after panel of its columns, in each by rows.
+  struct Entry {
+    std::uint32_t row, column;
+    float value;
+  };
+  std::vector<Entry> entries_;
+  std::vector<std::size_t> panel_begin_;  ///< of each panel among them, and the end
+  AlignedVector<T> sums_;                 ///< of a panel: all units of a column side by side
 };
 
 }  // namespace dpmpi

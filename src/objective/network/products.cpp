@@ -35,6 +35,25 @@ void transpose_strip(const float* from, std::size_t inner, std::size_t count, T*
     for (std::size_t c = 0; c < count; ++c) to[k * stride + c] = from[c * inner + k];
 }
 
+/// to[j] = sum_e values[e] b(columns[e], j) for the columns of a panel: the chains of a row, without the members
+/// that are 0.
+template <std::size_t vectors, class T>
+void multiply_row(std::span<const std::uint32_t> columns, const float* values, const Panel<T>& b, T* to) {
+  using namespace Eigen::internal;
+  Vector<T> sum[vectors];
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < vectors; ++v) sum[v] = pset1<Vector<T>>(T{0});
+  for (std::size_t e = 0; e < columns.size(); ++e) {
+    const T* from = b.at(columns[e]);
+    const Vector<T> left = pset1<Vector<T>>(static_cast<T>(values[e]));
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < vectors; ++v)
+      sum[v] = pmadd(left, pload<Vector<T>>(from + v * packet_size<T>), sum[v]);
+  }
+#pragma GCC unroll 4
+  for (std::size_t v = 0; v < vectors; ++v) pstoreu(to + v * packet_size<T>, sum[v]);
+}
+
 }  // namespace
 
 template <class T>
@@ -98,8 +117,21 @@ void PackedMatrix<T>::multiply(const T* a, std::size_t a_stride, std::size_t row
   });
 }
 
+/// Panel by panel, which stays in the cache for all rows.
+template <class T>
+void PackedMatrix<T>::multiply_entries(const SparseRows& a, std::size_t rows, Scratch<T>& to) const {
+  for_each_panel<T>(inner_, cols_, [&](std::size_t j, std::size_t n, std::size_t offset) {
+    const Panel<T> panel{values_.data() + offset, n, n};
+    const auto multiply = n == panel_columns<T>     ? multiply_row<3, T>
+                          : n == 2 * packet_size<T> ? multiply_row<2, T>
+                                                    : multiply_row<1, T>;
+    for (std::size_t r = 0; r < rows; ++r) multiply(a.columns(r), a.values(r), panel, to.row(r) + j);
+  });
+}
+
 template <class T>
 void PackedMatrix<T>::multiply(const LevelRows<T>& a, std::size_t rows, Scratch<T>& to) const {
+  if (a.entries != nullptr) return multiply_entries(*a.entries, rows, to);
   if (a.whole > 0)
     multiply_part(0, a.whole, rows, to.row(0), to.width, [&](std::size_t r, std::size_t k, bool first) {
       const std::size_t next = first && r + register_rows < rows ? r + register_rows : r;

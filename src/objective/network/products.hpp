@@ -40,6 +40,7 @@ class PackedMatrix {
   void multiply(const LevelRows<T>& a, std::size_t rows, Scratch<T>& to) const;
 
  private:
+  void multiply_entries(const SparseRows& a, std::size_t rows, Scratch<T>& to) const;
   template <class RowsOf>
   void multiply_part(std::size_t begin, std::size_t end, std::size_t rows, T* to, std::size_t to_stride,
                      const RowsOf& rows_of) const;

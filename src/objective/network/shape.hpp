@@ -26,16 +26,31 @@ struct Scratch {
   const T* row(std::size_t r) const { return values.data() + r * width; }
 };
 
-/// The rows of a level as products read them: the first `whole` columns (a multiple of 16) of row r stand at
-/// in_place[r], 64-byte-aligned, and the others in a scratch.
+/// Rows of a level as their entries that are not 0, row after row, columns ascending.
+struct SparseRows {
+  std::vector<std::size_t> begin, end;  ///< of each row among the entries
+  std::vector<std::uint32_t> column;
+  std::vector<float> value;
+
+  explicit SparseRows(std::size_t rows) : begin(rows, 0), end(rows, 0) {}
+  std::span<const std::uint32_t> columns(std::size_t r) const {
+    return std::span(column).subspan(begin[r], end[r] - begin[r]);
+  }
+  const float* values(std::size_t r) const { return value.data() + begin[r]; }
+};
+
+/// The rows of a level as products read them: entries alone, if there are any; else the first `whole` columns (a
+/// multiple of 16) of row r stand at in_place[r], 64-byte-aligned, and the others in a scratch.
 template <class T>
 struct LevelRows {
   const Scratch<T>& copied;
   std::span<const T* const> in_place = {};
   std::size_t whole = 0;
+  const SparseRows* entries = nullptr;
   LevelRows(const Scratch<T>& all) : copied(all) {}  // NOLINT: a scratch holds all columns
   LevelRows(const Scratch<T>& others, std::span<const T* const> first, std::size_t columns)
       : copied(others), in_place(first), whole(columns) {}
+  LevelRows(const Scratch<T>& none, const SparseRows& all) : copied(none), entries(&all) {}
   /// Columns j.. of row r, as far as they stand together.
   const T* at(std::size_t r, std::size_t j) const {
     return j < whole ? in_place[r] + j : copied.row(r) + (j - whole);
