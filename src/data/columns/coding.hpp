@@ -33,6 +33,8 @@ class ColumnCode {
   ColumnCode(const ColumnRule& rule, std::string place, bool decimal_comma);
 
   std::size_t width() const { return names_.size(); }
+  /// Features that are not 0 at once, at most.
+  std::size_t entries() const { return rule_.indicator && imputed_ ? 2 : 1; }
   const std::vector<std::string>& feature_names() const { return names_; }
 
   /// Calls set(feature, value) for the features that are not 0. Throws Malformed.

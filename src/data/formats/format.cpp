@@ -140,6 +140,7 @@ void Section::archive(Archive& archive) {
 void Layout::archive(Archive& archive) {
   archive.field("storage", storage);
   archive.field("features", features);
+  archive.field("row_entries", row_entries);
   std::uint64_t count = sections.size();
   archive.field("sections", count);
   sections.resize(count);

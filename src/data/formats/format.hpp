@@ -45,6 +45,7 @@ struct Section {
 struct Layout {
   Storage storage = Storage::dense_f32;
   std::uint64_t features = 0;
+  std::uint64_t row_entries = 0;  ///< as DatasetFacts says
   std::vector<Section> sections =
       {};                    ///< read one after the other: labels first, if they are apart, then the records
   std::string columns = {};  ///< names and uses of columns, equal for files whose rows mean the same; not archived

@@ -44,11 +44,7 @@ const char* parse_entry(const char* p, const char* end, std::uint32_t base, cons
     throw Malformed(fmt::format("value {} of feature {} is not a number", show_field(token_at(colon + 1, end)),
                                 show_field(index)));
   const auto column = static_cast<std::uint32_t>(index - base);
-  const float value = map(column, x);
-  if (out.storage() == Storage::dense_f32)
-    out.dense_row()[column] = value;
-  else if (value != 0)
-    out.entry(column, value);
+  out.put(column, map(column, x));
   previous = index;
   return stop;
 }
@@ -107,7 +103,8 @@ Layout Libsvm::inspect(const std::vector<Head>& files) {
                     head.path));
   const std::size_t begin = head.bytes.starts_with("\xef\xbb\xbf") ? 3 : 0;
   if (!holds_record(std::string_view(head.bytes).substr(begin))) refuse_file(head.path, "holds no records");
-  return {.storage = options_.densify ? Storage::dense_f32 : Storage::sparse_f32,
+  const bool dense = options_.densify || options_.storage == "dense";
+  return {.storage = dense ? Storage::dense_f32 : Storage::sparse_f32,
           .features = static_cast<std::uint64_t>(options_.features),
           .sections = {{.begin = begin, .comment = comment}}};
 }

@@ -5,7 +5,7 @@
 
 namespace dpmpi {
 
-/// Rows of storage sparse_f32, or dense_f32 (data.densify).
+/// Rows of storage sparse_f32, or dense_f32 (data.storage = dense).
 class Libsvm final : public Format {
  public:
   using Format::Format;

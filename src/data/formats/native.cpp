@@ -90,7 +90,8 @@ Layout Native::inspect(const std::vector<Head>& files) {
   Section rows = rows_.section(0, false);
   if (header.storage == Storage::sparse_f32) {
     rows.row_bytes = sizeof(std::uint64_t);
-    if (options_.densify) throw ConfigError("data.densify is for LIBSVM text: convert the file again with it");
+    if (options_.densify)
+      throw ConfigError("data.densify is for LIBSVM text: convert the file again with data.storage = dense");
   }
   return {.storage = header.storage, .features = header.features, .sections = {labels_.section(0, true), rows}};
 }

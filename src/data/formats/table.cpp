@@ -90,13 +90,13 @@ class RowParser {
       const char* stop = scan_number(skip_blanks(p, end), end, x);
       if (stop != nullptr) stop = skip_blanks(stop, end);
       if (stop != nullptr && (stop == end || *stop == delimiter_)) {
-        use(c, [&] { out_.dense_row()[column.feature] = mapped(column, x); });
+        use(c, [&] { out_.put(column.feature, mapped(column, x)); });
         return stop;
       }
     }
     std::string_view field;
     p = next_field(p, end, delimiter_, scratch_, field);
-    if (is_number) use(c, [&] { out_.dense_row()[column.feature] = number(column, field); });
+    if (is_number) use(c, [&] { out_.put(column.feature, number(column, field)); });
     if (column.use == TableColumn::Use::label) take_label(field);
     if (column.use == TableColumn::Use::person) use(c, [&] { take_person(column, field); });
     if (column.use == TableColumn::Use::coded) use(c, [&] { coded(column, field); });
@@ -151,7 +151,7 @@ class RowParser {
     try {
       column.code->read(field, [&](std::size_t feature, double x) {
         const std::size_t at = column.feature + feature;
-        out_.dense_row()[at] = map_(at, x);
+        out_.put(at, map_(at, x));
       });
     } catch (const Malformed& problem) {
       throw Malformed(fmt::format("column {}: {}", show(column.name), problem.what()));
@@ -183,7 +183,7 @@ class RowParser {
                       show(column.name), show_field(field)));
     const auto chosen = static_cast<std::size_t>(word - column.words.begin());
     for (std::size_t w = 0; w < column.words.size(); ++w)
-      out_.dense_row()[column.feature + w] = map_(column.feature + w, w == chosen ? 1 : 0);
+      out_.put(column.feature + w, map_(column.feature + w, w == chosen ? 1 : 0));
   }
 
   [[noreturn]] void wrong_width(std::string_view line) const {

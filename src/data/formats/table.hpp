@@ -31,10 +31,13 @@ struct TableSchema {
 
   std::vector<TableColumn> columns;
   std::size_t features = 0;
+  std::uint64_t row_entries = 0;            ///< features of a record that are not 0, at most
   bool zero_if_unknown = false;             ///< data.unknown = zero
   std::optional<double> missing;            ///< data.missing
   std::shared_ptr<const ColumnsFile> file;  ///< data.columns, which says all of it
 
+  /// How rows of such a table stand in memory: by data.storage, and by numbers of features alone.
+  Storage storage(const ReadingRules& options) const;
   /// Feature of a number column, by name or number from 1. Throws ConfigError.
   std::size_t feature_of(const std::string& column) const;
   /// Names and uses of all columns as text: equal for files whose rows mean the same.
@@ -44,6 +47,7 @@ struct TableSchema {
 
  private:
   void use_file(const std::vector<std::string>& names, const ReadingRules& options);
+  void number_features(const ReadingRules& options);
   void leave_persons_alone();
 };
 

@@ -98,7 +98,7 @@ void TableSchema::use_file(const std::vector<std::string>& names, const ReadingR
     TableColumn& column = *found->second;
     set_by_rule(column, *file, rule, options);
     column.feature = features;
-    if (column.code) features += column.code->width();
+    if (column.code) features += column.code->width(), row_entries += column.code->entries();
   }
 }
 

@@ -83,17 +83,6 @@ void assign_uses(std::vector<TableColumn>& columns, const ReadingRules& options)
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
-std::size_t number_features(std::vector<TableColumn>& columns) {
-  std::size_t next = 0;
-  for (TableColumn& column : columns) {
-    column.feature = next;
-    if (column.use == Use::number) next += 1;
-    if (column.use == Use::one_hot) next += column.words.size();
-  }
-  if (next == 0) throw ConfigError("the table has no feature column: data.label and data.drop leave nothing");
-  return next;
-}
-
 }  // namespace
 
 std::size_t place_of_column(std::vector<std::string> names, const std::string& name, const std::string& key) {
@@ -126,16 +115,34 @@ TableSchema::TableSchema(const std::vector<std::string>& names, const ReadingRul
     use_file(names, options);
   } else {
     assign_uses(columns, options);
-    features = number_features(columns);
+    number_features(options);
   }
   if (options.persons == ReadingRules::Persons::alone) leave_persons_alone();
+}
+
+void TableSchema::number_features(const ReadingRules& options) {
+  for (TableColumn& column : columns) {
+    column.feature = features;
+    if (column.use == Use::number) features += 1, row_entries += 1;
+    if (column.use != Use::one_hot) continue;
+    features += column.words.size();
+    row_entries += options.mean.empty() ? 1 : column.words.size();
+  }
+  if (features == 0) throw ConfigError("the table has no feature column: data.label and data.drop leave nothing");
+}
+
+Storage TableSchema::storage(const ReadingRules& options) const {
+  constexpr std::uint64_t features_an_entry = 16;
+  if (features == 0 || options.storage == "dense") return Storage::dense_f32;
+  const bool few = features / features_an_entry >= row_entries;
+  return few || options.storage == "sparse" ? Storage::sparse_f32 : Storage::dense_f32;
 }
 
 /// Of records that are counted, and not read.
 void TableSchema::leave_persons_alone() {
   for (TableColumn& column : columns)
     if (column.use != Use::person) column.use = Use::drop, column.code.reset(), column.words.clear();
-  features = 0;
+  features = row_entries = 0;
 }
 
 std::size_t TableSchema::feature_of(const std::string& column) const {

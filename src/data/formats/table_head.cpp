@@ -158,7 +158,10 @@ Layout Table::inspect(const std::vector<Head>& files) {
                                   problem.what(), head.fields.size(),
                                   head.header ? show(head.line) : show_field(head.line), head.oddity));
   }
-  return {.features = schema_.features,
+  const Storage storage = schema_.storage(options_);
+  return {.storage = storage,
+          .features = schema_.features,
+          .row_entries = storage == Storage::sparse_f32 ? schema_.row_entries : 0,
           .sections = {head.records},
           .columns = schema_.signature(),
           .feature_names = named ? schema_.feature_names() : ""};

@@ -47,8 +47,8 @@ class FileLoader {
  private:
   std::uint64_t own_slots() const { return range_.layout.begin(end_) - range_.layout.begin(begin_); }
 
-  /// Bytes that the entries of sparse rows of a text may need, which follow private values: one of 8 bytes takes at
-  /// least 4 of text (" 1:1").
+  /// Bytes that the entries of sparse rows of a LIBSVM text may need, which follow private values: one of 8 bytes
+  /// takes at least 4 of text (" 1:1").
   std::uint64_t entry_bytes(const std::vector<Extent>& extents) const {
     const SourceFile& source = source_.file_of(source_.layout.records());
     std::uint64_t text = 0;
@@ -61,8 +61,10 @@ class FileLoader {
 
   void allocate(const std::vector<Extent>& extents) {
     const Layout& layout = source_.layout;
-    const bool sparse_text = layout.records().is_text() && layout.storage == Storage::sparse_f32;
-    const std::uint64_t rows = RecordsBuilder::bytes(layout.storage, layout.features, own_slots());
+    const bool sparse_text =
+        layout.records().is_text() && layout.storage == Storage::sparse_f32 && layout.row_entries == 0;
+    const std::uint64_t rows =
+        RecordsBuilder::bytes(layout.storage, layout.features, own_slots(), layout.row_entries);
     if (persons_)  // twice: while they are brought together
       check_memory_together(comm_, 2 * (rows + own_slots() * sizeof(PersonTag)), 0, layout.features, source_.path(),
                             false);
@@ -71,7 +73,7 @@ class FileLoader {
                             source_.path(), !sparse_text);
     throw_on_all_ranks(comm_, [&] {
       for (std::uint32_t b = begin_; b < end_; ++b)
-        builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_);
+        builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_, layout.row_entries);
     });
   }
 

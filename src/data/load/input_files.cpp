@@ -60,6 +60,11 @@ void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, So
     throw ConfigError(
         fmt::format("{}: data.person names a column of a table (csv, tsv); this file is read as {} (data.format)",
                     source.path(), source.format_name));
+  if (rules.storage != "auto" && source.format_name != "csv" && source.format_name != "tsv" &&
+      source.format_name != "libsvm")
+    throw ConfigError(fmt::format(
+        "{}: data.storage = {} is for texts (csv, tsv, libsvm); this file is read as {}, which is stored as it is",
+        source.path(), rules.storage, source.format_name));
   source.format = make_format(source.format_name, rules);
   Layout& layout = source.layout = source.format->inspect(heads);
   const auto in_second = [](const Section& section) { return section.file == 1; };
@@ -170,7 +175,7 @@ FeatureMap Source::feature_map(const ReadingRules& rules) const {
                  [&](const std::string& name) { return format->feature_of(name, layout.features); });
   if (layout.storage == Storage::sparse_f32 && map.moves_zero())
     throw ConfigError(
-        "data.mean would fill the zeros of sparse rows: set data.densify = true, or leave data.mean out");
+        "data.mean would fill the zeros of sparse rows: set data.storage = dense, or leave data.mean out");
   return map;
 }
 

@@ -32,6 +32,7 @@ DatasetFacts inspect_part(const Communicator& comm, const Dataset& dataset, cons
                      source.layout.storage,
                      {},
                      source.layout.feature_names};
+  facts.row_entries = source.layout.row_entries;
   if (part.declared == 0) facts.records = count_records(comm, source);
   return facts;
 }
@@ -50,8 +51,9 @@ void check_distinct_files(const std::vector<std::string>& paths) {
 DatasetFacts inspect_sites(const Communicator& comm, const Dataset& dataset) {
   const std::vector<NamedFiles>& sites = dataset.parts;
   const std::size_t shards = sites.size();
-  std::vector<std::int64_t> seen(3 * shards);  // records, features, storage of each
-  std::string names;                           // of the first site's features, which the root looks at
+  constexpr std::size_t numbers = 4;                 // records, features, storage and entries of a row
+  std::vector<std::int64_t> seen(numbers * shards);  // of each
+  std::string names;                                 // of the first site's features, which the root looks at
   throw_on_all_ranks(comm, [&] {
     check_distinct_files(dataset.seen());
     for (std::size_t s = 0; s < shards; ++s) {
@@ -60,19 +62,21 @@ DatasetFacts inspect_sites(const Communicator& comm, const Dataset& dataset) {
         continue;
       const DatasetFacts facts = inspect_part(Communicator::alone(), dataset, sites[s]);
       if (s == 0) names = facts.feature_names;
-      seen[3 * s] = static_cast<std::int64_t>(facts.records);
-      seen[3 * s + 1] = static_cast<std::int64_t>(facts.features);
-      seen[3 * s + 2] = static_cast<std::int64_t>(facts.storage);
+      const std::uint64_t found[] = {facts.records, facts.features, static_cast<std::uint64_t>(facts.storage),
+                                     facts.row_entries};
+      std::ranges::copy(found, seen.begin() + static_cast<std::ptrdiff_t>(numbers * s));
     }
   });
   comm.sum(seen);
   DatasetFacts facts{0, static_cast<std::uint64_t>(seen[1]), static_cast<Storage>(seen[2]), {}, names};
+  facts.row_entries = static_cast<std::uint64_t>(seen[3]);
   for (std::size_t s = 0; s < shards; ++s) {
-    if (seen[3 * s + 1] != seen[1] || seen[3 * s + 2] != seen[2])
+    const std::int64_t* const of_site = seen.data() + numbers * s;
+    if (of_site[1] != seen[1] || of_site[2] != seen[2])
       throw DataError(
           fmt::format("{} has {} features, but {} has {} (or another element type): the sites' files must agree",
-                      sites[s].names, seen[3 * s + 1], sites[0].names, seen[1]));
-    facts.shards.push_back(static_cast<std::uint64_t>(seen[3 * s]));
+                      sites[s].names, of_site[1], sites[0].names, seen[1]));
+    facts.shards.push_back(static_cast<std::uint64_t>(of_site[0]));
     facts.records += facts.shards.back();
   }
   return facts;
@@ -201,8 +205,8 @@ void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetF
   const Dataset alone = persons_alone(dataset);
   const LabelRule none(alone.rules, LabelKind::real, 0, false);
   Shard shard = load_records(comm, alone, layout, readers_of(comm, alone, owners), none);
-  const std::vector<std::uint64_t> persons =
-      count_persons({comm, owners, names_of_sites(dataset), 0, 0, std::move(shard.blocks)});
+  const std::vector<std::uint64_t> persons = count_persons(
+      {.comm = comm, .owners = owners, .sites = names_of_sites(dataset), .blocks = std::move(shard.blocks)});
   const auto slots_of = [&](std::uint64_t number) { return number * dataset.slots_of_unit; };
   facts.records = slots_of(std::accumulate(persons.begin(), persons.end(), std::uint64_t{0}));
   if (facts.shards.empty()) return;
@@ -212,10 +216,10 @@ void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetF
 
 /// Slots for all the records that persons may have, whether there are any or not.
 void check_slots(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout,
-                 const Ownership& ownership, std::uint64_t features) {
+                 const Ownership& ownership, const DatasetFacts& facts) {
   const std::uint64_t slots = layout.begin(ownership.end(comm.rank())) - layout.begin(ownership.begin(comm.rank()));
-  check_memory_together(comm, RecordsBuilder::bytes(Storage::dense_f32, features, slots), slots, features,
-                        dataset.key, true);
+  check_memory_together(comm, RecordsBuilder::bytes(facts.storage, facts.features, slots, facts.row_entries), slots,
+                        facts.features, dataset.key, true);
 }
 
 /// Lines as a list.
@@ -264,16 +268,16 @@ Shard load(const Communicator& comm, const Dataset& dataset, const BlockLayout& 
   if (!has_persons(dataset)) return load_records(comm, dataset, layout, ownership, labels);
   const Dataset whole = undeclared(dataset);
   const DatasetFacts in_files = inspect_records(comm, whole);
-  if (dataset.slots_of_unit > 1) check_slots(comm, dataset, layout, ownership, in_files.features);
+  if (dataset.slots_of_unit > 1) check_slots(comm, dataset, layout, ownership, in_files);
   Shard shard = load_records(comm, whole, BlockLayout::of(in_files, layout.blocks),
                              readers_of(comm, whole, ownership), labels);
   throw_on_all_ranks(comm, [&] {
     if (persons.look) persons.look(shard);
   });
   const float bias = static_cast<float>(dataset.rules.bias);
-  shard.blocks =
-      bring_together({comm, ownership, names_of_sites(dataset), in_files.features, bias, std::move(shard.blocks)},
-                     layout, persons.key, {dataset.person_records, dataset.slots_of_unit});
+  shard.blocks = bring_together({comm, ownership, names_of_sites(dataset), in_files.storage, in_files.features,
+                                 bias, std::move(shard.blocks)},
+                                layout, persons.key, {dataset.person_records, dataset.slots_of_unit});
   shard.layout = layout;
   shard.facts.records = layout.records;
   return shard;

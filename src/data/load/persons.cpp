@@ -15,9 +15,9 @@
 #include "comm/scatter_keys.hpp"
 #include "core/errors.hpp"
 #include "core/secrecy.hpp"
+#include "data/load/row_bytes.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
-#include "data/records/builder.hpp"
 #include "data/records/packed.hpp"
 
 namespace dpmpi {
@@ -200,6 +200,7 @@ class Move {
   Move(const Site& site, const RecordsOfPersons& records, std::span<Block> from, const BlockLayout& layout,
        const SecretKey& key, RowsOfPersons rows)
       : site_(site),
+        storage_(records.storage),
         features_(records.features),
         bias_(records.bias),
         from_(from),
@@ -251,17 +252,29 @@ class Move {
     }
   }
 
-  /// Every rank learns which records come, from whom and in which order.
+  /// Every rank learns which records come, from whom and in which order, and how long their rows are if they are
+  /// sparse.
   void announce() {
     std::vector<std::vector<Arrival>> leaving(ranks());
+    std::vector<std::vector<std::uint32_t>> lengths(ranks());
     for (const Block& block : from_)
       for_each_record(block, 0, block.records.person.size(), [&](std::size_t i, std::uint64_t slot) {
-        leaving[owner_of(slot)].push_back({slot, block.first_index + i});
+        const std::size_t owner = owner_of(slot);
+        leaving[owner].push_back({slot, block.first_index + i});
+        if (storage_ == Storage::sparse_f32) lengths[owner].push_back(entries_of(block.records, i));
       });
+    arrivals_ = exchanged(std::move(leaving));
+    if (storage_ == Storage::sparse_f32) entries_ = exchanged(std::move(lengths));
+  }
+
+  /// List number r goes to rank r; those that arrive, by the rank that they come from. Collective.
+  template <class T>
+  std::vector<std::vector<T>> exchanged(std::vector<std::vector<T>> lists) const {
     std::vector<std::string> parts;
-    for (auto& list : leaving) parts.push_back(packed(list)), list = {};
-    for (const std::string& bytes : site_.comm.exchange(std::move(parts)))
-      arrivals_.push_back(unpacked<Arrival>(bytes));
+    for (auto& list : lists) parts.push_back(packed(list)), list = {};
+    std::vector<std::vector<T>> arrived;
+    for (const std::string& bytes : site_.comm.exchange(std::move(parts))) arrived.push_back(unpacked<T>(bytes));
+    return arrived;
   }
 
   /// Of a person's records, ascending, those that are kept.
@@ -301,30 +314,26 @@ class Move {
       Target& target = targets_.emplace_back();
       target.id = b;
       std::vector<std::uint32_t> begin{0};
+      std::vector<std::uint32_t> entries;  // of each sparse row
       std::uint64_t rows = 0;
       for (std::uint64_t slot = layout_.begin(b); slot < layout_.begin(b + 1); ++slot) {
         const auto end = std::find_if(at, all.end(), [&](const Coming& c) { return c.what.slot != slot; });
         const std::vector<bool> keep = kept(slot, static_cast<std::size_t>(end - at));
         for (std::size_t i = 0; i < keep.size(); ++i, ++at) {
           verify(rows < dropped - rows_.slots, "a block has fewer than 2^32 records");
-          if (keep[i])
-            places_[at->from][at->number] = {static_cast<std::uint32_t>(targets_.size() - 1),
-                                             static_cast<std::uint32_t>(rows++)};
+          if (!keep[i]) continue;
+          places_[at->from][at->number] = {static_cast<std::uint32_t>(targets_.size() - 1),
+                                           static_cast<std::uint32_t>(rows++)};
+          if (!entries_.empty()) entries.resize(rows), entries.back() = entries_[at->from][at->number];
         }
         if (rows_.slots > 1) rows = (slot + 1 - layout_.begin(b)) * rows_.slots;  // the others stay empty
         begin.push_back(static_cast<std::uint32_t>(rows));
       }
-      target.records = empty_rows(rows);
+      target.records = empty_rows(storage_, features_, bias_, rows, entries);
       if (rows_.slots == 1) target.records.person_begin = std::move(begin);
     }
-    arrivals_.clear();
+    arrivals_.clear(), entries_.clear();
   }
-
-  Records empty_rows(std::uint64_t rows) const {
-    return RecordsBuilder(Storage::dense_f32, features_, rows, {.bias = bias_}).take();
-  }
-
-  std::size_t row_bytes() const { return (2 + features_) * sizeof(float); }
 
   /// Some rows of every rank go to their owners, so that little is on its way at once; a block that has gone is
   /// given up.
@@ -334,14 +343,11 @@ class Move {
     if (block_ < from_.size()) {
       Block& block = from_[block_];
       const Records& r = block.records;
-      verify(r.storage == Storage::dense_f32 && r.features == features_, "tables are dense");
-      const std::size_t end = std::min(r.person.size(), row_ + std::max<std::size_t>(1, piece_bytes / row_bytes()));
-      for_each_record(block, row_, end, [&](std::size_t i, std::uint64_t slot) {
-        std::string& part = parts[owner_of(slot)];
-        part.append(reinterpret_cast<const char*>(&r.label[i]), sizeof(float));
-        part.append(reinterpret_cast<const char*>(&r.norm[i]), sizeof(float));
-        part.append(reinterpret_cast<const char*>(r.row_f32(i)), r.features * sizeof(float));
-      });
+      verify(r.storage == storage_ && r.features == features_, "all records of a site are stored alike");
+      const std::size_t end =
+          std::min(r.person.size(), row_ + std::max<std::size_t>(1, piece_bytes / mean_row_bytes(r)));
+      for_each_record(block, row_, end,
+                      [&](std::size_t i, std::uint64_t slot) { append_row(r, i, parts[owner_of(slot)]); });
       row_ = end;
       if (row_ == r.person.size()) block.records = {}, row_ = 0, ++block_;
     }
@@ -350,18 +356,15 @@ class Move {
   }
 
   void take(std::size_t from, const std::string& bytes) {
-    for (std::size_t at = 0; at < bytes.size(); at += row_bytes()) {
+    RowBytes rows(bytes, storage_, features_);
+    while (rows.next()) {
       const Place place = places_[from].at(next_[from]++);
-      if (place.row == dropped) continue;
-      Records& r = targets_[place.target].records;
-      const char* const row = bytes.data() + at;
-      std::memcpy(&r.label[place.row], row, sizeof(float));
-      std::memcpy(&r.norm[place.row], row + sizeof(float), sizeof(float));
-      std::memcpy(r.f32.data() + place.row * r.stride, row + 2 * sizeof(float), r.features * sizeof(float));
+      if (place.row != dropped) rows.put(targets_[place.target].records, place.row);
     }
   }
 
   const Site& site_;
+  Storage storage_;
   std::size_t features_;
   float bias_;
   std::span<Block> from_;
@@ -369,10 +372,11 @@ class Move {
   Slots slots_;
   SecretStream choice_;
   RowsOfPersons rows_;
-  std::size_t block_ = 0, row_ = 0;             // the next one to go
-  std::vector<std::vector<Arrival>> arrivals_;  // by the rank that they come from
-  std::vector<std::vector<Place>> places_;      // likewise
-  std::vector<std::size_t> next_;               // number of its next one
+  std::size_t block_ = 0, row_ = 0;                  // the next one to go
+  std::vector<std::vector<Arrival>> arrivals_;       // by the rank that they come from
+  std::vector<std::vector<std::uint32_t>> entries_;  // of their rows, likewise; none of dense ones
+  std::vector<std::vector<Place>> places_;           // likewise
+  std::vector<std::size_t> next_;                    // number of its next one
   std::vector<Target> targets_;
 };
 

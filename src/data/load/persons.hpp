@@ -21,8 +21,9 @@ namespace dpmpi {
 /// Blocks of records as they stand in the sites' files, equally many of each.
 struct RecordsOfPersons {
   const Communicator& comm;
-  const Ownership& owners;         ///< of the blocks that are made of them
-  std::vector<std::string> sites;  ///< names of the files
+  const Ownership& owners;               ///< of the blocks that are made of them
+  std::vector<std::string> sites;        ///< names of the files
+  Storage storage = Storage::dense_f32;  ///< that of tables
   std::size_t features = 0;
   float bias = 0;
   std::vector<Block> blocks = {};  ///< those that this rank has read; of each row Records::person

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -111,7 +112,8 @@ std::size_t feature_number(const std::string& name, std::size_t features) {
   return static_cast<std::size_t>(number) - 1;
 }
 
-RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule)
+RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule,
+                               std::uint64_t row_entries)
     : rule_(rule) {
   Records& r = records_;
   r.storage = storage;
@@ -127,16 +129,20 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
     r.row_scale.assign(slots, rule.row_scale);
   } else {
     r.row_begin.assign(slots + 1, 0);
+    r.column.reserve(slots * row_entries);
+    r.value.reserve(slots * row_entries);
   }
   r.label.assign(slots, std::numeric_limits<float>::quiet_NaN());
   r.norm.assign(slots, 0);
 }
 
-std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots) {
+std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots,
+                                    std::uint64_t row_entries) {
   std::uint64_t row = 2 * sizeof(float);  // label and norm
   if (storage == Storage::dense_f32) row += round_up(features, 16) * sizeof(float);
   if (storage == Storage::dense_u8) row += round_up(features, 64) + sizeof(float);
-  if (storage == Storage::sparse_f32) row += sizeof(std::uint64_t);
+  if (storage == Storage::sparse_f32)
+    row += sizeof(std::uint64_t) + row_entries * (sizeof(std::uint32_t) + sizeof(float));
   constexpr std::uint64_t most = std::uint64_t{1} << 62;  // no machine has it: a product beyond it must not wrap
   return slots > most / row ? most : slots * row;
 }
@@ -165,7 +171,19 @@ void RecordsBuilder::clear_row() {
   }
 }
 
+/// The entries of a table stand in the order of its columns, and not in that of the features.
+void RecordsBuilder::sort_entries() {
+  const std::size_t begin = records_.row_begin[rows_], count = records_.column.size() - begin;
+  const std::span<std::uint32_t> columns = std::span(records_.column).subspan(begin);
+  if (std::ranges::is_sorted(columns)) return;
+  sorted_.clear();
+  for (std::size_t e = 0; e < count; ++e) sorted_.emplace_back(columns[e], records_.value[begin + e]);
+  std::ranges::sort(sorted_);
+  for (std::size_t e = 0; e < count; ++e) std::tie(columns[e], records_.value[begin + e]) = sorted_[e];
+}
+
 void RecordsBuilder::finish_float_row() {
+  if (storage() == Storage::sparse_f32) sort_entries();
   const std::span<float> row = values();
   if (rule_.unit_norm) {
     const double norm = std::sqrt(sum_of_squares(row));

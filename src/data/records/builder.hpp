@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/console/progress.hpp"
@@ -46,8 +47,10 @@ struct RowRule {
 
 class RecordsBuilder {
  public:
-  /// Allocates `slots` rows (dense: all zero). Rows that are never finished stay empty slots.
-  RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule);
+  /// Allocates `slots` rows (dense: all zero), and of sparse rows room for `row_entries` entries each; they may
+  /// have more. Rows that are never finished stay empty slots.
+  RecordsBuilder(Storage storage, std::size_t features, std::size_t slots, const RowRule& rule,
+                 std::uint64_t row_entries = 0);
 
   std::size_t rows() const { return rows_; }  ///< finished rows
   Storage storage() const { return records_.storage; }
@@ -56,8 +59,15 @@ class RecordsBuilder {
   /// The row being filled (dense_f32 and dense_u8); all zero at first.
   float* dense_row() { return records_.f32.data() + rows_ * records_.stride; }
   std::uint8_t* byte_row() { return records_.u8.data() + rows_ * records_.stride; }
-  /// Adds an entry to the row being filled (sparse_f32); columns ascend.
+  /// Adds an entry to the row being filled (sparse_f32), in any order; a column at most once.
   void entry(std::uint32_t column, float value);
+  /// Sets a feature of the row being filled, of floats in either storage; at most once.
+  void put(std::size_t column, float value) {
+    if (storage() == Storage::dense_f32)
+      dense_row()[column] = value;
+    else if (value != 0)
+      entry(static_cast<std::uint32_t>(column), value);
+  }
 
   /// The label of a row to come, in order, where a file holds labels apart; and that of the row being filled.
   void add_label(float label) { records_.label.at(labels_++) = label; }
@@ -75,17 +85,20 @@ class RecordsBuilder {
   /// The records. The builder is spent.
   Records take();
 
-  /// Bytes that `slots` rows take, without sparse entries.
-  static std::uint64_t bytes(Storage storage, std::size_t features, std::uint64_t slots);
+  /// Bytes that `slots` rows take, of sparse rows with `row_entries` entries each.
+  static std::uint64_t bytes(Storage storage, std::size_t features, std::uint64_t slots,
+                             std::uint64_t row_entries = 0);
 
  private:
   std::span<float> values();
   void clear_row();
+  void sort_entries();
   void finish_float_row();
   void finish_byte_row();
   Records records_;
   RowRule rule_;
   std::size_t rows_ = 0, labels_ = 0;
+  std::vector<std::pair<std::uint32_t, float>> sorted_;  // of a row
   Progress* progress_ = nullptr;
 };
 

@@ -104,7 +104,12 @@ void declare_tables(ReadingRules& d, Options& o) {
       "show_values", d.show_values,
       "Quote what stands in a private file in an error message (it reaches every rank and the job's log): the offending "
       "field or index, and the file's length. Files are private in train, plan, convert and behind --data, not as data.eval");
-  o.add("densify", d.densify, "Store LIBSVM rows as dense rows");
+  o.add(
+      "storage", d.storage,
+      "How rows of tables and of LIBSVM stand in memory. dense: all features, 4 bytes each. sparse: those that are not 0, "
+      "8 bytes each. auto: LIBSVM sparse; a table sparse where by its columns at most one feature in 16 is not 0",
+      {"auto", "dense", "sparse"});
+  o.add("densify", d.densify, "An older way to say data.storage = dense of LIBSVM files");
 }
 
 void declare_values(ReadingRules& d, Options& o) {
@@ -230,6 +235,8 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
         "data.decimal = comma: the fields are separated by something else then: set data.separator = semicolon, tab or bar");
   if (!positive.empty() && !label_map.empty())
     problems.emplace_back("data.positive and data.label_map are both set: give one of them");
+  if (densify && storage == "sparse")
+    problems.emplace_back("data.densify = true and data.storage = sparse: leave out one of them");
   if (!missing.empty()) attempt([&] { option_number(missing, "data.missing"); });
   attempt([&] { check_shard_paths(shards); });
   for (const std::string& shard : shards)

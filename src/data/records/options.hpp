@@ -21,6 +21,7 @@ struct ReadingRules {
   std::int64_t features = 0;
 
   // Text tables, LIBSVM and HDF5.
+  std::string storage = "auto";
   std::string header = "auto", label = "auto", comment, missing, unknown = "error";
   std::int64_t skip_lines = 0, index_base = 1;
   std::vector<std::string> one_hot, drop, datasets;

@@ -86,6 +86,8 @@ struct DatasetFacts {
   std::vector<std::uint64_t> shards = {};  ///< slots of each site's file, in order; empty: one file
   /// On the root, of a table that has a header: names of the features, in order, a line for each. Else empty.
   std::string feature_names = {};
+  /// Sparse rows of a table: how many entries a row has at most, by its columns alone. 0: nothing is known of it.
+  std::uint64_t row_entries = 0;
   std::uint64_t slots_of_unit = 1;  ///< data.person_sampling = records: a person's records have so many slots
   std::uint64_t units() const { return records / slots_of_unit; }  ///< n of the promise
 };

@@ -37,8 +37,8 @@ std::vector<std::size_t> episode_starts(const Records& transitions, std::size_t 
 
 Records group_episodes(const Records& transitions, std::size_t column, std::size_t steps, const std::string& file) {
   if (transitions.storage != Storage::dense_f32)
-    throw ConfigError(fmt::format(
-        "{}: episode_column is for tables of float32 rows; set data.densify = true for LIBSVM files", file));
+    throw ConfigError(
+        fmt::format("{}: episode_column is for tables of float32 rows; set data.storage = dense", file));
   if (column < 1 || column > transitions.features || steps < 1)
     throw ConfigError(fmt::format(
         "{}: episode_column = {}, episode_steps = {}, allowed: a feature from 1 to {}, and 1 step or more", file,

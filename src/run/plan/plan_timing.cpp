@@ -30,7 +30,8 @@ double seconds_per_call(Work&& work) {
 
 // Records without meaning, in the storage and width of the data.
 Records synthetic_records(const DatasetFacts& facts, const Objective& objective, float bias, std::size_t count) {
-  constexpr std::uint64_t sparse_entries = 32;  // a row; the real number is not public
+  constexpr std::uint64_t entries_of_libsvm = 32;  // a row; the real number is not public
+  const std::uint64_t sparse_entries = facts.row_entries > 0 ? facts.row_entries : entries_of_libsvm;
   const PublicStream random(1, "measure");
   Records r;
   r.storage = facts.storage, r.count = count, r.features = facts.features, r.bias = bias;

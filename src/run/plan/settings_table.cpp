@@ -19,14 +19,15 @@ void print_row(std::FILE* out, const std::string& name, const std::string& value
 }
 void print_rule(std::FILE* out) { print_to(out, "+{:-<22}+{:-<75}+\n", "", ""); }
 
-const char* storage_text(Storage storage) {
-  switch (storage) {
+std::string storage_text(const DatasetFacts& data) {
+  switch (data.storage) {
     case Storage::dense_f32:
       return "dense float32";
     case Storage::dense_u8:
       return "dense 8-bit";
     case Storage::sparse_f32:
-      return "sparse float32";
+      return data.row_entries > 0 ? fmt::format("sparse float32, at most {} a record", data.row_entries)
+                                  : "sparse float32";
   }
   return "?";
 }
@@ -50,7 +51,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
       config.data.shards.empty() ? config.data.train : fmt::format("{}", fmt::join(config.data.shards, ", ")));
   row(std::string(plural(config.data.unit())),
       fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.units(), facts.data.features,
-                  storage_text(facts.data.storage), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
+                  storage_text(facts.data), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
   if (config.data.samples_records())
     row("", fmt::format("with up to {} records each, in slots of their own", config.data.person_records));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),

@@ -6,12 +6,14 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "data/load/read_columns.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "objective/copy_rows.hpp"
 #include "support/mpi_harness.hpp"
 #include "support/shared_folder.hpp"
 
@@ -71,11 +73,12 @@ std::map<std::uint64_t, std::string> slots_of_rank(const Shard& shard) {
       std::string& text = slots[block.first_index + p];
       for (std::uint32_t i = r.unit_begin(p); i < r.unit_begin(p + 1); ++i) {
         if (std::isnan(r.label[i])) continue;  // an empty slot for a record
-        if (text.empty()) text = fmt::format("{} ", r.row_f32(i)[1]);
-        EXPECT_EQ(text.substr(0, text.find(' ')), fmt::format("{}", r.row_f32(i)[1])) << "one person's slot";
-        text += fmt::format("{},", r.row_f32(i)[0]);
-        EXPECT_EQ(r.label[i], static_cast<float>(static_cast<int>(r.row_f32(i)[0]) % 2));
-        EXPECT_GE(r.norm[i], r.row_f32(i)[0]);
+        const float when = feature_of(r, i, 0), who = feature_of(r, i, 1);
+        if (text.empty()) text = fmt::format("{} ", who);
+        EXPECT_EQ(text.substr(0, text.find(' ')), fmt::format("{}", who)) << "one person's slot";
+        text += fmt::format("{},", when);
+        EXPECT_EQ(r.label[i], static_cast<float>(static_cast<int>(when) % 2));
+        EXPECT_GE(r.norm[i], when);
       }
     }
   }
@@ -113,6 +116,26 @@ TEST(Persons, RecordsComeTogetherInTheFilesOrderOnAnyNumberOfRanks) {
     for (const auto& [who, when] : expected_visits(file))
       EXPECT_NE(all.find(fmt::format(": {} {}\n", who, when)), std::string::npos) << who;
     EXPECT_NE(all, all_slots(comm, load_persons(comm, o, 8, 6))) << "the key decides who is where";
+  });
+}
+
+// Rows with two entries, one and none.
+TEST(Persons, OfSparseRowsAreThoseOfDenseOnes) {
+  const auto file = visits(80);
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) { f.write("a.csv", table(file)); });
+    for (const auto& [most, sampling] :
+         {std::pair{0, "persons"}, std::pair{3, "persons"}, std::pair{3, "records"}}) {
+      DataOptions o = options_of(folder.file("a.csv"));
+      o.person_records = most;
+      o.person_sampling = sampling;
+      const std::string dense = all_slots(comm, load_persons(comm, o));
+      o.storage = "sparse";
+      const Shard shard = load_persons(comm, o);
+      for (const Block& block : shard.blocks) EXPECT_EQ(block.records.storage, Storage::sparse_f32);
+      EXPECT_EQ(all_slots(comm, shard), dense);
+    }
   });
 }
 
