@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "data/load/convert.hpp"
 #include "data/load/read_columns.hpp"
 #include "data/records/builder.hpp"
 #include "objective/copy_rows.hpp"
@@ -131,6 +132,14 @@ TEST_F(SparseTable, StorageIsForTexts) {
   o.validate(problems);
   EXPECT_EQ(problems,
             std::vector<std::string>{"data.densify = true and data.storage = sparse: leave out one of them"});
+  o.storage = "auto";
+  ConvertOptions files;
+  files.input = o.train, files.output = folder_.file("a.native");
+  convert(files, o);
+  o.train = files.output, o.densify = false, o.storage = "sparse";
+  EXPECT_NE(
+      message_of<ConfigError>([&] { facts(o); }).find("this file is read as native, which is stored as it is"),
+      std::string::npos);
 }
 
 TEST(SparseRows, TakeTheMemoryThatIsStated) {
