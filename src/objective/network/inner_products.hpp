@@ -10,7 +10,8 @@
 namespace dpmpi {
 
 /// out[i * count + j] = <row first + i, row first + j> for j <= i < count, over the first `width` columns (a
-/// multiple of 16). In float32 and in one order, so that the bits depend on the two rows alone. Other entries of
+/// multiple of 16). In float32 and in one order, so that the bits depend on the two rows alone, and
+/// not on how they are stored. Other entries of
 /// `out` (count^2) are overwritten too.
 void inner_products(const LevelRows<float>& rows, std::size_t width, std::size_t first, std::size_t count,
                     std::span<float> out);

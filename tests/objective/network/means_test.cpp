@@ -144,6 +144,24 @@ TEST(ClippedMeans, KnowOfOnePersonAlone) {
   }
 }
 
+// A record has the same bits as entries and as a row.
+TEST(ClippedMeans, KnowNothingOfTheStorage) {
+  for (const MlpShape& shape : shapes()) {
+    World sparse(shape, 3, Storage::sparse_f32), dense(shape, 3);
+    std::ranges::fill(dense.records.f32, 0.0F);
+    for (std::uint32_t i = 0; i < dense.records.count; ++i)
+      for (auto e = sparse.records.row_begin[i]; e < sparse.records.row_begin[i + 1]; ++e)
+        dense.row(i)[sparse.records.column[e]] = sparse.records.value[e];
+    dense.records.label = sparse.records.label;
+    for (const double clip : {0.01, 0.3, 30.0})
+      for (std::uint32_t p = 0; p < persons; ++p) {
+        const Part a = part_of(sparse, p, clip), b = part_of(dense, p, clip);
+        EXPECT_EQ(a.sum, b.sum) << "person " << p << ", clip " << clip;
+        EXPECT_EQ(a.left, b.left);
+      }
+  }
+}
+
 // All that a person's records can be: the part is no longer than the clip, or the person is left to others.
 TEST(ClippedMeans, AreNoLongerThanTheClipWhateverTheRecordsAre) {
   using Spoil = std::function<void(World&, std::uint32_t, std::uint32_t)>;  // record i of person p
