@@ -106,9 +106,9 @@ class GradientMeans {
  private:
   friend class AtPoint;
   /// Adds clip(mean of clip(grad loss_i(w)) over the records i) of each person, w being the point of
-  /// Objective::prepare(), and announces a contribution for each. Returns those of whom nothing was added, because
-  /// the arithmetic is too narrow for their records; valid until the next call. GradientKernel::gradient_slack
-  /// tells the slack, with summed_persons.
+  /// Objective::prepare(), and announces a contribution for each. Returns those of whom nothing was added,
+  /// because the arithmetic is too narrow for their records, or because a gradient of their own costs less; valid
+  /// until the next call. GradientKernel::gradient_slack tells the slack, with summed_persons.
   virtual std::span<const std::uint32_t> add_clipped_means(const Persons& persons, const MeanBound& bound,
                                                            LatticeAccumulator& sum) = 0;
 };
