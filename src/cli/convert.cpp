@@ -15,7 +15,8 @@ Command convert_command() {
   Options options("");
   typed->options.declare(options);
   return {.name = "convert",
-          .forms = {{"dpmpi convert IN OUT [--set data.key=value]...", "a file to the native binary format, or to HDF5"}},
+          .forms = {{"dpmpi convert IN OUT [--set data.key=value]...",
+                     "a file to the native binary format, or to HDF5"}},
           .about = "How IN is read: dpmpi help data",
           .options = options.add_each("set", typed->overrides, set_help),
           .arguments = {"input", "output"},

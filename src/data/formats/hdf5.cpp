@@ -52,6 +52,9 @@ class FieldChoice {
     Fields chosen;
     for (const std::string& name : rules_.datasets)
       chosen.push_back(usable(find(name, "data.datasets"), "data.datasets"));
+    for (const Hdf5Field& field : chosen)
+      if (label && field.name == label->name)
+        refuse(fmt::format("data.datasets: {} holds the labels (data.label)", field.name));
     return chosen.empty() ? features_left(label) : chosen;
   }
 
@@ -170,7 +173,8 @@ std::unique_ptr<InputFile> Hdf5::content(std::unique_ptr<InputFile> file) const 
   const auto fields_called = [&](const std::vector<std::string>& names) {
     Fields found;
     for (const std::string& name : names)
-      if (const auto at = std::ranges::find(all, name, &Hdf5Field::name); at != all.end()) found.push_back(*at);
+      if (const auto at = std::ranges::find(all, name, &Hdf5Field::name); at != all.end() && at->trouble.empty())
+        found.push_back(*at);
     return found;
   };
   std::vector<Fields> arrays;

@@ -83,6 +83,8 @@ TEST_F(BadHdf5, Names) {
         f.add("a", "f4", {2}, {1, 2}), f.add_words("note", {"u", "v"});
       },
       {"data.datasets: dataset note holds no numbers"});
+  options_.datasets = {"a", "y"};
+  expect_of([](NewHdf5& f) { f.add("a", "f4", {2}, {1, 2}); }, {"data.datasets: y holds the labels"});
   options_.datasets = {"v"};
   expect_of([](NewHdf5& f) { f.add_value("v", 3); }, {"dataset v holds a single value"});
   options_.datasets = {"v"};
