@@ -35,15 +35,16 @@ void prepare_evaluation(EvaluationRequest& typed) {
 void refuse_to_evaluate(const Communicator& comm, const ModelToScore& scored) {
   const RunConfig& config = *scored.config;
   if (config.data.label == no_label) throw ConfigError("dpmpi evaluate needs labels: data.label = none has none");
-  if (config.is_private()) {
-    if (!scored.run.empty()) refuse_renamed_training_files(comm, scored.run, scored.files.training);
-    refuse_private_evaluation(scored.files);
-  }
   // What td says of records beyond means are exact sums and largest values over all of them, on every rank.
   if (scored.files.scored().role == DataRole::given && config.objective_name == "td" && comm.size() > 1)
     throw ConfigError(
         "dpmpi evaluate: every rank would see exact sums over the records of --data, by which td measures: start it "
         "on one rank, without mpirun");
+  if (config.is_private()) {
+    if (!scored.run.empty()) refuse_renamed_training_files(comm, scored.run, scored.files.training);
+    refuse_private_evaluation(scored.files);
+    refuse_private_evaluation(scored.trained_on, scored.files.scored());
+  }
 }
 
 /// With the loss of the best constant, where it is known. Collective; valid on the root.

@@ -23,9 +23,10 @@ hid_t half() {
   return type;
 }
 
-hid_t truth() {
+/// Two words for `no` and 1.
+hid_t truth(std::int8_t no) {
   const hid_t type = done(H5Tenum_create(H5T_STD_I8LE));
-  const std::int8_t no = 0, yes = 1;
+  const std::int8_t yes = 1;
   H5Tenum_insert(type, "FALSE", &no);
   H5Tenum_insert(type, "TRUE", &yes);
   return type;
@@ -36,7 +37,7 @@ hid_t type_called(std::string name) {
   const bool big = name[0] == '>';
   if (big) name.erase(0, 1);
   if (name == "f2") return half();
-  if (name == "b1") return truth();
+  if (name == "b1" || name == "e1") return truth(name == "b1" ? 0 : -1);
   const std::pair<const char*, hid_t> types[] = {
       {"u1", H5T_STD_U8LE},   {"i1", H5T_STD_I8LE},   {"u2", H5T_STD_U16LE},      {"i2", H5T_STD_I16LE},
       {"u4", H5T_STD_U32LE},  {"i4", H5T_STD_I32LE},  {"u8", H5T_STD_U64LE},      {"i8", H5T_STD_I64LE},
@@ -84,7 +85,7 @@ void NewHdf5::add(const std::string& name, const std::string& type, const Shape&
                   const std::vector<double>& numbers, const Storing& storing) {
   const hid_t stored = type_called(type), space = space_of(shape), creation = creation_of(storing);
   const hid_t dataset = done(H5Dcreate2(file_, name.c_str(), stored, space, with_groups_, creation, H5P_DEFAULT));
-  if (type == "b1") {
+  if (type == "b1" || type == "e1") {
     const std::vector<std::int8_t> bytes(numbers.begin(), numbers.end());
     done(H5Dwrite(dataset, stored, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()));
   } else if (storing.written && !numbers.empty()) {

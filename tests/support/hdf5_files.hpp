@@ -26,8 +26,8 @@ class NewHdf5 {
     bool written = true;
   };
   using Shape = std::vector<std::uint64_t>;
-  /// A dataset of numbers in the order of their places. `type` as in NumPy: u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8, b1;
-  /// with > before it big-endian. Groups in the name are made.
+  /// A dataset of numbers in the order of their places. `type` as in NumPy: u1 i1 u2 i2 u4 i4 u8 i8 f2 f4 f8, b1
+  /// (false and true), e1 (words for -1 and 1); with > before it big-endian. Groups in the name are made.
   void add(const std::string& name, const std::string& type, const Shape& shape, const std::vector<double>& numbers,
            const Storing& storing);
   void add(const std::string& name, const std::string& type, const Shape& shape,

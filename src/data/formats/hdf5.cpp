@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -99,6 +100,7 @@ class FieldChoice {
     Fields with_rows, columns;
     for (const Hdf5Field& field : all_) {
       if (field.is_scale || std::ranges::find(taken, field.name) != taken.end()) continue;
+      if (field.is_lost) usable(field, "data.drop leaves datasets out");
       if (field.shape.size() == 1) columns.push_back(field);
       if (field.has_rows() && field.trouble.empty()) with_rows.push_back(field);
     }
@@ -169,12 +171,13 @@ Layout Hdf5::inspect(const std::vector<Head>& files) {
 
 std::unique_ptr<InputFile> Hdf5::content(std::unique_ptr<InputFile> file) const {
   const std::string& path = file->path();
-  const Fields all = hdf5_fields(path);
+  std::unordered_map<std::string, Hdf5Field> all;
+  for (Hdf5Field& field : hdf5_fields(path))
+    if (field.trouble.empty()) all.emplace(field.name, std::move(field));
   const auto fields_called = [&](const std::vector<std::string>& names) {
     Fields found;
     for (const std::string& name : names)
-      if (const auto at = std::ranges::find(all, name, &Hdf5Field::name); at != all.end() && at->trouble.empty())
-        found.push_back(*at);
+      if (const auto at = all.find(name); at != all.end()) found.push_back(at->second);
     return found;
   };
   std::vector<Fields> arrays;
@@ -201,11 +204,14 @@ void Hdf5::archive(Archive& archive) {
 }
 
 std::size_t Hdf5::feature_of(const std::string& name, std::size_t features) const {
-  const auto found = std::ranges::find_if(
-      features_, [&](const std::string& full) { return full == name || full.ends_with("/" + name); });
-  const bool columns = features_.size() == features;
-  return columns && found != features_.end() ? static_cast<std::size_t>(found - features_.begin())
-                                             : feature_number(name, features);
+  const auto is_called = [&](const std::string& full) { return full == name || full.ends_with("/" + name); };
+  const auto itself = std::ranges::find(features_, name);
+  const auto found = itself != features_.end() ? itself : std::ranges::find_if(features_, is_called);
+  if (features_.size() != features || found == features_.end()) return feature_number(name, features);
+  if (itself == features_.end() && std::ranges::count_if(features_, is_called) > 1)
+    throw ConfigError(
+        fmt::format("data.mean or data.std: more than one dataset is called {}: give its groups, too", show(name)));
+  return static_cast<std::size_t>(found - features_.begin());
 }
 
 }  // namespace dpmpi

@@ -43,8 +43,7 @@ std::vector<std::string> datasets_in(const Hdf5Handle& file, const std::string& 
 std::optional<Element> element_of(hid_t type) {
   const std::size_t bytes = H5Tget_size(type);
   const H5T_class_t kind = H5Tget_class(type);
-  if (kind == H5T_ENUM && bytes == 1) return Element::u8;  // false and true
-  if (bytes > 8 || (kind != H5T_FLOAT && kind != H5T_INTEGER)) return {};
+  if (bytes > 8 || (kind != H5T_FLOAT && kind != H5T_INTEGER && kind != H5T_ENUM)) return {};
   if (kind == H5T_FLOAT) return bytes > 4 ? Element::f64 : Element::f32;
   const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
   if (bytes == 1) return is_signed ? Element::i8 : Element::u8;
@@ -78,9 +77,11 @@ class Dataset5 {
 
   std::vector<Hdf5Field> fields() const {
     Hdf5Field field{.name = name_, .dataset = name_, .trouble = trouble_of_storage(creation_.id())};
-    if (!field.trouble.empty()) return {field};  // asked for more, the library may open other files
+    field.is_lost = !field.trouble.empty();
+    if (field.is_lost) return {field};  // asked for more, the library may open other files
     field.shape = shape();
-    if (!is_written(field.shape)) field.trouble = "rows that were never written";
+    field.is_lost = !is_written(field.shape);
+    if (field.is_lost) field.trouble = "rows that were never written";
     field.is_scale = is_scale();
     for (const char* const attribute : {"_FillValue", "missing_value"})
       for (const double gap : numbers(attribute)) field.gaps.push_back(gap);

@@ -17,6 +17,7 @@ struct Hdf5Field {
   std::vector<std::uint64_t> shape = {};  ///< empty: a single value
   bool is_scale = false;     ///< says where the records of others stand (dimension scales, as of NetCDF)
   std::string trouble = {};  ///< why it cannot be read; empty: it can
+  bool is_lost = false;      ///< because of where its numbers are, whatever they are
 
   // How numbers are packed, as NetCDF says it by attributes: scale * number + offset, and which stand for none.
   double scale = 1, offset = 0;

@@ -89,6 +89,16 @@ std::vector<std::string> paths_that_match(const std::string& pattern) {
   return paths;
 }
 
+/// What of a path a pattern leaves open: from its first folder or name with a wildcard on.
+std::string matching_part(const std::string& pattern, const std::string& path) {
+  const auto slash = [](char c) { return c == '/'; };
+  const std::size_t open = pattern.find_first_of("*?[");
+  auto folders = std::ranges::count_if(pattern.substr(std::min(open, pattern.size())), slash);
+  std::size_t begin = path.size();
+  for (; folders >= 0 && begin != path.npos && begin > 0; --folders) begin = path.rfind('/', begin - 1);
+  return begin == path.npos || begin == 0 ? path : path.substr(begin + 1);
+}
+
 bool is_pattern(std::string_view name) { return name.find_first_of("*?[") != name.npos; }
 
 }  // namespace
@@ -185,7 +195,7 @@ std::string Dataset::digest_of_matches() const {
   std::string matches;
   for (const NamedFiles& part : parts)
     for (const FoundFile& file : part.files)
-      if (part.pattern && file.found()) matches += std::filesystem::path(file.path()).filename().string() + '\0';
+      if (part.pattern && file.found()) matches += matching_part(part.names, file.path()) + '\0';
   return matches.empty() ? matches : sha256(matches);
 }
 

@@ -67,7 +67,7 @@ struct Dataset {
   std::vector<std::string> seen() const;
   /// All files; of sites' those that this rank sees. Throws DataError if another is missing.
   std::vector<std::string> paths() const;
-  /// SHA-256 of the names, without folders, of the files that match a pattern; empty: there is none. Local.
+  /// SHA-256 of what a pattern leaves open in the paths of the files that match it; empty: there is none. Local.
   std::string digest_of_matches() const;
 };
 

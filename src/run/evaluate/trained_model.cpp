@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
 #include "data/formats/write.hpp"
@@ -55,7 +56,11 @@ void refuse_unfinished(const std::string& run) {
 void check_certified(const std::string& run, const std::string& model) {
   const std::string certificate = run + "/certificate.json";
   const auto certified = read_run_json(certificate);
-  if (!certified.is_object() || certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
+  const std::map<std::string, std::string> says = read_metadata(model);
+  const auto of = says.find("certificate");
+  const bool other = of != says.end() && of->second != sha256(read_run_file(certificate, file_limit::document));
+  if (other || !certified.is_object() ||
+      certified.value("model_digest", nlohmann::json()) != parameters_digest(model))
     throw PrivacyError(fmt::format("{} is not the model of {}: find out what changed with dpmpi verify {}", model,
                                    certificate, run));
 }
@@ -215,6 +220,9 @@ ModelToScore model_at(const std::string& place, const std::string& data,
     scored.config = finished_run(place, overrides), scored.run = place, scored.file = model_of(place);
   }
   scored.files = scored.config->find_files(from_here(data));
+  scored.trained_on = scored.run.empty() || overrides.empty()
+                          ? scored.files.training
+                          : RunConfig(place + "/config.ini", {}, ConfigOf::run).find_files().training;
   return scored;
 }
 

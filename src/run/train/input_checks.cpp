@@ -27,34 +27,37 @@ bool same_file(const std::string& a, const std::string& b) {
   return !absent && size == std::filesystem::file_size(b, absent) && !absent && file_digest(a) == file_digest(b);
 }
 
-// Throws PrivacyError if a file of `other`, which option `key` names, is also a training file.
-void refuse_training_files(const Dataset& training, const Dataset& other, const std::string& key,
-                           const char* reason) {
-  const std::vector<std::string> private_files = training.paths();
+// Throws PrivacyError if a file of `other`, which option `key` names, is also one of these.
+void refuse_training_files(const std::vector<std::string>& private_files, const Dataset& other,
+                           const std::string& key, const char* reason) {
   for (const std::string& file : other.paths())
     for (const std::string& train : private_files)
       if (same_file(file, train))
         throw PrivacyError(fmt::format("{} = {} is also a training file: {}", key, file, reason));
 }
 
+constexpr const char* unnoised =
+    "metrics on private records would be un-noised releases; use a public held-out file, or none";
+
 }  // namespace
 
 void refuse_private_evaluation(const DataFiles& files) {
-  const Dataset& scored = files.scored();
-  refuse_training_files(
-      files.training, scored, scored.key,
-      "metrics on private records would be un-noised releases; use a public held-out file, or none");
+  refuse_training_files(files.training.paths(), files.scored(), files.scored().key, unnoised);
+}
+
+void refuse_private_evaluation(const Dataset& training, const Dataset& scored) {
+  refuse_training_files(training.seen(), scored, scored.key, unnoised);
 }
 
 void refuse_private_models(const DataFiles& files) {
   refuse_training_files(
-      files.training, files.models, files.models.key,
+      files.training.paths(), files.models, files.models.key,
       "a record would train the models that score the others, and the losses of all would depend on "
       "it; use a public file that holds none of them");
 }
 
 void refuse_private_trainer(const DataFiles& files, const Dataset& of_trainer) {
-  refuse_training_files(files.training, of_trainer, "data.train of objective.trainer",
+  refuse_training_files(files.training.paths(), of_trainer, "data.train of objective.trainer",
                         "models would be scored on the records that trained them; cut the file in two");
 }
 

@@ -13,6 +13,8 @@ namespace dpmpi {
 /// as one: metrics on private records would be releases that nobody accounts for. Local (a file that this rank
 /// cannot see is not compared).
 void refuse_private_evaluation(const DataFiles& files);
+/// The same for a training set of which files may be missing here: those that are not compared.
+void refuse_private_evaluation(const Dataset& training, const Dataset& scored);
 
 /// The same for the public data of objective.train that losses come from.
 void refuse_private_models(const DataFiles& files);

@@ -60,6 +60,15 @@ TEST_F(Hdf5File, AllElementTypes) {
   EXPECT_EQ(first(">i2", -300), -300);
   EXPECT_EQ(first(">f8", 0.1), 0.1F);
   EXPECT_EQ(first("b1", 1), 1);
+  const auto first_word = [&](double number) {
+    {
+      NewHdf5 file(path());
+      file.add("x", "e1", {2}, {number, 1});
+      file.add("labels", "e1", {2}, {number, 1});
+    }
+    return read()[0];
+  };
+  EXPECT_EQ(first_word(-1), (std::vector<float>{-1, -1}));
 }
 
 TEST_F(Hdf5File, BytesStayBytes) {

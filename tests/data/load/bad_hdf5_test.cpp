@@ -154,6 +154,36 @@ TEST_F(BadHdf5, WhatIsNotThere) {
       {"rows that were never written"});
 }
 
+// Beside others that are whole, too: the features would be others than those that are meant.
+TEST_F(BadHdf5, WhatIsLostIsLeftOutByNameOnly) {
+  const std::string raw = folder_.write("raw", std::string(16, '\0'));
+  for (const NewHdf5::Storing& lost :
+       {NewHdf5::Storing{.elsewhere = raw, .written = false}, NewHdf5::Storing{.written = false}})
+    for (const NewHdf5::Shape& shape : {NewHdf5::Shape{2}, NewHdf5::Shape{2, 1}}) {
+      options_.drop.clear();
+      expect_of(
+          [&](NewHdf5& f) {
+            f.add("a", "f8", {2}, {1, 2});
+            f.add("b", "f8", shape, {}, lost);
+          },
+          {"data.drop leaves datasets out: dataset b holds"});
+      options_.drop = {"b"};
+      EXPECT_EQ(load_one(options_).features, 1U);
+    }
+}
+
+TEST_F(BadHdf5, ANameThatTwoHaveMeansNeither) {
+  options_.mean = {"x:1"};
+  expect_of(
+      [](NewHdf5& f) {
+        f.add("a/x", "f8", {2}, {1, 2});
+        f.add("b/x", "f8", {2}, {1, 2});
+      },
+      {"more than one dataset is called 'x': give its groups, too"});
+  options_.mean = {"b/x:1"};
+  EXPECT_EQ(load_one(options_).row_f32(0)[1], 0);
+}
+
 TEST_F(BadHdf5, CutAnywhere) {
   const std::string good = good_file();
   for (std::size_t size = 0; size < good.size(); size += size < 3000 ? 13 : 501) {
