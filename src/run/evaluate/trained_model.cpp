@@ -220,9 +220,8 @@ ModelToScore model_at(const std::string& place, const std::string& data,
     scored.config = finished_run(place, overrides), scored.run = place, scored.file = model_of(place);
   }
   scored.files = scored.config->find_files(from_here(data));
-  scored.trained_on = scored.run.empty() || overrides.empty()
-                          ? scored.files.training
-                          : RunConfig(place + "/config.ini", {}, ConfigOf::run).find_files().training;
+  if (!scored.run.empty() && !overrides.empty())
+    scored.trained_on = RunConfig(place + "/config.ini", {}, ConfigOf::run).find_files().training;
   return scored;
 }
 

@@ -31,7 +31,7 @@ void keep_inputs(const RunConfig& config, const DataFiles& files, const std::str
 struct ModelToScore {
   std::unique_ptr<const RunConfig> config;
   DataFiles files;
-  Dataset trained_on;     ///< files.training, where the run itself looks for it: overrides may say another place
+  Dataset trained_on;     ///< with overrides: files.training, where the run itself looks for it
   std::string run, file;  ///< the directory (empty: the model file came alone), and the model in it
   std::optional<std::uint64_t> features{};  ///< that the model file says; a run's plan says them otherwise
 };
