@@ -251,6 +251,19 @@ void check_feature_names(const std::string& key, const std::string& names, const
         key, with_commas(names), with_commas(of_training)));
 }
 
+void check_alike(const Communicator& comm, const std::string& key, const DatasetFacts& found,
+                 const DatasetFacts& training) {
+  // Names are on the root only.
+  throw_on_all_ranks(comm, [&] { check_feature_names(key, found.feature_names, training.feature_names); });
+  if (found.features != training.features)
+    throw DataError(fmt::format("{} has {} features, data.train has {}", key, found.features, training.features));
+  if (training.storage == Storage::dense_u8 && found.storage != Storage::dense_u8)
+    throw DataError(
+        fmt::format("{} has numbers where data.train has bytes: give both in one format (dpmpi convert "
+                    "writes numbers)",
+                    key));
+}
+
 DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {
   const ShowFields show(dataset.shows_values());
   DatasetFacts facts = inspect_records(comm, dataset);

@@ -39,6 +39,10 @@ std::string feature_names(const Dataset& training);
 /// throws DataError if `names`, of the file that option `key` gives, are not those of the training file. Where one
 /// of them has none, nothing is compared. Local.
 void check_feature_names(const std::string& key, const std::string& names, const std::string& of_training);
+/// Throws DataError if the records `found`, of the file that option `key` gives, cannot be scored by what is
+/// trained on `training`: other names or another number of features, or floats where those are bytes. Collective.
+void check_alike(const Communicator& comm, const std::string& key, const DatasetFacts& found,
+                 const DatasetFacts& training);
 
 /// What loading records of persons takes besides.
 struct PlacedPersons {

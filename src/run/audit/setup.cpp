@@ -10,6 +10,7 @@
 #include "core/numbers/random.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
+#include "data/records/stored_as.hpp"
 #include "run/objective/on_ranks.hpp"
 #include "run/train/input_checks.hpp"
 
@@ -93,14 +94,11 @@ void AuditSetup::read_public_records() {
   const Dataset& evaluation = files.evaluation;
   if (evaluation.empty()) return;
   const DatasetFacts found = inspect(world, evaluation);
-  throw_on_all_ranks(world,
-                     [&] { check_feature_names(evaluation.key, found.feature_names, facts.data.feature_names); });
-  if (found.features != facts.data.features)
-    throw DataError(
-        fmt::format("data.eval has {} features, data.train has {}", found.features, facts.data.features));
+  check_alike(world, evaluation.key, found, facts.data);
   const Communicator alone = Communicator::alone();
   public_ = load(alone, evaluation, BlockLayout::of(found, 1), Ownership::even(1, 1), objective->label_kind(),
                  objective->classes());
+  store_as(facts.data.storage, public_);
   const Records& records = public_.blocks.front().records;
   for (std::uint32_t i = 0; i < records.count; ++i)
     if (!std::isnan(records.label[i])) public_rows.push_back({&records, i});

@@ -16,6 +16,7 @@
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/labels.hpp"
+#include "data/records/stored_as.hpp"
 #include "data/records/text.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/evaluate/mean_gradient.hpp"
@@ -53,12 +54,7 @@ void look_at_public_records(Training& run, bool training_seen) {
   if (evaluation.empty()) return;
   run.public_data = inspect(run.comm, evaluation);
   if (!training_seen) return;
-  throw_on_all_ranks(run.comm, [&] {
-    check_feature_names(evaluation.key, run.public_data.feature_names, run.facts.data.feature_names);
-  });
-  if (run.public_data.features != run.facts.data.features)
-    throw DataError(fmt::format("data.eval has {} features, data.train has {}", run.public_data.features,
-                                run.facts.data.features));
+  check_alike(run.comm, evaluation.key, run.public_data, run.facts.data);
 }
 
 // A site's file is read by the ranks that own its blocks and by no others: there no block moves to another site's
@@ -115,6 +111,7 @@ void read_public_records(Training& run) {
   const std::uint32_t blocks = some_blocks(run.public_data, run.comm.size());
   run.public_records = load_checked(run, run.files.evaluation, BlockLayout::of(run.public_data, blocks),
                                     Ownership::even(blocks, run.comm.size()));
+  store_as(run.facts.data.storage, run.public_records);
   check_positive_labels(run);
   run.constant = best_constant(run.comm, *run.objective, run.public_records);
 }
