@@ -15,6 +15,8 @@ struct Foreign {
   std::string_view magic, name, way;
 };
 
+constexpr std::string_view netcdf_3 = "nccopy -k nc4 OLD NEW writes one that it reads";
+
 // Magics that a text could begin with are longer here by what follows them in such files.
 constexpr Foreign foreign[] = {
     {"PAR1\x15"sv, "a Parquet file", "pandas.read_parquet(...).to_csv(..., index=False) writes a table"},
@@ -25,6 +27,9 @@ constexpr Foreign foreign[] = {
     {"SQLite format 3\0"sv, "an SQLite database", "sqlite3 -header -csv FILE 'select ...' writes a table"},
     {"$FL2@"sv, "an SPSS file (.sav)", "pandas.read_spss(...).to_csv(..., index=False) writes a table"},
     {"<stata_dta>"sv, "a Stata file (.dta)", "pandas.read_stata(...).to_csv(..., index=False) writes a table"},
+    {"CDF\x01"sv, "a NetCDF-3 file", netcdf_3},
+    {"CDF\x02"sv, "a NetCDF-3 file", netcdf_3},
+    {"CDF\x05"sv, "a NetCDF-3 file", netcdf_3},
     {"BZh91AY&SY"sv, "compressed by bzip2", "decompress it, or compress it by gzip"},
     {"\xfd"
      "7zXZ\0"sv,

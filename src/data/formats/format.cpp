@@ -88,6 +88,11 @@ Made make_format(std::string_view name, const ReadingRules& options) {
   return found->make(options);
 }
 
+std::string_view format_by_magic(std::string_view head) {
+  const Entry* const found = with_magic(head);
+  return found ? found->name : std::string_view();
+}
+
 std::string_view detect_format(const ReadingRules& options, const Head& head) {
   const auto* const named = std::ranges::find(formats, options.format, &Entry::name);
   if (named != std::end(formats)) return named->name;

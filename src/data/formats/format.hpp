@@ -24,6 +24,8 @@ struct Head {
   bool gzip = false;
 };
 Head read_head(InputFile& file, const ReadingRules& options);
+/// The format whose files begin with these bytes; empty: they may be those of a text.
+std::string_view format_by_magic(std::string_view head);
 
 /// What lies in a file for every record: a line of text, or a row of as many bytes as any other.
 struct Section {

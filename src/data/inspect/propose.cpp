@@ -82,6 +82,16 @@ std::string settings_line(const ReadingRules& rules, const std::string& separato
   return text + '\n';
 }
 
+/// Throws DataError if the file is no text.
+void refuse_no_table(const Head& head) {
+  if (const std::string_view format = format_by_magic(head.bytes); !format.empty())
+    refuse_file(head.path,
+                fmt::format("is of the format {}: inspect proposes columns files for tables of text, and "
+                            "other files hold features as they are",
+                            format));
+  refuse_no_text(head);
+}
+
 /// What data.separator = auto reads the table with; empty: it would not be read as a table.
 std::string_view expected_separator(const Head& head, const ReadingRules& rules) try {
   const std::string_view format = detect_format(rules, head);
@@ -129,7 +139,7 @@ std::string propose_columns(const std::string& input, const DataOptions& data) {
   std::vector<std::string> paths;
   for (const FoundFile& file : NamedFiles(data, input).files) paths.push_back(file.path());
   const Head head = open_joined(input, {paths.front()}, data).head;
-  refuse_no_text(head);
+  refuse_no_table(head);
   ReadingRules rules = data;
   const std::string separator = guessed_separator(head, rules);
   const char delimiter = delimiter_by(separator, ',');

@@ -106,7 +106,12 @@ float FeatureMap::operator()(std::size_t feature, double x) const {
 }
 
 std::size_t feature_number(const std::string& name, std::size_t features) {
-  const double number = option_number(name, "data.mean or data.std");
+  double number = 0;
+  if (!to_number(name, number))
+    throw ConfigError(
+        fmt::format("data.mean or data.std names {}, which is no feature of the file: features have "
+                    "numbers there, 1..{}",
+                    show(name), features));
   if (number < 1 || number > static_cast<double>(features) || number != std::floor(number))
     throw ConfigError(fmt::format("data.mean or data.std names feature {}, which is not in 1..{}", name, features));
   return static_cast<std::size_t>(number) - 1;

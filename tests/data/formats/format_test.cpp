@@ -63,6 +63,7 @@ TEST(FormatTable, FilesOfOtherProgramsAreKnownAndNotRead) {
         {"SQLite format 3\0"s, "is an SQLite database"},
         {"$FL2@(#) SPSS"s, "is an SPSS file"},
         {"<stata_dta><header>"s, "is a Stata file"},
+        {"CDF\x01\0"s, "is a NetCDF-3 file, which dpmpi does not read: nccopy -k nc4"},
         {"BZh91AY&SY\x10"s, "is compressed by bzip2"},
         {"\xfd"
          "7zXZ\0\0"s,

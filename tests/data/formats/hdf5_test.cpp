@@ -155,6 +155,9 @@ TEST_F(Hdf5File, ColumnsHaveNames) {
   EXPECT_EQ(inspect(Communicator::alone(), DataFiles(options_).training).feature_names, "age\nhours\n");
   options_.mean = {"hours:20"}, options_.deviation = {"age:10", "people/hours:5"};
   EXPECT_EQ(read()[0], (std::vector<float>{5, 4, 0}));
+  options_.mean = {"weight:20"};
+  EXPECT_NE(message_of<ConfigError>([&] { read(); }).find("names 'weight', which is no feature of the file"),
+            std::string::npos);
   options_.datasets = {"hours"}, options_.mean.clear(), options_.deviation.clear();
   EXPECT_EQ(read()[2], (std::vector<float>{30, 0}));
 }

@@ -43,6 +43,16 @@ Records read_as_proposed(const Folder& folder, DataOptions o, std::string& propo
   return load_one(o, kind, 3);
 }
 
+TEST(Propose, ArraysAreNoTables) {
+  const Folder folder;
+  for (const auto& [bytes, name] : {std::pair{"\x89HDF\r\n\x1a\n", "hdf5"}, {"\x93NUMPY\x01", "npy"}}) {
+    DataOptions o;
+    o.train = folder.write("a.bin", bytes);
+    EXPECT_NE(message_of([&] { propose_columns(o.train, o); }).find(fmt::format("is of the format {}", name)),
+              std::string::npos);
+  }
+}
+
 TEST(Propose, WhatIsProposedIsAcceptedForTheSameTable) {
   const Folder folder;
   std::string first;

@@ -47,7 +47,7 @@ class BadHdf5 : public BadFile {
 
 TEST_F(BadHdf5, NoHdf5) {
   expect("a.h5", "1,2\n3,4\n", {"is no HDF5 file, or a damaged or truncated one"});
-  expect("a.h5", "CDF\1 an old NetCDF file\n\n", {"is no HDF5 file"});
+  expect("a.h5", "CDF\1 an old NetCDF file\n\n", {"is a NetCDF-3 file", "nccopy -k nc4"});
   expect("a", "\x89HDF\r\n\x1a\n and no more", {"is no HDF5 file, or a damaged"});
   options_.train = folder_.write_gzip("a.h5.gz", good_file());
   expect_message({options_.train}, {"is gzipped"});
