@@ -15,6 +15,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "privacy/promise/group_guarantee.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/person_sampling.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/plan_timing.hpp"
@@ -126,7 +127,8 @@ struct PlanRequest {
 /// Collective; prints on the root.
 int show_plan(const Communicator& comm, const PlanRequest& typed) {
   const RunConfig config(typed.config, typed.overrides);
-  const DatasetFacts data = inspect(comm, config.find_files().training);
+  DatasetFacts data = inspect(comm, config.find_files().training);
+  const std::optional<HeldOut> parts = parts_of(config.data.test_share, data);
   throw_on_all_ranks(comm, [&] {
     if (comm.is_root()) verify_before_code(config);
   });
@@ -136,7 +138,10 @@ int show_plan(const Communicator& comm, const PlanRequest& typed) {
       typed.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();
   if (!comm.is_root()) return static_cast<int>(ExitCode::done);
 
-  const Plan plan = make_plan(config, facts);
+  Plan plan = make_plan(config, facts);
+  if (parts)
+    plan.evaluation =
+        std::make_shared<const EvaluationPlan>(make_evaluation_plan(config, *objective, plan, *parts));
   const StepCost cost = step_cost(plan, *objective);
   const Footprint& footprint = plan.method->footprint;
   if (typed.json) {

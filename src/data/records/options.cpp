@@ -62,6 +62,11 @@ void declare_files(DataOptions& d, Options& o) {
       "record by itself, clipped by itself; the noise hides all data.person_records of a person",
       {"persons", "records"});
   o.add(
+      "test_share", d.test_share,
+      "Share of the records (of the persons with data.person) that is kept out of training, by a public rule on their "
+      "slots. At the end the run evaluates the model on them by noisy counts, under the same promise; 0: none",
+      Range::closed(0, 0.5));
+  o.add(
       "features", d.features,
       "Number of features. Required for LIBSVM (the largest index would be a statistic of private data); checked for the "
       "other formats; 0 takes the file's width. Refused if the vectors of a model of that length do not fit into memory",
@@ -229,6 +234,14 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
     problems.emplace_back(
         "data.keep_one_in goes by a record's place in the file, which other persons' records move: leave it out, or "
         "data.person");
+  if (test_share > 0 && samples_records())
+    problems.emplace_back(
+        "data.test_share with data.person_sampling = records: held-out persons are counted by the means of their records; "
+        "set data.person_sampling = persons");
+  if (test_share > 0 && !keep_one_in.empty())
+    problems.emplace_back(
+        "data.test_share with data.keep_one_in: the held-out records would be thinned out as well, and the counts would "
+        "not say how good the model is for the others: leave out one of the two");
   if (comment.size() > 1) problems.push_back(fmt::format("data.comment = {} must be a single character", comment));
   if (decimal == "comma" && (separator == "comma" || (separator == "auto" && format == "csv")))
     problems.emplace_back(

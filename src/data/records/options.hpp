@@ -48,6 +48,7 @@ struct DataOptions : ReadingRules {
   std::vector<std::string> shards;
   std::vector<std::int64_t> shard_records;
   std::int64_t blocks = 0, records = 0, person_records = 0;
+  double test_share = 0;
 
   /// Folder of the config file (set by whoever read it, not declared); empty: the working directory.
   std::string config_folder;

@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
+#include "data/load/held_out.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/stored_as.hpp"
@@ -54,6 +55,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
                     config.objective_name, config.trainer()->path()));
   if (!files.evaluation.empty()) refuse_private_evaluation(files);
   facts.data = inspect(world, files.training);
+  parts_of(config.data.test_share, facts.data);  // an audit is of the training
   objective = make_objective(config, facts.data);
   facts = public_facts(config, facts.data, *objective);
   plan = plan_on_all_ranks(world, config, facts);

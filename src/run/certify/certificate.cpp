@@ -10,12 +10,15 @@
 #include "core/numbers/real.hpp"
 #include "privacy/events/planned_events.hpp"
 #include "privacy/last_iterate/bounds.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/json_values.hpp"
 #include "run/plan/trains_models.hpp"
 
 namespace dpmpi {
 
 namespace {
+
+constexpr const char* key_check = "dpmpi key check value";  // what is authenticated under each key
 
 // Every bound that applies to a run whose iterates stay hidden, and which one was used.
 OrderedJson json_explanation(const HiddenState& run, const Plan& plan) {
@@ -113,8 +116,26 @@ std::string both_statement(const RunConfig& config, double epsilon, double delta
                      bounded(config, "in each of them", epsilon, delta));
 }
 
+std::string evaluation_statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
+  if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
+  return fmt::format(
+      "For those whose records were held out of training (data.test_share): everything released by this run, of which "
+      "only the counts in {} depend on their records, {}{}",
+      EvaluationPlan::results, bounded(config, fmt::format("among these {}", n), epsilon, delta),
+      persons_at_sites(config));
+}
+
+std::string whole_statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
+  if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
+  return fmt::format(
+      "For everybody in the data: nobody's slot is in both parts, so everything released by this run together {}{}",
+      bounded(config, fmt::format("among all {}", n), epsilon, delta), persons_at_sites(config));
+}
+
+SecretKey evaluation_key(const SecretKey& run_key) { return run_key.derive("evaluation"); }
+
 std::map<std::string, std::string> generator_commitments(const SecretKey& key, std::uint32_t blocks) {
-  constexpr const char* label = "dpmpi key check value";
+  constexpr const char* label = key_check;
   std::string selections;
   for (std::uint32_t b = 0; b < blocks; ++b) selections += key.derive("selection", b).authenticate(label);
   return {{"noise", key.derive("noise").authenticate(label)},
@@ -124,6 +145,10 @@ std::map<std::string, std::string> generator_commitments(const SecretKey& key, s
           {"repeated_runs", key.derive("repeated runs").authenticate(label)},
           {"selection", sha256(selections)},
           {"trainings", key.derive("trainings").authenticate(label)}};
+}
+
+std::string evaluation_commitment(const SecretKey& run_key) {
+  return evaluation_key(run_key).derive("noise").authenticate(key_check);
 }
 
 Guarantee certified(const std::vector<Event>& events, bool is_private, Adjacency adjacency, double delta,
@@ -176,6 +201,32 @@ OrderedJson json_both(const RunConfig& config, const Plan& plan, std::vector<Eve
   return out;
 }
 
+/// To those whose records were held out.
+OrderedJson json_evaluation(const RunConfig& config, const EvaluationPlan& plan,
+                            const EvaluationProvenance& provenance, const Guarantee& g) {
+  OrderedJson out;
+  put_guarantee(out, g);
+  out["statement"] = evaluation_statement(config, plan.data.units(), g.epsilon, g.delta);
+  out["events"] = json_events(provenance.events);
+  out["n"] = plan.data.units();
+  out["generator"] = provenance.generator;
+  out["data_commitment"] = provenance.commitment;
+  out["ledger_head"] = provenance.head;
+  out["results_digest"] = provenance.results;
+  return out;
+}
+
+/// Parallel composition: everybody's slot is in one of the two parts.
+OrderedJson json_whole(const RunConfig& config, std::uint64_t n, const Guarantee& training,
+                       const Guarantee& evaluation) {
+  const double epsilon = std::max(training.epsilon, evaluation.epsilon),
+               delta = std::max(training.delta, evaluation.delta);
+  return {{"epsilon", json_number(epsilon)},
+          {"delta", delta},
+          {"n", n},
+          {"statement", whole_statement(config, n, epsilon, delta)}};
+}
+
 }  // namespace
 
 std::string certificate_json(const RunConfig& config, const PublicFacts& facts, const Plan& plan,
@@ -207,6 +258,13 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   if (provenance.training) {
     out["training"] = json_training(config, facts, plan, *provenance.training);
     out["both"] = json_both(config, plan, provenance.events, is_private);
+  }
+  if (provenance.evaluation) {
+    const EvaluationPlan& evaluation = *plan.evaluation;
+    const Guarantee g = certified(provenance.evaluation->events, is_private, plan.adjacency, plan.delta(),
+                                  config.privacy.accountant);
+    out["evaluation"] = json_evaluation(config, evaluation, *provenance.evaluation, g);
+    out["whole"] = json_whole(config, facts.data.units() + evaluation.data.units(), guarantee, g);
   }
   if (!provenance.audit.empty()) out["audit"] = OrderedJson::parse(provenance.audit);
   out["method"] = config.method_name;

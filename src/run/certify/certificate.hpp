@@ -19,6 +19,15 @@ struct TrainingProvenance {
   std::string commitment;     ///< keyed, to the trainer's data
 };
 
+/// What it records of the evaluation on held-out records.
+struct EvaluationProvenance {
+  std::vector<Event> events = {};  ///< of evaluation_ledger.jsonl
+  std::string head = {};           ///< SHA-256 of its last line
+  std::string commitment = {};     ///< keyed, to these records
+  std::string generator = {};      ///< key check value of the noise
+  std::string results = {};        ///< SHA-256 of evaluation.json
+};
+
 /// What the certificate records of a run beside its plan.
 struct Provenance {
   std::vector<Event> events = {};                      ///< of the ledger
@@ -31,6 +40,7 @@ struct Provenance {
   std::string training_files = {};  ///< Dataset::digest_of_matches of data.train
   std::string audit = {};           ///< certified_audit(); empty: none
   std::optional<TrainingProvenance> training = {};
+  std::optional<EvaluationProvenance> evaluation = {};
 };
 
 /// Where the proof is that the method's releases are the events that are accounted for.
@@ -43,6 +53,15 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
                                double delta);
 std::string both_statement(const RunConfig& config, double epsilon, double delta);
+
+/// To those whose records were held out (n of them), and to all whose records the run has.
+std::string evaluation_statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta);
+std::string whole_statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta);
+
+/// The key of an evaluation on held-out records.
+SecretKey evaluation_key(const SecretKey& run_key);
+/// The key check value of its noise.
+std::string evaluation_commitment(const SecretKey& run_key);
 
 /// Key check values: what HMAC says about a fixed text under each stream's key. They bind the run to its
 /// generators, so that a key that was kept can be recognised, and say nothing about their output. `blocks`: how

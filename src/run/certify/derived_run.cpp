@@ -1,6 +1,7 @@
 #include "run/certify/derived_run.hpp"
 
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "objective/plugin/unloaded_plugin.hpp"
 #include "run/certify/certificate.hpp"
 #include "run/config/training_builder.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/json_values.hpp"
 
 namespace dpmpi {
@@ -51,6 +53,26 @@ std::unique_ptr<Objective> objective_of(const RunConfig& config, const DatasetFa
   return objective;
 }
 
+/// What was held out, if config and plan say that something was. The number of all records is declared, or stated
+/// in two parts, which have to be those of their sum.
+std::optional<HeldOut> stated_parts(const RunConfig& config, const DatasetFacts& training,
+                                    const json& stated_plan) {
+  if (config.data.test_share == 0) return {};
+  const json held_out = stated<json>(stated_plan, "evaluation", "plan.json");
+  DatasetFacts whole = training;  // of all records, where their number is declared
+  if (config.data.shards.empty() && config.data.records == 0) {
+    whole.records += positive(held_out, "n", "plan.json: evaluation");
+  } else if (!config.data.shards.empty() && config.data.shard_records.empty()) {
+    const auto of_sites = stated<std::vector<std::uint64_t>>(held_out, "shards", "plan.json: evaluation");
+    if (of_sites.size() != whole.shards.size())
+      throw DataError("plan.json: evaluation: shards is not one number for each of data.shards");
+    for (std::size_t s = 0; s < of_sites.size(); ++s) whole.shards[s] += of_sites[s], whole.records += of_sites[s];
+  }
+  if (whole.records > std::uint64_t{1} << 53)
+    throw DataError(fmt::format("plan.json: n = {} in both parts is no number of records", whole.records));
+  return HeldOut(config.data.test_share, whole);
+}
+
 }  // namespace
 
 DatasetFacts stated_facts(const json& stated_plan, const DataOptions& declared, const std::string& part) {
@@ -85,14 +107,20 @@ std::string not_derivable(const RunConfig& config) {
 DerivedRun derive_run(std::shared_ptr<const RunConfig> config, const json& stated_plan) {
   DerivedRun run;
   run.config = std::move(config);
-  const DatasetFacts data = stated_facts(stated_plan, run.config->data, "plan.json");
+  DatasetFacts data = stated_facts(stated_plan, run.config->data, "plan.json");
+  const std::optional<HeldOut> parts = stated_parts(*run.config, data, stated_plan);
+  if (parts) data = parts->training();
   auto objective = objective_of(*run.config, data, stated_plan);
   run.facts = public_facts(*run.config, data, *objective);
   run.objective = std::move(objective);
   run.plan = make_plan(*run.config, run.facts);
+  if (parts)
+    run.plan.evaluation =
+        std::make_shared<const EvaluationPlan>(make_evaluation_plan(*run.config, *run.objective, run.plan, *parts));
   run.plan_json = json::parse(plan_json(run.plan, *run.config, run.facts));
   Provenance nowhere{.events = run.plan.events()};
   if (run.plan.training) nowhere.training = TrainingProvenance{};
+  if (run.plan.evaluation) nowhere.evaluation = EvaluationProvenance{.events = run.plan.evaluation->events()};
   run.certificate = json::parse(certificate_json(*run.config, run.facts, run.plan, nowhere));
   return run;
 }

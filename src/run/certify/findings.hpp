@@ -13,14 +13,14 @@
 
 namespace dpmpi {
 
-struct Findings {
+struct VerifiedItems {
   using State = VerifiedItem::State;
 
   std::string run;    ///< the directory
   std::string place;  ///< what is looked at now: an error that names nothing is there
   std::vector<VerifiedItem> items;
 
-  explicit Findings(std::string directory) : run(std::move(directory)) {}
+  explicit VerifiedItems(std::string directory) : run(std::move(directory)) {}
 
   std::string path(const std::string& file) const { return run + "/" + file; }
   bool exists(const std::string& file) const { return std::filesystem::exists(path(file)); }

@@ -64,6 +64,7 @@ void check_metrics(const RunConfig& config, const DerivedRun& run, const std::ve
     }
     for (const auto& [name, value] : line.items())
       if (name.starts_with("eval.") || name.starts_with("method.") || is_of_look(name) ||
+          (name.starts_with("test.") && plan.evaluation && step == plan.steps) ||
           (name == "tuned" && (config.trainer() || is_candidate(value, plan))))
         expected[name] = value;
     same(place, line, expected, "the ledger");

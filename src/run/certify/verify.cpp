@@ -27,6 +27,7 @@
 #include "run/config/config.hpp"
 #include "run/directory/checkpoint.hpp"
 #include "run/directory/files.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/training_ledger.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -51,6 +52,7 @@ class Verification {
       plan();
       ledger();
       trainings();
+      evaluation();
       checkpoint();
       verify_end(found_, run_);
     } catch (const Failure& failure) {
@@ -84,6 +86,7 @@ class Verification {
     run_.config =
         std::make_shared<const RunConfig>(found_.path(found_.place), std::vector<std::string>{}, ConfigOf::run);
     if (run_.config->trainer()) run_.trainings = read_ledger_text(TrainingLedger::file);
+    if (run_.config->data.test_share > 0) run_.evaluation = read_ledger_text(EvaluationPlan::ledger);
     found_.place = "config.ini";
     for (const LedgerText* ledger : ledgers()) {
       if (ledger->header().value("config", json()) != run_.config->digest())
@@ -108,6 +111,7 @@ class Verification {
   std::vector<const LedgerText*> ledgers() const {
     std::vector<const LedgerText*> all{&run_.ledger};
     if (run_.trainings) all.push_back(&*run_.trainings);
+    if (run_.evaluation) all.push_back(&*run_.evaluation);
     return all;
   }
 
@@ -142,7 +146,7 @@ class Verification {
                   {"adjacency", run_.config->privacy.adjacency},
                   {"objective", run_.config->objective_name},
                   {"config_digest", run_.config->digest()}};
-    if (run_.config->data.records > 0) restated["n"] = run_.config->data.records;
+    if (run_.config->data.records > 0 && !run_.evaluation) restated["n"] = run_.config->data.records;
     if (run_.config->data.by_person()) restated["unit"] = name(run_.config->data.unit());
     same_members(found_.place, run_.plan.value, restated, "config.ini");
     json promised;
@@ -224,21 +228,41 @@ class Verification {
     same(ledger.place(0), header, expected, "the plan");
   }
 
+  /// The lines of a ledger are those of these queries, in their order. False: they go on.
+  static bool has_all_lines(const LedgerText& ledger, const std::vector<Query>& queries) {
+    std::size_t next = 1;
+    const bool all = each_planned_line(queries, [&](const LedgerEntry& planned) {
+      if (next == ledger.lines.size()) return false;
+      same_line(ledger, next++, json::parse(to_json(planned.event, planned.extra)));
+      return true;
+    });
+    if (next < ledger.lines.size()) throw Failure{ledger.place(next), "is more than was planned"};
+    return all;
+  }
+
   void ledger() {
     found_.place = run_.ledger.file;
     found_.unchecked(found_.place, "data", "commits to the records by the noise key, which is not here to compare");
     if (!run_.derived) return refuse_other_writing(run_.ledger);
     same_header(run_.ledger, run_.derived->plan, run_.derived->facts.data.units(), json::object());
-    std::size_t next = 1;
-    run_.complete = each_planned_line(run_.derived->plan.queries, [&](const LedgerEntry& planned) {
-      if (next == run_.ledger.lines.size()) return false;
-      same_line(run_.ledger, next++, json::parse(to_json(planned.event, planned.extra)));
-      return true;
-    });
-    if (next < run_.ledger.lines.size()) throw Failure{run_.ledger.place(next), "is more than was planned"};
+    run_.complete = has_all_lines(run_.ledger, run_.derived->plan.queries);
     refuse_other_writing(run_.ledger);
     found_.good(found_.place,
                 run_.complete ? "has every line of the plan" : "has lines of the plan, which goes on");
+  }
+
+  // A line of one part that stands in the other part's ledger is not the planned one there.
+  void evaluation() {
+    if (!run_.evaluation) return;
+    found_.place = run_.evaluation->file;
+    found_.unchecked(found_.place, "data", "commits to the records by the noise key, which is not here to compare");
+    if (!run_.derived) return refuse_other_writing(*run_.evaluation);
+    const EvaluationPlan& plan = *run_.derived->plan.evaluation;
+    same_header(*run_.evaluation, run_.derived->plan, plan.data.units(), {{"part", "held_out"}});
+    run_.evaluated = has_all_lines(*run_.evaluation, plan.queries);
+    refuse_other_writing(*run_.evaluation);
+    found_.good(found_.place, run_.evaluated ? "has every line of the plan for the held-out part"
+                                             : "has lines of the plan, which goes on");
   }
 
   // Every training has the lines of one of the planned ones; which settings it had follows from what was released.
@@ -292,7 +316,7 @@ class Verification {
     found_.unchecked(found_.place, "the state", "it carries a MAC under the noise key, which verify does not read");
   }
 
-  Findings found_;
+  VerifiedItems found_;
   VerifiedSoFar run_;
   std::optional<Checkpoint> checkpoint_;
   DerivedRun own_;

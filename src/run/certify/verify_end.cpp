@@ -23,6 +23,7 @@
 #include "run/directory/directory.hpp"
 #include "run/directory/files.hpp"
 #include "run/directory/safetensors.hpp"
+#include "run/plan/evaluation_plan.hpp"
 
 namespace dpmpi {
 namespace {
@@ -43,11 +44,12 @@ std::string shown_names(const std::set<std::string>& names, std::string_view sep
 
 class EndOfRun {
  public:
-  EndOfRun(Findings& found, const VerifiedSoFar& run) : found_(found), run_(run) {}
+  EndOfRun(VerifiedItems& found, const VerifiedSoFar& run) : found_(found), run_(run) {}
 
   void verify() {
     certificate();
     metrics();
+    evaluation();
     audit();
     model();
     other_files();
@@ -78,6 +80,7 @@ class EndOfRun {
       for (const auto& [stream, check] : generator_commitments(SecretKey::from_seed(0), 1))
         expected["generators"][stream] = found_.stated_text(c["generators"], stream);
     if (run_.trainings && run_.derived) expected_of_trainings(expected);
+    if (run_.evaluation && run_.derived) expected_of_evaluation(expected, c);
     if (run_.derived && !run_.complete) run_.refuse_uncovered();
     same(found_.place, c, expected, "the run");
     refuse_other_writing(found_.place, document);
@@ -102,6 +105,30 @@ class EndOfRun {
     expected["training"]["trained"] = run_.trained;
   }
 
+  void expected_of_evaluation(json& expected, const json& c) {
+    if (!run_.evaluated)
+      throw Failure{run_.evaluation->file, "does not cover plan.json, though the run has a certificate"};
+    const json stated = c.value("evaluation", json::object());
+    json& evaluation = expected["evaluation"];
+    evaluation["ledger_head"] = run_.evaluation->head;
+    evaluation["data_commitment"] = found_.stated_text(run_.evaluation->header(), "data");
+    evaluation["generator"] = found_.stated_text(stated, "generator");
+    evaluation["results_digest"] = found_.stated_text(stated, "results_digest");
+  }
+
+  void evaluation() {
+    found_.place = EvaluationPlan::results;
+    if (!run_.evaluation || !found_.finished()) return;
+    if (!found_.exists(found_.place))
+      return found_.absent(found_.place, "not here: certificate.json has its digest");
+    const std::string text = read_run_file(found_.path(found_.place), file_limit::document);
+    const json digest = certificate_.value(json::json_pointer("/evaluation/results_digest"), json());
+    if (sha256(text) != digest)
+      throw Failure{found_.place, "is not the file of certificate.json's evaluation.results_digest"};
+    found_.good(found_.place, "SHA-256 as in certificate.json");
+    found_.unchecked(found_.place, "counts, metrics", "noisy counts of held-out records: the trainer's word");
+  }
+
   void metrics() {
     found_.place = "metrics.jsonl";
     if (!found_.finished()) return;
@@ -114,7 +141,7 @@ class EndOfRun {
     if (run_.derived) check_metrics(*run_.config, *run_.derived, lines_of(text), found_.place);
     found_.good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
                                              run_.derived ? "; epsilon spent after every step that it shows" : ""));
-    found_.unchecked("metrics.jsonl", "eval, method, tuned, constant, clip, warnings",
+    found_.unchecked("metrics.jsonl", "eval, test, method, tuned, constant, clip, warnings",
                      "who has data.eval can evaluate the model");
     found_.unchecked("metrics.jsonl", "step",
                      "a line is for a step that may be shown; which of these were is not checked");
@@ -163,6 +190,7 @@ class EndOfRun {
     std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint"};
     if (run_.trainings) read.insert({run_.trainings->file, RunConfig::trainer_file});
     if (run_.config->data.columns_file) read.insert(RunConfig::columns_file);
+    if (run_.evaluation) read.insert({EvaluationPlan::ledger, EvaluationPlan::results});
     if (certificate_.contains("audit")) read.insert("audit.json");
     if (found_.finished()) read.insert({"certificate.json", "metrics.jsonl", "model.safetensors"});
     std::set<std::string> others;
@@ -193,13 +221,13 @@ class EndOfRun {
                                               what, found_.run)};
   }
 
-  Findings& found_;
+  VerifiedItems& found_;
   const VerifiedSoFar& run_;
   json certificate_;
 };
 
 }  // namespace
 
-void verify_end(Findings& found, const VerifiedSoFar& run) { EndOfRun(found, run).verify(); }
+void verify_end(VerifiedItems& found, const VerifiedSoFar& run) { EndOfRun(found, run).verify(); }
 
 }  // namespace dpmpi

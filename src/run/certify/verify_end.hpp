@@ -18,10 +18,12 @@ struct VerifiedSoFar {
   Document plan;
   const DerivedRun* derived = nullptr;  ///< null: it was not derived
   LedgerText ledger;
-  bool complete = false;                ///< it has every line of the plan
-  std::optional<LedgerText> trainings;  ///< of a run that trains models on a second private set
-  std::uint64_t trained = 0;            ///< how many they are
-  bool all_whole = true;                ///< with every line of the last
+  bool complete = false;                 ///< it has every line of the plan
+  std::optional<LedgerText> trainings;   ///< of a run that trains models on a second private set
+  std::uint64_t trained = 0;             ///< how many they are
+  bool all_whole = true;                 ///< with every line of the last
+  std::optional<LedgerText> evaluation;  ///< of a run that keeps records out of training
+  bool evaluated = false;                ///< it has every line of the plan
 
   [[noreturn]] void refuse_uncovered() const {
     throw Failure{ledger.file, "does not cover plan.json, though the run has a certificate"};
@@ -30,6 +32,6 @@ struct VerifiedSoFar {
 
 /// Adds to `found` what is said of the end of a run, or that it has none yet; throws Failure at the first thing
 /// that is wrong.
-void verify_end(Findings& found, const VerifiedSoFar& run);
+void verify_end(VerifiedItems& found, const VerifiedSoFar& run);
 
 }  // namespace dpmpi

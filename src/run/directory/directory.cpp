@@ -31,7 +31,7 @@ bool holds_run(const fs::path& folder) {
 // Nothing was paid for: no ledger has a line after its header.
 bool nothing_released(const fs::path& folder) {
   if (has_checkpoint(folder)) return false;
-  for (const char* name : {"ledger.jsonl", "training_ledger.jsonl"}) {
+  for (const char* name : {"ledger.jsonl", "training_ledger.jsonl", "evaluation_ledger.jsonl"}) {
     if (!fs::exists(folder / name)) continue;
     const std::string ledger = read_run_file(folder / name, file_limit::lines);
     if (std::count(ledger.begin(), ledger.end(), '\n') > 1) return false;
@@ -177,8 +177,9 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
   if (!holds_run(folder)) return directory;
   wipe_key(directory.path);
   remove_checkpoints(directory.path);
-  for (const char* name : {"config.ini", RunConfig::trainer_file, RunConfig::columns_file, "plan.json",
-                           "metrics.jsonl", "timing.jsonl", "ledger.jsonl", "training_ledger.jsonl"})
+  for (const char* name :
+       {"config.ini", RunConfig::trainer_file, RunConfig::columns_file, "plan.json", "metrics.jsonl",
+        "timing.jsonl", "ledger.jsonl", "training_ledger.jsonl", "evaluation_ledger.jsonl"})
     fs::remove(folder / name);
   return directory;
 }

@@ -31,11 +31,13 @@ struct Outline {
 };
 
 struct TrainingPlan;
+struct EvaluationPlan;
 
 struct Plan : Outline {
   std::vector<Query> queries;
   Promise promise;
   std::shared_ptr<const TrainingPlan> training = {};  ///< of models that the objective trains on private records
+  std::shared_ptr<const EvaluationPlan> evaluation = {};  ///< of the model on held-out records, if there are any
   double epsilon() const { return promise.guarantee.epsilon; }
   double delta() const { return promise.guarantee.delta; }
 

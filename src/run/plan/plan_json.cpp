@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "privacy/events/planned_events.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/json_values.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/time_estimate.hpp"
@@ -89,6 +90,17 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   return out;
 }
 
+OrderedJson json_evaluation_plan(const EvaluationPlan& plan) {
+  OrderedJson out;
+  out["events"] = json_events(plan.events());
+  put_guarantee(out, plan.promise.guarantee);
+  out["n"] = plan.data.units();
+  if (!plan.data.shards.empty()) out["shards"] = plan.data.shards;
+  out["noise"] = json_queries(plan.queries);
+  out["attacker"] = json_attacker(plan.promise);
+  return out;
+}
+
 }  // namespace
 
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts) {
@@ -100,6 +112,7 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
     put_guarantee(out["both"], plan.training->both.guarantee);
     out["both"]["attacker"] = json_attacker(plan.training->both);
   }
+  if (plan.evaluation) out["evaluation"] = json_evaluation_plan(*plan.evaluation);
   return out.dump(2) + "\n";
 }
 

@@ -1,8 +1,7 @@
 #include "core/errors.hpp"
-#include "core/files/archive.hpp"
-#include "core/throw_error.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/memory.hpp"
+#include "run/plan/made_by_root.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -42,32 +41,6 @@ void refuse_what_does_not_fit(const Communicator& comm, const Footprint& footpri
 }  // namespace
 
 namespace {
-
-// The root makes it for all; its refusals are met by all ranks alike.
-template <class T, class Make>
-T made_by_root(const Communicator& comm, Make&& make) {
-  std::string text;
-  std::int32_t refusal = 0;
-  T made;
-  if (comm.is_root()) try {
-      made = make();
-      Archive archive;
-      made.archive(archive);
-      text = archive.bytes();
-    } catch (const Error& e) {
-      refusal = static_cast<std::int32_t>(e.code());
-      text = e.what();
-    }
-  comm.broadcast(refusal);
-  comm.broadcast(text);
-  if (refusal != 0) throw_error(static_cast<ExitCode>(refusal), text);
-  if (!comm.is_root()) {
-    Archive archive(text);
-    made.archive(archive);
-    archive.finish();
-  }
-  return made;
-}
 
 void refuse_untrusted_trainers(const RunConfig& trainer, int ranks) {
   if (ranks > 1 && trainer.privacy.trust != "cluster")

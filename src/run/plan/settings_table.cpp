@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "core/console/print.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/trains_models.hpp"
 
 namespace dpmpi {
@@ -38,6 +39,17 @@ std::string rate_text(const Plan& plan) {
     if (const double* eta = std::get_if<double>(&value); eta && *eta > 0 && (symbol == "eta" || symbol == "eta_x"))
       return fmt::format(", rate {:.6g}", *eta);
   return {};
+}
+
+template <class Row>
+void print_evaluation(const RunConfig& config, const EvaluationPlan& plan, const Row& row) {
+  row("held out", fmt::format("{} {} on which the model is evaluated at the end", plan.data.units(),
+                              plural(config.data.unit())));
+  for (const Query& query : plan.queries)
+    row("release: " + query.name, fmt::format("{} counts, noise std {:.3g}", query.dim, query.noise_std));
+  if (config.is_private())
+    row("promise to these", fmt::format("epsilon {}, delta {}", rounded_up(plan.promise.guarantee.epsilon),
+                                        rounded_up(plan.promise.guarantee.delta)));
 }
 
 }  // namespace
@@ -93,6 +105,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                                                      : fmt::format("epsilon {}, delta {}", rounded_up(both.epsilon),
                                                                    rounded_up(both.delta)));
   }
+  if (plan.evaluation) print_evaluation(config, *plan.evaluation, row);
   if (config.privacy.seeded())
     row("WARNING", "privacy.seed is set: the noise is predictable, the run is NOT PRIVATE");
   print_rule(out);

@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "run/report/comparison.hpp"
+#include "run/report/held_out.hpp"
 #include "run/report/html.hpp"
 #include "run/report/noise.hpp"
 #include "run/report/numbers.hpp"
@@ -28,10 +29,10 @@ using Json = RunRecord::Json;
 /// The promise and the result first, then what explains them, then what is for those who check.
 std::string body_of(const RunRecord& run) {
   return alarms({run}) + html::tiles(promise_tiles(run) + result_tile(run)) + warnings_section({run}) +
-         promise_section(run) + metrics_section({run}) + assessment_section(run) + roc_section({run}) +
-         samples_section(run) + chosen_section(run) + weights_section(run) + attacker_section(run) +
-         training_section(run) + releases_section(run) + running_sum_section(run) + method_section({run}) +
-         times_section(run) + settings_section(run) + evidence_section(run);
+         promise_section(run) + held_out_section(run) + metrics_section({run}) + assessment_section(run) +
+         roc_section({run}) + samples_section(run) + chosen_section(run) + weights_section(run) +
+         attacker_section(run) + training_section(run) + releases_section(run) + running_sum_section(run) +
+         method_section({run}) + times_section(run) + settings_section(run) + evidence_section(run);
 }
 
 std::string page_of(const RunRecord& run) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "run/report/held_out.hpp"
 #include "run/report/html.hpp"
 #include "run/report/numbers.hpp"
 
@@ -199,6 +200,7 @@ std::string last_values(const std::vector<RunRecord>& runs, const std::vector<st
 std::string result_tile(const RunRecord& run) {
   const std::string metric = main_metric(run);
   const auto value = run.last(metric);
+  if (const std::string held_out = held_out_tile(run); !value && !held_out.empty()) return held_out;
   if (!value) return html::tile("?", "result", not_measured(run));
   const bool share = metric == "eval.accuracy";
   const auto text = [&](double x) { return share ? shown_share(x) : measured(x); };
@@ -214,6 +216,7 @@ std::string result_tile(const RunRecord& run) {
 std::string metrics_section(const std::vector<RunRecord>& runs) {
   const std::string title = html::heading(runs.size() > 1 ? "How good the models are" : "How good the model is");
   const std::vector<std::string> names = metric_names(runs, "eval.");
+  if (names.empty() && runs.size() == 1 && runs[0].held_out.is_object()) return "";
   if (names.empty()) return title + html::paragraph(not_measured(runs[0]));
   const bool spends = std::any_of(runs.begin(), runs.end(), spends_on_the_way);
   Gallery gallery;

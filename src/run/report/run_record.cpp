@@ -133,6 +133,8 @@ RunRecord read_run(const std::string& directory, bool times) {
   run.picture = read_picture(directory + "/samples.png");
   run.roc = parse_roc(directory + "/roc.json");
   if (const std::string seen = directory + "/assessment.json"; fs::exists(seen)) run.assessment = read_object(seen);
+  if (const std::string counted = directory + "/evaluation.json"; fs::exists(counted))
+    run.held_out = read_object(counted);
   if (const std::string model = directory + "/model.safetensors"; run.finished() && fs::exists(model))
     run.weights = read_tensor(model, "weight", most_weights);
   run.begun = day_of(directory + "/plan.json");

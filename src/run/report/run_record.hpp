@@ -26,6 +26,7 @@ struct RunRecord {
   std::string picture;                                        ///< samples.png, or empty
   Curve roc;                                                  ///< false and true positives: roc.json, or empty
   Json assessment = Json::object();                           ///< assessment.json, or empty
+  Json held_out;                                              ///< evaluation.json, or null
   std::optional<Tensor> weights;                              ///< of a finished linear model: a row a class, or one
   std::string begun;                                          ///< the day of plan.json (UTC)
 

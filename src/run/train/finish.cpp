@@ -14,6 +14,7 @@
 #include "run/certify/certificate.hpp"
 #include "run/certify/model_metadata.hpp"
 #include "run/directory/safetensors.hpp"
+#include "run/held_out/results.hpp"
 #include "run/report/report.hpp"
 #include "run/train/training.hpp"
 
@@ -26,12 +27,26 @@ void check_ledgers(const Training& run) {
     throw PrivacyError("the ledger does not cover the plan: no model is written");
   root.ledger->check_in_place();
   if (root.trainings) root.trainings->ledger().check_in_place();
+  if (!root.evaluation) return;
+  if (!same_events(root.evaluation->events(), run.plan.evaluation->events()))
+    throw PrivacyError("the ledger of the held-out records does not cover the plan: no model is written");
+  root.evaluation->check_in_place();
 }
 
 std::optional<TrainingProvenance> training_provenance(const Training& run) {
   const auto& trainings = run.root->trainings;
   if (!trainings) return {};
   return TrainingProvenance{trainings->begun(), trainings->ledger().head(), run.training_commitment};
+}
+
+std::optional<EvaluationProvenance> evaluation_provenance(const Training& run) {
+  const RootFiles& root = *run.root;
+  if (!root.evaluation) return {};
+  return EvaluationProvenance{.events = root.evaluation->events(),
+                              .head = root.evaluation->head(),
+                              .commitment = run.held_out_commitment,
+                              .generator = evaluation_commitment(root.key->key),
+                              .results = file_digest(root.file(EvaluationPlan::results))};
 }
 
 std::string certificate_of(const Training& run, std::span<const float> model) {
@@ -47,7 +62,8 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
                            .public_models = run.public_models,
                            .training_files = run.files.training.digest_of_matches(),
                            .audit = root.audit,
-                           .training = training_provenance(run)});
+                           .training = training_provenance(run),
+                           .evaluation = evaluation_provenance(run)});
 }
 
 void write_model(const Training& run, std::span<const float> model, const std::string& certificate) {
@@ -75,6 +91,7 @@ void print_chosen(const Algorithm& algorithm) {
 void print_end(const Training& run, std::span<const float> model) {
   const std::string time = run.plan.hides_times() ? "" : " in " + duration_text(seconds_since(run.started));
   print_user("done{}: {}\n", time, run.note());
+  if (!run.tested.is_null()) print_user("on held-out records, 95 %: {}\n", results_text(run.tested));
   if (run.config.tunes()) print_chosen(*run.algorithm);
   if (run.trains_models) print_user("{}\n", run.trains_models->advice(model));
   fmt::print("{}\n", run.root->place.path);

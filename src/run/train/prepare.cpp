@@ -13,6 +13,7 @@
 #include "core/files/digest.hpp"
 #include "data/columns/columns_file.hpp"
 #include "privacy/curator/commitment.hpp"
+#include "run/certify/certificate.hpp"
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/plan/settings_table.hpp"
@@ -46,6 +47,7 @@ void open_run(Training& run) {
   root.ledger.emplace(Ledger::open(root.file("ledger.jsonl")));
   check_continuation(directory, root.resumed_from->facts(), *root.key, run.config, run.program, *root.ledger);
   refuse_code_of_others(run);
+  if (run.config.data.test_share > 0) root.evaluation.emplace(Ledger::open(root.file(EvaluationPlan::ledger)));
   if (!run.config.trainer()) return;
   const std::string file = root.file(TrainingLedger::file);
   root.resumed_trainings.emplace(Ledger::open(file));
@@ -56,11 +58,25 @@ void open_run(Training& run) {
 void make_plan(Training& run) {
   const RunConfig& config = run.config;
   run.plan = plan_on_all_ranks(run.comm, config, run.facts, run.plan);
+  if (run.parts)
+    run.plan.evaluation = std::make_shared<const EvaluationPlan>(
+        evaluation_plan_on_all_ranks(run.comm, config, *run.objective, run.plan, *run.parts));
   run.plan_text = plan_json(run.plan, config, run.facts);
   run.comm.agree(sha256(run.plan_text), "the plan");
   if (!run.root || config.audit.result.empty()) return;
   run.root->audit = certified_audit(run.options.resume ? run.root->file("audit.json") : config.audit.result,
                                     config.digest(), run.plan.epsilon(), run.plan.delta());
+}
+
+// Root only; before the directory is vouched for by its key.
+void start_evaluation_ledger(Training& run) {
+  RootFiles& root = *run.root;
+  const EvaluationPlan& plan = *run.plan.evaluation;
+  root.evaluation.emplace(
+      Ledger::create(root.file(EvaluationPlan::ledger),
+                     {plan.adjacency, plan.data.units(), run.config.privacy.seeded(), run.config.data.unit()},
+                     fmt::format(R"("config":"{}","plan":"{}","data":"{}","part":"held_out")", run.config.digest(),
+                                 sha256(run.plan_text), run.held_out_commitment)));
 }
 
 // Root only.
@@ -79,6 +95,7 @@ void start_directory(Training& run) {
                      {run.plan.adjacency, run.facts.data.units(), config.privacy.seeded(), config.data.unit()},
                      fmt::format(R"("config":"{}","plan":"{}","data":"{}")", config.digest(), sha256(run.plan_text),
                                  run.commitment)));
+  if (run.plan.evaluation) start_evaluation_ledger(run);
   write_key(root.place.path, *root.key);
 }
 
@@ -99,6 +116,16 @@ void open_training_ledger(Training& run) {
   run.trains_models->pay_in(*root.trainings);
 }
 
+// The same for the held-out records, whose noise has a key of its own.
+void open_evaluation(Training& run, const std::optional<SecretKey>& run_key) {
+  if (!run.parts) return;
+  const std::optional<SecretKey> key = run_key ? std::optional(evaluation_key(*run_key)) : std::nullopt;
+  run.evaluator =
+      std::make_unique<Curator>(run.comm, run.held_out, run.plan.evaluation->queries,
+                                run.objective->micro_batch_rows(), key, run.config.privacy.trust == "root");
+  run.held_out_commitment = commitment_to(run.comm, run.held_out, key);
+}
+
 // The door in front of the records, and what is written when one goes through.
 void open_door(Training& run) {
   std::optional<SecretKey> key;
@@ -107,6 +134,7 @@ void open_door(Training& run) {
       std::make_unique<Curator>(run.comm, run.records, run.plan.queries, run.objective->micro_batch_rows(), key,
                                 run.config.privacy.trust == "root");
   run.commitment = commitment_to(run.comm, run.records, key);
+  open_evaluation(run, key);
   if (run.trains_models) run.training_commitment = run.trains_models->begin(run.plan.training, key);
   if (!run.root) return;
   if (!run.options.resume) {
@@ -114,6 +142,7 @@ void open_door(Training& run) {
     start_directory(run);
   }
   run.curator->record_in(*run.root->ledger);
+  if (run.evaluator) run.evaluator->record_in(*run.root->evaluation);
   if (run.trains_models) open_training_ledger(run);
   for (const Query& query : run.plan.queries)
     debug("release {}: {} coordinates on a lattice of quantum {:.6g}", query.name, query.dim,
@@ -125,6 +154,10 @@ void go_on_from_checkpoint(Training& run) {
   if (root) {
     check_same_data(root->place.path, root->resumed_from->facts(), *root->key, run.commitment);
     root->ledger->cut();
+    if (root->evaluation) {
+      check_same_held_out_data(root->place.path, *root->evaluation, run.held_out_commitment);
+      root->evaluation->cut();
+    }
     run.next = root->resumed_from->facts().step;
     Archive running_sums(*root->resumed_from);
     run.curator->archive(running_sums);
@@ -136,6 +169,8 @@ void go_on_from_checkpoint(Training& run) {
   archive.finish();
   if (root) root->resumed_from->finish();
   run.curator->resume_at(run.next);
+  if (run.evaluator)
+    run.evaluator->resume_at(0);  // what was counted before a kill is counted again, with the same noise
 }
 
 // Metrics and times are cut back to the checkpoint: the steps since then are done, and written, again. Root only.
@@ -158,7 +193,8 @@ void open_logs(Training& run, Clock::time_point start) {
 void look_at_start(Training& run) {
   if (!run.files.evaluation.empty()) return run.evaluate();
   if (run.prints())
-    print_user("without public records (data.eval) nothing can be seen of the model: no metrics, no warnings\n");
+    print_user("without public records (data.eval) nothing can be seen of the model{}: no metrics, no warnings\n",
+               run.parts ? " before the end" : "");
 }
 
 }  // namespace

@@ -119,10 +119,15 @@ void read_public_records(Training& run) {
 void read_private_records(Training& run) {
   const bool planned = !run.owners.first.empty();
   const std::uint32_t blocks = some_blocks(run.facts.data, run.comm.size());
-  const BlockLayout layout = planned ? run.plan.layout : BlockLayout::of(run.facts.data, blocks);
+  const BlockLayout own = planned ? run.plan.layout : BlockLayout::of(run.facts.data, blocks);
+  const BlockLayout layout = run.parts ? run.parts->whole_layout(own) : own;
   const Ownership owners = planned ? run.owners : Ownership::even(blocks, run.comm.size());
   if (run.root) run.root->secret = key_of(run);
   run.records = load_checked(run, run.files.training, layout, owners, run.root ? run.root->secret : std::nullopt);
+  if (run.parts) {
+    HeldOut::Parts parts = run.parts->split(std::move(run.records), own);
+    run.records = std::move(parts.training), run.held_out = std::move(parts.held_out);
+  }
   const std::uint32_t first = owners.begin(run.comm.rank()), last = owners.end(run.comm.rank());
   debug("blocks {} to {} of {}, {} slots", first, last, layout.blocks, layout.begin(last) - layout.begin(first));
 }
@@ -156,12 +161,16 @@ void look_at_inputs(Training& run, Problems& problems) {
   problems.attempt([&] { look_at_public_records(run, seen); });
   if (!seen) return;
   problems.attempt([&] {
+    run.parts = parts_of(config.data.test_share, run.facts.data);
     if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before
     run.objective = make_objective(config, run.facts.data);
     if (config.report.gradient_norm)
       check_mean_gradient(config.objective_name, *run.objective, !config.data.eval.empty());
     run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());
     run.facts = public_facts(config, run.facts.data, *run.objective);
+    if (run.parts)
+      CountedScores::of(*run.objective, config.objective_name, run.parts->held_out().units(),
+                        config.privacy.epsilon);
     run.plan = draft_on_all_ranks(run.comm, config, run.facts);
     run.owners = owners_of(run);
   });

@@ -10,6 +10,7 @@
 #include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/training_ledger.hpp"
 
 namespace dpmpi {
@@ -122,6 +123,15 @@ void check_same_training_data(const std::string& directory, const Ledger& ledger
   if (header.value("data", nlohmann::json()) != commitment)
     throw DataError(
         fmt::format("the trainer's data are not those that the run in {} began with: put back the files as they "
+                    "were, or start a new run on the new data (its budget adds to what this run has spent)",
+                    directory));
+}
+
+void check_same_held_out_data(const std::string& directory, const Ledger& ledger, const std::string& commitment) {
+  const auto header = parse_untrusted_json(ledger.lines().front(), EvaluationPlan::ledger);
+  if (header.value("data", nlohmann::json()) != commitment)
+    throw DataError(
+        fmt::format("the held-out records are not those that the run in {} began with: put back the files as they "
                     "were, or start a new run on the new data (its budget adds to what this run has spent)",
                     directory));
 }

@@ -24,6 +24,8 @@ void check_same_data(const std::string& directory, const Checkpoint& checkpoint,
 /// The same for the ledger of models that the objective trains on private records, `file`: PrivacyError unless it
 /// goes on from what the checkpoint has seen, and DataError unless its header has the commitment to the data.
 void check_training_ledger(const std::string& file, const Checkpoint& checkpoint, const Ledger& ledger);
+/// DataError unless the held-out records are those of the ledger's header.
+void check_same_held_out_data(const std::string& directory, const Ledger& ledger, const std::string& commitment);
 void check_same_training_data(const std::string& directory, const Ledger& ledger, const std::string& commitment);
 
 }  // namespace dpmpi

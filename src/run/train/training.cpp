@@ -14,6 +14,7 @@
 #include "run/evaluate/mean_gradient.hpp"
 #include "run/evaluate/metrics.hpp"
 #include "run/evaluate/samples.hpp"
+#include "run/held_out/results.hpp"
 #include "run/warnings/before_training.hpp"
 
 namespace dpmpi {
@@ -110,7 +111,7 @@ void Training::evaluate() {
   const InStage stage(Stage::evaluate);
   const auto start = Clock::now();
   if (next == plan.steps)
-    assess_model();
+    assess_model(), test_model();
   else if (!files.evaluation.empty())
     latest = dpmpi::evaluate(comm, *objective, algorithm->iterate(), public_records);
   if (config.report.gradient_norm)
@@ -153,6 +154,15 @@ Findings Training::look() {
   return findings;
 }
 
+void Training::test_model() {
+  if (!evaluator) return;
+  const NoisyCounts counts = release_counts(*evaluator, *plan.evaluation, *objective, algorithm->iterate());
+  fault_point("tested");
+  if (!root) return;
+  tested = results_json(counts, *plan.evaluation);
+  write_file(root->file(EvaluationPlan::results), tested.dump(2) + "\n");
+}
+
 // For looking: a certificate does not vouch for it.
 void Training::assess_model() {
   nlohmann::ordered_json seen = nlohmann::ordered_json::object();
@@ -188,6 +198,7 @@ void Training::write_metrics(const Findings& findings) {
     if (latest.auc) line["eval.auc"] = *latest.auc;
     for (const Measure& measure : latest.measures) line["eval." + measure.name] = measure.value;
   }
+  if (!tested.is_null()) add_results(tested, line);
   if (next > 0) {
     for (const Measure& measure : algorithm->measures()) line["method." + measure.name] = measure.value;
     if (const auto chosen = algorithm->chosen(); !chosen.empty()) line["tuned"] = chosen;

@@ -9,7 +9,10 @@
 #include <string>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "comm/communicator.hpp"
+#include "data/load/held_out.hpp"
 #include "data/records/blocks.hpp"
 #include "objective/objective.hpp"
 #include "privacy/accountants/accountant.hpp"
@@ -20,6 +23,7 @@
 #include "run/directory/files.hpp"
 #include "run/directory/key_file.hpp"
 #include "run/evaluate/evaluate.hpp"
+#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/trains_models.hpp"
 #include "run/train/input_checks.hpp"
@@ -55,6 +59,7 @@ struct RootFiles {
   std::optional<Ledger> ledger;
   std::optional<Ledger> resumed_trainings;      ///< of a run that goes on, until its plan is known
   std::optional<TrainingLedger> trainings;      ///< if the objective trains models
+  std::optional<Ledger> evaluation;             ///< of the held-out records, if there are any
   std::optional<SavedCheckpoint> resumed_from;  ///< until the run has gone on from it
   std::optional<Spending> spending;
   LossHistory losses;
@@ -95,7 +100,8 @@ struct Training {
   const ProgramIdentity program;
   std::unique_ptr<RootFiles> root;  ///< null on other ranks
 
-  PublicFacts facts;
+  PublicFacts facts;             ///< of the records to train on
+  std::optional<HeldOut> parts;  ///< of data.train, if some of it is held out
   std::unique_ptr<Objective> objective;
   TrainsModels* trains_models = nullptr;  ///< the objective, if it trains models on private records
   Plan plan;                              ///< a draft until the records are read
@@ -104,14 +110,18 @@ struct Training {
   Ownership owners;                       ///< of the plan's blocks
 
   Shard records, public_records;  ///< of data.train and of data.eval
+  Shard held_out;                 ///< of data.train, in the same blocks
   std::unique_ptr<Curator> curator;
+  std::unique_ptr<Curator> evaluator;  ///< the door in front of the held-out records; null: there are none
   std::string public_models;  ///< SHA-256 of the files on which the objective trains models; empty: it trains none
   std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
+  std::string held_out_commitment;              ///< to those that are held out
 
   std::unique_ptr<Algorithm> algorithm;
   std::uint64_t next = 0;      ///< steps done
   ConstantPredictor constant;  ///< of data.eval; on the root
   Evaluation latest;
+  nlohmann::ordered_json tested;  ///< results_json of the held-out records, once they were counted; on the root
   Clock::time_point started = Clock::now();  ///< of the first step
 
  private:
@@ -119,6 +129,8 @@ struct Training {
   /// The last evaluation, and all that report.html shows of the model beyond metrics. Collective.
   void assess_model();
   Findings look();
+  /// The one release of the held-out records. Collective.
+  void test_model();
   void write_metrics(const Findings& findings);
 };
 

@@ -1,0 +1,36 @@
+#pragma once
+// What noisy counts say of a model: metrics with intervals that cover both what the noise does and that the records
+// are the ones that they are.
+//
+// A metric is a smooth function f of the counts c, and does not change if all of them are multiplied by a number.
+// The records are independent draws, so counts vary as those of a multinomial law, whose variance of f is sum_j c_j
+// g_j^2 to first order, g the gradient of f at c; noise of deviation s adds s^2 sum_j g_j^2. Intervals are normal
+// ones of 95 %, of shares on the scale of log-odds (docs/theory/held_out.md).
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "run/held_out/counts.hpp"
+
+namespace dpmpi {
+
+struct Estimate {
+  std::string name;
+  std::optional<double> value;  ///< none where the noise leaves nothing to say
+  double low = 0, high = 0;     ///< 95 %
+};
+
+/// accuracy, balanced_accuracy, recall, specificity, precision, auc, average_precision, positives; of
+/// classes accuracy, balanced_accuracy and recall.K; log_loss where there is one.
+std::vector<Estimate> estimates_of(const NoisyCounts& counts);
+
+/// Of each bin the share of +1 (of classes: of right predictions), named by nothing. Where scores are
+/// logits, to be compared with the probabilities at the bin's ends.
+std::vector<Estimate> shares_of_bins(const NoisyCounts& counts);
+
+/// Signs: the shares of -1 and of +1 above each bin's beginning, the highest bin first.
+std::vector<std::pair<Estimate, Estimate>> roc_of(const NoisyCounts& counts);
+
+}  // namespace dpmpi

@@ -1,0 +1,126 @@
+#include "run/plan/evaluation_plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "run/plan/made_by_root.hpp"
+#include "run/plan/releases.hpp"
+#include "run/plan/trains_models.hpp"
+
+namespace dpmpi {
+namespace {
+
+QuerySpec counted(const std::string& name, std::size_t dim, double noise_multiplier, double budget) {
+  return {.name = name,
+          .dim = dim,
+          .sampling = FullBatch{},
+          .bound = {1},
+          .noise_multiplier = noise_multiplier / std::sqrt(budget),
+          .steps = 1,
+          .kind = ExactSum{.one_hot = true}};
+}
+
+Releases releases_of(const EvaluationPlan& plan) {
+  return {[counted = plan.counted](double multiplier) { return counted.queries(multiplier); }, plan.layout, 1,
+          plan.adjacency};
+}
+
+/// All but queries and promise.
+EvaluationPlan outline_of(const Objective& objective, const RunConfig& config, const Plan& training,
+                          const HeldOut& part) {
+  EvaluationPlan plan;
+  plan.data = part.held_out();
+  plan.layout = part.held_out_layout(training.layout);
+  plan.adjacency = training.adjacency;
+  plan.counted = CountedScores::of(objective, config.objective_name, plan.data.units(), training.epsilon());
+  return plan;
+}
+
+Promise promise_like(const RunConfig& config, const EvaluationPlan& plan, const Plan& training) {
+  if (!config.is_private()) return no_promise(plan.adjacency, training.delta());
+  if (std::isinf(training.epsilon()))
+    throw PrivacyError(
+        "data.test_share: the noise of the training is too small for any bound, so there is no promise that the "
+        "evaluation could keep; choose a larger privacy.noise_multiplier");
+  if (training.delta() * static_cast<double>(plan.data.units()) > 1)
+    throw PrivacyError(
+        fmt::format("privacy.delta = {} is above 1/n for the {} that are held out: choose a smaller one",
+                    training.delta(), plan.data.units()));
+  return promise_of(config, releases_of(plan), 0, training.epsilon(), training.delta());
+}
+
+void finish(EvaluationPlan& plan, const RunConfig& config, Promise promise) {
+  plan.queries = releases_of(plan).declare(config, promise.noise_multiplier);
+  plan.promise = std::move(promise);
+  if (config.is_private()) refuse_short_noise(plan.queries, 1, plan.promise.guarantee);
+}
+
+}  // namespace
+
+CountedScores CountedScores::of(const Objective& objective, const std::string& name, std::uint64_t units,
+                                double epsilon) {
+  const LabelKind kind = objective.label_kind();
+  const std::size_t classes = kind == LabelKind::sign ? 2 : objective.classes();
+  const bool scored = kind == LabelKind::sign ? objective.outputs() == 1 : objective.outputs() == classes;
+  if (is_quantity(kind) || !scored || dynamic_cast<const TrainsModels*>(&objective))
+    throw ConfigError(fmt::format(
+        "data.test_share: the evaluation on held-out records counts classes and scores, and objective.name = {} has "
+        "none; leave it out, or choose an objective that tells classes apart",
+        name));
+  // A bin should hold far more than its noise.
+  const double room = static_cast<double>(units) * std::min(epsilon, 1.0) / 300;
+  const auto bins = static_cast<std::size_t>(std::clamp(room, 4.0, 16.0));
+  return {kind == LabelKind::sign, classes, bins, objective.scores_are_logits()};
+}
+
+std::vector<QuerySpec> CountedScores::queries(double z) const {
+  std::vector<QuerySpec> all;
+  const double loss = logits ? 0.1 : 0, scores = 0.05, confusion = signs ? 0 : 0.4;
+  all.push_back(counted("test_scores", 2 * cells_of_sign, z, scores));
+  all.push_back(counted("test_counts", 2 * bins, z, 1 - loss - scores - confusion));
+  if (!signs) all.push_back(counted("test_classes", classes * classes, z, confusion));
+  if (!logits) return all;
+  all.push_back(counted("test_loss", 1, z, loss));
+  all.back().bound.clip = largest_loss;
+  all.back().kind = ExactSum{};
+  return all;
+}
+
+std::size_t CountedScores::cell(double score) {
+  if (std::isnan(score)) score = 0;  // as metrics on public records take it
+  const double octave = std::log2(std::abs(score)) + octaves / 2.0;
+  double place = octave < 0 ? 0 : 1 + std::floor(octave * per_octave);
+  place = std::clamp(place, 0.0, static_cast<double>(cells_of_sign - 1));
+  const auto up = static_cast<std::size_t>(place);
+  return score > 0 ? cells_of_sign + up : cells_of_sign - 1 - up;
+}
+
+double CountedScores::edge(std::size_t cell) {
+  const auto size = [](std::size_t up) {
+    return up == 0 ? 0 : std::exp2(static_cast<double>(up - 1) / per_octave - octaves / 2.0);
+  };
+  if (cell >= cells_of_sign) return size(cell - cells_of_sign);
+  return cell == 0 ? -std::numeric_limits<double>::infinity() : -size(cells_of_sign - cell);
+}
+
+std::vector<Event> EvaluationPlan::events() const { return events_of(queries, 0, 1); }
+
+EvaluationPlan make_evaluation_plan(const RunConfig& config, const Objective& objective, const Plan& training,
+                                    const HeldOut& part) {
+  EvaluationPlan plan = outline_of(objective, config, training, part);
+  finish(plan, config, promise_like(config, plan, training));
+  return plan;
+}
+
+EvaluationPlan evaluation_plan_on_all_ranks(const Communicator& comm, const RunConfig& config,
+                                            const Objective& objective, const Plan& training, const HeldOut& part) {
+  EvaluationPlan plan = outline_of(objective, config, training, part);
+  finish(plan, config, made_by_root<Promise>(comm, [&] { return promise_like(config, plan, training); }));
+  return plan;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,62 @@
+#pragma once
+// What a run releases of the records that it keeps out of training (data.test_share), and with how much noise. They
+// are of other people than those that it trains on, so the promise to these is kept for those by itself: nobody is
+// in both parts (docs/theory/held_out.md).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.hpp"
+#include "data/load/held_out.hpp"
+#include "run/plan/plan.hpp"
+
+namespace dpmpi {
+
+/// Which numbers are released: noisy counts, each of which has a part of the budget. By their names in ledgers:
+///
+///   test_scores   records by their score on a fixed grid, from which the bins of the next one follow
+///   test_counts   records by label -1 or +1 (of classes: by whether the model is right) and bin of score
+///   test_classes  of classes: records by the true and the predicted one
+///   test_loss     log-loss, each record's at most largest_loss: a sum; where scores are logits
+struct CountedScores {
+  static constexpr double largest_loss = 4;
+  /// Cells of the grid: octaves of |score| from 2^-6 to 2^6 in eight each, and one below, of both signs.
+  static constexpr std::size_t octaves = 12, per_octave = 8, cells_of_sign = 1 + octaves * per_octave;
+
+  bool signs = true;  ///< labels -1 and +1, told apart by one score; else classes
+  std::size_t classes = 2;
+  std::size_t bins = 16;
+  bool logits = true;
+
+  /// Throws ConfigError if this objective has no classes whose scores could be counted. `units`: in the part.
+  static CountedScores of(const Objective& objective, const std::string& name, std::uint64_t units, double epsilon);
+  std::vector<QuerySpec> queries(double noise_multiplier) const;
+  static std::size_t cell(double score);  ///< number of the grid's cell
+  /// Where cell i begins: -infinity, ..., 0, ...
+  static double edge(std::size_t cell);
+};
+
+struct EvaluationPlan {
+  static constexpr const char* ledger = "evaluation_ledger.jsonl";
+  static constexpr const char* results = "evaluation.json";
+
+  DatasetFacts data;   ///< of the held-out part
+  BlockLayout layout;  ///< of its records, in the blocks of the training
+  Adjacency adjacency = Adjacency::add_remove;
+  CountedScores counted;
+  std::vector<Query> queries;
+  Promise promise;
+  std::vector<Event> events() const;
+};
+
+/// The plan of the evaluation that keeps the promise of `training`, its epsilon and its delta, for the held-out
+/// part. Local, deterministic. Throws ConfigError or PrivacyError.
+EvaluationPlan make_evaluation_plan(const RunConfig& config, const Objective& objective, const Plan& training,
+                                    const HeldOut& part);
+/// The same, with the promise made by the root. Collective.
+EvaluationPlan evaluation_plan_on_all_ranks(const Communicator& comm, const RunConfig& config,
+                                            const Objective& objective, const Plan& training, const HeldOut& part);
+
+}  // namespace dpmpi

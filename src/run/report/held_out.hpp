@@ -1,0 +1,16 @@
+#pragma once
+// How good a model is on records that were kept out of its training, by noisy counts.
+
+#include <string>
+
+#include "run/report/run_record.hpp"
+
+namespace dpmpi {
+
+/// The number by which a reader judges, with its interval; empty: nothing was held out, or the noise says nothing.
+std::string held_out_tile(const RunRecord& run);
+/// Metrics with intervals, the ROC curve with its band, and whether probabilities can be believed. Empty: nothing
+/// was held out.
+std::string held_out_section(const RunRecord& run);
+
+}  // namespace dpmpi

@@ -1,0 +1,266 @@
+// Runs that keep records out of training: what they promise and to whom, what a kill leaves, and what verify finds.
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/files/digest.hpp"
+#include "data/synthetic/generate.hpp"
+#include "run/certify/verify.hpp"
+#include "run/config/config.hpp"
+#include "run/directory/files.hpp"
+#include "run/plan/evaluation_plan.hpp"
+#include "run/train/check.hpp"
+#include "run/train/train.hpp"
+#include "support/data_files.hpp"
+#include "support/run_folder.hpp"
+
+namespace dpmpi::test::held_out_run_test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using State = VerifiedItem::State;
+
+class HeldOutRun : public RunFolder {
+ protected:
+  void SetUp() override {
+    RunFolder::SetUp();
+    GenerateOptions options;
+    options.records = 1000, options.eval_records = 0, options.features = 5;
+    options.output = folder_ + "/train.csv";
+    generate(options);
+    overwrite_config("");
+  }
+  void overwrite_config(const std::string& data) const {
+    std::ofstream(config_) << "[run]\ndir = " << run_
+                           << "\ncheckpoint_every = 10\n[data]\nblocks = 8\ntrain = " << folder_
+                           << "/train.csv\nheader = yes\ntest_share = 0.3\n"
+                           << data
+                           << "[method]\nbatch = 50\nsteps = 40\n[privacy]\nepsilon = 2\ndelta = 1e-4\n"
+                              "[report]\nprogress = none\n";
+  }
+  std::string without_noise() const {
+    std::string text = dpmpi::read_file(config_);
+    text.replace(text.find("epsilon = 2"), std::string("epsilon = 2").size(), "noise = none");
+    return text;
+  }
+  void train_here(std::vector<std::string> settings = {}) const {
+    fs::remove_all(run_);
+    ASSERT_EQ(train(Communicator::alone(), RunConfig(config_, settings), {.quiet = true}), ExitCode::done);
+  }
+  json file(const std::string& name) const { return json::parse(dpmpi::read_file(run_ + "/" + name)); }
+  std::string refusal(const std::vector<std::string>& settings) const {
+    try {
+      check_inputs(Communicator::alone(), RunConfig(config_, settings));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  /// Where verify finds fault; empty: nowhere.
+  std::string bad() const {
+    for (const VerifiedItem& item : verify_run(run_))
+      if (item.state == State::bad) return item.place + ": " + item.detail;
+    return "";
+  }
+};
+
+TEST_F(HeldOutRun, KeepsThePromiseToBothParts) {
+  for (const char* adjacency : {"add_remove", "replace_one"}) {
+    train_here({std::string("privacy.adjacency=") + adjacency});
+    const json certificate = file("certificate.json"), plan = file("plan.json"), found = file("evaluation.json");
+    EXPECT_EQ(certificate["n"], 700);
+    EXPECT_EQ(certificate["evaluation"]["n"], 300);
+    EXPECT_EQ(certificate["whole"]["n"], 1000);
+    const double training = certificate["epsilon"], evaluation = certificate["evaluation"]["epsilon"];
+    EXPECT_LE(training, 2);
+    EXPECT_LE(evaluation, training) << "so the certificate's first number is true of everybody";
+    EXPECT_GT(evaluation, 0.999 * training);
+    EXPECT_EQ(certificate["whole"]["epsilon"], training);
+    EXPECT_EQ(certificate["evaluation"]["delta"], certificate["delta"]);
+    EXPECT_EQ(plan["evaluation"]["events"], certificate["evaluation"]["events"]);
+    EXPECT_EQ(found["held_out"], 300);
+    EXPECT_TRUE(found["metrics"].contains("auc"));
+    EXPECT_EQ(bad(), "");
+  }
+}
+
+TEST_F(HeldOutRun, EndsWithMetricsWithoutAnyPublicFile) {
+  train_here({"privacy.epsilon=10"});
+  const std::string lines = dpmpi::read_file(run_ + "/metrics.jsonl");
+  EXPECT_NE(lines.find("test.accuracy"), std::string::npos);
+  const json metrics = file("evaluation.json")["metrics"];
+  EXPECT_GT(metrics["auc"]["value"].get<double>(), 0.5);
+  EXPECT_LT(metrics["auc"]["low"], metrics["auc"]["value"]);
+  EXPECT_LT(metrics["auc"]["value"], metrics["auc"]["high"]);
+}
+
+TEST_F(HeldOutRun, WithoutNoiseHasExactCounts) {
+  const std::string text = without_noise();
+  std::ofstream(config_) << text;
+  train_here();
+  double all = 0;
+  for (const json& bin : file("evaluation.json")["bins"])
+    for (const double count : bin["counts"]) {
+      EXPECT_EQ(count, std::round(count));
+      all += count;
+    }
+  EXPECT_EQ(all, 300);
+  EXPECT_EQ(file("certificate.json")["evaluation"]["epsilon"], "infinity");
+  EXPECT_EQ(bad(), "");
+}
+
+TEST_F(HeldOutRun, DeclaredAndCountedNumbersArePlannedAlike) {
+  train_here();
+  const json counted = file("plan.json")["evaluation"];
+  train_here({"data.records=1000"});
+  EXPECT_EQ(file("plan.json")["evaluation"], counted);
+  EXPECT_EQ(bad(), "");
+  train_here({"data.records=1100"});
+  EXPECT_EQ(file("certificate.json")["n"], 770);
+  EXPECT_EQ(file("certificate.json")["evaluation"]["n"], 330);
+  EXPECT_EQ(bad(), "");
+}
+
+TEST_F(HeldOutRun, OfSitesHasAPartOfEach) {
+  fs::copy(folder_ + "/train.csv", folder_ + "/other.csv");
+  std::ofstream(folder_ + "/other.csv", std::ios::app)
+      << dpmpi::read_file(folder_ + "/train.csv").substr(dpmpi::read_file(folder_ + "/train.csv").find('\n') + 1);
+  const std::string files = folder_ + "/train.csv," + folder_ + "/other.csv";
+  train_here({"data.train=", "data.shards=" + files});
+  EXPECT_EQ(file("plan.json")["evaluation"]["shards"], json::parse("[300,600]"));
+  EXPECT_EQ(file("certificate.json")["n"], 2100);
+  EXPECT_EQ(bad(), "");
+  train_here({"data.train=", "data.shards=" + files, "data.shard_records=1000,2000"});
+  EXPECT_EQ(file("certificate.json")["n"], 2100);
+  EXPECT_EQ(bad(), "");
+}
+
+TEST_F(HeldOutRun, OfPersonsHoldsOutPersons) {
+  std::ofstream out(folder_ + "/persons.csv");
+  std::ifstream in(folder_ + "/train.csv");
+  std::string line;
+  for (int i = -1; std::getline(in, line); ++i)
+    out << (i < 0 ? "who" : fmt::format("P{}", i % 400)) << ',' << line << '\n';
+  out.close();
+  train_here({"data.train=" + folder_ + "/persons.csv", "data.person=who"});
+  const json certificate = file("certificate.json");
+  EXPECT_EQ(certificate["n"], 280);
+  EXPECT_EQ(certificate["evaluation"]["n"], 120);
+  EXPECT_NE(
+      certificate["whole"]["statement"].get<std::string>().find("one person, with all records, among all 400"),
+      std::string::npos);
+  EXPECT_EQ(bad(), "");
+}
+
+// The counts of a run that was killed in its evaluation are those that would have been: no second noise.
+TEST_F(HeldOutRun, KilledInItsEvaluationEndsWithTheSameBytes) {
+  const std::string seeded = config_ + " privacy.seed=5";
+  ASSERT_EQ(launch(2, "none", seeded).code, 0);
+  const std::string whole = folder_ + "/whole";
+  fs::rename(run_, whole);
+  int ranks = 1;
+  for (const char* fault :
+       {"tested@0#1=killall", "write:evaluation_ledger@0#2=kill", "fsync:evaluation_ledger@0#2=kill",
+        "reserved@0#2=kill", "release@0#41=kill", "release@0#42=kill", "release@0#43=kill", "reduce@0#42=kill",
+        "write:evaluation.json@0#1=kill", "rename:evaluation.json@0#1=kill", "write:certificate@0#1=kill"}) {
+    fs::remove_all(run_);
+    EXPECT_NE(launch(ranks, fault, seeded).code, 0) << fault;
+    ASSERT_FALSE(fs::exists(run_ + "/certificate.json")) << fault;
+    ranks = ranks % 3 + 1;
+    const Outcome resumed = launch_when_free(ranks, "none", run_);
+    ASSERT_EQ(resumed.code, 0) << fault << "\n" << resumed.output;
+    expect_same_bytes(whole, run_, fault);
+    for (const char* name : {"evaluation.json", "evaluation_ledger.jsonl"})
+      EXPECT_EQ(dpmpi::read_file(whole + "/" + name), dpmpi::read_file(run_ + "/" + name)) << name << " " << fault;
+    EXPECT_EQ(bad(), "") << fault;
+  }
+}
+
+TEST_F(HeldOutRun, GoesOnWithTheSameHeldOutRecordsOnly) {
+  ASSERT_NE(launch(1, "tested@0#1=kill", config_).code, 0);
+  // A held-out record is another one.
+  std::string text = dpmpi::read_file(folder_ + "/train.csv");
+  const HeldOut parts(0.3, {1000, 5, Storage::dense_f32});
+  std::size_t row = text.find('\n') + 1;
+  for (std::uint64_t slot = 0; !parts.holds(slot); ++slot) row = text.find('\n', row) + 1;
+  const std::size_t feature = text.find(',', row) + 1;
+  text.replace(feature, text.find_first_of(",\n", feature) - feature, "0.125");
+  std::ofstream(folder_ + "/train.csv", std::ios::binary) << text;
+  const Outcome resumed = launch_when_free(1, "none", run_);
+  EXPECT_NE(resumed.code, 0);
+  EXPECT_TRUE(contains(resumed, "are not those that the run")) << resumed.output;
+}
+
+/// Lines of a ledger with their chain made new.
+void write_chained(const std::string& path, std::vector<std::string> lines) {
+  std::string text = lines[0] + "\n";
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const std::size_t link = lines[i].find(R"("prev":")");
+    lines[i].replace(link, lines[i].size() - link, fmt::format(R"("prev":"{}"}})", sha256(lines[i - 1])));
+    text += lines[i] + "\n";
+  }
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+std::vector<std::string> lines_in(const std::string& path) {
+  std::istringstream in(dpmpi::read_file(path));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// An event of one part that is said to be of the other would make the promise to the first look better.
+TEST_F(HeldOutRun, AnEventInTheOtherPartsLedgerIsFound) {
+  train_here();
+  const std::string training = run_ + "/ledger.jsonl", evaluation = run_ + "/evaluation_ledger.jsonl";
+  const auto trained = lines_in(training), tested = lines_in(evaluation);
+  EXPECT_EQ(bad(), "");
+
+  auto moved = tested;
+  moved.push_back(trained[1]);
+  write_chained(evaluation, moved);
+  EXPECT_NE(bad().find("evaluation_ledger.jsonl"), std::string::npos) << bad();
+
+  moved = tested;
+  moved[1] = trained[1];
+  write_chained(evaluation, moved);
+  EXPECT_NE(bad().find("evaluation_ledger.jsonl"), std::string::npos) << bad();
+
+  write_chained(evaluation, {tested[0], tested[1]});
+  EXPECT_NE(bad(), "");
+
+  write_chained(evaluation, trained);
+  EXPECT_NE(bad(), "") << "the ledger of the other part";
+  write_chained(evaluation, tested);
+  EXPECT_EQ(bad(), "");
+
+  moved = trained;
+  moved.push_back(tested[1]);
+  write_chained(training, moved);
+  EXPECT_NE(bad(), "");
+  write_chained(training, trained);
+
+  std::ofstream(run_ + "/evaluation.json", std::ios::app) << " ";
+  EXPECT_NE(bad().find("evaluation.json"), std::string::npos) << bad();
+}
+
+TEST_F(HeldOutRun, WhatCannotBeEvaluatedIsRefused) {
+  EXPECT_MENTIONS(refusal({"objective.name=squared"}),
+                  "data.test_share: the evaluation on held-out records counts classes");
+  EXPECT_MENTIONS(refusal({"objective.name=mean"}), "data.test_share");
+  EXPECT_MENTIONS(refusal({"data.test_share=0.0001"}), "both parts need at least one");
+  EXPECT_MENTIONS(refusal({"data.test_share=0.7"}), "data.test_share");
+  EXPECT_MENTIONS(refusal({"data.keep_one_in=1:2"}), "data.test_share with data.keep_one_in");
+  EXPECT_MENTIONS(refusal({"data.person=x1", "data.person_sampling=records", "data.person_records=2"}),
+                  "data.test_share with data.person_sampling = records");
+  EXPECT_EQ(refusal({}), "");
+}
+
+}  // namespace
+}  // namespace dpmpi::test::held_out_run_test
