@@ -67,9 +67,9 @@ void Attacker::begin(std::span<const float> start) {
   noted_ = 0, saw_coordinates_ = seen_ = unseen_ = false;
   if (!objective_.gradients() || start.size() != objective_.dim()) return;
   constexpr L2Bound unit{1};
-  const LatticeAccumulator like(start.size(), Lattice{20}, 1.01);
+  LatticeAccumulator& sum = empty_sum(start.size(), Lattice{20}, 1.01, Width::int32);
   const Kernel kernel = clipped_gradients(objective_, start);
-  for (std::size_t i = 0; i < suspects(); ++i) gradients_[i] = contribution(unit, like, kernel, i, {1, 0});
+  for (std::size_t i = 0; i < suspects(); ++i) contribute(unit, sum, kernel, i, {1, 0}, gradients_[i]);
 }
 
 // Public rules say whether a position takes part; of secret ones everybody knows the chance.
@@ -102,34 +102,40 @@ std::span<const std::uint32_t> Attacker::slots(const Query& query, std::uint64_t
   return slots_;
 }
 
-Vector Attacker::contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel,
-                              std::size_t i, const Part& part) const {
-  LatticeAccumulator sum = like;
+// A run asks for the same one at every step.
+LatticeAccumulator& Attacker::empty_sum(std::size_t dim, Lattice lattice, double bound, Width width) {
+  if (!sum_ || sum_->dim() != dim || sum_->lattice().k != lattice.k || sum_->width() != width ||
+      sum_bound_ != bound)
+    sum_.emplace(dim, lattice, bound, 0, width), sum_bound_ = bound;
+  return *sum_;
+}
+
+void Attacker::contribute(const L2Bound& bound, LatticeAccumulator& sum, const Kernel& kernel, std::size_t i,
+                          const Part& part, Vector& values) const {
   sum.clear();
   const auto row = static_cast<std::uint32_t>(i);
   const std::uint32_t slot = part.slot.value_or(0);
   kernel.run(bound, sum, [&](const auto& visit) {
     visit(Rows{records_, std::span(&row, 1), part.slot ? std::span(&slot, 1) : std::span<const std::uint32_t>()});
   });
-  Vector values;
-  values.reserve(sum.dim());
-  for (const std::int64_t total : sum.totals())
-    values.push_back(static_cast<double>(total) * sum.lattice().quantum());
-  return values;
+  const double quantum = sum.lattice().quantum();
+  values.resize(sum.dim());
+  std::ranges::transform(sum.totals(), values.begin(),
+                         [=](std::int64_t total) { return static_cast<double>(total) * quantum; });
 }
 
 void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
   if (query.as<LastIterateRun>() || kernel.remembers || (measures_ && !looked_at(t))) return;
   const Query& at = query.at(t);
-  const LatticeAccumulator like(query.dim, at.lattice_at(scale), bound.clip * 1.01, 0,
-                                query.exact ? Width::int64 : Width::int32);
+  LatticeAccumulator& sum =
+      empty_sum(query.dim, at.lattice_at(scale), bound.clip * 1.01, query.exact ? Width::int64 : Width::int32);
   pending_scale_ = scale;
   seen_ = true;
   for (std::size_t i = 0; i < suspects(); ++i) {
     parts_[i] = part(query, t, i);
     pending_[i].clear();
-    if (parts_[i].probability > 0 || measures_) pending_[i] = contribution(bound, like, kernel, i, parts_[i]);
+    if (parts_[i].probability > 0 || measures_) contribute(bound, sum, kernel, i, parts_[i], pending_[i]);
   }
 }
 

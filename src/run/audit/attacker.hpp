@@ -86,8 +86,9 @@ class Attacker final : public ReleaseListener {
   void add_evidence(std::size_t suspect, double product, double square, double variance, double probability);
   void note(std::span<const double> values, double noise_std);
   void add_distances(double noise_std, double weight);
-  Vector contribution(const L2Bound& bound, const LatticeAccumulator& like, const Kernel& kernel, std::size_t i,
-                      const Part& part) const;
+  LatticeAccumulator& empty_sum(std::size_t dim, Lattice lattice, double bound, Width width);
+  void contribute(const L2Bound& bound, LatticeAccumulator& sum, const Kernel& kernel, std::size_t i,
+                  const Part& part, Vector& values) const;
 
   Objective& objective_;
   const Records& records_;
@@ -101,6 +102,8 @@ class Attacker final : public ReleaseListener {
   std::vector<Part> parts_;        // in the release that is due
   std::vector<Vector> pending_;    // the suspects' contributions to it; empty: none, or unknown
   double pending_scale_ = 1;
+  std::optional<LatticeAccumulator> sum_;  // of one contribution
+  double sum_bound_ = 0;
   std::vector<Running> running_;  // by query
   std::vector<std::uint32_t> slots_;
   std::optional<std::pair<std::uint32_t, std::uint64_t>> slots_of_;  // query and pass

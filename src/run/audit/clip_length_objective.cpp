@@ -9,8 +9,7 @@ namespace dpmpi {
 
 // A canary's label is its number, counted from 1, with the sign of its contribution.
 void WorstCase::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  const std::vector<ParameterGroup> layers =
-      bound.clipping == Clipping::flat ? std::vector<ParameterGroup>{{"all", 0, 1, dim()}} : groups();
+  const std::vector<ParameterGroup>& layers = bound.clipping == Clipping::flat ? whole_ : layers_;
   const double each = bound.clip / std::sqrt(static_cast<double>(layers.size()));
   for (const std::uint32_t i : rows.index) {
     const double label = static_cast<double>(rows.records.label[i]);

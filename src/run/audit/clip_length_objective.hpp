@@ -12,7 +12,10 @@ namespace dpmpi {
 class WorstCase final : public Objective, public GradientKernel {
  public:
   /// `real` must outlive it.
-  explicit WorstCase(const Objective& real) : real_(real) { l2 = real.l2; }
+  explicit WorstCase(const Objective& real)
+      : real_(real), whole_{{"all", 0, 1, real.dim()}}, layers_(real.groups()) {
+    l2 = real.l2;
+  }
 
   std::size_t dim() const override { return real_.dim(); }
   LabelKind label_kind() const override { return real_.label_kind(); }
@@ -31,6 +34,7 @@ class WorstCase final : public Objective, public GradientKernel {
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   const Objective& real_;
+  std::vector<ParameterGroup> whole_, layers_;  // that are clipped by themselves
   std::vector<double> signs_;
 };
 
