@@ -26,7 +26,11 @@ std::string line_of(const GameResult& game) {
                         100 * *game.false_alarms, 100 * *game.allowed);
   text += game.canaries > 0 ? fmt::format("  {} canaries in each of {} runs", game.canaries, game.runs)
                             : fmt::format("  {} runs; {}", game.runs, game.test);
-  return text + (game.holds ? "" : "  ABOVE THE PROMISE");
+  if (!game.holds) text += "  ABOVE THE PROMISE";
+  if (game.curve_bound)
+    text += fmt::format("\n  its curve  epsilon >= {:.4f}  noise times {:.3f} would promise this, and is refuted",
+                        *game.curve_bound, *game.noise);
+  return text;
 }
 
 /// Results are kept, because a certificate may speak of the first: audit.json, audit-2.json, ...
@@ -111,6 +115,7 @@ Command audit_command() {
       .about =
           "Tests the promise: runs the config's mechanism many times on datasets that differ in one record, lets an\n"
           "attacker who sees all releases guess which it was, and bounds epsilon from below by how often it is right.\n"
+          "Guesses of many canaries also test the whole promised curve: how much more noise could not explain them.\n"
           "Training records are not read: other slots are empty, or hold the public records of data.eval. The result\n"
           "goes to audit.json (of a run: RUN/audit.json), or audit-2.json and so on: no result is overwritten. "
           "Exit code 4 if a bound lies above the promise.\n"

@@ -72,7 +72,7 @@ TEST_F(AuditCommand, PrintsAndWritesWhatItFound) {
     most = std::max(most, game["bound"].get<double>());
     if (game["game"] == "one_run") {
       EXPECT_EQ(game["canaries"], 16) << "of 5 coordinates";
-      EXPECT_EQ(game["runs"], 63) << "1000 coins";
+      EXPECT_EQ(game["runs"], 125) << "2000 coins";
     } else {
       EXPECT_LE(game["found"], game["allowed"]);
     }
@@ -83,6 +83,24 @@ TEST_F(AuditCommand, PrintsAndWritesWhatItFound) {
   EXPECT_EQ(result["bound"], most);
   const Outcome printed = dpmpi("audit --config a.ini --quiet --json --set audit.game=one_run");
   EXPECT_EQ(json::parse(printed.output)["games"].size(), 1);
+}
+
+// By bets on many runs, and by the recursion of few.
+TEST_F(AuditCommand, TestsTheWholeCurve) {
+  ASSERT_EQ(dpmpi("generate --output wide.csv --records 100 --eval-records 40 --features 30").code, 0);
+  for (const int repeats : {100, 10}) {
+    const Outcome outcome = dpmpi(
+        fmt::format("audit --config a.ini --quiet --set audit.game=one_run --set data.train=wide.csv --set "
+                    "data.eval=wide-eval.csv --set audit.canaries=31 --set audit.repeats={} --output wide{}.json",
+                    repeats, repeats));
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_NE(outcome.output.find("\n  its curve  epsilon >= "), std::string::npos) << outcome.output;
+    const json game = read(fmt::format("wide{}.json", repeats))["games"][0];
+    ASSERT_TRUE(game.contains("by_curve")) << game;
+    EXPECT_GT(game["by_curve"]["noise"], 1);
+    EXPECT_GT(game["by_curve"]["bound"], game["bound"]) << "a curve is refuted sooner";
+    EXPECT_LT(game["by_curve"]["bound"], 8);
+  }
 }
 
 // Training records are not read, so they may be anything that has their number.
@@ -112,6 +130,7 @@ TEST_F(AuditCommand, GoesIntoTheCertificate) {
   const std::string page = read_file(path("trained/report.html"));
   EXPECT_NE(page.find("What attackers did find out"), std::string::npos);
   EXPECT_NE(page.find("<td>one_run"), std::string::npos) << page;
+  EXPECT_NE(page.find("by the whole curve"), std::string::npos);
   // A finished run can be audited again; what its certificate quotes stays as it is.
   const std::string quoted = read_file(path("trained/audit.json"));
   const Outcome again = dpmpi("audit trained --quiet --set audit.game=one_run --set audit.seed=2");
@@ -158,6 +177,10 @@ TEST_F(AuditCommand, OnlyTheAuditOfThisConfigIsCertified) {
   EXPECT_NE(broken.output.find("found a bound above the promise"), std::string::npos) << broken.output;
   result["holds"] = true;
   result["games"][0]["bound"] = 9;
+  std::ofstream(path("bound.json")) << result;
+  EXPECT_EQ(train("").code, 4);
+  result["games"][0]["bound"] = result["bound"];
+  result["games"][0]["by_curve"] = {{"bound", 9}, {"noise", 0.5}};
   std::ofstream(path("bound.json")) << result;
   EXPECT_EQ(train("").code, 4);
   result["epsilon"] = 100;  // a larger promise than the config's

@@ -68,6 +68,9 @@ struct GameResult {
   double bound = 0;  ///< on epsilon, from below
   std::optional<double> found = {}, false_alarms = {},
                         allowed = {};  ///< rates of an attack, and the most that is promised
+  /// By the whole curve: the config's noise times `noise` is refuted, and with it every smaller promise than
+  /// `curve_bound`. Other than `bound` it is about mechanisms of this config alone.
+  std::optional<double> curve_bound = {}, noise = {};
   bool holds = true;
   std::string remark = {};  ///< why it was not played; empty: it was
 };

@@ -7,6 +7,7 @@
 
 #include "core/console/progress.hpp"
 #include "core/numbers/random.hpp"
+#include "run/audit/by_curve.hpp"
 #include "run/audit/games.hpp"
 
 namespace dpmpi {
@@ -77,7 +78,7 @@ GameResult one_run(const AuditSetup& setup, const RecordPair& pair, double error
     result.remark = fmt::format("fewer than {} records that the objective takes fit the data", fewest_canaries);
     return result;
   }
-  constexpr std::uint64_t coins_wanted = 1000;
+  constexpr std::uint64_t coins_wanted = 2000;
   auto runs = static_cast<std::uint64_t>(setup.config.audit.repeats);
   if (runs == 0) runs = (coins_wanted + canaries.count - 1) / canaries.count;
   result.runs = runs;
@@ -95,8 +96,12 @@ GameResult one_run(const AuditSetup& setup, const RecordPair& pair, double error
   if (!setup.world.is_root()) return result;
   std::vector<double> evidence;
   for (const auto& run : all) evidence.insert(evidence.end(), run.begin(), run.end());
-  result.bound = prove_by_guessing(evidence, second, setup.plan.delta(), error);
+  result.bound = prove_by_guessing(evidence, second, setup.plan.delta(), error / 2);
   compare_with_promise(setup, result);
+  if (const auto refuted = refuted_noise(setup.plan, {canaries.count, evidence, second}, seed, error / 2)) {
+    result.curve_bound = refuted->epsilon, result.noise = refuted->noise;
+    result.holds = result.holds && refuted->noise > 1;
+  }
   return result;
 }
 

@@ -30,6 +30,7 @@ std::string AuditReport::json() const {
       if (game.canaries > 0) entry["canaries"] = game.canaries;
       entry["test"] = game.test;
       entry["bound"] = game.bound;
+      if (game.curve_bound) entry["by_curve"] = {{"bound", *game.curve_bound}, {"noise", *game.noise}};
       if (game.found) {
         entry["found"] = *game.found;
         entry["false_alarms"] = *game.false_alarms;

@@ -148,21 +148,24 @@ Proof prove(std::span<const Transcript> first, std::span<const Transcript> secon
   return {best->name, epsilon, rates.first, rates.second};
 }
 
-double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,
-                         double error) {
-  constexpr std::size_t shares[] = {1, 2, 4, 8, 16, 32};
-  const std::size_t count = evidence.size();
+Guesses guess_surest(std::span<const double> evidence, std::span<const char> second, std::size_t made) {
+  const std::size_t count = evidence.size(), each = made / 2;
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return evidence[i]; });
+  Guesses guesses{count, 2 * each, 0};
+  for (std::size_t i = 0; i < each; ++i)
+    guesses.right += (second[order[i]] ? 1U : 0U) + (second[order[count - 1 - i]] ? 0U : 1U);
+  return guesses;
+}
+
+double prove_by_guessing(std::span<const double> evidence, std::span<const char> second, double delta,
+                         double error) {
+  constexpr std::size_t shares[] = {1, 2, 4, 8, 16, 32};
   double bound = 0;
-  for (const std::size_t share : shares) {
-    const std::size_t each = count / share / 2;
-    Guesses guesses{count, 2 * each, 0};
-    for (std::size_t i = 0; i < each; ++i)
-      guesses.right += (second[order[i]] ? 1U : 0U) + (second[order[count - 1 - i]] ? 0U : 1U);
-    bound = std::max(bound, least_epsilon(guesses, delta, error / std::size(shares)));
-  }
+  for (const std::size_t share : shares)
+    bound = std::max(bound, least_epsilon(guess_surest(evidence, second, evidence.size() / share), delta,
+                                          error / std::size(shares)));
   return bound;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "privacy/promise/audit_bounds.hpp"
 #include "run/audit/attacker.hpp"
 
 namespace dpmpi {
@@ -19,6 +20,10 @@ struct Proof {
 /// Transcripts of independent runs on either dataset, at least 8 each. All of the proof is wrong with probability
 /// `error` at most.
 Proof prove(std::span<const Transcript> first, std::span<const Transcript> second, double delta, double error);
+
+/// The attacker guesses the coins of those `made` records (an even number: one more is left out) of which it is
+/// surest: half of them were in their second form, as far as the evidence says, and half in their first.
+Guesses guess_surest(std::span<const double> evidence, std::span<const char> second, std::size_t made);
 
 /// Lower bound on epsilon from one run in which record i was in its second form if second[i] says so, by fair
 /// coins; `evidence` of the attacker for that. It guesses the coins of all records, and of the half, the quarter

@@ -29,6 +29,9 @@ std::string certified_audit(const std::string& path, const std::string& config_d
     if (game.contains("not_played")) continue;
     bound = std::max(bound, game.at("bound").get<double>());
     holds = holds && game.at("holds").get<bool>();
+    if (!game.contains("by_curve")) continue;
+    const auto& curve = game.at("by_curve");
+    holds = holds && curve.at("noise").get<double>() > 1 && curve.at("bound").get<double>() <= epsilon;
   }
   if (!holds || bound > epsilon)
     throw PrivacyError(fmt::format("{}: the audit found a bound above the promise", path));

@@ -85,7 +85,7 @@ void AuditOptions::declare(Options& options) {
            "canaries of the one-run game at most; no more than a release has coordinates, but 16",
            Range::closed(16, 1e6))
       .add("repeats", repeats,
-           "runs of the one-run game, each with coins of its own (0: until 1000 coins were tossed)",
+           "runs of the one-run game, each with coins of its own (0: until 2000 coins were tossed)",
            Range::closed(0, 1e6))
       .add("canary", canary,
            "take this row of data.eval (from 1) as the canary; 0: the worst of many made-up records",

@@ -99,13 +99,17 @@ std::string played_games(const RunRecord& run) {
   for (const Json& game : result.at("games"))
     if (game.contains("bound"))
       rows.push_back({shown(game.at("game")), shown_below(game.at("bound").get<double>()),
+                      game.contains("by_curve") ? shown_below(game.at("by_curve").at("bound").get<double>()) : "",
                       shown(game.value("runs", Json())), shown(game.value("test", Json()))});
   return html::heading("What attackers did find out") +
-         html::paragraph("Attackers played against this config's mechanism (dpmpi audit). With confidence " +
-                         shown(result.at("confidence")) +
-                         ", epsilon is no smaller than these bounds; accounting says that it is no larger than " +
-                         shown_above(result.at("epsilon")) + ".") +
-         html::table({"game", "epsilon at least", "runs", "test"}, rows);
+         html::paragraph(
+             "Attackers played against this config's mechanism (dpmpi audit). With confidence " +
+             shown(result.at("confidence")) +
+             ", epsilon is no smaller than these bounds; accounting says that it is no larger than " +
+             shown_above(result.at("epsilon")) +
+             ". The whole curve says more: with so much noise that the same training would promise less "
+             "than this, the attackers would not have been right so often.") +
+         html::table({"game", "epsilon at least", "by the whole curve", "runs", "test"}, rows);
 }
 
 html::Rows members_found(const RunRecord& run) {

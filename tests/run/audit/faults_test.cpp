@@ -243,6 +243,33 @@ game = one_run
                 "many.csv");
 }
 
+// Half of the noise: no pair at this delta is refuted, but the curve is.
+TEST_F(AuditFaults, TheCurveSeesWhatNoBoundOnEpsilonSees) {
+  const std::string settings = R"(
+[method]
+sampling = full
+batch = 100
+steps = 4
+rate = 0.01
+[privacy]
+noise_multiplier = 2
+delta = 1e-5
+adjacency = replace_one
+[audit]
+game = one_run
+repeats = 40
+)";
+  const AuditReport sound = audited(Fault::none, settings, "many.csv");
+  EXPECT_EQ(print_audit(sound, false), 0);
+  EXPECT_GT(sound.games.at(0).noise.value(), 1);
+  EXPECT_LT(sound.games[0].curve_bound.value(), sound.epsilon);
+  EXPECT_GT(*sound.games[0].curve_bound, 0.6 * sound.epsilon);
+  const AuditReport faulty = audited(Fault::clip_for_twice_clip, settings, "many.csv");
+  EXPECT_EQ(print_audit(faulty, false), 4);
+  EXPECT_LT(faulty.games.at(0).bound, faulty.epsilon);
+  EXPECT_GT(faulty.games[0].curve_bound.value(), faulty.epsilon);
+}
+
 // The primal gradient is y for every record, so whoever sees its sum sees a dual that was not noised.
 TEST_F(AuditFaults, RawDualInThePrimalQuery) {
   const auto dataset = [](float last) {
