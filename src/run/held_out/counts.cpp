@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/errors.hpp"
 #include "run/evaluate/population.hpp"
@@ -109,6 +110,18 @@ void cut_evenly(std::span<const double> before, std::size_t first, std::size_t l
   }
 }
 
+/// What lies before each cell and behind the last: halfway between the largest sum up to there and the smallest
+/// from there on, so that noise lets none fall below the one before.
+std::vector<double> rising_sums(std::span<const double> cells) {
+  std::vector<double> sums{0};
+  for (const double count : cells) sums.push_back(sums.back() + count);
+  std::vector<double> rising = sums;
+  std::partial_sum(sums.begin(), sums.end(), rising.begin(), [](double a, double b) { return std::max(a, b); });
+  std::partial_sum(sums.rbegin(), sums.rend(), sums.rbegin(), [](double a, double b) { return std::min(a, b); });
+  for (std::size_t i = 0; i < sums.size(); ++i) rising[i] = 0.5 * (rising[i] + sums[i]);
+  return rising;
+}
+
 }  // namespace
 
 double NoisyCounts::edge(std::size_t i) const {
@@ -116,16 +129,15 @@ double NoisyCounts::edge(std::size_t i) const {
 }
 
 std::vector<std::size_t> even_bins(std::span<const double> cells, std::size_t bins, bool zero) {
-  std::vector<double> before{0};  // the largest sum so far, which noise does not let fall
-  double sum = 0;
-  for (const double count : cells) before.push_back(std::max(before.back(), sum += count));
+  const std::vector<double> before = rising_sums(cells);
   std::vector<std::size_t> begins;
   if (!zero) {
     cut_evenly(before, 0, cells.size(), bins, begins);
     return begins;
   }
   const std::size_t middle = CountedScores::cells_of_sign;
-  const double share = before.back() > 0 ? before[middle] / before.back() : 0.5;
+  const double all = before.back() - before.front();
+  const double share = all > 0 ? (before[middle] - before.front()) / all : 0.5;
   const auto below = static_cast<std::size_t>(
       std::clamp(std::floor(share * static_cast<double>(bins) + 0.5), 1.0, static_cast<double>(bins - 1)));
   cut_evenly(before, 0, middle, below, begins);

@@ -70,6 +70,7 @@ double pairs_in_order(Counts counts) {
   const Halves c(counts);
   const std::size_t bins = c.no.size();
   const auto all = [&](std::size_t i) { return std::max(1.0, c.no[i] + c.yes[i]); };
+  const auto share_of_yes = [&](std::size_t i) { return std::clamp(c.yes[i] / all(i), 0.0, 1.0); };
   double below = 0, pairs = 0;
   for (std::size_t i = 0; i < bins; ++i) {
     pairs += c.yes[i] * (below + 0.5 * c.no[i]);
@@ -77,8 +78,8 @@ double pairs_in_order(Counts counts) {
     const std::size_t left = i == 0 ? 0 : i - 1, right = std::min(i + 1, bins - 1);
     if (left == right) continue;
     const double apart = 0.5 * all(left) + 0.5 * all(right) + (right - left == 2 ? all(i) : 0);
-    const double rise = (c.yes[right] / all(right) - c.yes[left] / all(left)) / apart;
-    pairs += rise * all(i) * all(i) * all(i) / 12;
+    const double rise = (share_of_yes(right) - share_of_yes(left)) * all(i) / apart;  // across the bin
+    pairs += std::clamp(rise, -1.0, 1.0) * all(i) * all(i) / 12;
   }
   return pairs;
 }

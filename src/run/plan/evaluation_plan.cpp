@@ -72,8 +72,8 @@ CountedScores CountedScores::of(const Objective& objective, const std::string& n
         "none; leave it out, or choose an objective that tells classes apart",
         name));
   // A bin should hold far more than its noise.
-  const double room = static_cast<double>(units) * std::min(epsilon, 1.0) / 300;
-  const auto bins = static_cast<std::size_t>(std::clamp(room, 4.0, 16.0));
+  const double room = static_cast<double>(units) * std::min(epsilon, 4.0) / 300;
+  const auto bins = static_cast<std::size_t>(std::clamp(room, 8.0, 16.0));
   return {kind == LabelKind::sign, classes, bins, objective.scores_are_logits()};
 }
 

@@ -15,6 +15,7 @@
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
 #include "run/plan/evaluation_plan.hpp"
+#include "run/report/report.hpp"
 #include "run/train/check.hpp"
 #include "run/train/train.hpp"
 #include "support/data_files.hpp"
@@ -99,6 +100,22 @@ TEST_F(HeldOutRun, EndsWithMetricsWithoutAnyPublicFile) {
   EXPECT_GT(metrics["auc"]["value"].get<double>(), 0.5);
   EXPECT_LT(metrics["auc"]["low"], metrics["auc"]["value"]);
   EXPECT_LT(metrics["auc"]["value"], metrics["auc"]["high"]);
+  const std::string page = report_html({run_}, false);
+  EXPECT_NE(page.find("How good the model is on those whom it has not seen"), std::string::npos);
+  EXPECT_EQ(page.find("Not measured"), std::string::npos);
+}
+
+TEST_F(HeldOutRun, OfClassesHasANoisyConfusionMatrix) {
+  GenerateOptions options;
+  options.kind = "blobs", options.records = 1000, options.eval_records = 0, options.features = 5;
+  options.output = folder_ + "/blobs.csv";
+  generate(options);
+  train_here({"data.train=" + folder_ + "/blobs.csv", "objective.name=softmax", "objective.classes=5"});
+  const json found = file("evaluation.json");
+  EXPECT_EQ(found["confusion"].size(), 5U);
+  EXPECT_TRUE(found["metrics"].contains("recall.4"));
+  EXPECT_NE(report_html({run_}, false).find("95 % interval"), std::string::npos);
+  EXPECT_EQ(bad(), "");
 }
 
 TEST_F(HeldOutRun, WithoutNoiseHasExactCounts) {
@@ -106,7 +123,8 @@ TEST_F(HeldOutRun, WithoutNoiseHasExactCounts) {
   std::ofstream(config_) << text;
   train_here();
   double all = 0;
-  for (const json& bin : file("evaluation.json")["bins"])
+  const json found = file("evaluation.json");
+  for (const json& bin : found["bins"])
     for (const double count : bin["counts"]) {
       EXPECT_EQ(count, std::round(count));
       all += count;
