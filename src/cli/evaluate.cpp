@@ -6,7 +6,9 @@
 #include "cli/commands.hpp"
 #include "cli/evaluation_text.hpp"
 #include "core/errors.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/records/labels.hpp"
+#include "data/records/text.hpp"
 #include "run/evaluate/metrics.hpp"
 #include "run/evaluate/scores.hpp"
 #include "run/train/input_checks.hpp"
@@ -61,11 +63,24 @@ Assessment assessed(const Communicator& comm, TrainedModel& model, const Evaluat
   return a;
 }
 
+/// The column by which records count; empty: each counts once.
+std::string weighing_column(const EvaluationRequest& typed) {
+  const auto& file = typed.scored.files.scored().rules.columns_file;
+  const ColumnRule* const weight = file ? file->of_kind(ColumnKind::weight) : nullptr;
+  return weight ? weight->name : "";
+}
+
 Json json_of(const Assessment& a, const EvaluationRequest& typed, const std::string& data) {
   Json out{{"run", typed.run}, {"data", data}, {"bootstrap", typed.resamples}};
+  if (const std::string weight = weighing_column(typed); !weight.empty()) out["weighted_by"] = weight;
   if (!typed.by.empty()) out["by"] = typed.by;
   out.update(assessment_json(a));
   return out;
+}
+
+std::string remark_on_weights(const EvaluationRequest& typed) {
+  const std::string weight = weighing_column(typed);
+  return weight.empty() ? "" : fmt::format(", weighted by {}", show(weight));
 }
 
 /// Collective; the root prints.
@@ -78,7 +93,7 @@ int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
   if (typed.json)
     fmt::print("{}\n", json_of(a, typed, data).dump(2, ' ', false, Json::error_handler_t::replace));
   else
-    fmt::print("{} on {} records of {}\n{}", typed.run, a.evaluation.records, data,
+    fmt::print("{} on {} records of {}{}\n{}", typed.run, a.evaluation.records, data, remark_on_weights(typed),
                evaluation_text(*model.objective, a, typed.resamples, typed.by));
   return printed();
 }
@@ -98,6 +113,8 @@ Command evaluate_command() {
           "(average_precision); of numbers, RMSE, MAE and R2. Each has a 95 % interval and, beside it, what the best\n"
           "constant reaches. Then come the confusion matrix and, for logistic and softmax losses, predicted probabilities\n"
           "against what was found. The same numbers on any number of ranks.\n\n"
+          "With a column of weights all of these are weighted by it, but numbers of records are not. Predicted counts are\n"
+          "those for the exposure of each record.\n\n"
           "Intervals are by the bootstrap: the records are drawn again, with public draws that are the same every time.\n\n"
           "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
           "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"

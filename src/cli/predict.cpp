@@ -57,6 +57,8 @@ Command predict_command() {
           "labels: --set data.label=none. One row a record, in the file's order: record (from 1), prediction, and a\n"
           "probability (of +1, or one for each class) for logistic and softmax losses, else the score. OUT.npy holds the\n"
           "scores as float32, records x outputs.\n\n"
+          "With a column of exposures, predicted counts are those for the exposure of each record. Where FILE has neither\n"
+          "labels nor the column, they are rates: counts for an exposure of 1.\n\n"
           "The predictions follow from the model and the records of FILE alone; the run's certificate covers the model.\n"
           "Who sees the predictions learns something about the records of FILE.\n\n"
           "In place of RUN a model file is enough. Nothing certifies it then.",

@@ -3,6 +3,16 @@
 #include "objective/objective.hpp"
 
 namespace dpmpi {
+namespace {
+
+/// Losses of the rows, `each` of one after the other. That of an empty slot stays NaN.
+void weigh(const Rows& rows, std::span<double> losses, std::size_t each = 1) {
+  if (rows.records.weight.empty()) return;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (double& loss : losses.subspan(i * each, each)) loss *= rows.records.weight_of(rows.index[i]);
+}
+
+}  // namespace
 
 Prepared::Prepared(Objective& objective) : objective_(&objective), number_(++objective.preparations_) {}
 
@@ -12,6 +22,11 @@ Objective& Prepared::prepared() const {
 }
 
 void ValuesAtPoint::losses(const Rows& rows, std::span<double> out) const {
+  unweighted_losses(rows, out);
+  weigh(rows, out);
+}
+
+void ValuesAtPoint::unweighted_losses(const Rows& rows, std::span<double> out) const {
   offered(prepared().values()).losses(rows, out);
 }
 
@@ -53,12 +68,15 @@ ValuesAtPoint PointParts::complete() const {
 void AtPoints::losses(std::size_t p, const Rows& rows, std::span<double> out) const {
   prepared();
   own_->losses_at(p, rows, out);
+  weigh(rows, out);
 }
 
 void AtProbes::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
                      std::span<double> down) const {
   prepared();
   own_->probe(row, radius, tile, up, down);
+  weigh(row, up.first(tile.count), tile.count);
+  weigh(row, down.first(tile.count), tile.count);
 }
 
 }  // namespace dpmpi

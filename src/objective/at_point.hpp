@@ -43,8 +43,10 @@ class Prepared {
 class ValuesAtPoint : public Prepared {
  public:
   ValuesAtPoint() = default;
-  /// out[i] = loss of row i at w (without regularisation). Non-finite stays as it is.
+  /// out[i] = loss of row i at w (without regularisation), times its weight. Non-finite stays as it is.
   void losses(const Rows& rows, std::span<double> out) const;
+  /// The same without weights.
+  void unweighted_losses(const Rows& rows, std::span<double> out) const;
   /// Scores (rows x outputs(), row-major) at w: margin, prediction or logits, for evaluation.
   void scores(const Rows& rows, std::span<float> out) const;
 
@@ -56,7 +58,7 @@ class ValuesAtPoint : public Prepared {
 class AtPoint : public ValuesAtPoint {
  public:
   AtPoint() = default;
-  /// Adds clip(grad loss_i(w)) of each row.
+  /// Adds clip(weight_i grad loss_i(w)) of each row.
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) const;
   /// As GradientMeans::add_clipped_means.
   std::span<const std::uint32_t> add_clipped_means(const Persons& persons, const MeanBound& bound,
@@ -92,7 +94,7 @@ class PointParts : public Prepared {
 class AtPoints : public Prepared {
  public:
   AtPoints() = default;
-  /// out[i] = loss of row i at point number p of the list. Non-finite stays as it is. Local.
+  /// out[i] = loss of row i at point number p of the list, times its weight. Non-finite stays as it is. Local.
   void losses(std::size_t p, const Rows& rows, std::span<double> out) const;
 
  private:
@@ -105,7 +107,7 @@ class AtPoints : public Prepared {
 class AtProbes : public Prepared {
  public:
   AtProbes() = default;
-  /// As LossPairs::probe, for one record.
+  /// As LossPairs::probe, for one record, times its weight.
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) const;
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+
 namespace dpmpi {
 
 void Objective::initialise(const PublicStream&, std::span<float> w) const { std::ranges::fill(w, 0.0F); }
@@ -37,6 +41,16 @@ void Objective::generate(std::span<const float> w, const PublicStream& stream, s
   Generator& own = offered(generator());
   ++preparations_;
   own.generate(w, stream, first, records);
+}
+
+void Objective::refuse_factors(RecordFactors heeded, std::string_view who) const {
+  const bool weight = record_factors.weight && !heeded.weight,
+             exposure = record_factors.exposure && !heeded.exposure;
+  if (!weight && !exposure) return;
+  throw ConfigError(
+      fmt::format("data.columns has a column of kind {}, which {} do not heed: take a method that sums clipped "
+                  "gradients (dp-sgd, dp-ftrl), or leave the column out (kind ignore)",
+                  weight ? "weight" : "exposure", who));
 }
 
 const ScalarLoss* Objective::scalar_loss() const {

@@ -63,6 +63,9 @@ class Objective {
     static const ClassWeights none;
     return none;
   }
+  /// What of its records its losses and kernels heed beside features and label: weights multiply losses, and
+  /// logarithms of exposures are added to scores.
+  virtual RecordFactors heeds() const { return {}; }
   /// How scores come from the features, without left_out_feature(); none: in another way.
   virtual std::optional<ScoreLayers> score_layers() const { return {}; }
   /// Floating-point operations of one clipped gradient, for plans and for balancing blocks.
@@ -129,6 +132,12 @@ class Objective {
   bool linear_softmax() const { return std::holds_alternative<SoftmaxForm>(form()); }
   /// Whether the loss is a function of products of the parameters with the record.
   bool is_linear() const { return scalar_loss() != nullptr || linear_softmax(); }
+
+  /// What the records have of these, as whoever makes the objective says: for those who go by its form, past its
+  /// kernels, and would not see them.
+  RecordFactors record_factors;
+  /// Throws ConfigError for those that `who` ("clamped steps") does not heed.
+  void refuse_factors(RecordFactors heeded, std::string_view who) const;
 
   /// The public part: (l2 / 2) |w|^2 over all parameters but biases. Never probed, clipped or noised.
   double l2 = 0;

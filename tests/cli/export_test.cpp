@@ -148,6 +148,24 @@ TEST_F(Export, CountsAndQuantities) {
   }
 }
 
+// Predicted counts are those for the exposure of a record, which is an input.
+TEST_F(Export, CountsForExposures) {
+  std::ofstream(path("columns.txt")) << "size number range=0..30 mean=15 std=10\n"
+                                        "years exposure range=0.1..2 missing=NULL impute=1\nw weight range=0..5\n"
+                                        "claims label\n";
+  std::ofstream table(path("t.csv"));
+  table << "years,w,size,claims\n";
+  for (int i = 0; i < 300; ++i)
+    table << fmt::format("{},{},{},{}\n", i % 7 == 0 ? "NULL" : fmt::format("{}", 0.05 * (i % 60)), i % 9, i % 40,
+                         i % 5);
+  table.close();
+  train("train = t.csv\ncolumns = columns.txt", "name = poisson", "batch = 60\nsteps = 40\nrate = 0.1\n");
+  const Outcome outcome = exported("run");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "inputs: size, years\n  outputs: prediction, score\n")) << outcome.output;
+  compare("t.csv");
+}
+
 TEST_F(Export, ClassesByTheirWords) {
   std::ofstream(path("columns.txt")) << "size number range=0..30\ncolour category words=red,\"blue, dark\"\n"
                                         "kind label classes=small,\"medium, so\",big\n";

@@ -100,6 +100,63 @@ TEST_F(WrongColumns, SixtyOfATableAreToldInOneAnswer) {
   EXPECT_FALSE(fs::exists(path("out/ledger.jsonl")));
 }
 
+// Of each there is one in a table.
+TEST_F(WrongColumns, WeightsAndExposuresAreToldBesideTheOthers) {
+  std::ofstream(path("w.txt")) << "c number\nw weight range=0..20\ne exposure range=0.1..1 missing=NULL\ny label\n";
+  std::ofstream table(path("w.csv"));
+  table << "c,w,e,y\n";
+  for (int row = 0; row < 50; ++row)
+    table << (row == 11 ? "SECRETnumber" : "1") << ','
+          << (row == 7   ? "SECRETheavy"
+              : row == 9 ? ""
+                         : "-1e9")
+          << ',' << (row == 20 ? "NULL" : "0") << ",3\n";
+  table.close();
+  const std::string settings =
+      " --set data.train=w.csv --set data.columns=w.txt --set objective.name=poisson --set method.batch=5";
+  const std::string alone = answer(dpmpi("check t.ini" + settings));
+  for (const char* const said : {"w.csv:9: column 'w': ", "w.txt:2 says weight",
+                                 "w.csv:13: column 'c': ", "w.csv:22: column 'e': missing value",
+                                 "w.txt:3 says neither impute= (the public value"})
+    EXPECT_NE(alone.find(said), alone.npos) << said << "\n" << alone;
+  EXPECT_EQ(alone.find("SECRET"), alone.npos) << alone;
+  EXPECT_EQ(answer(dpmpi("check t.ini" + settings, 3)), alone);
+}
+
+// One clear message where nobody would heed them, and where they cannot be kept.
+TEST_F(WrongColumns, WeightsAndExposuresThatNobodyHeedsAreRefused) {
+  std::ofstream(path("v.csv")) << "c,w,e,y\n1,2,1,1\n2,1,0.5,1\n";
+  std::ofstream(path("w.txt")) << "c number\nw weight range=0..20\ne exposure range=0.1..1\ny label\n";
+  std::ofstream(path("w1.txt")) << "c number\nw weight range=0..20\ne ignore\ny label\n";
+  std::ofstream(path("v.ini"))
+      << "[data]\ntrain = v.csv\nheader = yes\nblocks = 1\n[privacy]\nepsilon = 1\n[run]\ndir = out\n";
+  const auto said = [](const std::string& settings, const char* columns = "w.txt") {
+    const test::Outcome outcome = dpmpi(fmt::format("check v.ini --set data.columns={} {}", columns, settings));
+    EXPECT_EQ(outcome.code, 2) << outcome.output;
+    return outcome.output;
+  };
+  EXPECT_NE(said("--set objective.name=squared")
+                .find("w.txt:3: column 'e' is of kind exposure, which objective.name "
+                      "= squared does not heed: poisson does"),
+            std::string::npos);
+  const std::string both = said("--set objective.name=mallows");
+  EXPECT_NE(both.find("column 'w' is of kind weight, which objective.name = mallows"), both.npos) << both;
+  EXPECT_NE(both.find("column 'e' is of kind exposure"), both.npos) << both;
+  for (const char* const name : {"mean", "auc --set objective.prior=0.5"})
+    EXPECT_NE(said(fmt::format("--set objective.name={}", name), "w1.txt").find("column 'w' is of kind weight"),
+              std::string::npos)
+        << name;
+  const std::string steps = said("--set objective.name=squared --set method.name=ht-known-lipschitz", "w1.txt");
+  EXPECT_NE(steps.find("which clamped steps do not heed"), steps.npos) << steps;
+  const test::Outcome converted =
+      dpmpi("convert v.csv --output v.bin --set data.header=yes --set data.columns=w.txt");
+  EXPECT_EQ(converted.code, 2) << converted.output;
+  for (const char* const kind : {"column 'w' (", "column 'e' ("})
+    EXPECT_NE(converted.output.find(std::string("convert writes features and labels: ") + kind),
+              converted.output.npos)
+        << converted.output;
+}
+
 TEST_F(WrongColumns, NamesThatAreMissingOrNotKnownAreToldTogether) {
   std::ofstream columns(path("others.txt"));
   for (std::size_t c = 0; c < wrong; ++c) columns << "d" << c << " number\n";

@@ -144,7 +144,7 @@ inline void check_gradient_norms(const PropertyCase& c) {
       EXPECT_LE(norm, norms[i] * (1 + c.tolerance));
       const ClassWeights& weights = c.objective.class_weights();
       const double share = weights.of(c.objective.label_kind(), records.label[i]) / weights.largest();
-      EXPECT_NEAR(norms[i], bound * share * records.norm[i], 1e-12 * (1 + norms[i]));
+      EXPECT_NEAR(norms[i], bound * share * records.weight_of(i) * records.norm[i], 1e-12 * (1 + norms[i]));
     } else {
       EXPECT_NEAR(norm, norms[i], c.tolerance * std::max(1.0, norm)) << "record " << i;
     }

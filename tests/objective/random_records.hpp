@@ -109,6 +109,8 @@ inline Records permuted(const Records& from, std::span<const std::uint32_t> orde
     place(to.f32, from.f32);
     place(to.u8, from.u8);
     if (!from.row_scale.empty()) to.row_scale[i] = from.row_scale[k];
+    if (!from.weight.empty()) to.weight[i] = from.weight[k];
+    if (!from.offset.empty()) to.offset[i] = from.offset[k];
     for (std::uint64_t e = from.row_begin[k]; e < from.row_begin[k + 1]; ++e) {
       to.column.push_back(from.column[e]);
       to.value.push_back(from.value[e]);

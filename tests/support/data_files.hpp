@@ -84,6 +84,8 @@ inline std::string record_bytes(const Records& r, std::size_t i) {
   const auto put = [&](auto x) { out.append(reinterpret_cast<const char*>(&x), sizeof x); };
   put(r.label[i]);
   put(r.norm[i]);
+  if (!r.weight.empty()) put(r.weight[i]);
+  if (!r.offset.empty()) put(r.offset[i]);
   put(r.bias);
   if (r.storage == Storage::sparse_f32)
     for (auto e = r.row_begin[i]; e < r.row_begin[i + 1]; ++e) put(r.column[e]), put(r.value[e]);

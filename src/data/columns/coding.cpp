@@ -77,7 +77,8 @@ std::shared_ptr<const ColumnCoding> word_coding(const ColumnRule& rule) {
 }
 
 std::shared_ptr<const ColumnCoding> coding_of(const ColumnRule& rule, bool decimal_comma) {
-  if (rule.kind == ColumnKind::number) return std::make_shared<NumberCoding>(rule, decimal_comma);
+  if (rule.kind == ColumnKind::number || is_factor(rule.kind))
+    return std::make_shared<NumberCoding>(rule, decimal_comma);
   if (rule.kind == ColumnKind::date) return std::make_shared<DateCoding>(rule);
   return word_coding(rule);
 }

@@ -27,7 +27,7 @@ struct KindEntry {
 };
 
 /// In the order of ColumnKind.
-constexpr std::array<KindEntry, 8> column_kinds{
+constexpr std::array<KindEntry, 10> column_kinds{
     {{"number", "range mean std missing impute indicator"},
      {"yes/no", "true false missing impute indicator"},
      {"category", "words other missing impute indicator", "words"},
@@ -35,7 +35,9 @@ constexpr std::array<KindEntry, 8> column_kinds{
      {"date", "format from unit missing impute indicator", "format from"},
      {"ignore", ""},
      {"label", "positive classes"},
-     {"person", "missing"}}};
+     {"person", "missing"},
+     {"weight", "range missing impute", "range"},
+     {"exposure", "range missing impute", "range"}}};
 
 const KindEntry& entry_of_kind(ColumnKind kind) { return column_kinds.at(static_cast<std::size_t>(kind)); }
 
@@ -168,11 +170,20 @@ void check_apart(const WordList& a, const WordList& b, const char* names) {
       throw ConfigError(fmt::format("the word {} stands in {}: it can mean one thing only", show(word), names));
 }
 
+/// A weight becomes a share of the highest one; an exposure stays what it is, and has a logarithm.
+void check_factor(ColumnRule& rule) {
+  if (rule.kind == ColumnKind::exposure && !(*rule.low > 0))
+    throw ConfigError("range=: the lower end of an exposure must be above 0, for a rate is a count per exposure");
+  if (*rule.low < 0) throw ConfigError("range=: the lower end of a weight must be 0 or above");
+  if (rule.kind == ColumnKind::weight) rule.width = *rule.high;
+}
+
 /// What the attributes must be together.
 void check_together(ColumnRule& rule, const WordList& given) {
   const auto has = [&](const char* key) { return std::ranges::find(given, key) != given.end(); };
   for (const std::string& key : attribute_names(entry_of_kind(rule.kind).needs))
     if (!has(key.c_str())) throw ConfigError(fmt::format("{} needs {}=", entry_of_kind(rule.kind).name, key));
+  if (is_factor(rule.kind)) return check_factor(rule);
   if (has("range") && !has("mean") && !has("std")) rule.center = *rule.low, rule.width = *rule.high - *rule.low;
   if (has("positive") && has("classes"))
     throw ConfigError("positive= makes signs of the label and classes= numbers: give one of them");

@@ -80,8 +80,12 @@ std::vector<std::string> label_map_of(const ColumnRule& label) {
 
 }  // namespace
 
-bool makes_features(const ColumnRule& rule) {
-  return rule.kind != ColumnKind::ignore && rule.kind != ColumnKind::label && rule.kind != ColumnKind::person;
+bool makes_features(const ColumnRule& rule) { return rule.kind != ColumnKind::ignore && !stands_once(rule.kind); }
+
+bool is_factor(ColumnKind kind) { return kind == ColumnKind::weight || kind == ColumnKind::exposure; }
+
+bool stands_once(ColumnKind kind) {
+  return kind == ColumnKind::label || kind == ColumnKind::person || is_factor(kind);
 }
 
 bool ColumnRule::is_missing_word(std::string_view field) const {
@@ -103,7 +107,7 @@ ColumnsFile::ColumnsFile(std::string content, std::string of)
       if (!read_column_line(whole.text, line)) return;
       ColumnRule rule = column_rule(line, whole.first);
       check_beside(rule);
-      if (makes_features(rule)) ColumnCode(rule, place(rule), false);
+      if (makes_features(rule) || is_factor(rule.kind)) ColumnCode(rule, place(rule), false);
       places_.emplace(rule.name, columns.size());
       columns.push_back(std::move(rule));
     } catch (const ConfigError& problem) {
@@ -112,8 +116,8 @@ ColumnsFile::ColumnsFile(std::string content, std::string of)
   });
   if (problems.empty() && columns.empty()) problems.push_back(fmt::format("{} names no column", path));
   if (problems.empty() && std::ranges::none_of(columns, makes_features))
-    problems.push_back(
-        fmt::format("{}: no column becomes a feature: all are ignored, the label or the person", path));
+    problems.push_back(fmt::format(
+        "{}: no column becomes a feature: all are ignored, the label, the person, a weight or an exposure", path));
   if (problems.size() > most) problems.resize(most), problems.emplace_back("and more");
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
@@ -123,9 +127,9 @@ void ColumnsFile::check_beside(const ColumnRule& rule) const {
   if (const ColumnRule* const earlier = find(rule.name))
     throw ConfigError(fmt::format("column {} stands in line {}, too: give every column one line", show(rule.name),
                                   earlier->line));
-  if (rule.kind != ColumnKind::label && rule.kind != ColumnKind::person) return;
+  if (!stands_once(rule.kind)) return;
   if (const ColumnRule* const earlier = of_kind(rule.kind))
-    throw ConfigError(fmt::format("column {0} is a {3}, and so is {1} in line {2}: a table has one {3}",
+    throw ConfigError(fmt::format("column {0} is of kind {3}, and so is {1} in line {2}: a table has one {3}",
                                   show(rule.name), show(earlier->name), earlier->line,
                                   column_kind_name(rule.kind)));
 }

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "data/records/options.hpp"
+#include "data/records/records.hpp"
 
 namespace dpmpi {
 
-enum class ColumnKind { number, yes_no, category, ordinal, date, ignore, label, person };
+enum class ColumnKind { number, yes_no, category, ordinal, date, ignore, label, person, weight, exposure };
 
 /// What a line says. Words are as they stand in the table, without quotation marks.
 struct ColumnRule {
@@ -22,7 +23,7 @@ struct ColumnRule {
   std::size_t line = 0;
 
   // Numbers become (x - center) / width; with a range, values beyond it count as its nearer end, and without mean
-  // and std its ends become 0 and 1.
+  // and std its ends become 0 and 1. Weights are divided by the highest.
   double center = 0, width = 1;
   std::optional<double> low, high;
 
@@ -44,6 +45,11 @@ struct ColumnRule {
 
 bool makes_features(const ColumnRule& rule);
 
+/// weight, exposure: what multiplies losses and rates, and is no feature.
+bool is_factor(ColumnKind kind);
+/// A table has one such column at most.
+bool stands_once(ColumnKind kind);
+
 struct ColumnsFile {
   /// Throws ConfigError that lists all problems with their lines.
   ColumnsFile(std::string text, std::string path);
@@ -56,6 +62,10 @@ struct ColumnsFile {
   const ColumnRule* find(std::string_view name) const;
   const ColumnRule* of_kind(ColumnKind kind) const;  ///< the first; null: there is none
   const ColumnRule* label() const { return of_kind(ColumnKind::label); }
+  /// What records have by columns of these kinds.
+  RecordFactors factors() const {
+    return {.weight = of_kind(ColumnKind::weight) != nullptr, .exposure = of_kind(ColumnKind::exposure) != nullptr};
+  }
 
   /// Appends a message for every setting that says something of a column, other than this file.
   void check_settings(const ReadingRules& rules, std::vector<std::string>& problems) const;

@@ -1,6 +1,7 @@
 #include "data/formats/table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -100,6 +101,8 @@ class RowParser {
     if (column.use == TableColumn::Use::label) take_label(field);
     if (column.use == TableColumn::Use::person) use(c, [&] { take_person(column, field); });
     if (column.use == TableColumn::Use::coded) use(c, [&] { coded(column, field); });
+    if (column.use == TableColumn::Use::weight || column.use == TableColumn::Use::exposure)
+      use(c, [&] { factor(column, field); });
     if (column.use == TableColumn::Use::one_hot) use(c, [&] { one_hot(column, field); });
     return p;
   }
@@ -148,11 +151,25 @@ class RowParser {
 
   /// Features that are 0 are not set: a row begins with zeros.
   void coded(const TableColumn& column, std::string_view field) {
+    by_code(column, field, [&](std::size_t feature, double x) {
+      const std::size_t at = column.feature + feature;
+      out_.put(at, map_(at, x));
+    });
+  }
+
+  void factor(const TableColumn& column, std::string_view field) {
+    by_code(column, field, [&](std::size_t, double x) {
+      if (column.use == TableColumn::Use::weight)
+        out_.set_weight(static_cast<float>(x));
+      else
+        out_.set_offset(static_cast<float>(std::log(x)));
+    });
+  }
+
+  template <class Set>
+  void by_code(const TableColumn& column, std::string_view field, const Set& set) {
     try {
-      column.code->read(field, [&](std::size_t feature, double x) {
-        const std::size_t at = column.feature + feature;
-        out_.put(at, map_(at, x));
-      });
+      column.code->read(field, set);
     } catch (const Malformed& problem) {
       throw Malformed(fmt::format("column {}: {}", show(column.name), problem.what()));
     }

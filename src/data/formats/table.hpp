@@ -15,13 +15,13 @@ namespace dpmpi {
 
 /// What a column of the file becomes.
 struct TableColumn {
-  enum class Use { number, one_hot, coded, label, person, drop };
+  enum class Use { number, one_hot, coded, label, person, weight, exposure, drop };
   Use use = Use::number;
   std::string name;                             ///< from the header, else the column's number from 1
   std::size_t feature = 0;                      ///< number: its feature; one_hot and coded: the first of them
   std::vector<std::string> words = {};          ///< one_hot
   std::vector<std::string> nobody = {};         ///< person: words that name nobody; none: the usual ones
-  std::shared_ptr<const ColumnCode> code = {};  ///< coded: by data.columns
+  std::shared_ptr<const ColumnCode> code = {};  ///< coded, weight and exposure: by data.columns
 };
 
 struct TableSchema {
@@ -51,8 +51,8 @@ struct TableSchema {
   void leave_persons_alone();
 };
 
-/// Whether a table may lack the column of a line of data.columns: a file without labels theirs, and one that is not
-/// trained on that of the persons.
+/// Whether a table may lack the column of a line of data.columns: a file without labels theirs and what weighs
+/// losses, and one that is not trained on that of the persons.
 bool may_lack(const ColumnRule& rule, const ReadingRules& options);
 /// Names of the columns of a table without a header of `width` columns, from data.columns, whose lines stand in the
 /// order of the table. Throws ConfigError.

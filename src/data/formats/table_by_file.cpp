@@ -46,24 +46,39 @@ void check_names(const std::vector<std::string>& names, const ColumnsFile& file,
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
+TableColumn::Use use_by_rule(const ColumnRule& rule, const ReadingRules& options) {
+  using Use = TableColumn::Use;
+  const bool labelled = options.label != no_label;
+  switch (rule.kind) {
+    case ColumnKind::ignore:
+      return Use::drop;
+    case ColumnKind::label:
+      return labelled ? Use::label : Use::drop;
+    case ColumnKind::weight:
+      return labelled ? Use::weight : Use::drop;
+    case ColumnKind::exposure:
+      return Use::exposure;
+    case ColumnKind::person:
+      return options.persons != ReadingRules::Persons::nothing ? Use::person : Use::drop;
+    default:
+      return Use::coded;
+  }
+}
+
 /// The column's use, but for its place among the features.
 void set_by_rule(TableColumn& column, const ColumnsFile& file, const ColumnRule& rule,
                  const ReadingRules& options) {
-  const bool labelled = rule.kind == ColumnKind::label && options.label != no_label;
-  const bool person = rule.kind == ColumnKind::person && options.persons != ReadingRules::Persons::nothing;
-  column.use = labelled               ? TableColumn::Use::label
-               : person               ? TableColumn::Use::person
-               : makes_features(rule) ? TableColumn::Use::coded
-                                      : TableColumn::Use::drop;
-  if (person && rule.missing) column.nobody = *rule.missing;
-  if (column.use == TableColumn::Use::coded)
+  using Use = TableColumn::Use;
+  column.use = use_by_rule(rule, options);
+  if (column.use == Use::person && rule.missing) column.nobody = *rule.missing;
+  if (column.use == Use::coded || column.use == Use::weight || column.use == Use::exposure)
     column.code = std::make_shared<ColumnCode>(rule, file.place(rule), options.decimal == "comma");
 }
 
 }  // namespace
 
 bool may_lack(const ColumnRule& rule, const ReadingRules& options) {
-  return (rule.kind == ColumnKind::label && options.label == no_label) ||
+  return ((rule.kind == ColumnKind::label || is_factor(rule.kind)) && options.label == no_label) ||
          (rule.kind == ColumnKind::person && options.persons == ReadingRules::Persons::nothing);
 }
 
@@ -98,7 +113,8 @@ void TableSchema::use_file(const std::vector<std::string>& names, const ReadingR
     TableColumn& column = *found->second;
     set_by_rule(column, *file, rule, options);
     column.feature = features;
-    if (column.code) features += column.code->width(), row_entries += column.code->entries();
+    if (column.use == TableColumn::Use::coded)
+      features += column.code->width(), row_entries += column.code->entries();
   }
 }
 

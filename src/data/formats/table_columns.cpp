@@ -166,7 +166,7 @@ std::string TableSchema::feature_names() const {
     if (column.use == Use::number) put(column.feature, column.name);
     for (std::size_t w = 0; w < column.words.size(); ++w)
       put(column.feature + w, column.name + "=" + column.words[w]);
-    for (std::size_t f = 0; column.code && f < column.code->width(); ++f)
+    for (std::size_t f = 0; column.use == Use::coded && f < column.code->width(); ++f)
       put(column.feature + f, column.code->feature_names()[f]);
   }
   return fmt::format("{}", fmt::join(names, ""));

@@ -167,6 +167,7 @@ void write_lines(const std::string& path, const std::function<bool(std::string& 
 void write_records(const std::string& path, std::string_view format, const Records& records) {
   const auto* const writer = std::ranges::find(writers, format, &Writer::format);
   verify(writer != std::end(writers), "records are written as libsvm, csv, hdf5 or native");
+  verify(records.weight.empty() && records.offset.empty(), "weights and exposures have no place in these formats");
   for (const float y : records.label) verify(!std::isnan(y), "empty slots cannot be written");
   OutputFile out(path);
   Progress progress("writing " + std::filesystem::path(path).filename().string(), records.count, "records");

@@ -48,11 +48,14 @@ ColumnKind kind_in_dictionary(std::string word) {
                                 show(word), fmt::join(kinds, ", ")));
 }
 
-/// What VALUES mean for a kind: words with bars between, LOW..HIGH of a number, the format of a date.
+/// What VALUES mean for a kind: words with bars between, LOW..HIGH of a number, a weight or an exposure, the format
+/// of a date.
 std::vector<std::string> attributes_of_values(ColumnKind kind, const std::string& values) {
   const std::vector<std::string> words = values.empty() ? std::vector<std::string>() : split_words(values);
   switch (kind) {
     case ColumnKind::number:
+    case ColumnKind::weight:
+    case ColumnKind::exposure:
       return values.empty() ? words : std::vector<std::string>{"range=" + values};
     case ColumnKind::category:
     case ColumnKind::ordinal:
@@ -106,8 +109,9 @@ std::string remarks_of_entry(const std::vector<std::string>& fields, const Dicti
 std::string line_of_entry(const std::vector<std::string>& fields, ColumnKind kind) {
   const std::string values = fields.size() > 2 ? fields[2] : "";
   const bool needs_words = kind == ColumnKind::category || kind == ColumnKind::ordinal;
-  if (needs_words && values.empty())
-    return fmt::format("# fill in: {} {} words=WORD,WORD,...\n", written_word(fields[0]), column_kind_name(kind));
+  if ((needs_words || is_factor(kind)) && values.empty())
+    return fmt::format("# fill in: {} {} {}\n", written_word(fields[0]), column_kind_name(kind),
+                       needs_words ? "words=WORD,WORD,..." : "range=LOW..HIGH");
   const std::vector<std::string> attributes = attributes_of_values(kind, values);
   ColumnLine line;  // what does not fit is said now
   read_column_line(
@@ -116,13 +120,13 @@ std::string line_of_entry(const std::vector<std::string>& fields, ColumnKind kin
   return written_line(fields[0], kind, attributes);
 }
 
-/// What is there once: names, a label, a column of persons.
+/// What is there once: names, a label, a column of persons, of weights and of exposures.
 class SeenEntries {
  public:
   void add(const std::string& name, ColumnKind kind, std::size_t line) {
     if (const auto [at, fresh] = names_.emplace(name, line); !fresh)
       throw ConfigError(fmt::format("column {} stands in line {}, too", show(name), at->second));
-    if (kind != ColumnKind::label && kind != ColumnKind::person) return;
+    if (!stands_once(kind)) return;
     if (const auto [at, fresh] = alone_.emplace(kind, line); !fresh)
       throw ConfigError(
           fmt::format("a table has one {0}, and line {1} has a {0}, too", column_kind_name(kind), at->second));

@@ -115,8 +115,12 @@ std::string proposed_lines(const InspectedTable& table, const std::string& path)
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const std::string& name = table.names[c];
     try {
-      text += c == table.person && c != table.label ? person_line(name)
-                                                    : proposed_line(name, table.columns[c], c == table.label);
+      if (c == table.person && c != table.label) {
+        text += person_line(name);
+        continue;
+      }
+      if (c != table.label) text += hint_by_name(name);
+      text += proposed_line(name, table.columns[c], c == table.label);
     } catch (const Malformed& problem) {
       refuse_file(path, problem.what());
     }

@@ -196,6 +196,22 @@ bool names_a_person(const std::string& name) {
   return std::ranges::find(persons, small) != std::end(persons);
 }
 
+std::string hint_by_name(const std::string& name) {
+  constexpr std::string_view weights[] = {"weight", "weights", "wt", "wgt", "pweight", "fnlwgt"},
+                             exposures[] = {"exposure", "person_years", "personyears", "policy_years",
+                                            "years_at_risk"};
+  const std::string small = lower_case(name);
+  const bool weight = std::ranges::find(weights, small) != std::end(weights) || small.ends_with("_weight") ||
+                      small.ends_with(" weight");
+  if (weight)
+    return fmt::format("# {}: if it says how much a record counts: {} weight range=0..LARGEST\n", name,
+                       written_word(name));
+  if (std::ranges::find(exposures, small) != std::end(exposures))
+    return fmt::format("# {}: if counts grow with it: {} exposure range=SMALLEST..LARGEST\n", name,
+                       written_word(name));
+  return "";
+}
+
 std::string person_line(const std::string& name) {
   return fmt::format("# {}: it seems to say whose a record is: the promise is for a person then\n", name) +
          written_line(name, ColumnKind::person, {});

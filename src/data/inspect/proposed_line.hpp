@@ -18,6 +18,10 @@ bool names_a_person(const std::string& name);
 /// The line of such a column.
 std::string person_line(const std::string& name);
 
+/// A comment line for a column that is called like a weight of records or an exposure, which values do not tell
+/// from other numbers; else empty.
+std::string hint_by_name(const std::string& name);
+
 /// NAME KIND ATTRIBUTES, in several lines if it is long.
 std::string written_line(const std::string& name, ColumnKind kind, const std::vector<std::string>& attributes);
 

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include "core/errors.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/formats/write.hpp"
 #include "data/load/load.hpp"
 #include "data/load/read_columns.hpp"
+#include "data/records/text.hpp"
 #include "data/synthetic/episodes.hpp"
 
 namespace dpmpi {
@@ -37,6 +39,13 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
     problems.emplace_back(
         "convert writes records and forgets whose they are: train on the table itself, or leave out data.person for "
         "a promise per record");
+  if (data.columns_file)
+    for (const ColumnRule& column : data.columns_file->columns)
+      if (is_factor(column.kind))
+        problems.push_back(fmt::format(
+            "convert writes features and labels: column {} ({}) is of kind {}, which no other format holds: train on "
+            "the table itself, or leave the column out (kind ignore)",
+            show(column.name), data.columns_file->place(column), column_kind_name(column.kind)));
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
   const Dataset input = DataFiles(data).training;
   keep_files(input.paths(), options.output);

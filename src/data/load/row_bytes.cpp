@@ -18,6 +18,21 @@ void copy_to(std::string_view bytes, void* to) {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
 }
 
+/// Which factors follow in a row: these, in this order.
+enum : char { weighted = 1, exposed = 2 };
+
+char factors_of(const Records& records) {
+  return static_cast<char>((records.weight.empty() ? 0 : weighted) | (records.offset.empty() ? 0 : exposed));
+}
+
+/// A factor of a row, of records that may have none so far.
+void put_factor(std::string_view bytes, float otherwise, std::size_t row, Records& records,
+                std::vector<float>& factors) {
+  if (bytes.empty()) return;
+  if (factors.empty()) factors.resize(records.count, otherwise);
+  copy_to(bytes, &factors[row]);
+}
+
 }  // namespace
 
 std::uint32_t entries_of(const Records& records, std::size_t row) {
@@ -39,6 +54,9 @@ Records empty_rows(Storage storage, std::size_t features, float bias, std::size_
 void append_row(const Records& records, std::size_t row, std::string& to) {
   append_values(&records.label[row], 1, to);
   append_values(&records.norm[row], 1, to);
+  to += factors_of(records);
+  for (const auto* factors : {&records.weight, &records.offset})
+    if (!factors->empty()) append_values(&(*factors)[row], 1, to);
   if (records.storage == Storage::dense_f32) return append_values(records.row_f32(row), records.features, to);
   const std::uint64_t begin = records.row_begin[row];
   const std::uint32_t entries = entries_of(records, row);
@@ -48,11 +66,11 @@ void append_row(const Records& records, std::size_t row, std::string& to) {
 }
 
 std::size_t mean_row_bytes(const Records& records) {
-  constexpr std::size_t label_and_norm = 2 * sizeof(float);
-  if (records.storage == Storage::dense_f32) return label_and_norm + records.features * sizeof(float);
+  const std::size_t factors = (records.weight.empty() ? 0 : 1) + (records.offset.empty() ? 0 : 1);
+  const std::size_t head = (2 + factors) * sizeof(float) + 1;  // label, norm, and which factors there are
+  if (records.storage == Storage::dense_f32) return head + records.features * sizeof(float);
   constexpr std::size_t entry = sizeof(std::uint32_t) + sizeof(float);
-  return label_and_norm + sizeof(std::uint32_t) +
-         records.column.size() * entry / std::max<std::size_t>(1, records.count);
+  return head + sizeof(std::uint32_t) + records.column.size() * entry / std::max<std::size_t>(1, records.count);
 }
 
 std::string_view RowBytes::take(std::size_t size) {
@@ -66,6 +84,9 @@ bool RowBytes::next() {
   if (rest_.empty()) return false;
   label_ = take(sizeof(float));
   norm_ = take(sizeof(float));
+  const char factors = take(1).front();
+  weight_ = take((factors & weighted) != 0 ? sizeof(float) : 0);
+  offset_ = take((factors & exposed) != 0 ? sizeof(float) : 0);
   if (sparse_) {
     std::uint32_t entries = 0;
     copy_to(take(sizeof entries), &entries);
@@ -79,6 +100,8 @@ bool RowBytes::next() {
 void RowBytes::put(Records& records, std::size_t row) const {
   copy_to(label_, &records.label[row]);
   copy_to(norm_, &records.norm[row]);
+  put_factor(weight_, 1, row, records, records.weight);
+  put_factor(offset_, 0, row, records, records.offset);
   if (!sparse_) return copy_to(values_, records.f32.data() + row * records.stride);
   verify(entries_of(records, row) == entries_, "a row has as many entries as were announced");
   copy_to(columns_, records.column.data() + records.row_begin[row]);

@@ -18,7 +18,7 @@ std::uint32_t entries_of(const Records& records, std::size_t row);
 Records empty_rows(Storage storage, std::size_t features, float bias, std::size_t rows,
                    std::span<const std::uint32_t> entries);
 
-/// Appends the row's label, norm and values.
+/// Appends the row's label, norm, factors and values.
 void append_row(const Records& records, std::size_t row, std::string& to);
 /// Bytes that it appends for a row, on average.
 std::size_t mean_row_bytes(const Records& records);
@@ -39,7 +39,7 @@ class RowBytes {
   std::string_view rest_;
   bool sparse_;
   std::size_t entries_;  // of a row, or features
-  std::string_view label_, norm_, columns_, values_;
+  std::string_view label_, norm_, weight_, offset_, columns_, values_;
 };
 
 }  // namespace dpmpi

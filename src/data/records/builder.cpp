@@ -162,6 +162,12 @@ void RecordsBuilder::set_person(const PersonTag& person) {
   records_.person[rows_] = person;
 }
 
+/// Of the row being filled. The first one that comes tells that there are such factors.
+void RecordsBuilder::set_factor(std::vector<float>& factors, float otherwise, float value) {
+  if (factors.empty()) factors.resize(records_.count, otherwise);
+  factors[rows_] = value;
+}
+
 std::span<float> RecordsBuilder::values() {
   if (storage() == Storage::dense_f32) return {dense_row(), features()};
   return std::span(records_.value).subspan(records_.row_begin[rows_]);

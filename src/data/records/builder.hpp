@@ -75,6 +75,9 @@ class RecordsBuilder {
 
   /// Whose the row being filled is.
   void set_person(const PersonTag& person);
+  /// Its weight, and the logarithm of its exposure.
+  void set_weight(float weight) { set_factor(records_.weight, 1, weight); }
+  void set_offset(float offset) { set_factor(records_.offset, 0, offset); }
 
   /// Ends the row: l2 normalisation and norm bound. A NaN label makes it an empty slot.
   void finish_row(float label);
@@ -90,6 +93,7 @@ class RecordsBuilder {
                              std::uint64_t row_entries = 0);
 
  private:
+  void set_factor(std::vector<float>& factors, float otherwise, float value);
   std::span<float> values();
   void clear_row();
   void sort_entries();

@@ -29,6 +29,11 @@ inline constexpr double largest_count = 0x1p24;
 /// Whether labels are quantities, which may need a bound, and not names.
 inline constexpr bool is_quantity(LabelKind kind) { return kind == LabelKind::real || kind == LabelKind::count; }
 
+/// What a table may say of a record beside its features and its label, and an objective may heed.
+struct RecordFactors {
+  bool weight = false, exposure = false;
+};
+
 /// The records of one block, immutable after loading. Feature (i, j) has the value row_scale[i] * raw(i, j)
 /// (row_scale is filled for dense_u8 only). Every record also has a constant column `bias` (0: none) after its
 /// features.
@@ -51,12 +56,19 @@ struct Records {
   /// Euclidean norm of (features, bias) of each record, rounded up (never below the true norm); 0 for an empty
   /// slot.
   std::vector<float> norm;
+  /// Of a table with a column of weights: what each record's loss is multiplied by, from 0 to 1. No entries: 1.
+  std::vector<float> weight;
+  /// Of a table with a column of exposures: what is added to each record's score, their logarithms. No entries: 0.
+  std::vector<float> offset;
 
   /// Where the unit of privacy is a person: rows person_begin[p] .. person_begin[p + 1] - 1 are those of person p
   /// of this block, whose slot may be empty. Else it has no entries, and every row is a unit by itself.
   std::vector<std::uint32_t> person_begin;
   /// Whose a row is, of a table with data.person until its rows are brought together: count.
   std::vector<PersonTag> person;
+
+  double weight_of(std::size_t i) const { return weight.empty() ? 1 : static_cast<double>(weight[i]); }
+  double offset_of(std::size_t i) const { return offset.empty() ? 0 : static_cast<double>(offset[i]); }
 
   std::size_t units() const { return person_begin.empty() ? count : person_begin.size() - 1; }
   /// First row of a unit, or behind the last of the one before.

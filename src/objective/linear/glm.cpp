@@ -48,11 +48,21 @@ void Glm::prepare(std::span<const float> w) {
   if (bias_ != 0) bias_at_ = w[features_];
 }
 
-void Glm::margins(double* out) {
+void Glm::margins(const Records& records, const Tile& tile, double* out) {
   kernel_->margins(at_, out);
-  if (bias_ == 0) return;
-  const double shift = static_cast<double>(bias_) * bias_at_;
-  for (std::size_t r = 0; r < tile_rows; ++r) out[r] += shift;
+  if (bias_ != 0) {
+    const double shift = static_cast<double>(bias_) * bias_at_;
+    for (std::size_t r = 0; r < tile_rows; ++r) out[r] += shift;
+  }
+  if (records.offset.empty()) return;
+  for (std::size_t r = 0; r < tile_rows; ++r) out[r] += records.offset_of(tile.row[r]);
+}
+
+void Glm::slopes(const Records& records, const Tile& tile, const double* margin, const double* label,
+                 double* out) const {
+  loss_->slopes(margin, label, out);
+  if (records.weight.empty()) return;
+  for (std::size_t r = 0; r < tile_rows; ++r) out[r] *= records.weight_of(tile.row[r]);
 }
 
 template <class Body>
@@ -75,7 +85,7 @@ void Glm::for_each_tile(const Rows& rows, Body&& body) {
 void Glm::losses(const Rows& rows, std::span<double> out) {
   TileOf margin, value;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
-    margins(margin);
+    margins(rows.records, tile, margin);
     loss_->values(margin, label, value);
     for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = value[r];
   });
@@ -84,7 +94,7 @@ void Glm::losses(const Rows& rows, std::span<double> out) {
 void Glm::scores(const Rows& rows, std::span<float> out) {
   TileOf margin;
   for_each_tile(rows, [&](const Tile& tile, const TileOf&, std::size_t first) {
-    margins(margin);
+    margins(rows.records, tile, margin);
     for (std::size_t r = 0; r < tile.count; ++r) out[first + r] = static_cast<float>(margin[r]);
   });
 }
@@ -92,8 +102,8 @@ void Glm::scores(const Rows& rows, std::span<float> out) {
 void Glm::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   TileOf margin, slope;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t) {
-    margins(margin);
-    loss_->slopes(margin, label, slope);
+    margins(rows.records, tile, margin);
+    slopes(rows.records, tile, margin, label, slope);
     add_scaled(rows.records, tile, margin, slope, bound, sum);
   });
 }
@@ -107,14 +117,14 @@ void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
       const std::size_t at = rows.index[i];
       const double label = records.label[at];
       const double share = weights_.empty() ? 1 : weights_.of_sign(label) / weights_.largest();
-      out[i] = std::isnan(label) ? none : bound * share * records.norm[at];
+      out[i] = std::isnan(label) ? none : bound * share * records.weight_of(at) * records.norm[at];
     }
     return;
   }
   TileOf margin, slope;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
-    margins(margin);
-    loss_->slopes(margin, label, slope);
+    margins(rows.records, tile, margin);
+    slopes(rows.records, tile, margin, label, slope);
     for (std::size_t r = 0; r < tile.count; ++r)
       out[first + r] = std::isnan(label[r]) ? none : std::abs(slope[r]) * rows.records.norm[tile.row[r]];
   });

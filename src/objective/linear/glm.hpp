@@ -41,6 +41,8 @@ class Glm final : public Objective,
   bool scores_are_logits() const override { return loss_->is_logistic(); }
   LossForm form() const override { return ScalarForm{loss_.get()}; }
   const ClassWeights& class_weights() const override { return weights_; }
+  /// An exposure is one of counts.
+  RecordFactors heeds() const override { return {.weight = true, .exposure = label_kind() == LabelKind::count}; }
 
   NumericSlack gradient_slack() const override;
 
@@ -61,8 +63,11 @@ class Glm final : public Objective,
   /// Calls body(tile, labels, position of its first row) for each tile of the micro-batch, loaded into the kernel.
   template <class Body>
   void for_each_tile(const Rows& rows, Body&& body);
-  /// Of the tile's rows, bias included.
-  void margins(double* out);
+  /// Of the tile's rows, with bias and offsets.
+  void margins(const Records& records, const Tile& tile, double* out);
+  /// Of the tile's rows, weights included.
+  void slopes(const Records& records, const Tile& tile, const double* margin, const double* label,
+              double* out) const;
   RowFactors clipped_factors(const Records& records, const Tile& tile, const double* margin, const double* slope,
                              double clip, double scale) const;
   void add_scaled(const Records& records, const Tile& tile, const double* margin, const double* slope,

@@ -52,6 +52,9 @@ void LinearProbe::load(const Rows& row) {
   norm_ = std::sqrt(squared_norm(record_.data(), record_.size()));
   at_x_ = dot(x_.data(), record_.data(), record_.size());
   at_y_ = pair_ ? dot(y_.data(), record_.data(), record_.size()) : at_x_;
+  if (row.records.offset.empty()) return;
+  at_x_ += row.records.offset_of(row.index[0]);
+  at_y_ += row.records.offset_of(row.index[0]);
 }
 
 void LinearProbe::losses(const ScalarLoss& phi, double step, std::span<const double> along, std::span<double> up,

@@ -114,6 +114,7 @@ bool has_record_gradients(const Objective& objective) {
 
 std::unique_ptr<RecordGradients> record_gradients(const Objective& objective, const ObjectiveFacts& facts,
                                                   double feature_bound) {
+  objective.refuse_factors({}, "steps along gradients of single records");
   if (std::holds_alternative<DistanceForm>(objective.form())) return std::make_unique<OfMean>(objective.dim());
   if (!has_record_gradients(objective))
     throw ConfigError(

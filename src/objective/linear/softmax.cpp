@@ -14,12 +14,14 @@ struct SparseSoftmax::Row {
   std::span<const std::uint32_t> column;
   std::span<const float> value;
   float bias, label, norm;
+  double weight;
   Row(const Records& r, std::size_t i)
       : column(r.column.data() + r.row_begin[i], r.row_begin[i + 1] - r.row_begin[i]),
         value(r.value.data() + r.row_begin[i], column.size()),
         bias(r.bias),
         label(r.label[i]),
-        norm(r.norm[i]) {}
+        norm(r.norm[i]),
+        weight(r.weight_of(i)) {}
 };
 
 /// A weight matrix, transposed, so that a feature meets all its weights in one run of memory.
@@ -140,14 +142,15 @@ void SparseSoftmax::add_clipped_gradients(const Rows& rows, const L2Bound& bound
   }
 }
 
-/// delta_ = softmax(logits) - e_y, times the weight of y; false if the label is no class.
+/// delta_ = softmax(logits) - e_y, times the weights of y and of the record; false if the label is no class.
 bool SparseSoftmax::output_delta(const Row& row) {
   if (!is_class(row.label, classes_)) return false;
   at_->apply(row, logits_);
   softmax(logits_, delta_);
   delta_[static_cast<std::size_t>(row.label)] -= 1;
-  if (!weights_.empty())
-    for (double& d : delta_) d *= weights_.of_class(row.label);
+  const double weight = row.weight * weights_.of_class(row.label);
+  if (weight != 1)
+    for (double& d : delta_) d *= weight;
   return true;
 }
 

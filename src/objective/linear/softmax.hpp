@@ -30,6 +30,7 @@ class SparseSoftmax final : public Objective,
   bool scores_are_logits() const override { return true; }
   LossForm form() const override { return SoftmaxForm(); }
   const ClassWeights& class_weights() const override { return weights_; }
+  RecordFactors heeds() const override { return {.weight = true}; }
   std::vector<ParameterGroup> groups() const override;
   std::optional<ScoreLayers> score_layers() const override { return one_layer(features_, classes_, bias_); }
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }

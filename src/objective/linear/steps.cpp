@@ -61,6 +61,7 @@ const ScalarLoss& link_of(const Objective& objective) {
     throw ConfigError(
         "clamped steps are contractions only for a convex loss of one margin <w, x>: use an objective like "
         "squared, huber, absolute, pinball, logistic, hinge or poisson, or another method");
+  objective.refuse_factors({}, "clamped steps");
   return *objective.scalar_loss();
 }
 

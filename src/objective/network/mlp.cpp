@@ -65,6 +65,7 @@ class Mlp final : public Objective,
   bool scores_are_logits() const override { return shape_.head == Head::softmax || shape_.head == Head::logistic; }
   const ScalarLoss* loss_of_score() const override { return loss_of_score_.get(); }
   const ClassWeights& class_weights() const override { return shape_.class_weights; }
+  RecordFactors heeds() const override { return {.weight = true}; }
   LossForm form() const override {
     return shape_.layers() == 1 && shape_.head == Head::softmax ? LossForm(SoftmaxForm()) : AnyForm();
   }

@@ -130,7 +130,8 @@ void MlpClippedGradient::set_output_deltas(const Rows& rows) {
     std::copy_n(pass_.outputs(r), outputs_.size(), outputs_.begin());
     loss_.select(rows, r);
     loss_.gradient(outputs_.data(), label(rows, r), tail_, delta_.data(), slopes_.data() + r * loss_.slopes());
-    for (std::size_t k = 0; k < delta_.size(); ++k) delta.row(r)[k] = static_cast<float>(delta_[k]);
+    const double weight = rows.records.weight_of(rows.index[r]);
+    for (std::size_t k = 0; k < delta_.size(); ++k) delta.row(r)[k] = static_cast<float>(weight * delta_[k]);
   }
 }
 

@@ -218,11 +218,12 @@ const double* LinearDifferences::differences(const Rows& rows) {
 
 /// The differences of records first .. first + tile_rows - 1; behind the last record the last one is repeated.
 void LinearDifferences::tile_differences(const Rows& rows, std::size_t first, const Margins& margins, double* q) {
-  double shrink[tile_rows], labels[tile_rows], at[tile_rows], difference[tile_rows];
+  double shrink[tile_rows], labels[tile_rows], weights[tile_rows], at[tile_rows], difference[tile_rows];
   for (std::size_t r = 0; r < tile_rows; ++r) {
     const std::uint32_t i = rows.index[std::min(first + r, rows.size() - 1)];
     shrink[r] = factor(rows.records, i);
     labels[r] = label(rows.records, i);
+    weights[r] = rows.records.weight_of(i) * class_weights_.of_class(labels[r]);
   }
   for (std::size_t c = 0; c < outputs_; ++c) {
     const double* margin = of(margins, c, count_) + first;
@@ -237,8 +238,8 @@ void LinearDifferences::tile_differences(const Rows& rows, std::size_t first, co
     }
     phi_ ? phi_->differences(at, steps_.data(), labels, difference)
          : softmax_.differences(steps_.data(), tile_rows, difference);
-    if (!class_weights_.empty())
-      for (std::size_t r = 0; r < tile_rows; ++r) difference[r] *= class_weights_.of_class(labels[r]);
+    if (!class_weights_.empty() || !rows.records.weight.empty())
+      for (std::size_t r = 0; r < tile_rows; ++r) difference[r] *= weights[r];
     // The ridge's difference is exactly l2 <w, u_k>.
     for (std::size_t r = 0; r < tile_rows; ++r)
       q[r * count_ + k] = difference[r] / (2 * rule_.radius) + rule_.l2 * along_[k];

@@ -17,6 +17,7 @@ bool is_bound(double v) { return v >= 0 && std::isfinite(v); }
 
 void check(const Objective& objective, const Frames& frames, const DifferenceRule& rule) {
   verify(frames.dim() == objective.dim(), "a frame of the model's dimension");
+  objective.refuse_factors({.weight = true}, "differences along directions");
   if (!(rule.radius > 0 && std::isfinite(rule.radius)))
     throw ConfigError(fmt::format("the probe radius is {}, allowed: a finite number > 0", rule.radius));
   if (!is_bound(rule.feature_bound) || !is_bound(rule.label_bound) || !is_bound(rule.l2))

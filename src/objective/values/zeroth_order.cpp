@@ -153,6 +153,9 @@ bool ZerothOrder::estimate_linear(const Rows& row, std::uint32_t slot) {
   const double norm = linear_->norm();
   const double* p = directions_.tile(step_, slot, 0).row(0);
   linear_->losses(*phi_, probes_.radius * norm, std::span(p, m), up_, down_);
+  if (!row.records.weight.empty())
+    for (auto* losses : {&up_, &down_})
+      for (double& loss : *losses) loss *= row.records.weight_of(row.index[0]);
   if (!slopes(m)) return false;
   if (probes_.centre && kind_ == Kind::difference) {
     double mean = 0;

@@ -83,6 +83,8 @@ Records copy_rows(const RecordShape& shape, std::span<const RowSource> rows) {
     else
       for (auto e = from->row_begin[row]; e < from->row_begin[row + 1]; ++e)
         builder.entry(from->column[e], from->value[e]);
+    if (!from->weight.empty()) builder.set_weight(from->weight[row]);
+    if (!from->offset.empty()) builder.set_offset(from->offset[row]);
     builder.finish_row(from->label[row]);
   }
   Records all = builder.take();

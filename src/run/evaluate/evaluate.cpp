@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/console/progress.hpp"
@@ -79,38 +80,49 @@ double exact_unit(double largest, std::uint64_t records) {
   return std::ldexp(1.0, -std::min(finest, room - most));
 }
 
-std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label) {
+namespace {
+
+/// The weight of a record that may have none.
+double weight_at(std::span<const float> weight, std::size_t i) {
+  return weight.empty() ? 1 : static_cast<double>(weight[i]);
+}
+
+}  // namespace
+
+std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label,
+                                       std::span<const float> weight) {
   std::vector<std::uint32_t> order(score.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] < score[b]; });
-  std::uint64_t positives = 0, negatives = 0, twice_right = 0;
+  double positives = 0, negatives = 0, twice_right = 0;
   for (std::size_t i = 0; i < order.size();) {
     std::size_t j = i;
-    std::uint64_t tied_positive = 0, tied_negative = 0;
+    double tied_positive = 0, tied_negative = 0;
     for (; j < order.size() && score[order[j]] == score[order[i]]; ++j)
-      ++(label[order[j]] > 0 ? tied_positive : tied_negative);
+      (label[order[j]] > 0 ? tied_positive : tied_negative) += weight_at(weight, order[j]);
     twice_right += tied_positive * (2 * negatives + tied_negative);
     positives += tied_positive, negatives += tied_negative;
     i = j;
   }
   if (positives == 0 || negatives == 0) return std::nullopt;
-  return static_cast<double>(twice_right) / 2 / (static_cast<double>(positives) * static_cast<double>(negatives));
+  return twice_right / 2 / (positives * negatives);
 }
 
-RocCurve roc_curve(std::span<const float> score, std::span<const float> label) {
+RocCurve roc_curve(std::span<const float> score, std::span<const float> label, std::span<const float> weight) {
   constexpr double apart = 1.0 / 200;
   std::vector<std::uint32_t> order(score.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return score[a] > score[b]; });
-  const auto positives = static_cast<double>(std::ranges::count_if(label, [](float y) { return y > 0; }));
-  const double negatives = static_cast<double>(label.size()) - positives;
+  double positives = 0, negatives = 0;
+  for (const std::uint32_t i : order) (label[i] > 0 ? positives : negatives) += weight_at(weight, i);
   if (positives == 0 || negatives == 0) return {};
   RocCurve curve{{0, 0}};
-  std::uint64_t right = 0, wrong = 0;
+  double right = 0, wrong = 0;
   for (std::size_t i = 0; i < order.size();) {
     const float threshold = score[order[i]];
-    for (; i < order.size() && score[order[i]] == threshold; ++i) ++(label[order[i]] > 0 ? right : wrong);
-    const double x = static_cast<double>(wrong) / negatives, y = static_cast<double>(right) / positives;
+    for (; i < order.size() && score[order[i]] == threshold; ++i)
+      (label[order[i]] > 0 ? right : wrong) += weight_at(weight, order[i]);
+    const double x = wrong / negatives, y = right / positives;
     if (i == order.size() || x >= curve.back().first + apart || y >= curve.back().second + apart)
       curve.emplace_back(x, y);
   }
@@ -126,9 +138,9 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const bool says_labels = !is_quantity(kind) && outputs > 0, ranks = kind == LabelKind::sign && outputs == 1;
   const PopulationModel model(objective, w);
   // Sums of whole units: their order does not matter.
-  const double unit = exact_unit(loss_cap, shard.layout.records);
-  std::array<std::int64_t, 4> totals{};              // records, loss, right, losses that are not finite
-  std::vector<float> scores, ranked_scores, labels;  // of a micro-batch; for the ROC curve
+  const double unit = exact_unit(loss_cap, shard.layout.records), share = exact_unit(1, shard.layout.records);
+  std::array<std::int64_t, 5> totals{};  // records, loss, weight that is right, losses that are not finite, weight
+  std::vector<float> scores, ranked_scores, labels, weights;  // of a micro-batch; for the ROC curve
   std::vector<double> losses;
   for_each_micro_batch(objective, shard, "evaluating", [&](const Block& block, const Rows& rows) {
     losses.resize(rows.size()), scores.resize(rows.size() * outputs);
@@ -136,10 +148,14 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const float truth = block.records.label[rows.index[i]];
       const std::span<const float> own(scores.data() + i * outputs, outputs);
+      const double weight = block.records.weight_of(rows.index[i]);
+      const std::int64_t counted = std::llrint(weight / share);
       totals[0] += 1;
-      totals[1] += std::llrint(bounded_loss(losses[i]) / unit);
+      totals[1] += std::llrint(weight * bounded_loss(losses[i]) / unit);
       totals[3] += !std::isfinite(losses[i]);
-      totals[2] += says_labels && is_right(kind, own, objective.decision_threshold(), truth);
+      totals[4] += counted;
+      totals[2] += says_labels && is_right(kind, own, objective.decision_threshold(), truth) ? counted : 0;
+      if (ranks && !block.records.weight.empty()) weights.push_back(static_cast<float>(weight));
       if (ranks) ranked_scores.push_back(std::isnan(own[0]) ? 0.0f : own[0]), labels.push_back(truth);
     }
   });
@@ -148,15 +164,16 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   Evaluation result;
   if (objective.set_measures()) result.measures = model.at().measures(TotalsOfRanks(comm), shard);
   if (ranks) {
-    const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels);
-    if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels);
-    if (comm.is_root() && with_roc) result.roc = roc_curve(all_scores, all_labels);
+    const std::vector<float> all_scores = gathered(comm, ranked_scores), all_labels = gathered(comm, labels),
+                             all_weights = gathered(comm, weights);
+    if (comm.is_root()) result.auc = area_under_curve(all_scores, all_labels, all_weights);
+    if (comm.is_root() && with_roc) result.roc = roc_curve(all_scores, all_labels, all_weights);
   }
-  const auto n = static_cast<double>(std::max<std::int64_t>(1, totals[0]));
+  const double weight = totals[4] > 0 ? static_cast<double>(totals[4]) * share : 1;
   result.records = static_cast<std::uint64_t>(totals[0]);
-  result.loss = static_cast<double>(totals[1]) * unit / n;
+  result.loss = static_cast<double>(totals[1]) * unit / weight;
   result.not_finite = static_cast<std::uint64_t>(totals[3]);
-  if (says_labels) result.accuracy = static_cast<double>(totals[2]) / n;
+  if (says_labels) result.accuracy = static_cast<double>(totals[2]) * share / weight;
   return result;
 }
 

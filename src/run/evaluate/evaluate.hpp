@@ -19,7 +19,7 @@ using RocCurve = std::vector<std::pair<double, double>>;
 
 struct Evaluation {
   std::uint64_t records = 0;
-  double loss = 0;                 ///< mean per-record loss without regulariser and class weights, to exact_unit()
+  double loss = 0;                 ///< mean loss, by the records' weights, without regulariser and class weights
   std::uint64_t not_finite = 0;    ///< records whose loss is no finite number
   std::optional<double> accuracy;  ///< sign and class labels, of objectives that have scores
   std::optional<double> auc;       ///< sign labels with both classes present; ties count one half
@@ -54,11 +54,12 @@ std::vector<float> gathered(const Communicator& comm, const std::vector<float>& 
 double exact_unit(double largest, std::uint64_t records);
 
 /// Area under the ROC curve (no score is NaN): the share of (positive, negative) pairs that `score` orders rightly,
-/// ties one half. Empty if one class is missing. Local.
-std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label);
+/// ties one half. `weight`: what records count; none: each once. Empty if one class is missing. Local.
+std::optional<double> area_under_curve(std::span<const float> score, std::span<const float> label,
+                                       std::span<const float> weight = {});
 
 /// The ROC curve (no score is NaN) by falling thresholds, ties as one step; of its corners those that are at least
-/// 1/200 apart in one of the shares. Empty if one class is missing. Local.
-RocCurve roc_curve(std::span<const float> score, std::span<const float> label);
+/// 1/200 apart in one of the shares. Weights as above. Empty if one class is missing. Local.
+RocCurve roc_curve(std::span<const float> score, std::span<const float> label, std::span<const float> weight = {});
 
 }  // namespace dpmpi

@@ -1,6 +1,6 @@
 #pragma once
 // Metrics as functions of records that count as often as weights say: all once for the metrics themselves, other
-// numbers for those of a resample.
+// numbers for those of a resample. Of a table with a column of weights a record counts its own weight each time.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "run/evaluate/metrics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -51,22 +52,25 @@ std::vector<std::uint64_t> confusion_by_class(const ScoredRecords& records) {
 
 ScoreCalibration calibration_of(const ScoredRecords& records) {
   ScoreCalibration c;
+  std::array<double, std::tuple_size_v<decltype(c.bins)>> weights{};  // of the bins
   for (std::size_t i = 0; i < records.probability.size(); ++i) {
     const auto p = static_cast<double>(records.probability[i]);
     if (std::isnan(p)) continue;
-    auto& bin =
-        c.bins[std::min(c.bins.size() - 1, static_cast<std::size_t>(p * static_cast<double>(c.bins.size())))];
-    bin.records += 1, bin.predicted += p;
-    bin.found += records.ranked ? records.label[i] > 0 : records.label[i] == records.predicted[i];
+    const std::size_t k =
+        std::min(c.bins.size() - 1, static_cast<std::size_t>(p * static_cast<double>(c.bins.size())));
+    const double weight = records.weight.empty() ? 1 : static_cast<double>(records.weight[i]);
+    const bool found = records.ranked ? records.label[i] > 0 : records.label[i] == records.predicted[i];
+    c.bins[k].records += 1, weights[k] += weight;
+    c.bins[k].predicted += weight * p, c.bins[k].found += found ? weight : 0;
   }
   double counted = 0;
-  for (auto& bin : c.bins) {
-    if (bin.records == 0) continue;
-    const auto n = static_cast<double>(bin.records);
-    c.error += std::abs(bin.predicted - bin.found), counted += n;
-    bin.predicted /= n, bin.found /= n;
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    if (weights[k] == 0) continue;
+    auto& bin = c.bins[k];
+    c.error += std::abs(bin.predicted - bin.found), counted += weights[k];
+    bin.predicted /= weights[k], bin.found /= weights[k];
   }
-  c.error /= std::max(1.0, counted);
+  if (counted > 0) c.error /= counted;
   return c;
 }
 

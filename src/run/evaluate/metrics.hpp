@@ -23,7 +23,7 @@ namespace dpmpi {
 struct ScoreCalibration {
   struct Bin {
     std::uint64_t records = 0;
-    double predicted = 0, found = 0;  ///< means over the bin's records
+    double predicted = 0, found = 0;  ///< means over the bin's records, by their weights
   };
   std::array<Bin, 10> bins;
   double error = 0;  ///< mean of |predicted - found| over the records, bin by bin (expected calibration error)

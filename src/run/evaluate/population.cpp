@@ -44,7 +44,7 @@ void PopulationModel::scores(const Rows& rows, std::span<float> out) const {
 
 void PopulationModel::evaluate(const Rows& rows, std::span<double> losses, std::span<float> scores) const {
   this->scores(rows, scores);
-  if (shift_.empty()) at_.losses(rows, losses);
+  if (shift_.empty()) at_.unweighted_losses(rows, losses);
   if (weights_.empty()) return;
   const std::size_t outputs = shift_.size();
   for (std::size_t i = 0; i < rows.size(); ++i) {

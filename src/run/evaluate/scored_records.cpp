@@ -13,7 +13,8 @@ namespace dpmpi {
 namespace {
 
 constexpr std::array score_columns{&ScoredRecords::loss,  &ScoredRecords::label,       &ScoredRecords::predicted,
-                                   &ScoredRecords::score, &ScoredRecords::probability, &ScoredRecords::group};
+                                   &ScoredRecords::score, &ScoredRecords::probability, &ScoredRecords::group,
+                                   &ScoredRecords::weight};
 
 /// What there is to say of records, and none yet.
 ScoredRecords no_records(const Objective& objective) {
@@ -76,6 +77,7 @@ ScoredRecords score_records(const Communicator& comm, Objective& objective, std:
     for (std::size_t i = 0; i < rows.size(); ++i) {
       all.loss.push_back(static_cast<float>(bounded_loss(losses[i])));
       all.group.push_back(group(block.records, rows.index[i]));
+      if (!block.records.weight.empty()) all.weight.push_back(block.records.weight[rows.index[i]]);
       add_record(all, objective, {scores.data() + i * outputs, outputs}, block.records.label[rows.index[i]]);
     }
   });

@@ -24,6 +24,7 @@ struct ScoredRecords {
   std::vector<float> score;        ///< where records are ranked
   std::vector<float> probability;  ///< from logits: of +1, or of the predicted class; NaN if they are not finite
   std::vector<float> group;        ///< NaN: in none
+  std::vector<float> weight;       ///< of a table with a column of weights; else every record counts once
 
   std::size_t size() const { return loss.size(); }
   ScoredRecords some(std::span<const std::uint32_t> chosen) const;  ///< these, in this order

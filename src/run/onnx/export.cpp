@@ -96,9 +96,9 @@ OnnxNames write_onnx(const ModelToScore& scored, const std::string& path) {
   const std::vector<std::string> classes = class_names(*model.objective, scored.files.scored().rules.label_map);
 
   OnnxGraph graph;
-  const std::string features = add_features(graph, inputs);
+  const SeenInputs seen = add_features(graph, inputs);
   const std::string scores = without_class_weights(
-      graph, *model.objective, add_scores(graph, *model.objective, layers, model.parameters, features));
+      graph, *model.objective, add_scores(graph, *model.objective, layers, model.parameters, seen));
   model.objective->at(model.parameters);  // a threshold may be a parameter
   const std::vector<std::string> outputs = add_outputs(graph, *model.objective, classes, scores);
 

@@ -104,7 +104,9 @@ std::string declare_inputs(OnnxGraph& graph, const ModelInputs& inputs) {
   std::vector<std::string> numbers;
   for (const std::string& name : inputs.order) {
     const auto number = std::ranges::find(inputs.numbers, name, &NumberInput::name);
-    if (number == inputs.numbers.end())
+    if (inputs.exposure && inputs.exposure->name == name)
+      graph.input(name, OnnxType::float64, 1, inputs.exposure->about);
+    else if (number == inputs.numbers.end())
       graph.input(name, OnnxType::text, 1, "words");
     else
       numbers.push_back(graph.input(name, OnnxType::float64, 1, number->about));
@@ -134,15 +136,25 @@ std::string with_unit_norm(OnnxGraph& graph, const std::string& x) {
   return rounded(graph, graph.node("Div", {x, graph.node("Where", {positive, norm, graph.number("one", 1)})}));
 }
 
+/// The logarithm of an exposure within its range, rounded as that of a record.
+std::string offset_of(OnnxGraph& graph, const NumberInput& exposure) {
+  std::string x = within_ranges(graph, {exposure}, exposure.name);
+  if (!std::isnan(exposure.missing))
+    x = graph.node("Where",
+                   {graph.node("IsNaN", {exposure.name}), graph.number("if_missing", exposure.missing), x});
+  return rounded(graph, graph.node("Log", {x}));
+}
+
 }  // namespace
 
-std::string add_features(OnnxGraph& graph, const ModelInputs& inputs) {
+SeenInputs add_features(OnnxGraph& graph, const ModelInputs& inputs) {
   const std::string numbers = declare_inputs(graph, inputs);
   Columns columns;
   if (!inputs.numbers.empty()) add_numbers(graph, inputs, numbers, columns);
   for (const WordInput& words : inputs.words) add_words(graph, words, columns);
   const std::string features = rounded(graph, in_order(graph, columns));
-  return inputs.unit_norm ? with_unit_norm(graph, features) : features;
+  return {.features = inputs.unit_norm ? with_unit_norm(graph, features) : features,
+          .offset = inputs.exposure ? offset_of(graph, *inputs.exposure) : ""};
 }
 
 }  // namespace dpmpi

@@ -70,8 +70,15 @@ WordInput word_input(const ColumnRule& rule, const ColumnCode& code, std::size_t
 ModelInputs inputs_by_file(const ReadingRules& rules) {
   ModelInputs inputs;
   for (const ColumnRule& rule : rules.columns_file->columns) {
-    if (!makes_features(rule)) continue;
+    const bool exposure = rule.kind == ColumnKind::exposure;
+    if (!makes_features(rule) && !exposure) continue;
     const ColumnCode code(rule, rules.columns_file->place(rule), false);
+    if (exposure) {
+      inputs.exposure = number_input(rule, code, 0);
+      inputs.exposure->about += "; counts are for it, and rates where it is 1";
+      inputs.order.push_back(rule.name);
+      continue;
+    }
     if (rule.kind == ColumnKind::number || rule.kind == ColumnKind::date)
       inputs.numbers.push_back(number_input(rule, code, inputs.features));
     else

@@ -34,7 +34,8 @@ struct WordInput {
 struct ModelInputs {
   std::vector<NumberInput> numbers = {};
   std::vector<WordInput> words = {};
-  std::vector<std::string> order = {};  ///< names, as the columns stand in the table
+  std::optional<NumberInput> exposure = {};  ///< which is no feature: its logarithm is added to the score
+  std::vector<std::string> order = {};       ///< names, as the columns stand in the table
   /// The names of columns are not known and all of them hold numbers, which one input has side by side.
   bool together = false;
   double scale = 1;

@@ -61,8 +61,8 @@ std::string without(OnnxGraph& graph, const std::string& features, std::size_t l
 }  // namespace
 
 std::string add_scores(OnnxGraph& graph, const Objective& objective, const ScoreLayers& layers,
-                       std::span<const float> parameters, const std::string& features) {
-  std::string x = features;
+                       std::span<const float> parameters, const SeenInputs& seen) {
+  std::string x = seen.features;
   if (const auto left_out = objective.left_out_feature())
     x = without(graph, x, *left_out, layers.layers.front().inputs);
   const std::string first = x;
@@ -72,6 +72,7 @@ std::string add_scores(OnnxGraph& graph, const Objective& objective, const Score
   }
   if (layers.layers.size() > 1) x = no_number_if_a_feature_is_none(graph, x, first);
   if (layers.sigmoid) x = graph.node("Sigmoid", {x});
+  if (!seen.offset.empty()) x = graph.node("Add", {x, seen.offset});
   return graph.cast(x, OnnxType::float32);
 }
 

@@ -12,13 +12,17 @@
 
 namespace dpmpi {
 
-/// Adds the inputs. Returns the features (N x inputs.features, float64, each a float32), and NaN in those that no
-/// rule gives a value.
-std::string add_features(OnnxGraph& graph, const ModelInputs& inputs);
+/// What the model sees of its inputs.
+struct SeenInputs {
+  std::string features;  ///< N x inputs.features, float64, each a float32; NaN in those that no rule gives a value
+  std::string offset;    ///< N x 1, float64, a float32: the logarithm of the exposure; empty: there is none
+};
+/// Adds the inputs.
+SeenInputs add_features(OnnxGraph& graph, const ModelInputs& inputs);
 
-/// The model's scores (N x outputs, float32) from features.
+/// The model's scores (N x outputs, float32).
 std::string add_scores(OnnxGraph& graph, const Objective& objective, const ScoreLayers& layers,
-                       std::span<const float> parameters, const std::string& features);
+                       std::span<const float> parameters, const SeenInputs& seen);
 
 /// Adds the outputs, and returns their names. `classes`: names of the classes. The objective is at its parameters.
 std::vector<std::string> add_outputs(OnnxGraph& graph, const Objective& objective,

@@ -6,12 +6,15 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <new>
 #include <stdexcept>
 
 #include "core/errors.hpp"
 #include "core/numbers/real.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/memory.hpp"
+#include "data/records/text.hpp"
 #include "privacy/curves/gaussian_curve.hpp"
 #include "run/plan/releases.hpp"
 #include "run/plan/trains_models.hpp"
@@ -156,10 +159,35 @@ PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, cons
   return facts;
 }
 
+namespace {
+
+/// Nothing that a table says of its records is passed over in silence.
+void take_factors(const RunConfig& config, Objective& objective) {
+  if (!config.data.columns_file) return;
+  const ColumnsFile& file = *config.data.columns_file;
+  objective.record_factors = file.factors();
+  const RecordFactors heeded = objective.heeds();
+  std::vector<std::string> problems;
+  const auto refuse = [&](ColumnKind kind, const char* who_does) {
+    const ColumnRule& column = *file.of_kind(kind);
+    problems.push_back(fmt::format(
+        "{}: column {} is of kind {}, which objective.name = {} does not heed: {} (the kind ignore leaves it out)",
+        file.place(column), show(column.name), column_kind_name(kind), config.objective_name, who_does));
+  };
+  if (objective.record_factors.weight && !heeded.weight)
+    refuse(ColumnKind::weight, "losses of linear models, softmax and mlp do");
+  if (objective.record_factors.exposure && !heeded.exposure)
+    refuse(ColumnKind::exposure, "poisson does, whose labels are counts");
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
+}
+
+}  // namespace
+
 std::unique_ptr<Objective> make_objective(const RunConfig& config, const DatasetFacts& data) {
   try {
     auto objective = config.objective->make({data.features, data.storage, static_cast<float>(config.data.bias)});
     objective->l2 = config.l2;
+    take_factors(config, *objective);
     // float32 iterate, gradient and release, the lattice's int32 and int64, the kernels' copy of the weights.
     const double bytes = 32.0 * static_cast<double>(objective->dim());
     if (bytes > static_cast<double>(available_memory()))

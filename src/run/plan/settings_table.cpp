@@ -9,6 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "core/console/print.hpp"
+#include "data/columns/columns_file.hpp"
+#include "data/records/text.hpp"
 #include "run/plan/evaluation_plan.hpp"
 #include "run/plan/trains_models.hpp"
 
@@ -31,6 +33,17 @@ std::string storage_text(const DatasetFacts& data) {
                                   : "sparse float32";
   }
   return "?";
+}
+
+/// What records have beside features and label, and what becomes of it.
+std::vector<std::string> factor_texts(const ReadingRules& rules) {
+  std::vector<std::string> texts;
+  if (!rules.columns_file) return texts;
+  if (const ColumnRule* const weight = rules.columns_file->of_kind(ColumnKind::weight))
+    texts.push_back(fmt::format("losses are multiplied by {} / {}", show(weight->name), *weight->high));
+  if (const ColumnRule* const exposure = rules.columns_file->of_kind(ColumnKind::exposure))
+    texts.push_back(fmt::format("rates are multiplied by {}", show(exposure->name)));
+  return texts;
 }
 
 /// ", rate 0.5": the step size eta, whether the config or the method chose it.
@@ -70,6 +83,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
   if (!facts.objective->class_weights().empty())
     row("", fmt::format("class weights {} (the largest counts as 1)", config.value("objective.class_weights")));
+  for (const std::string& text : factor_texts(config.data)) row("", text);
   row("method", fmt::format("{}{}, {} steps{}", config.method_name, config.is_private() ? "" : " without noise",
                             plan.steps, rate_text(plan)));
   for (const auto& query : plan.queries) {

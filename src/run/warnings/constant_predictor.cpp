@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,16 +14,32 @@
 namespace dpmpi {
 namespace {
 
-using Counts = std::vector<std::pair<float, double>>;  // of labels, ascending
+using Counts = std::vector<std::pair<float, double>>;  // what labels weigh, ascending
 
-Counts counts_of(std::vector<float> labels) {
+Counts counts_of(Counts labels) {
   std::ranges::sort(labels);
   Counts counts;
-  for (const float label : labels) {
+  for (const auto& [label, weight] : labels) {
     if (counts.empty() || counts.back().first != label) counts.emplace_back(label, 0);
-    ++counts.back().second;
+    counts.back().second += weight;
   }
+  std::erase_if(counts, [](const auto& of_label) { return of_label.second == 0; });
   return counts;
+}
+
+/// Of all ranks.
+Counts weighted_labels(const Communicator& comm, const Shard& shard) {
+  std::vector<float> labels, weights;
+  for (const Block& block : shard.blocks)
+    for (std::size_t i = 0; i < block.records.count; ++i) {
+      if (std::isnan(block.records.label[i])) continue;
+      labels.push_back(block.records.label[i]);
+      weights.push_back(static_cast<float>(block.records.weight_of(i)));
+    }
+  Counts all;
+  const std::vector<float> label = gathered(comm, labels), weight = gathered(comm, weights);
+  for (std::size_t i = 0; i < label.size(); ++i) all.emplace_back(label[i], weight[i]);
+  return all;
 }
 
 /// Of labels whose scores are log-odds: their frequencies are the best ones.
@@ -124,14 +139,12 @@ std::optional<Warning> ConstantPredictor::warning(const Evaluation& model) const
 }
 
 ConstantPredictor best_constant(const Communicator& comm, const Objective& objective, const Shard& shard) {
-  std::vector<float> mine;
-  for (const Block& block : shard.blocks)
-    std::ranges::copy_if(block.records.label, std::back_inserter(mine), [](float y) { return !std::isnan(y); });
-  const Counts counts = counts_of(gathered(comm, mine));
+  const Counts counts = counts_of(weighted_labels(comm, shard));
   if (counts.empty()) return {};
   double records = 0, largest = 0;
   for (const auto& [label, count] : counts) records += count, largest = std::max(largest, count);
   ConstantPredictor constant;
+  if (objective.record_factors.exposure) return constant;  // one score is another count for every exposure
   if (has_accuracy(objective)) constant.accuracy = largest / records;
   if (objective.scores_are_logits())
     constant.loss = entropy(counts, records);

@@ -140,6 +140,31 @@ TEST(ColumnsFile, MissingValuesCountAsWhatTheLineSays) {
   EXPECT_THROW(coded("x category words=a other", "NA"), Malformed) << "a missing value is no other word";
 }
 
+// Weights are shares of the highest; both are brought into their range, and no feature.
+TEST(ColumnsFile, WeightsAndExposuresAreCut) {
+  const std::string feature = "\nx number\n", weight = "w weight range=0.5..20 missing=NULL impute=2" + feature,
+                    exposure = "e exposure range=0.1..4" + feature;
+  for (const auto& [field, share] : std::map<std::string, double>{
+           {"5", 0.25}, {"20", 1}, {"1e300", 1}, {"0", 0.025}, {"-7", 0.025}, {"NULL", 0.1}})
+    EXPECT_EQ(coded(weight, field), (Features{{0, share}})) << field;
+  EXPECT_EQ(coded(weight, "2,5", true), (Features{{0, 0.125}}));
+  for (const auto& [field, years] : std::map<std::string, double>{{"0.5", 0.5}, {"0", 0.1}, {"-1", 0.1}, {"9", 4}})
+    EXPECT_EQ(coded(exposure, field), (Features{{0, years}})) << field;
+  for (const char* bad : {"NaN", "inf", "heavy", "1e999"})
+    for (const std::string& line : {weight, exposure}) EXPECT_THROW(coded(line, bad), Malformed) << bad;
+  for (const char* gap : {"", "NA"}) EXPECT_THROW(coded(exposure, gap), Malformed);
+  const ColumnsFile both = parsed("w weight range=0..1\ne exposure range=1..2\nx number\n");
+  EXPECT_TRUE(both.factors().weight && both.factors().exposure);
+  EXPECT_FALSE(makes_features(both.columns[0]) || makes_features(both.columns[1]));
+  EXPECT_FALSE(parsed("x number\n").factors().weight);
+  EXPECT_MENTIONS(refused("w weight\nx number\n"), "column 'w': weight needs range=");
+  EXPECT_MENTIONS(refused("w weight range=-1..2\nx number\n"), "the lower end of a weight must be 0 or above");
+  EXPECT_MENTIONS(refused("e exposure range=0..2\nx number\n"), "the lower end of an exposure must be above 0");
+  EXPECT_MENTIONS(refused("w weight range=0..2 indicator\nx number\n"), "weight has no attribute 'indicator'");
+  EXPECT_MENTIONS(refused("w weight range=0..2\nv weight range=0..2\nx number\n"), "a table has one weight");
+  EXPECT_MENTIONS(refused("w weight range=0..2 impute=x\nx number\n"), "impute='x': it is not a finite number");
+}
+
 TEST(ColumnsFile, AllThatIsWrongIsToldAtOnce) {
   const std::string text =
       "age\n"

@@ -1,6 +1,7 @@
 // Tables that are read by a columns file.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -212,6 +213,25 @@ TEST_F(ColumnsTable, OtherFormatsHaveNoColumns) {
   options_.features = 3;
   const DataOptions o = read();
   EXPECT_MENTIONS(message_of<ConfigError>([&] { load_one(o); }), "data.columns is for tables (csv, tsv)");
+}
+
+TEST_F(ColumnsTable, WeightsAndExposuresStandBesideTheFeatures) {
+  options_.columns = folder_.write("w.txt", "w weight range=0..4\nx number\ne exposure range=0.5..2\ny label\n");
+  const Records r = load("y,x,w,e\n3,1.5,1,2\n0,0.5,9,1\n", LabelKind::count);
+  EXPECT_EQ(r.features, 1U);
+  EXPECT_EQ(r.weight, (std::vector<float>{0.25F, 1}));
+  EXPECT_EQ(r.offset, (std::vector<float>{static_cast<float>(std::log(2.0)), 0}));
+  options_.header = "yes";
+  EXPECT_MENTIONS(wrong("y,x,w\n3,1.5,1\n"), "that the table has not: 'e' (line 3)");
+  options_.label = "none";  // there losses have no weights, and rates may be asked for
+  const auto offsets = [&](const std::string& table) {
+    const Dataset given = DataFiles(read(), {}, folder_.write("p.csv", table)).given;
+    const Shard shard = load_all(Communicator::alone(), given, LabelKind::count, 0, 1);
+    EXPECT_TRUE(shard.blocks.at(0).records.weight.empty());
+    return shard.blocks.at(0).records.offset;
+  };
+  EXPECT_TRUE(offsets("x\n1.5\n").empty());
+  EXPECT_EQ(offsets("w,e,x\nheavy,7,1.5\n"), (std::vector<float>{static_cast<float>(std::log(2.0))}));
 }
 
 TEST_F(ColumnsTable, IsConvertedAsItIsRead) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -312,6 +313,46 @@ TEST(Persons, OfAColumnsFile) {
     EXPECT_TRUE(problems.empty());
     EXPECT_NE(message_of([&] { load_persons(comm, o); }).find("column 'patient': missing value"),
               std::string::npos);
+  });
+}
+
+// On every rank, dense and sparse, with and without a cap, and in slots of their own.
+TEST(Persons, RecordsKeepTheirWeightsAndExposures) {
+  const auto file = visits(80);
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    SharedFolder folder(comm);
+    folder.fill([&](const Folder& f) {
+      std::string text = "when,patient,who,label,w,e\n";
+      for (const Visit& visit : file)
+        text += fmt::format("{},\"{}\",{},{},{},{}\n", visit.number, visit.person,
+                            visit.person.substr(4, visit.person.find(',') - 4), visit.number % 2,
+                            0.5 * visit.number, 1 + visit.number % 3);
+      f.write("a.csv", text);
+      f.write("c.txt",
+              "when number\nwho number\npatient person\nlabel label\nw weight range=0..100\n"
+              "e exposure range=0.5..2\n");
+    });
+    for (const auto& [most, sampling, storage] :
+         {std::tuple{0, "persons", "dense"}, {3, "persons", "sparse"}, {3, "records", "dense"}}) {
+      DataOptions o;
+      o.train = folder.file("a.csv");
+      o.columns = folder.file("c.txt");
+      o.person_records = most, o.person_sampling = sampling, o.storage = storage;
+      std::vector<std::string> problems;
+      read_columns(o, problems);
+      ASSERT_TRUE(problems.empty());
+      const Shard shard = load_persons(comm, o);
+      EXPECT_EQ(all_slots(comm, shard), all_slots(Communicator::alone(), load_persons(Communicator::alone(), o)));
+      for (const Block& block : shard.blocks) {
+        const Records& r = block.records;
+        for (std::uint32_t i = 0; i < r.count; ++i) {
+          const double when = std::isnan(r.label[i]) ? 0 : feature_of(r, i, 0);
+          const double exposure = std::min(2.0, 1 + std::fmod(when, 3));
+          EXPECT_EQ(r.weight_of(i), std::isnan(r.label[i]) ? 1 : static_cast<float>(std::min(when / 200, 1.0)));
+          EXPECT_EQ(r.offset_of(i), std::isnan(r.label[i]) ? 0 : static_cast<float>(std::log(exposure)));
+        }
+      }
+    }
   });
 }
 

@@ -1,9 +1,10 @@
 // The first of the three tests of every privacy claim: the exact sensitivity, in integers. For neighbouring
 // datasets the lattice sums that the curator would form differ by a vector whose norm, computed without rounding,
-// is within the sensitivity that the ledger's noise multiplier refers to. Weights of classes change nothing of
-// that: the clip comes after them.
+// is within the sensitivity that the ledger's noise multiplier refers to. Weights of classes and of records, and
+// exposures, change nothing of that, whatever they are: the clip comes after them.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,7 +30,25 @@ struct Case {
   test::RecordsShape shape;
   Clipping clipping = Clipping::flat;
   std::string weights = {};  ///< of classes
+  bool factors = false;      ///< adversarial weights of records, and exposures where there are any
 };
+
+/// What no table could hold among what one could.
+void add_factors(Records& records, bool exposures) {
+  const std::vector<float> weights{1,
+                                   0,
+                                   0.5F,
+                                   1e30F,
+                                   -7,
+                                   1e-38F,
+                                   std::numeric_limits<float>::quiet_NaN(),
+                                   std::numeric_limits<float>::infinity()},
+      offsets{0, 3, -3, 90, -90, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()};
+  for (std::size_t i = 0; i < records.count; ++i) {
+    records.weight.push_back(weights[i % weights.size()]);
+    if (exposures) records.offset.push_back(offsets[i % offsets.size()]);
+  }
+}
 
 std::vector<Case> cases() {
   using enum LabelKind;
@@ -50,6 +69,14 @@ std::vector<Case> cases() {
     Case weighted = all[i];
     weighted.weights = all[i].shape.labels == sign ? "-1:0.5,1:4" : "0:0.5,1:4,3:2";
     all.push_back(weighted);
+  }
+  for (std::size_t i = 0; i < plain; ++i) {
+    Case with_factors = all[i];
+    with_factors.factors = true;
+    all.push_back(with_factors);
+    if (all[i].objective != "logistic") continue;
+    with_factors.objective = "poisson", with_factors.shape.labels = count;
+    all.push_back(with_factors);
   }
   return all;
 }
@@ -95,6 +122,7 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
   for (std::size_t j = 0; j < w.size(); ++j)
     w[j] += 0.3f * static_cast<float>(PublicStream(4, "shift").uniform(j) - 0.5);
   Records records = test::random_records(c.shape, 5);
+  if (c.factors) add_factors(records, c.shape.labels == LabelKind::count);
   const double clip = 0.05;  // nearly every record is clipped: the bound is met, not just kept
 
   SecretStream stream(SecretKey::from_seed(6));
@@ -149,7 +177,7 @@ std::string case_name(const ::testing::TestParamInfo<Case>& param) {
   const char* storage[] = {"f32", "u8", "sparse"};
   return param.param.objective + "_" + storage[static_cast<int>(param.param.shape.storage)] +
          (param.param.clipping == Clipping::per_layer ? "_per_layer" : "") +
-         (param.param.weights.empty() ? "" : "_weighted");
+         (param.param.weights.empty() ? "" : "_weighted") + (param.param.factors ? "_factors" : "");
 }
 INSTANTIATE_TEST_SUITE_P(Objectives, Sensitivity, ::testing::ValuesIn(cases()), case_name);
 

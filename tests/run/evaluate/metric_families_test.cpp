@@ -138,6 +138,26 @@ TEST(MetricFamilies, AWeightCountsAsSoManyRecords) {
     EXPECT_DOUBLE_EQ(errors.at(name), value) << name;
 }
 
+// Of a table with a column of weights, whose unit does not matter; resamples multiply them.
+TEST(MetricFamilies, ARecordsOwnWeightCountsAsSoManyRecords) {
+  ScoredRecords once = ranked({0.9F, 0.6F, 0.6F, 0.2F}, {1, 0, 1, 0});
+  const ScoredRecords often = ranked({0.9F, 0.9F, 0.6F, 0.6F, 0.6F, 0.2F, 0.2F, 0.2F}, {1, 1, 1, 1, 1, 0, 0, 0});
+  once.weight = {0.5F, 0, 0.75F, 0.75F};
+  const auto expect_same = [](const Values& weighted, const Values& expected) {
+    for (const auto& [name, value] : expected) EXPECT_DOUBLE_EQ(weighted.at(name), value) << name;
+  };
+  expect_same(values_of(once), values_of(often));
+  expect_same(of_constant(once), of_constant(often));
+  once.weight = {1, 0, 1, 1.5F};
+  expect_same(values_of(label_metrics(once), {2, 5, 3, 2}), values_of(often));
+  EXPECT_DOUBLE_EQ(*area_under_curve(once.score, once.label, std::vector<float>{2, 0, 3, 3}),
+                   *area_under_curve(often.score, often.label));
+  ScoredRecords errors = quantities({1, 2, 5}, {2, 2, 3});
+  errors.weight = {0.25F, 0, 0.5F};
+  expect_same(values_of(errors), values_of(quantities({1, 5, 5}, {2, 3, 3})));
+  expect_same(of_constant(errors), of_constant(quantities({1, 5, 5}, {2, 3, 3})));
+}
+
 TEST(MetricFamilies, ErrorsStandBesideThoseOfTheMeanAndTheMedian) {
   // Errors 1, 0, -2, 1; labels about their mean 4: -3, -2, -1, 6; about their median 2.5: 1.5, 0.5, 0.5, 7.5.
   const ScoredRecords records = quantities({1, 2, 3, 10}, {2, 2, 1, 11});

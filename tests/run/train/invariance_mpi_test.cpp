@@ -113,6 +113,28 @@ void write_persons() {
     out << (i == 0 ? "who" : std::to_string(i * i % 613)) << ',' << line << '\n';
 }
 
+// Records with weights and exposures, of 97 persons; a sign, a class and a count.
+void write_weighted(const std::string& name, std::uint64_t seed) {
+  const PublicStream stream(seed, "weighted records");
+  std::ofstream out(folder() + "/" + name);
+  out << "who,w,e,a,b,c,sign,class,count\n";
+  for (std::uint64_t i = 0; i < 500; ++i)
+    out << fmt::format("P{},{},{:.3f},{:.4f},{:.4f},{},{},{},{}\n", i * i % 97, stream.below(8 * i, 25),
+                       stream.uniform(8 * i + 1), stream.uniform(8 * i + 2) - 0.5, stream.uniform(8 * i + 3) - 0.5,
+                       stream.below(8 * i + 4, 40), stream.below(8 * i + 5, 2) == 0 ? -1 : 1,
+                       stream.below(8 * i + 6, 3), stream.below(8 * i + 7, 6));
+}
+
+// The columns file for one of the labels; without the column of the persons, or with it.
+void write_columns_of_weighted(const std::string& label, const char* who) {
+  std::string words;
+  for (int i = 0; i < 40; ++i) words += fmt::format("{}{}", i > 0 ? "," : "", i);
+  std::ofstream out(fmt::format("{}/{}-{}.txt", folder(), label, who));
+  out << "who " << who << "\nw weight range=0..20\ne " << (label == "count" ? "exposure range=0.05..1" : "ignore")
+      << "\na number\nb number\nc category words=" << words << "\n";
+  for (const char* other : {"sign", "class", "count"}) out << other << (other == label ? " label\n" : " ignore\n");
+}
+
 void make_data() {
   fs::remove_all(folder());
   fs::create_directories(folder());
@@ -132,6 +154,9 @@ void make_data() {
                 std::string(kind) == "heavy-tailed" ? 2 : 5);
     }
   write_persons();
+  write_weighted("weighted.csv", 1), write_weighted("weighted-eval.csv", 2);
+  for (const char* label : {"sign", "class", "count"})
+    for (const char* who : {"ignore", "person"}) write_columns_of_weighted(label, who);
   std::ofstream(folder() + "/base.ini")
       << "[data]\nblocks = 11\n[privacy]\n"
          "noise_multiplier = 1\ndelta = 1e-5\nseed = 42\n[report]\neval_every = 3\nprogress = none\n";
@@ -282,6 +307,30 @@ TEST_F(Invariance, ClassWeights) {
                     {fmt::format("method.name={}", method), fmt::format("objective.name={}", objective),
                      fmt::format("objective.class_weights={}", weights)});
     expect_same({1, 3, 8}, settings, fmt::format("{} {} weighted", method, objective));
+  }
+}
+
+// Of records that are brought together by person, too, dense and sparse.
+TEST_F(Invariance, WeightsAndExposures) {
+  for (const auto& [method, objective, label, who, storage] :
+       {std::tuple{"dp-sgd", "logistic", "sign", "ignore", "dense"},
+        {"dp-sgd", "logistic", "sign", "person", "sparse"},
+        {"dp-sgd", "poisson", "count", "person", "dense"},
+        {"dp-sgd", "poisson", "count", "ignore", "sparse"},
+        {"dp-ftrl", "mlp", "class", "person", "sparse"},
+        {"clipped-gd", "softmax", "class", "ignore", "sparse"},
+        {"gibo", "logistic", "sign", "ignore", "dense"},
+        {"zo-o2nc", "hinge", "sign", "person", "dense"}}) {
+    Settings settings = options_of(method, objective);
+    settings.insert(settings.end(),
+                    {fmt::format("data.train={}/weighted.csv", folder()),
+                     fmt::format("data.eval={}/weighted-eval.csv", folder()),
+                     fmt::format("data.columns={}/{}-{}.txt", folder(), label, who), "data.header=yes",
+                     fmt::format("data.storage={}", storage), fmt::format("method.name={}", method),
+                     fmt::format("objective.name={}", objective)});
+    if (std::string(label) == "class") settings.emplace_back("objective.classes=3");
+    if (std::string(who) == "person") settings.emplace_back("data.records=120");
+    expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} {} by {}, {}", method, objective, who, storage));
   }
 }
 

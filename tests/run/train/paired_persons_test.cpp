@@ -22,30 +22,33 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* header = "who,ward,age,day,back\n";
+constexpr const char* header = "who,ward,age,day,w,back\n";
 constexpr const char* columns =
     "who person\nward category words=A,B other missing=NULL indicator\n"
     "age number range=0..110 mean=50 std=20 missing=NULL impute=50 indicator\n"
-    "day date format=%Y-%m-%d from=2020-01-01 unit=years missing=NULL indicator\nback label positive=yes\n";
+    "day date format=%Y-%m-%d from=2020-01-01 unit=years missing=NULL indicator\nw weight range=0..8 missing=NULL impute=1\n"
+    "back label positive=yes\n";
 
 std::string others(int first) {
   std::string text;
   for (int i = 0; i < 200; ++i)
-    text += fmt::format("P{},{},{},2021-{:02}-{:02},{}\n", first + i % 50, i % 3 ? "A" : "B", 20 + i % 60,
-                        1 + i % 12, 1 + i % 28, i % 5 ? "no" : "yes");
+    text += fmt::format("P{},{},{},2021-{:02}-{:02},{},{}\n", first + i % 50, i % 3 ? "A" : "B", 20 + i % 60,
+                        1 + i % 12, 1 + i % 28, 8 - i % 2, i % 5 ? "no" : "yes");
   return text;
 }
 
 /// One usual visit.
-std::string usual() { return others(0) + "Q,A,44,2021-03-04,no\n"; }
-/// Forty visits in all places, with words that are not listed, gaps, and numbers beyond the range.
+std::string usual() { return others(0) + "Q,A,44,2021-03-04,2,no\n"; }
+/// Forty visits in all places, with words that are not listed, gaps, numbers beyond the range, and weights that are
+/// huge, negative, zero and missing.
 std::string unusual() {
   std::string text;
   const std::string all = others(0);
   std::size_t at = 0;
   for (int i = 0; i < 40; ++i) {
-    text += fmt::format("Q,{},{},{},yes\n", i % 4 ? "Hospice" : "NULL", i % 2 ? "NULL" : "1e6",
-                        i % 3 ? "NULL" : "1931-07-08");
+    const char* const weights[] = {"1e300", "-3", "0", "NULL", "7.5"};
+    text += fmt::format("Q,{},{},{},{},yes\n", i % 4 ? "Hospice" : "NULL", i % 2 ? "NULL" : "1e6",
+                        i % 3 ? "NULL" : "1931-07-08", weights[i % 5]);
     for (int line = 0; line < 5; ++line) {
       const std::size_t end = all.find('\n', at) + 1;
       text += all.substr(at, end - at);
