@@ -35,6 +35,8 @@ void append_elements(const Values& from, std::size_t begin, std::size_t count, V
 void append_row_of(const Records& from, std::uint32_t row, Records& to) {
   to.label.push_back(from.label[row]);
   to.norm.push_back(from.norm[row]);
+  if (!from.weight.empty()) to.weight.push_back(from.weight[row]);
+  if (!from.offset.empty()) to.offset.push_back(from.offset[row]);
   switch (from.storage) {
     case Storage::dense_f32:
       return append_elements(from.f32, row * from.stride, from.stride, to.f32);

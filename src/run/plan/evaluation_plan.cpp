@@ -71,6 +71,10 @@ CountedScores CountedScores::of(const Objective& objective, const std::string& n
         "data.test_share: the evaluation on held-out records counts classes and scores, and objective.name = {} has "
         "none; leave it out, or choose an objective that tells classes apart",
         name));
+  if (objective.record_factors.weight)
+    throw ConfigError(
+        "data.test_share: the evaluation counts every held-out record once, and data.columns has a column of kind "
+        "weight: leave one of the two out");
   // A bin should hold far more than its noise.
   const double room = static_cast<double>(units) * std::min(epsilon, 4.0) / 300;
   const auto bins = static_cast<std::size_t>(std::clamp(room, 8.0, 16.0));
