@@ -81,7 +81,7 @@ class GaussianProcessBuilder final : public ObjectiveEntry::Builder {
   LabelKind label_kind() const override { return LabelKind::real; }
 
  private:
-  TuningOptions tuning_;
+  ModelTuningOptions tuning_;
   std::vector<std::string> length_ = {"0.1353352832366127", "7.38905609893065"};  // e^-2 and e^2
   std::vector<std::string> noise_ = {"0.05"};
 };

@@ -151,7 +151,7 @@ class LogisticBuilder final : public ObjectiveEntry::Builder {
   LabelKind label_kind() const override { return LabelKind::sign; }
 
  private:
-  TuningOptions tuning_;
+  ModelTuningOptions tuning_;
   std::vector<std::string> ridge_ = {"0.0001", "1"};
   bool per_feature_ = true;
 };

@@ -186,7 +186,7 @@ class PerceptronBuilder final : public ObjectiveEntry::Builder {
 
  private:
   static constexpr double most_units = 4096;
-  TuningOptions tuning_;
+  ModelTuningOptions tuning_;
   std::vector<std::string> rate_ = {"0.001", "0.3"}, width_ = {"1", "32"}, decay_ = {"0.00001", "0.1"};
   std::int64_t epochs_ = 200, seed_ = 1;
 };

@@ -113,7 +113,7 @@ class SupportVectorsBuilder final : public ObjectiveEntry::Builder {
   LabelKind label_kind() const override { return tuning_.make_loss()->label_kind(); }
 
  private:
-  TuningOptions tuning_;
+  ModelTuningOptions tuning_;
   std::vector<std::string> length_ = {"1"}, cost_ = {"0.1", "10"}, gamma_ = {"0.01", "5"}, epsilon_ = {"0.1"};
   double tolerance_ = 1e-6;
 };

@@ -6,7 +6,7 @@
 #include "data/memory.hpp"
 
 namespace dpmpi {
-void TuningOptions::declare(Options& options, const std::vector<std::string>& losses) {
+void ModelTuningOptions::declare(Options& options, const std::vector<std::string>& losses) {
   loss = losses.front();
   options.add("train", train, "file of the public records that models are trained on, read as data.eval is");
   options.add("loss", loss, "loss of a record, of the model's score and the label", losses);
@@ -14,7 +14,7 @@ void TuningOptions::declare(Options& options, const std::vector<std::string>& lo
   options.add("delta", delta, "residual beyond which loss = huber is linear", Range::positive());
 }
 
-std::unique_ptr<ScalarLoss> TuningOptions::make_loss() const {
+std::unique_ptr<ScalarLoss> ModelTuningOptions::make_loss() const {
   if (loss == "huber") return huber_loss(delta);
   if (loss == "absolute") return absolute_loss();
   if (loss == "logistic") return logistic_loss();
@@ -23,7 +23,7 @@ std::unique_ptr<ScalarLoss> TuningOptions::make_loss() const {
   return squared_loss();
 }
 
-Tuning::Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<ModelFamily> family)
+Tuning::Tuning(const ObjectiveFacts& facts, const ModelTuningOptions& options, std::unique_ptr<ModelFamily> family)
     : TunedObjective(options.start),
       features_(facts.features),
       options_(options),

@@ -13,7 +13,7 @@
 namespace dpmpi {
 
 /// Options that all of them have.
-struct TuningOptions {
+struct ModelTuningOptions {
   std::string train, loss, start = "centre";
   double delta = 1;
 
@@ -24,7 +24,7 @@ struct TuningOptions {
 
 class Tuning final : public TunedObjective, public PublicTraining {
  public:
-  Tuning(const ObjectiveFacts& facts, const TuningOptions& options, std::unique_ptr<ModelFamily> family);
+  Tuning(const ObjectiveFacts& facts, const ModelTuningOptions& options, std::unique_ptr<ModelFamily> family);
 
   LabelKind label_kind() const override { return loss_->label_kind(); }
   std::size_t outputs() const override { return 1; }
@@ -46,7 +46,7 @@ class Tuning final : public TunedObjective, public PublicTraining {
   void prepare(std::span<const float> w) override { offered(losses_.get()).prepare(w); }
 
   std::size_t features_;
-  TuningOptions options_;
+  ModelTuningOptions options_;
   std::unique_ptr<ModelFamily> family_;
   std::unique_ptr<ScalarLoss> loss_;
   std::unique_ptr<TunedLosses> losses_;  // null until there are records to train on
