@@ -113,7 +113,7 @@ void write_persons() {
     out << (i == 0 ? "who" : std::to_string(i * i % 613)) << ',' << line << '\n';
 }
 
-// Records with weights and exposures, of 97 persons; a sign, a class and a count.
+// Records with weights and exposures, of some 50 persons; a sign, a class and a count.
 void write_weighted(const std::string& name, std::uint64_t seed) {
   const PublicStream stream(seed, "weighted records");
   std::ofstream out(folder() + "/" + name);
@@ -329,7 +329,7 @@ TEST_F(Invariance, WeightsAndExposures) {
                      fmt::format("data.storage={}", storage), fmt::format("method.name={}", method),
                      fmt::format("objective.name={}", objective)});
     if (std::string(label) == "class") settings.emplace_back("objective.classes=3");
-    if (std::string(who) == "person") settings.emplace_back("data.records=120");
+    if (std::string(who) == "person") settings.emplace_back("data.records=350");
     expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} {} by {}, {}", method, objective, who, storage));
   }
 }
