@@ -32,6 +32,7 @@ const Case cases[] = {
     {"dp-sgda", "auc", "eta_x", {{"batch", "60"}, {"steps", "6"}}},
     {"dptd", "auc", "eta_x", {{"batch", "60"}, {"steps", "6"}}},
     {"private-diff", "auc", "eta_x", {{"batch", "60"}, {"steps", "6"}, {"restart", "3"}}},
+    {"dp-sgd", "logistic", "eta", {{"batch", "60"}, {"steps", "6"}, {"optimizer", "adam_bc"}}},
 };
 
 Trial trial(const Case& c, const Given& more = {}, unsigned records = 1, double multiplier = 3) {

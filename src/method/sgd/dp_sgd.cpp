@@ -75,8 +75,8 @@ class DpSgdPlan final : public MethodPlan {
  private:
   OptimizerSettings optimizer(const Query& gradient) const {
     const double T = real(gradient.steps), batch = expected_batch(gradient.sampling, gradient.records);
-    return settings_.optimizer.settled(
-        {T, settings_.clip, std::sqrt(T) * gradient.noise_std / batch, facts_.objective->label_kind()});
+    return settings_.optimizer.settled({T, settings_.clip, std::sqrt(T) * gradient.noise_std / batch,
+                                        facts_.objective->label_kind(), gradient.noise_std / batch});
   }
 
   DpSgdSettings settings_;

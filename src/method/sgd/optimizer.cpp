@@ -31,7 +31,7 @@ double mean_square(Schedule schedule) {
 void OptimizerSettings::declare(Options& options) {
   options
       .add_words("optimizer", kind, "update rule from the released gradient",
-                 {{"sgd", Kind::sgd}, {"adam", Kind::adam}})
+                 {{"sgd", Kind::sgd}, {"adam", Kind::adam}, {"adam_bc", Kind::adam_bc}})
       .add("rate", rate, "learning rate at the start (if not set: one that follows from clip, noise and steps)",
            Range::positive())
       .add_words("schedule", schedule, "how the rate goes from method.rate to method.final_rate over the run",
@@ -42,13 +42,16 @@ void OptimizerSettings::declare(Options& options) {
       .add("beta1", beta1, "decay of the first moment (adam)", {0, 1, false, true})
       .add("beta2", beta2, "decay of the second moment (adam)", {0, 1, false, true})
       .add("stability", stability, "added to the root of the second moment (adam)", Range::positive())
+      .add("noise_floor", noise_floor,
+           "least second moment that is left when the noise's is taken out, over the noise's variance (adam_bc)",
+           {0, 1, true, false})
       .add("average", average,
            "publish an exponential average of the iterates with this decay (0: the last iterate)",
            {0, 1, false, true});
 }
 
 void OptimizerSettings::validate(std::vector<std::string>& problems) const {
-  if (kind == Kind::adam && momentum > 0)
+  if (is_adam() && momentum > 0)
     problems.emplace_back("method.momentum belongs to optimizer = sgd; adam has method.beta1");
   if (schedule != Schedule::constant && rate > 0 && final_rate > rate)
     problems.emplace_back("method.final_rate must not exceed method.rate");
@@ -56,6 +59,11 @@ void OptimizerSettings::validate(std::vector<std::string>& problems) const {
 
 OptimizerSettings OptimizerSettings::settled(const PublicSteps& run) const {
   OptimizerSettings all = *this;
+  if (kind == Kind::adam_bc) {
+    if (!run.step_noise)
+      throw ConfigError("method.optimizer = adam_bc belongs to dp-sgd, where steps have noise of their own");
+    all.noise_variance = *run.step_noise * *run.step_noise;
+  }
   if (rate > 0) return all;
   all.rate = default_rate(run);
   if (schedule != Schedule::constant && final_rate > all.rate)
@@ -67,10 +75,12 @@ OptimizerSettings OptimizerSettings::settled(const PublicSteps& run) const {
 }
 
 // Momentum makes every gradient count 1 / (1 - momentum) times. Steps of adam do not depend on the gradients' size:
-// where noise is most of them, T steps move a coordinate by rate sqrt(T).
+// where noise is most of them, T steps move a coordinate by rate sqrt(T), and those of adam_bc by that over the
+// root of the floor.
 double OptimizerSettings::default_rate(const PublicSteps& run) const {
   const double mean = std::sqrt(mean_square(schedule));
   if (kind == Kind::adam) return drift / std::sqrt(run.steps) / mean;
+  if (kind == Kind::adam_bc) return drift * std::sqrt(noise_floor / run.steps) / mean;
   const double bound = std::max(longest_step(run.labels) / run.clip, least_bound);
   return (1 - momentum) * std::min(bound, drift / run.noise) / mean;
 }
@@ -78,9 +88,8 @@ double OptimizerSettings::default_rate(const PublicSteps& run) const {
 Optimizer::Optimizer(const OptimizerSettings& settings, std::size_t dim, std::uint64_t steps)
     : settings_(settings), steps_(static_cast<double>(std::max<std::uint64_t>(1, steps))) {
   verify(settings.rate > 0, "a rate that settled() has found");
-  const bool adam = settings.kind == OptimizerSettings::Kind::adam;
-  first_.assign(adam || settings.momentum > 0 ? dim : 0, 0.0f);
-  second_.assign(adam ? dim : 0, 0.0f);
+  first_.assign(settings.is_adam() || settings.momentum > 0 ? dim : 0, 0.0f);
+  second_.assign(settings.is_adam() ? dim : 0, 0.0f);
   mean_.assign(settings.average > 0 ? dim : 0, 0.0f);
 }
 
@@ -97,20 +106,29 @@ double Optimizer::rate_at(std::uint64_t t) const {
   return rate;
 }
 
+// A second moment is that of the gradient and the noise's variance, which is public (Tang, Shpilevskiy and Lecuyer
+// 2024). Both numbers below are 0 for plain Adam.
+void Optimizer::adam(std::span<float> x, std::span<const float> gradient, float scale, float rate) {
+  power1_ *= settings_.beta1, power2_ *= settings_.beta2;
+  const auto b1 = static_cast<float>(settings_.beta1), b2 = static_cast<float>(settings_.beta2),
+             tiny = static_cast<float>(settings_.stability);
+  const auto unbias1 = static_cast<float>(1 / (1 - power1_)), unbias2 = static_cast<float>(1 / (1 - power2_));
+  const auto noise = static_cast<float>(settings_.noise_variance),
+             least = static_cast<float>(settings_.noise_floor * settings_.noise_variance);
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    const float g = scale * gradient[j];
+    first_[j] = b1 * first_[j] + (1 - b1) * g;
+    second_[j] = b2 * second_[j] + (1 - b2) * g * g;
+    const float moment = std::max(unbias2 * second_[j] - noise, least);
+    x[j] -= rate * (unbias1 * first_[j]) / (std::sqrt(moment) + tiny);
+  }
+}
+
 void Optimizer::update(std::span<float> x, std::span<const float> gradient, float scale, std::uint64_t t) {
   const std::size_t dim = x.size();
   const auto rate = static_cast<float>(rate_at(t));
-  if (settings_.kind == OptimizerSettings::Kind::adam) {
-    power1_ *= settings_.beta1, power2_ *= settings_.beta2;
-    const auto b1 = static_cast<float>(settings_.beta1), b2 = static_cast<float>(settings_.beta2),
-               tiny = static_cast<float>(settings_.stability);
-    const auto unbias1 = static_cast<float>(1 / (1 - power1_)), unbias2 = static_cast<float>(1 / (1 - power2_));
-    for (std::size_t j = 0; j < dim; ++j) {
-      const float g = scale * gradient[j];
-      first_[j] = b1 * first_[j] + (1 - b1) * g;
-      second_[j] = b2 * second_[j] + (1 - b2) * g * g;
-      x[j] -= rate * (unbias1 * first_[j]) / (std::sqrt(unbias2 * second_[j]) + tiny);
-    }
+  if (settings_.is_adam()) {
+    adam(x, gradient, scale, rate);
   } else if (settings_.momentum > 0) {
     const auto m = static_cast<float>(settings_.momentum);
     for (std::size_t j = 0; j < dim; ++j) {

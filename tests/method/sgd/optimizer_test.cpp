@@ -1,6 +1,7 @@
 #include "method/sgd/optimizer.hpp"
 
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,62 @@ TEST(Optimizer, SgdMomentumAndAdamFollowTheirFormulas) {
   }
 }
 
+// Steps of a gradient that is as large as its noise: Adam takes sqrt(2) for its size, and with the noise's share
+// taken out it is 1.
+TEST(Optimizer, TheNoiseIsTakenOutOfTheSecondMoment) {
+  constexpr double signal = 0.02, noise = 0.02;
+  constexpr std::uint64_t warm = 4000, steps = 12000;
+  const auto mean_step = [&](const char* rule, double mean) {
+    const Settings settings{{"method.optimizer", value(rule)}, {"method.rate", value("1")}};
+    Optimizer optimizer(read(settings).settled({.step_noise = noise}), 1, steps);
+    std::mt19937_64 random(1);
+    std::normal_distribution<double> normal(mean, noise);
+    std::vector<float> x{0};
+    double sum = 0;
+    for (std::uint64_t t = 0; t < steps; ++t) {
+      x[0] = 0;
+      optimizer.update(x, std::vector<float>{static_cast<float>(50 * normal(random))}, 0.02f, t);
+      if (t >= warm) sum -= x[0];
+    }
+    return sum / (steps - warm);
+  };
+  EXPECT_NEAR(mean_step("adam", signal), std::sqrt(0.5), 0.03);
+  EXPECT_NEAR(mean_step("adam_bc", signal), 1, 0.05);
+  EXPECT_NEAR(mean_step("adam", 4 * signal), 4 / std::sqrt(17.0), 0.02);
+  EXPECT_NEAR(mean_step("adam_bc", 4 * signal), 1, 0.02);
+}
+
+// Where there is nothing but noise, what is left of the second moment is the floor.
+TEST(Optimizer, NoStepIsLongerThanTheFloorLets) {
+  constexpr double noise = 0.5, floor = 0.25;
+  const Settings settings{{"method.optimizer", value("adam_bc")},
+                          {"method.rate", value("1")},
+                          {"method.beta1", value("0")},
+                          {"method.noise_floor", value("0.25")}};
+  Optimizer optimizer(read(settings).settled({.step_noise = noise}), 1, 10);
+  for (std::uint64_t t = 0; t < 10; ++t) {
+    std::vector<float> x{0};
+    optimizer.update(x, std::vector<float>{0.1f}, 1, t);
+    EXPECT_NEAR(-x[0], 0.1 / (noise * std::sqrt(floor)), 1e-6) << t;
+  }
+}
+
+// Without noise it is Adam; methods whose steps share noise do not have it.
+TEST(Optimizer, WhereThereIsNoNoiseToTakeOut) {
+  const Settings bc{{"method.optimizer", value("adam_bc")}, {"method.rate", value("0.1")}},
+      plain{{"method.optimizer", value("adam")}, {"method.rate", value("0.1")}};
+  Optimizer a(read(bc).settled({.step_noise = 0}), 1, 5), b(read(plain).settled({}), 1, 5);
+  std::vector<float> x{1}, y{1};
+  for (std::uint64_t t = 0; t < 5; ++t) {
+    const std::vector<float> gradient{static_cast<float>(gradients[t])};
+    a.update(x, gradient, 1, t), b.update(y, gradient, 1, t);
+  }
+  EXPECT_EQ(x, y);
+  EXPECT_THROW(read(bc).settled({}), ConfigError);
+  EXPECT_DOUBLE_EQ(read({{"method.optimizer", value("adam_bc")}}).settled({100, 1, 0.2, {}, 0.02}).rate,
+                   0.02 * std::sqrt(0.1));
+}
+
 TEST(Optimizer, SchedulesBeginAndEndWhereTheySay) {
   const auto rates = [](const char* schedule) {
     Optimizer o = make(
@@ -76,10 +133,11 @@ TEST(Optimizer, TheAverageForgetsTheStartAndLagsTheIterate) {
 }
 
 TEST(Optimizer, StateGoesThroughTheArchive) {
-  for (const char* rule : {"sgd", "adam"}) {
+  for (const char* rule : {"sgd", "adam", "adam_bc"}) {
     const Settings settings{
         {"method.optimizer", value(rule)}, {"method.rate", value("0.5")}, {"method.average", value("0.5")}};
-    Optimizer whole = make(settings, 2, 10), first = make(settings, 2, 10), second = make(settings, 2, 10);
+    const OptimizerSettings settled = read(settings).settled({.step_noise = 0.2});
+    Optimizer whole(settled, 2, 10), first(settled, 2, 10), second(settled, 2, 10);
     std::vector<float> a{1, 2}, b{1, 2};
     const std::vector<float> gradient{0.3f, -0.7f};
     for (std::uint64_t t = 0; t < 10; ++t) whole.update(a, gradient, 1, t);

@@ -470,8 +470,9 @@ TEST_F(Invariance, Episodes) {
 }
 
 TEST_F(Invariance, EveryUpdateRule) {
-  for (const char* update : {"method.momentum=0.9", "method.optimizer=adam", "method.average=0.9",
-                             "method.schedule=cosine", "method.clipping=per_layer", "objective.l2=0.1"}) {
+  for (const char* update :
+       {"method.momentum=0.9", "method.optimizer=adam", "method.optimizer=adam_bc", "method.average=0.9",
+        "method.schedule=cosine", "method.clipping=per_layer", "objective.l2=0.1"}) {
     Settings settings = needs("mlp", Storage::dense_f32);
     settings.emplace_back("objective.name=mlp");
     settings.push_back(update);
