@@ -55,7 +55,7 @@ Estimate share(std::string name, double value, double variance) {
 
 /// Whether a sum of so many noisy counts is far above its noise.
 bool is_seen(double sum, std::size_t terms, double noise_std) {
-  return sum >= std::max(1.0, 4 * noise_std * std::sqrt(static_cast<double>(terms)));
+  return sum >= std::max(1.0, 10 * noise_std * std::sqrt(static_cast<double>(terms)));
 }
 
 /// The two halves of the counts by bin: -1 and +1, or wrong and right.
