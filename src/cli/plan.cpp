@@ -88,7 +88,8 @@ void print_promise(const Plan& plan, const RunConfig& config) {
   for (const auto& [rate, power] : plan.promise.attacker)
     fmt::print("  of the members at most {:>9} % are found at {:>4} % false alarms\n", rounded_up(100 * power),
                100 * rate);
-  if (unit == Unit::record) print_group(plan, config.privacy.accountant);
+  // Records of one person may be in both parts, of which the events of the training say too little.
+  if (unit == Unit::record && !plan.evaluation) print_group(plan, config.privacy.accountant);
   print_person_sampling(plan, config);
 }
 

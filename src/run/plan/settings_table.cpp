@@ -59,7 +59,8 @@ void print_evaluation(const RunConfig& config, const EvaluationPlan& plan, const
   row("held out", fmt::format("{} {} on which the model is evaluated at the end", plan.data.units(),
                               plural(config.data.unit())));
   for (const Query& query : plan.queries)
-    row("release: " + query.name, fmt::format("{} counts, noise std {:.3g}", query.dim, query.noise_std));
+    row("release: " + query.name,
+        fmt::format("{} number{}, noise std {:.3g}", query.dim, query.dim == 1 ? "" : "s", query.noise_std));
   if (config.is_private())
     row("promise to these", fmt::format("epsilon {}, delta {}", rounded_up(plan.promise.guarantee.epsilon),
                                         rounded_up(plan.promise.guarantee.delta)));
