@@ -78,6 +78,11 @@ void print_promise(const Plan& plan, const RunConfig& config) {
   const Guarantee& g = plan.promise.guarantee;
   fmt::print("\nevents of the whole run\n");
   for (const auto& [mechanism, count] : uses(plan.events())) fmt::print("  {}\n", to_json({mechanism, count}));
+  if (plan.evaluation) {
+    fmt::print("and of its evaluation, on other {}\n", plural(unit));
+    for (const auto& [mechanism, count] : uses(plan.evaluation->events()))
+      fmt::print("  {}\n", to_json({mechanism, count}));
+  }
   if (std::isinf(g.epsilon)) {
     fmt::print("\nNOT PRIVATE: epsilon is infinite\n");
     return;
@@ -85,10 +90,11 @@ void print_promise(const Plan& plan, const RunConfig& config) {
   fmt::print("\nepsilon at delta {:.6g} under {}: in [{}, {}]\n{}", g.delta, name(plan.adjacency), g.least,
              g.epsilon, evidence(g));
   fmt::print("\nwhat an attacker can find out who knows all but one {}\n", name(unit));
-  for (const auto& [rate, power] : plan.promise.attacker)
+  for (const auto& [rate, power] : attacker_of_everybody(plan))
     fmt::print("  of the members at most {:>9} % are found at {:>4} % false alarms\n", rounded_up(100 * power),
                100 * rate);
-  // Records of one person may be in both parts, of which the events of the training say too little.
+  // Records of one person may be in both parts, of which the events of the training say too little
+  // (docs/guide/held_out.md).
   if (unit == Unit::record && !plan.evaluation) print_group(plan, config.privacy.accountant);
   print_person_sampling(plan, config);
 }

@@ -127,4 +127,16 @@ EvaluationPlan evaluation_plan_on_all_ranks(const Communicator& comm, const RunC
   return plan;
 }
 
+std::vector<std::pair<double, double>> attacker_of_everybody(const Plan& plan) {
+  auto table = plan.promise.attacker;
+  if (!plan.evaluation) return table;
+  const auto& held_out = plan.evaluation->promise.attacker;
+  verify(table.size() == held_out.size(), "both tables are of the same rates");
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    verify(table[i].first == held_out[i].first, "both tables are of the same rates");
+    table[i].second = std::max(table[i].second, held_out[i].second);
+  }
+  return table;
+}
+
 }  // namespace dpmpi

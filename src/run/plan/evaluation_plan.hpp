@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -58,5 +59,9 @@ EvaluationPlan make_evaluation_plan(const RunConfig& config, const Objective& ob
 /// The same, with the promise made by the root. Collective.
 EvaluationPlan evaluation_plan_on_all_ranks(const Communicator& comm, const RunConfig& config,
                                             const Objective& objective, const Plan& training, const HeldOut& part);
+
+/// What an attacker finds at most of anybody, whichever part that one is in: at each rate the larger of the two
+/// powers (of the only one, if nothing is held out). The two parts keep one epsilon, and their curves still differ.
+std::vector<std::pair<double, double>> attacker_of_everybody(const Plan& plan);
 
 }  // namespace dpmpi

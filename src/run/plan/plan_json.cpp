@@ -43,9 +43,9 @@ OrderedJson json_queries(const std::vector<Query>& all) {
   return queries;
 }
 
-OrderedJson json_attacker(const Promise& promise) {
+OrderedJson json_attacker(const std::vector<std::pair<double, double>>& table) {
   auto rates = OrderedJson::object();
-  for (const auto& [rate, power] : promise.attacker) rates[fmt::format("{}", rate)] = power;
+  for (const auto& [rate, power] : table) rates[fmt::format("{}", rate)] = power;
   return rates;
 }
 
@@ -80,7 +80,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["dim"] = facts.objective->dim();
   out["noise"] = json_queries(plan.queries);
   out["slack"] = plan.largest_slack();
-  out["attacker"] = json_attacker(plan.promise);
+  out["attacker"] = json_attacker(attacker_of_everybody(plan));
   out["bytes_per_step"] = {{"up", cost.up}, {"down", cost.down}};
   out["flops_per_step"] = cost.flops;
   if (cost.own_values > 0) out["normals_per_rank_and_step"] = cost.own_values;
@@ -97,7 +97,7 @@ OrderedJson json_evaluation_plan(const EvaluationPlan& plan) {
   out["n"] = plan.data.units();
   if (!plan.data.shards.empty()) out["shards"] = plan.data.shards;
   out["noise"] = json_queries(plan.queries);
-  out["attacker"] = json_attacker(plan.promise);
+  out["attacker"] = json_attacker(plan.promise.attacker);
   return out;
 }
 
@@ -110,7 +110,7 @@ std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFac
     out["training"].update(json_plan(plan.training->plan, trains->dearest_config(), trains->dearest()));
     out["both"] = OrderedJson::object();
     put_guarantee(out["both"], plan.training->both.guarantee);
-    out["both"]["attacker"] = json_attacker(plan.training->both);
+    out["both"]["attacker"] = json_attacker(plan.training->both.attacker);
   }
   if (plan.evaluation) out["evaluation"] = json_evaluation_plan(*plan.evaluation);
   return out.dump(2) + "\n";

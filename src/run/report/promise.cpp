@@ -24,13 +24,59 @@ Adjacency adjacency_of(const RunRecord& run) {
 }
 bool replaces(const RunRecord& run) { return adjacency_of(run) == Adjacency::replace_one; }
 
+/// To those on whose records one part of the run depends.
+struct PartOfPromise {
+  std::vector<Event> events;
+  Guarantee guarantee;
+};
+
 /// Of what was planned: its events are in the file.
-Guarantee guarantee_of(const RunRecord& run) {
-  Guarantee guarantee{
-      .epsilon = run.epsilon().get<double>(), .delta = run.plan.at("delta").get<double>(), .by = {}};
-  for (const auto& [accountant, bound] : run.plan.at("by").items())
-    if (bound.is_number()) guarantee.by.emplace_back(accountant, bound.get<double>());
-  return guarantee;
+PartOfPromise part_of(const Json& planned, const Json& epsilon, const std::string& place) {
+  PartOfPromise part{planned_events(planned, place),
+                     {.epsilon = epsilon.get<double>(), .delta = planned.at("delta").get<double>(), .by = {}}};
+  for (const auto& [accountant, bound] : planned.at("by").items())
+    if (bound.is_number()) part.guarantee.by.emplace_back(accountant, bound.get<double>());
+  return part;
+}
+
+/// Nobody is in two of them, so what is said of everybody is the largest of what is true of each.
+std::vector<PartOfPromise> parts_of(const RunRecord& run) {
+  const std::string place = run.directory + "/plan.json";
+  std::vector<PartOfPromise> parts{part_of(run.plan, run.epsilon(), place)};
+  if (run.plan.contains("evaluation")) {
+    const Json& held_out = run.plan["evaluation"];
+    parts.push_back(part_of(held_out, held_out.at("epsilon"), place + ": evaluation"));
+  }
+  return parts;
+}
+
+/// The larger one of two numbers in files, where a text stands for infinity.
+const Json& larger(const Json& a, const Json& b) {
+  if (!a.is_number() || !b.is_number()) return a.is_number() ? b : a;
+  return a.get<double>() < b.get<double>() ? b : a;
+}
+
+/// A number of the promise that bounds those in every part.
+const Json& of_everybody(const Json& promise, const char* member) {
+  const Json& number = promise.at(Json::json_pointer(member));
+  return promise.contains("evaluation") ? larger(number, promise["evaluation"].at(Json::json_pointer(member)))
+                                        : number;
+}
+
+double guessed_rightly(const RunRecord& run) {
+  double guesses = 0.5;
+  for (const PartOfPromise& part : parts_of(run))
+    guesses = std::max(guesses, right_guesses(part.events, adjacency_of(run), part.guarantee));
+  return guesses;
+}
+
+std::vector<double> members_found_at(const RunRecord& run, const std::vector<double>& rates) {
+  std::vector<double> found(rates.size(), 0);
+  for (const PartOfPromise& part : parts_of(run)) {
+    const std::vector<double> of_part = attacker_curve(part.events, adjacency_of(run), part.guarantee, rates);
+    std::ranges::transform(found, of_part, found.begin(), [](double a, double b) { return std::max(a, b); });
+  }
+  return found;
 }
 
 std::string one_in(double chance) {
@@ -67,8 +113,7 @@ std::string second_set(const RunRecord& run) {
 
 /// The two sentences. Both hold for all accountants, since each of them bounds everything that can be told.
 std::string meaning(const RunRecord& run) {
-  const double guesses =
-      right_guesses(planned_events(run.plan, run.directory + "/plan.json"), adjacency_of(run), guarantee_of(run));
+  const double guesses = guessed_rightly(run);
   const bool replace = replaces(run);
   std::string out = html::paragraph(fmt::format(
       "Somebody who knows all {} but one, sees everything that was released, and holds it for equally likely {}, "
@@ -90,6 +135,15 @@ std::string meaning(const RunRecord& run) {
              replace                      ? "with the person's own"
              : run.unit() == Unit::person ? "with them"
                                           : "with it"));
+}
+
+/// The promise to those that it was trained on, and with held-out ones the promise to everybody.
+std::string certificate_words(const RunRecord& run) {
+  std::string out = html::paragraph("In the certificate's words, with all digits:");
+  for (const char* statement : {"/statement", "/whole/statement"})
+    if (const Json::json_pointer at(statement); run.certificate.contains(at))
+      out += "<blockquote>" + html::escape(with_short_exponents(shown(run.certificate.at(at)))) + "</blockquote>\n";
+  return out;
 }
 
 std::string played_games(const RunRecord& run) {
@@ -128,8 +182,7 @@ Plot attacker_plot(const RunRecord& run) {
       "false alarms", "members found, at most", {{"this run", {}}, {"guessing", {}, false, Plot::reference}}, true};
   std::vector<double> rates;
   for (int i = 0; i < 60; ++i) rates.push_back(std::pow(10.0, -4 + i / 15.0));
-  const std::vector<double> found = attacker_curve(planned_events(run.plan, run.directory + "/plan.json"),
-                                                   adjacency_of(run), guarantee_of(run), rates);
+  const std::vector<double> found = members_found_at(run, rates);
   for (std::size_t i = 0; i < rates.size(); ++i) {
     plot.lines[0].points.emplace_back(rates[i], found[i]);
     plot.lines[1].points.emplace_back(rates[i], rates[i]);
@@ -190,22 +243,21 @@ std::string promise_tiles(const RunRecord& run) {
 std::string promise_section(const RunRecord& run) {
   if (!run.is_private()) return "";
   const Json& source = run.promise();
-  const Json& interval = source.at("interval");
   std::string out = html::heading("What this promise means") + meaning(run);
-  if (run.finished())
-    out += html::paragraph("In the certificate's words, with all digits:") + "<blockquote>" +
-           html::escape(with_short_exponents(shown(run.certificate.value("statement", Json())))) +
-           "</blockquote>\n";
+  if (run.finished()) out += certificate_words(run);
+  const Json& least = of_everybody(source, "/interval/0");
+  const Json* const held_out = source.contains("evaluation") ? &source["evaluation"] : nullptr;
   html::Rows rows{
       {"promise",
        fmt::format("epsilon {} at delta {}", shown_above(run.epsilon()), shown_above(source.at("delta")))},
       {"neighbours", fmt::format("{} ({})", shown(source.at("adjacency")), neighbours(run))},
       {"epsilon is proven to lie",
-       fmt::format("between {} and {}",
-                   interval.at(0).is_number() ? shown_below(interval.at(0).get<double>()) : shown(interval.at(0)),
-                   shown_above(interval.at(1)))}};
+       fmt::format("between {} and {}", least.is_number() ? shown_below(least.get<double>()) : shown(least),
+                   shown_above(of_everybody(source, "/interval/1")))}};
   for (const auto& [accountant, bound] : source.at("by").items())
-    rows.push_back({"at most, by " + accountant, shown_above(bound)});
+    if (!held_out || held_out->at("by").contains(accountant))
+      rows.push_back({"at most, by " + accountant,
+                      shown_above(held_out ? larger(bound, held_out->at("by")[accountant]) : bound)});
   return out + html::facts(rows) + second_set(run);
 }
 

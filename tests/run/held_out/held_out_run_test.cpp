@@ -1,4 +1,5 @@
 // Runs that keep records out of training: what they promise and to whom, what a kill leaves, and what verify finds.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -10,11 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files/digest.hpp"
+#include "data/load/held_out.hpp"
 #include "data/synthetic/generate.hpp"
 #include "run/certify/verify.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
 #include "run/plan/evaluation_plan.hpp"
+#include "run/report/numbers.hpp"
 #include "run/report/report.hpp"
 #include "run/train/check.hpp"
 #include "run/train/train.hpp"
@@ -90,6 +93,28 @@ TEST_F(HeldOutRun, KeepsThePromiseToBothParts) {
     EXPECT_TRUE(found["metrics"].contains("auc"));
     EXPECT_EQ(bad(), "");
   }
+}
+
+// With one epsilon for both parts an attacker may still find more of those who are counted.
+TEST_F(HeldOutRun, WhatAnAttackerFindsIsTrueOfBothParts) {
+  train_here();
+  const json plan = file("plan.json"), held_out = plan["evaluation"]["attacker"];
+  const RunConfig config(config_, {});
+  DatasetFacts facts{1000, 5, Storage::dense_f32};
+  parts_of(0.3, facts);
+  const auto objective = make_objective(config, facts);
+  const Plan training = make_plan(config, public_facts(config, facts, *objective));
+  bool more = false;
+  for (const auto& [rate, power] : training.promise.attacker) {
+    const std::string key = fmt::format("{}", rate);
+    EXPECT_DOUBLE_EQ(plan["attacker"][key].get<double>(), std::max(power, held_out[key].get<double>())) << key;
+    more = more || held_out[key].get<double>() > power;
+  }
+  EXPECT_TRUE(more) << "else this tests nothing";
+  const std::string page = report_html({run_}, false);
+  for (const auto& [rate, power] : plan["attacker"].items())
+    EXPECT_NE(page.find("<td>" + shown_above(100 * power.get<double>()) + " %"), std::string::npos) << rate;
+  EXPECT_NE(page.find("slot is in both parts"), std::string::npos) << "the statement to everybody";
 }
 
 TEST_F(HeldOutRun, EndsWithMetricsWithoutAnyPublicFile) {
