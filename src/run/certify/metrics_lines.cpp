@@ -46,7 +46,7 @@ bool is_candidate(const json& settings, const Plan& plan) {
 
 // Epsilon of the steps done, of every line, by the accountant of the promise.
 void check_metrics(const RunConfig& config, const DerivedRun& run, const std::vector<std::string>& lines,
-                   std::string& place) {
+                   const json& tested, std::string& place) {
   const Plan& plan = run.plan;
   const auto spent = make_accountant(config.privacy.accountant, plan.adjacency);
   std::uint64_t done = 0;
@@ -64,10 +64,11 @@ void check_metrics(const RunConfig& config, const DerivedRun& run, const std::ve
     }
     for (const auto& [name, value] : line.items())
       if (name.starts_with("eval.") || name.starts_with("method.") || is_of_look(name) ||
-          (name.starts_with("test.") && plan.evaluation && step == plan.steps) ||
+          (name.starts_with("test.") && plan.evaluation && step == plan.steps && tested.is_null()) ||
           (name == "tuned" && (config.trainer() || is_candidate(value, plan))))
         expected[name] = value;
-    same(place, line, expected, "the ledger");
+    if (step == plan.steps && !tested.is_null()) expected.update(tested);
+    same(place, line, expected, tested.is_null() ? "the ledger" : "the ledger, with evaluation.json,");
     if (config.tunes() && !start) check_choice(line, config.tune.law, place);
     refuse_other_writing(place, lines[i], -1);
     done = step;

@@ -40,7 +40,9 @@ using State = VerifiedItem::State;
 
 class Verification {
  public:
-  explicit Verification(std::string run) : found_{std::move(run)} {}
+  Verification(std::string run, MakeResults make_results) : found_{std::move(run)} {
+    run_.make_results = std::move(make_results);
+  }
 
   /// `known`: what was derived before; null: nothing was.
   std::vector<VerifiedItem> all(const DerivedRun* known) {
@@ -328,14 +330,15 @@ void check_folder(const std::string& run) {
 
 }  // namespace
 
-std::vector<VerifiedItem> verify_run(const std::string& run) {
+std::vector<VerifiedItem> verify_run(const std::string& run, const MakeResults& make_results) {
   check_folder(run);
-  return Verification(run).all(nullptr);
+  return Verification(run, make_results).all(nullptr);
 }
 
-std::vector<VerifiedItem> verify_run(const std::string& run, const DerivedRun& derived) {
+std::vector<VerifiedItem> verify_run(const std::string& run, const DerivedRun& derived,
+                                     const MakeResults& make_results) {
   check_folder(run);
-  return Verification(run).all(&derived);
+  return Verification(run, make_results).all(&derived);
 }
 
 DerivedRun derive_run(const std::string& run) {

@@ -48,8 +48,8 @@ class EndOfRun {
 
   void verify() {
     certificate();
-    metrics();
     evaluation();
+    metrics();
     audit();
     model();
     other_files();
@@ -121,12 +121,21 @@ class EndOfRun {
     if (!run_.evaluation || !found_.finished()) return;
     if (!found_.exists(found_.place))
       return found_.absent(found_.place, "not here: certificate.json has its digest");
-    const std::string text = read_run_file(found_.path(found_.place), file_limit::document);
+    const Document document = read_document(found_.run, found_.place);
     const json digest = certificate_.value(json::json_pointer("/evaluation/results_digest"), json());
-    if (sha256(text) != digest)
+    if (sha256(document.text) != digest)
       throw Failure{found_.place, "is not the file of certificate.json's evaluation.results_digest"};
-    found_.good(found_.place, "SHA-256 as in certificate.json");
-    found_.unchecked(found_.place, "counts, metrics", "noisy counts of held-out records: the trainer's word");
+    if (!run_.derived || !run_.make_results) {
+      found_.good(found_.place, "SHA-256 as in certificate.json");
+      return found_.unchecked(found_.place, "all members", "not made again from the counts here");
+    }
+    const ResultsAgain again = run_.make_results(document.value, *run_.derived->plan.evaluation);
+    same(found_.place, document.value, again.file, "what the counts there give");
+    refuse_other_writing(found_.place, document);
+    tested_ = again.line;
+    found_.good(found_.place,
+                "SHA-256 as in certificate.json; metrics, intervals and noise made again from its counts");
+    found_.unchecked(found_.place, "counts, loss", "noisy sums over held-out records: the trainer's word");
   }
 
   void metrics() {
@@ -138,10 +147,15 @@ class EndOfRun {
     if (sha256(text) != certificate_.value("metrics_digest", json()))
       throw Failure{found_.place, "is not the file of certificate.json's metrics_digest"};
     if (!text.ends_with('\n')) throw Failure{found_.place, "does not end with a newline, as dpmpi writes it"};
-    if (run_.derived) check_metrics(*run_.config, *run_.derived, lines_of(text), found_.place);
-    found_.good("metrics.jsonl", fmt::format("SHA-256 as in certificate.json{}",
-                                             run_.derived ? "; epsilon spent after every step that it shows" : ""));
-    found_.unchecked("metrics.jsonl", "eval, test, method, tuned, constant, clip, warnings",
+    if (run_.derived) check_metrics(*run_.config, *run_.derived, lines_of(text), tested_, found_.place);
+    found_.good(
+        "metrics.jsonl",
+        fmt::format("SHA-256 as in certificate.json{}{}",
+                    run_.derived ? "; epsilon spent after every step that it shows" : "",
+                    tested_.is_null() ? "" : "; what was tested as in " + std::string(EvaluationPlan::results)));
+    found_.unchecked("metrics.jsonl",
+                     tested_.is_null() ? "eval, test, method, tuned, constant, clip, warnings"
+                                       : "eval, method, tuned, constant, clip, warnings",
                      "who has data.eval can evaluate the model");
     found_.unchecked("metrics.jsonl", "step",
                      "a line is for a step that may be shown; which of these were is not checked");
@@ -224,6 +238,7 @@ class EndOfRun {
   VerifiedItems& found_;
   const VerifiedSoFar& run_;
   json certificate_;
+  json tested_;  // the members "test.NAME" of the last line of metrics.jsonl; null: nothing says them
 };
 
 }  // namespace

@@ -24,6 +24,7 @@ struct VerifiedSoFar {
   bool all_whole = true;                 ///< with every line of the last
   std::optional<LedgerText> evaluation;  ///< of a run that keeps records out of training
   bool evaluated = false;                ///< it has every line of the plan
+  MakeResults make_results;              ///< of its file; may be empty
 
   [[noreturn]] void refuse_uncovered() const {
     throw Failure{ledger.file, "does not cover plan.json, though the run has a certificate"};

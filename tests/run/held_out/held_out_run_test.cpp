@@ -16,6 +16,7 @@
 #include "run/certify/verify.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/files.hpp"
+#include "run/held_out/stated_results.hpp"
 #include "run/plan/evaluation_plan.hpp"
 #include "run/report/numbers.hpp"
 #include "run/report/report.hpp"
@@ -69,7 +70,7 @@ class HeldOutRun : public RunFolder {
   }
   /// Where verify finds fault; empty: nowhere.
   std::string bad() const {
-    for (const VerifiedItem& item : verify_run(run_))
+    for (const VerifiedItem& item : verify_run(run_, results_again))
       if (item.state == State::bad) return item.place + ": " + item.detail;
     return "";
   }
@@ -291,6 +292,67 @@ TEST_F(HeldOutRun, AnEventInTheOtherPartsLedgerIsFound) {
 
   std::ofstream(run_ + "/evaluation.json", std::ios::app) << " ";
   EXPECT_NE(bad().find("evaluation.json"), std::string::npos) << bad();
+}
+
+/// The text of a file with the numbers at these members changed, in the writing of dpmpi.
+std::string changed(const std::string& text, const std::string& at, const nlohmann::ordered_json& value) {
+  auto document = nlohmann::ordered_json::parse(text);
+  document.at(nlohmann::ordered_json::json_pointer(at)) = value;
+  return document.dump(2) + "\n";
+}
+
+// Better numbers over true counts, with all digests made new.
+TEST_F(HeldOutRun, NumbersThatTheCountsDoNotGiveAreFound) {
+  for (const bool classes : {false, true}) {
+    if (classes) {
+      GenerateOptions options;
+      options.kind = "blobs", options.records = 1000, options.eval_records = 0, options.features = 5;
+      options.output = folder_ + "/blobs.csv";
+      generate(options);
+      train_here({"data.train=" + folder_ + "/blobs.csv", "objective.name=softmax", "objective.classes=5"});
+    } else {
+      train_here({"privacy.epsilon=8"});
+    }
+    EXPECT_EQ(bad(), "");
+    const std::string results = run_ + "/evaluation.json", lines = run_ + "/metrics.jsonl",
+                      certificate = run_ + "/certificate.json";
+    const std::string counted = dpmpi::read_file(results), measured = dpmpi::read_file(lines),
+                      certified = dpmpi::read_file(certificate);
+    std::vector<std::string> members{"/held_out",
+                                     "/noise_std/counts",
+                                     "/noise_std/loss",
+                                     "/loss",
+                                     "/metrics/accuracy/value",
+                                     "/metrics/accuracy/low",
+                                     "/metrics/log_loss/high",
+                                     "/bins/2/counts/1",
+                                     "/bins/3/share/value",
+                                     "/bins/1/from"};
+    const std::vector<std::string> others =
+        classes ? std::vector<std::string>{"/confusion/1/1", "/noise_std/confusion", "/metrics/recall.4/value"}
+                : std::vector<std::string>{"/metrics/auc/value", "/metrics/auc/low", "/roc/2/true_positives/value"};
+    members.insert(members.end(), others.begin(), others.end());
+    for (const std::string& member : members) {
+      const auto was = nlohmann::ordered_json::parse(counted).at(nlohmann::ordered_json::json_pointer(member));
+      const auto value = was.is_number_integer() ? nlohmann::ordered_json(was.get<int>() + 1)
+                         : was.is_number()       ? nlohmann::ordered_json(was.get<double>() + 0.001)
+                                                 : nlohmann::ordered_json(0.5);
+      const std::string forged = changed(counted, member, value);
+      std::ofstream(results) << forged;
+      std::ofstream(certificate) << changed(certified, "/evaluation/results_digest", sha256(forged));
+      EXPECT_TRUE(bad().starts_with("evaluation.json")) << member << " " << bad();
+    }
+    std::ofstream(results) << counted;
+    const std::size_t at = measured.find("\"test.accuracy\":0.") + std::string("\"test.accuracy\":0.").size();
+    std::string better = measured;
+    better[at] = better[at] == '9' ? '8' : '9';
+    std::ofstream(lines) << better;
+    std::ofstream(certificate) << changed(certified, "/metrics_digest", sha256(better));
+    EXPECT_TRUE(bad().starts_with("metrics.jsonl")) << bad();
+    std::ofstream(lines) << measured;
+    std::ofstream(certificate) << certified;
+    EXPECT_EQ(bad(), "");
+  }
 }
 
 TEST_F(HeldOutRun, WhatCannotBeEvaluatedIsRefused) {
