@@ -68,15 +68,26 @@ void make_plan(Training& run) {
                                     config.digest(), run.plan.epsilon(), run.plan.delta());
 }
 
+/// The header of the ledger of the held-out records.
+struct EvaluationHeader {
+  EventHeader header;
+  std::string members;
+  explicit EvaluationHeader(const Training& run)
+      : header{run.plan.evaluation->adjacency, run.plan.evaluation->data.units(), run.config.privacy.seeded(),
+               run.config.data.unit()},
+        members(fmt::format(R"("config":"{}","plan":"{}","data":"{}","part":"held_out")", run.config.digest(),
+                            sha256(run.plan_text), run.held_out_commitment)) {}
+  std::string line() const {
+    std::string text = Ledger::in_memory(header).lines().front();
+    text.pop_back();  // the brace
+    return text + "," + members + "}";
+  }
+};
+
 // Root only; before the directory is vouched for by its key.
 void start_evaluation_ledger(Training& run) {
-  RootFiles& root = *run.root;
-  const EvaluationPlan& plan = *run.plan.evaluation;
-  root.evaluation.emplace(
-      Ledger::create(root.file(EvaluationPlan::ledger),
-                     {plan.adjacency, plan.data.units(), run.config.privacy.seeded(), run.config.data.unit()},
-                     fmt::format(R"("config":"{}","plan":"{}","data":"{}","part":"held_out")", run.config.digest(),
-                                 sha256(run.plan_text), run.held_out_commitment)));
+  const EvaluationHeader begun(run);
+  run.root->evaluation.emplace(Ledger::create(run.root->file(EvaluationPlan::ledger), begun.header, begun.members));
 }
 
 // Root only.
@@ -155,7 +166,7 @@ void go_on_from_checkpoint(Training& run) {
     check_same_data(root->place.path, root->resumed_from->facts(), *root->key, run.commitment);
     root->ledger->cut();
     if (root->evaluation) {
-      check_same_held_out_data(root->place.path, *root->evaluation, run.held_out_commitment);
+      check_evaluation_ledger(root->file(EvaluationPlan::ledger), *root->evaluation, EvaluationHeader(run).line());
       root->evaluation->cut();
     }
     run.next = root->resumed_from->facts().step;

@@ -10,7 +10,6 @@
 #include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
-#include "run/plan/evaluation_plan.hpp"
 #include "run/plan/training_ledger.hpp"
 
 namespace dpmpi {
@@ -127,13 +126,21 @@ void check_same_training_data(const std::string& directory, const Ledger& ledger
                     directory));
 }
 
-void check_same_held_out_data(const std::string& directory, const Ledger& ledger, const std::string& commitment) {
-  const auto header = parse_untrusted_json(ledger.lines().front(), EvaluationPlan::ledger);
-  if (header.value("data", nlohmann::json()) != commitment)
+void check_evaluation_ledger(const std::string& file, const Ledger& ledger, const std::string& header) {
+  const std::string& first = ledger.lines().front();
+  if (first == header) return;
+  auto found = parse_untrusted_json(first, file + ":1"), begun = nlohmann::json::parse(header);
+  const bool other_data = found.value("data", nlohmann::json()) != begun["data"];
+  for (auto* object : {&found, &begun}) object->erase("data");
+  if (found == begun && other_data)
     throw DataError(
-        fmt::format("the held-out records are not those that the run in {} began with: put back the files as they "
+        fmt::format("the held-out records are not those that the run of {} began with: put back the files as they "
                     "were, or start a new run on the new data (its budget adds to what this run has spent)",
-                    directory));
+                    file));
+  throw PrivacyError(
+      fmt::format("{}:1 is not the header that the run began with: the file was edited or replaced. Put back the "
+                  "ledger of this run, or start a new run",
+                  file));
 }
 
 void check_same_data(const std::string& directory, const Checkpoint& checkpoint, const KeyRecord& key,

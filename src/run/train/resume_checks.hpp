@@ -24,8 +24,11 @@ void check_same_data(const std::string& directory, const Checkpoint& checkpoint,
 /// The same for the ledger of models that the objective trains on private records, `file`: PrivacyError unless it
 /// goes on from what the checkpoint has seen, and DataError unless its header has the commitment to the data.
 void check_training_ledger(const std::string& file, const Checkpoint& checkpoint, const Ledger& ledger);
-/// DataError unless the held-out records are those of the ledger's header.
-void check_same_held_out_data(const std::string& directory, const Ledger& ledger, const std::string& commitment);
 void check_same_training_data(const std::string& directory, const Ledger& ledger, const std::string& commitment);
+
+/// The same for the ledger of the held-out records, `file`, of which no checkpoint has seen a line: its header has
+/// to be `header`, which the run began it with. DataError where only the commitment to the data differs, else
+/// PrivacyError.
+void check_evaluation_ledger(const std::string& file, const Ledger& ledger, const std::string& header);
 
 }  // namespace dpmpi

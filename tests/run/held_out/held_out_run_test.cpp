@@ -239,7 +239,31 @@ TEST_F(HeldOutRun, GoesOnWithTheSameHeldOutRecordsOnly) {
   std::ofstream(folder_ + "/train.csv", std::ios::binary) << text;
   const Outcome resumed = launch_when_free(1, "none", run_);
   EXPECT_NE(resumed.code, 0);
-  EXPECT_TRUE(contains(resumed, "are not those that the run")) << resumed.output;
+  EXPECT_TRUE(contains(resumed, "the held-out records are not those")) << resumed.output;
+}
+
+// No checkpoint has seen the ledger of an evaluation that has not begun: its header has to be the run's.
+TEST_F(HeldOutRun, GoesOnWithTheHeaderThatItBeganWithOnly) {
+  ASSERT_NE(launch(1, "tested@0#1=kill", config_).code, 0);
+  const std::string ledger = run_ + "/evaluation_ledger.jsonl", text = dpmpi::read_file(ledger);
+  const auto header = nlohmann::ordered_json::parse(text.substr(0, text.find('\n')));
+  for (const auto& [member, value] :
+       std::vector<std::pair<std::string, nlohmann::ordered_json>>{{"n", 200},
+                                                                   {"adjacency", "replace_one"},
+                                                                   {"seeded", true},
+                                                                   {"config", std::string(64, 'a')},
+                                                                   {"plan", std::string(64, 'b')},
+                                                                   {"part", "training"}}) {
+    auto other = header;
+    other[member] = value;
+    std::ofstream(ledger, std::ios::trunc) << other.dump() << "\n";
+    const Outcome resumed = launch_when_free(1, "none", run_);
+    EXPECT_NE(resumed.code, 0) << member;
+    EXPECT_TRUE(contains(resumed, "evaluation_ledger.jsonl:1 is not the header")) << member << resumed.output;
+  }
+  std::ofstream(ledger, std::ios::trunc) << text;
+  EXPECT_EQ(launch_when_free(1, "none", run_).code, 0);
+  EXPECT_EQ(bad(), "");
 }
 
 /// Lines of a ledger with their chain made new.
