@@ -79,6 +79,11 @@ std::string bounded(const RunConfig& config, const std::string& among, double ep
       among, rounded_up(epsilon), rounded_up(delta));
 }
 
+/// Whom the promise does not cover: it is kept towards everybody but these.
+std::string trusted_ranks(const RunConfig& config) {
+  return config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
+}
+
 /// What a promise for persons does not know.
 std::string persons_at_sites(const RunConfig& config) {
   if (!config.data.by_person() || config.data.shards.size() < 2) return {};
@@ -89,12 +94,12 @@ std::string persons_at_sites(const RunConfig& config) {
 
 std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
   if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
-  const char* whom = config.privacy.trust == "root" ? "" : " Every rank of the job is trusted with un-noised sums.";
   return fmt::format(
       "Everything released by this run, {}, {}{} It says nothing about data.eval, which is treated as public, nor "
       "about how {} were chosen.{}",
       config.method->describe_releases(), bounded(config, fmt::format("among {}", n), epsilon, delta),
-      persons_at_sites(config), config.tunes() ? "tune.search and all other settings" : "the settings", whom);
+      persons_at_sites(config), config.tunes() ? "tune.search and all other settings" : "the settings",
+      trusted_ranks(config));
 }
 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
@@ -120,16 +125,17 @@ std::string evaluation_statement(const RunConfig& config, std::uint64_t n, doubl
   if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
   return fmt::format(
       "For those whose records were held out of training (data.test_share): everything released by this run, of which "
-      "only the counts in {} depend on their records, {}{}",
+      "only the counts in {} depend on their records, {}{}{}",
       EvaluationPlan::results, bounded(config, fmt::format("among these {}", n), epsilon, delta),
-      persons_at_sites(config));
+      persons_at_sites(config), trusted_ranks(config));
 }
 
 std::string whole_statement(const RunConfig& config, std::uint64_t n, double epsilon, double delta) {
   if (const std::string reason = not_private(config, epsilon); !reason.empty()) return reason;
   return fmt::format(
-      "For everybody in the data: nobody's slot is in both parts, so everything released by this run together {}{}",
-      bounded(config, fmt::format("among all {}", n), epsilon, delta), persons_at_sites(config));
+      "For everybody in the data: nobody's slot is in both parts, so everything released by this run together {}{}{}",
+      bounded(config, fmt::format("among all {}", n), epsilon, delta), persons_at_sites(config),
+      trusted_ranks(config));
 }
 
 SecretKey evaluation_key(const SecretKey& run_key) { return run_key.derive("evaluation"); }

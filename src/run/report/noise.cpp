@@ -18,11 +18,15 @@ using Json = RunRecord::Json;
 
 std::string releases(const RunRecord& run) {
   html::Rows rows;
-  for (const Json& site : run.plan.at("noise"))
-    rows.push_back({shown(site.value("site", Json())), shown(site.value("sampling", Json())),
-                    shown(site.value("count", Json())), shown(site.value("clip", Json())),
-                    shown(site.value("sensitivity", Json())), shown(site.value("std", Json())),
-                    shown(site.value("noise_multiplier", Json()))});
+  const auto add = [&](const Json& sites, const std::string& of_whom) {
+    for (const Json& site : sites)
+      rows.push_back({shown(site.value("site", Json())), shown(site.value("sampling", Json())) + of_whom,
+                      shown(site.value("count", Json())), shown(site.value("clip", Json())),
+                      shown(site.value("sensitivity", Json())), shown(site.value("std", Json())),
+                      shown(site.value("noise_multiplier", Json()))});
+  };
+  add(run.plan.at("noise"), "");
+  if (run.plan.contains("evaluation")) add(run.plan["evaluation"].at("noise"), ", held out");
   return rows.empty()
              ? ""
              : html::heading("What is released") + html::table({"release", "records", "times", "clip",

@@ -137,6 +137,12 @@ std::string meaning(const RunRecord& run) {
                                           : "with it"));
 }
 
+/// n, of all records or of a part; 0: it is not said.
+double units_in(const Json& planned) {
+  const Json n = planned.value("n", Json());
+  return n.is_number() ? n.get<double>() : 0;
+}
+
 /// The promise to those that it was trained on, and with held-out ones the promise to everybody.
 std::string certificate_words(const RunRecord& run) {
   std::string out = html::paragraph("In the certificate's words, with all digits:");
@@ -219,8 +225,7 @@ std::string alarms(const std::vector<RunRecord>& runs) {
 }
 
 std::string promise_tiles(const RunRecord& run) {
-  const auto n = run.plan.find("n");
-  const double records = n != run.plan.end() && n->is_number() ? n->get<double>() : 0;
+  const double records = units_in(run.plan) + units_in(run.plan.value("evaluation", Json::object()));
   std::string out;
   if (run.is_private()) {
     out += html::tile(shown_above(run.epsilon()), "epsilon",

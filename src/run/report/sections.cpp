@@ -34,6 +34,7 @@ std::string training_section(const RunRecord& run) {
   html::Rows rows{{"model", shown(run.plan.value("objective", Json("?")))},
                   {"method", shown(method.value("name", Json("?")))},
                   {fmt::format("{} (n)", plural(run.unit())), count_of(run.plan, "n")},
+                  {"held out", count_of(run.plan.value("evaluation", Json::object()), "n")},
                   {"features", count_of(data, "features")},
                   {"parameters (d)", count_of(run.plan, "dim")},
                   {"batch, expected", sites.empty() ? "" : shown(sites.at(0).value("batch", Json("")))},

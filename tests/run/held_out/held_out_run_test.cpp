@@ -283,6 +283,21 @@ std::vector<std::string> lines_in(const std::string& path) {
   return lines;
 }
 
+TEST_F(HeldOutRun, ReportAndCertificateSpeakOfBothParts) {
+  train_here({"privacy.trust=cluster"});
+  const std::string page = report_html({run_}, false);
+  for (const char* site : {"test_scores", "test_counts", "test_loss"})
+    EXPECT_NE(page.find(std::string("<td>") + site + "</td>"), std::string::npos) << site;
+  EXPECT_NE(page.find("<b>1,000</b> <span>records protected</span>"), std::string::npos);
+  const json certificate = file("certificate.json");
+  for (const char* of : {"/statement", "/evaluation/statement", "/whole/statement"})
+    EXPECT_NE(certificate.at(json::json_pointer(of)).get<std::string>().find("Every rank of the job is trusted"),
+              std::string::npos)
+        << of;
+  train_here();
+  EXPECT_EQ(file("certificate.json").dump().find("is trusted"), std::string::npos);
+}
+
 // An event of one part that is said to be of the other would make the promise to the first look better.
 TEST_F(HeldOutRun, AnEventInTheOtherPartsLedgerIsFound) {
   train_here();
