@@ -71,6 +71,9 @@ int run_audit(const Communicator& comm, const AuditRequest& typed) {
     if (!comm.is_root()) return;
     const RunConfig config(path, typed.overrides, whose);
     if (!run.empty()) refuse_other_promise(run, config);
+    if (config.data.test_share > 0 && !typed.json && !quiet())
+      print_user(
+          "data.test_share: games are about the training; the counts of held-out records are not played against\n");
     verify_before_code(config);
     const DataFiles files = config.find_files();
     if (!run.empty()) check_file_of_models(Communicator::alone(), run, files.models);
