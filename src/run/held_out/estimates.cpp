@@ -18,6 +18,56 @@ constexpr double deviations = 1.959963984540054;  // of a normal law, that 95 % 
 
 double total(Counts c) { return std::accumulate(c.begin(), c.end(), 0.0); }
 
+/// A sum of so many noisy counts.
+struct NoisySum {
+  double value = 0;
+  std::size_t terms = 0;
+  explicit NoisySum(Counts c) : value(total(c)), terms(c.size()) {}
+  NoisySum(double value, std::size_t terms) : value(value), terms(terms) {}
+  NoisySum operator+(const NoisySum& other) const { return {value + other.value, terms + other.terms}; }
+  double variance_of_noise(double noise_std) const { return noise_std * noise_std * static_cast<double>(terms); }
+};
+
+Estimate unsaid(std::string name) { return {std::move(name), {}, 0, 1}; }
+
+/// Whether a sum has at least so many records, and is far above its noise.
+bool is_seen(const NoisySum& sum, double noise_std, double records = 20) {
+  return sum.value >= std::max(records, 10 * std::sqrt(sum.variance_of_noise(noise_std)));
+}
+
+/// Within [0, 1], unless the interval says next to nothing.
+Estimate cut(Estimate e) {
+  if (!(e.high - e.low <= 0.5)) return unsaid(std::move(e.name));
+  e.value = std::clamp(*e.value, 0.0, 1.0);
+  e.low = std::clamp(e.low, 0.0, *e.value), e.high = std::clamp(e.high, *e.value, 1.0);
+  return e;
+}
+
+/// The share y / (y + n). Its interval has the shares p for which y - p (y + n) is within 1.96 of its deviations,
+/// as p has it: Wilson's interval (1927), with noise Fieller's (1954). It needs no first order, nor counts above 0.
+Estimate share(std::string name, const NoisySum& yes, const NoisySum& no, double noise_std) {
+  const NoisySum all = yes + no;
+  if (!is_seen(all, noise_std)) return unsaid(std::move(name));
+  const double y = yes.value, b = all.value, z2 = deviations * deviations;
+  const double noise_of_yes = z2 * yes.variance_of_noise(noise_std);
+  const double square = b * b + z2 * b - z2 * all.variance_of_noise(noise_std),
+               half = y * b + 0.5 * z2 * b - noise_of_yes, rest = y * y - noise_of_yes;
+  const double reach = std::sqrt(std::max(0.0, half * half - square * rest));
+  return cut({std::move(name), y / b, (half - reach) / square, (half + reach) / square});
+}
+
+/// The mean of independent shares: distances to its ends are those of a sum of squares (Zou and Donner 2008).
+Estimate mean_of(std::string name, std::span<const Estimate> shares) {
+  double sum = 0, below = 0, above = 0;
+  for (const Estimate& e : shares) {
+    if (!e.value) return unsaid(std::move(name));
+    sum += *e.value;
+    below += (*e.value - e.low) * (*e.value - e.low), above += (e.high - *e.value) * (e.high - *e.value);
+  }
+  const auto n = static_cast<double>(shares.size());
+  return cut({std::move(name), sum / n, (sum - std::sqrt(below)) / n, (sum + std::sqrt(above)) / n});
+}
+
 /// Variance of f to first order: as the counts of so many draws, and by the noise.
 double variance_of(const Function& f, Counts counts, double noise_std) {
   std::vector<double> at(counts.begin(), counts.end());
@@ -34,47 +84,32 @@ double variance_of(const Function& f, Counts counts, double noise_std) {
   return variance;
 }
 
-Estimate with_interval(std::string name, double value, double variance) {
-  const double reach = deviations * std::sqrt(variance);
-  return {std::move(name), value, value - reach, value + reach};
-}
-
-/// Of a number in [0, 1]: the interval of its log-odds, where it has some.
-Estimate share(std::string name, double value, double variance) {
-  if (!std::isfinite(value) || !std::isfinite(variance)) return {std::move(name), {}, 0, 1};
-  if (value <= 0 || value >= 1) {
-    Estimate plain = with_interval(std::move(name), std::clamp(value, 0.0, 1.0), variance);
-    plain.low = std::max(plain.low, 0.0), plain.high = std::min(plain.high, 1.0);
-    return plain;
-  }
-  const double odds = std::log(value / (1 - value)),
-               reach = deviations * std::sqrt(variance) / (value * (1 - value));
-  const auto back = [](double z) { return 1 / (1 + std::exp(-z)); };
-  return {std::move(name), value, back(odds - reach), back(odds + reach)};
-}
-
-/// Whether a sum of so many noisy counts is far above its noise.
-bool is_seen(double sum, std::size_t terms, double noise_std) {
-  return sum >= std::max(1.0, 10 * noise_std * std::sqrt(static_cast<double>(terms)));
-}
-
 /// The two halves of the counts by bin: -1 and +1, or wrong and right.
 struct Halves {
   Counts no, yes;
   explicit Halves(Counts c) : no(c.first(c.size() / 2)), yes(c.subspan(c.size() / 2)) {}
 };
 
-/// Pairs of one of each half, the score of `yes` above. In a bin densities are straight lines: half of its pairs,
-/// and a twelfth of what the share of `yes` rises across it (of m^2 for m counts).
-double pairs_in_order(Counts counts) {
-  const Halves c(counts);
+double chance(double log_odds) { return 1 / (1 + std::exp(-log_odds)); }
+
+/// Pairs of one of each half, the score of `yes` above, if half of a bin's own pairs are.
+double pairs_in_order(const Halves& c) {
+  double below = 0, pairs = 0;
+  for (std::size_t i = 0; i < c.no.size(); ++i) {
+    pairs += c.yes[i] * (below + 0.5 * c.no[i]);
+    below += c.no[i];
+  }
+  return pairs;
+}
+
+/// How many more are if densities are straight lines in a bin: a twelfth of what the share of `yes` rises across it
+/// (of m^2 for m counts).
+double pairs_by_slopes(const Halves& c) {
   const std::size_t bins = c.no.size();
   const auto all = [&](std::size_t i) { return std::max(1.0, c.no[i] + c.yes[i]); };
   const auto share_of_yes = [&](std::size_t i) { return std::clamp(c.yes[i] / all(i), 0.0, 1.0); };
-  double below = 0, pairs = 0;
+  double pairs = 0;
   for (std::size_t i = 0; i < bins; ++i) {
-    pairs += c.yes[i] * (below + 0.5 * c.no[i]);
-    below += c.no[i];
     const std::size_t left = i == 0 ? 0 : i - 1, right = std::min(i + 1, bins - 1);
     if (left == right) continue;
     const double apart = 0.5 * all(left) + 0.5 * all(right) + (right - left == 2 ? all(i) : 0);
@@ -84,23 +119,36 @@ double pairs_in_order(Counts counts) {
   return pairs;
 }
 
-double area(Counts counts) {
-  const Halves c(counts);
-  return pairs_in_order(counts) / (total(c.no) * total(c.yes));
+/// Share of pairs that are in one bin, so that no count tells their order.
+double share_untold(const Halves& c) {
+  double pairs = 0;
+  for (std::size_t i = 0; i < c.no.size(); ++i) pairs += c.no[i] * c.yes[i];
+  return pairs / (total(c.no) * total(c.yes));
 }
 
-/// Area under precision by recall, both classes spread evenly over each bin.
-double average_precision(Counts counts) {
-  const Halves c(counts);
-  double found = 0, taken = 0, area = 0;
-  for (std::size_t i = c.no.size(); i-- > 0;) {
-    const double yes = c.yes[i], all = std::max(1e-9, yes + c.no[i]);
-    const double slope = yes / all, rest = found - slope * taken;
-    area += yes * (slope + (taken > 0 ? rest * std::log1p(all / taken) / all : 0));
-    found += yes, taken += all;
-    taken = std::max(taken, 0.0);
-  }
-  return area / total(c.yes);
+/// Normal in the log-odds, or plain so near to 0 or 1 that log-odds tell nothing.
+Estimate with_interval(std::string name, double value, double reach) {
+  constexpr double widest = 2;
+  const double of_odds = reach / (value * (1 - value));
+  if (!(value > 0 && value < 1 && of_odds <= widest))
+    return cut({std::move(name), value, value - reach, value + reach});
+  const double odds = std::log(value / (1 - value));
+  return cut({std::move(name), value, chance(odds - of_odds), chance(odds + of_odds)});
+}
+
+/// The area under the ROC curve. What slopes in bins add is taken for one deviation of what it may be wrong by: of
+/// scores that are equal in a bin it is all wrong.
+Estimate area(const NoisyCounts& counts) {
+  const Halves now(counts.counts);
+  const auto is_large = [&](Counts half) { return is_seen(NoisySum(half), counts.counts_std, 40); };
+  if (!is_large(now.no) || !is_large(now.yes) || share_untold(now) > 0.2) return unsaid("auc");
+  const auto pairs = [](const Halves& c) { return total(c.no) * total(c.yes); };
+  const Function f = [&](Counts c) {
+    return (pairs_in_order(Halves(c)) + pairs_by_slopes(Halves(c))) / pairs(Halves(c));
+  };
+  const double slopes = pairs_by_slopes(now) / pairs(now);
+  const double variance = variance_of(f, counts.counts, counts.counts_std) + slopes * slopes;
+  return with_interval("auc", f(counts.counts), deviations * std::sqrt(variance));
 }
 
 /// Bins of two classes that are predicted to be +1 begin here.
@@ -108,8 +156,6 @@ std::size_t first_positive(const NoisyCounts& counts) {
   return static_cast<std::size_t>(std::ranges::find(counts.begins, CountedScores::cells_of_sign) -
                                   counts.begins.begin());
 }
-
-double chance(double log_odds) { return 1 / (1 + std::exp(-log_odds)); }
 
 /// Mean square of the clipped loss, about: that of the middle of each bin's probabilities.
 double mean_square_loss(const NoisyCounts& counts) {
@@ -135,74 +181,41 @@ Estimate log_loss(const NoisyCounts& counts) {
       mean * mean * counts.counts_std * counts.counts_std * static_cast<double>(counts.counts.size());
   const double variance =
       std::max(0.0, square - mean * mean) / n + (counts.loss_std * counts.loss_std + of_number) / (n * n);
-  Estimate loss = with_interval("log_loss", mean, variance);
-  loss.low = std::max(loss.low, 0.0);
-  return loss;
+  const double reach = deviations * std::sqrt(variance);
+  // Few large losses are more often too few than too many (Johnson 1978, of the most skewed ones).
+  const double skew = CountedScores::largest_loss * (1 + 2 * deviations * deviations) / (6 * n);
+  return {"log_loss", mean, std::max(mean - reach, 0.0), mean + reach + skew};
 }
 
-/// Adds estimates of functions of some counts.
-class List {
- public:
-  List(std::vector<Estimate>& all, Counts counts, double noise_std)
-      : all_(all), counts_(counts), noise_std_(noise_std) {}
-  void add(const std::string& name, bool seen, const Function& f) {
-    if (seen)
-      all_.push_back(share(name, f(counts_), variance_of(f, counts_, noise_std_)));
-    else
-      all_.push_back({name, {}, 0, 1});
-  }
-
- private:
-  std::vector<Estimate>& all_;
-  Counts counts_;
-  double noise_std_;
-};
-
 void add_two_classes(const NoisyCounts& counts, std::vector<Estimate>& all) {
-  const std::size_t from = first_positive(counts), bins = counts.bins();
+  const std::size_t from = first_positive(counts);
   const Halves now(counts.counts);
-  const bool no = is_seen(total(now.no), bins, counts.counts_std),
-             yes = is_seen(total(now.yes), bins, counts.counts_std);
-  const bool taken =
-      is_seen(total(now.no.subspan(from)) + total(now.yes.subspan(from)), 2 * (bins - from), counts.counts_std);
-  const Function recall = [=](Counts c) { return total(Halves(c).yes.subspan(from)) / total(Halves(c).yes); };
-  const Function specificity = [=](Counts c) { return total(Halves(c).no.first(from)) / total(Halves(c).no); };
-  List list(all, counts.counts, counts.counts_std);
-  list.add("accuracy", no || yes, [=](Counts c) {
-    return (total(Halves(c).no.first(from)) + total(Halves(c).yes.subspan(from))) / total(c);
-  });
-  list.add("balanced_accuracy", no && yes, [=](Counts c) { return 0.5 * (recall(c) + specificity(c)); });
-  list.add("auc", no && yes, area);
-  list.add("average_precision", no && yes, average_precision);
-  list.add("recall", yes, recall);
-  list.add("specificity", no, specificity);
-  list.add("precision", taken, [=](Counts c) {
-    const double right = total(Halves(c).yes.subspan(from));
-    return right / (right + total(Halves(c).no.subspan(from)));
-  });
-  list.add("positives", no || yes, [](Counts c) { return total(Halves(c).yes) / total(c); });
+  const double s = counts.counts_std;
+  const NoisySum wrong_no(now.no.subspan(from)), right_no(now.no.first(from));
+  const NoisySum right_yes(now.yes.subspan(from)), wrong_yes(now.yes.first(from));
+  const Estimate recall = share("recall", right_yes, wrong_yes, s),
+                 specificity = share("specificity", right_no, wrong_no, s);
+  all.push_back(share("accuracy", right_yes + right_no, wrong_yes + wrong_no, s));
+  all.push_back(mean_of("balanced_accuracy", std::vector{recall, specificity}));
+  all.push_back(area(counts));
+  all.push_back(recall);
+  all.push_back(specificity);
+  all.push_back(share("precision", right_yes, wrong_no, s));
+  all.push_back(share("positives", right_yes + wrong_yes, right_no + wrong_no, s));
 }
 
 void add_classes(const NoisyCounts& counts, std::vector<Estimate>& all) {
   const std::size_t classes = counts.shape.classes;
-  List of_bins(all, counts.counts, counts.counts_std);
-  of_bins.add("accuracy", is_seen(total(counts.counts), counts.counts.size(), counts.counts_std),
-              [](Counts c) { return total(Halves(c).yes) / total(c); });
-  const auto recall = [=](Counts c, std::size_t k) {
-    return c[k * classes + k] / total(c.subspan(k * classes, classes));
-  };
-  std::vector<bool> seen;
-  for (std::size_t k = 0; k < classes; ++k)
-    seen.push_back(
-        is_seen(total(Counts(counts.classes).subspan(k * classes, classes)), classes, counts.classes_std));
-  List of_classes(all, counts.classes, counts.classes_std);
-  of_classes.add("balanced_accuracy", std::ranges::find(seen, false) == seen.end(), [=](Counts c) {
-    double sum = 0;
-    for (std::size_t k = 0; k < classes; ++k) sum += recall(c, k);
-    return sum / static_cast<double>(classes);
-  });
-  for (std::size_t k = 0; k < classes; ++k)
-    of_classes.add(fmt::format("recall.{}", k), seen[k], [=](Counts c) { return recall(c, k); });
+  const Halves now(counts.counts);
+  std::vector<Estimate> recalls;
+  for (std::size_t k = 0; k < classes; ++k) {
+    const Counts of_class = Counts(counts.classes).subspan(k * classes, classes);
+    const NoisySum right(of_class.subspan(k, 1)), wrong(total(of_class) - right.value, classes - 1);
+    recalls.push_back(share(fmt::format("recall.{}", k), right, wrong, counts.classes_std));
+  }
+  all.push_back(share("accuracy", NoisySum(now.yes), NoisySum(now.no), counts.counts_std));
+  all.push_back(mean_of("balanced_accuracy", recalls));
+  all.insert(all.end(), recalls.begin(), recalls.end());
 }
 
 }  // namespace
@@ -211,7 +224,7 @@ std::vector<Estimate> estimates_of(const NoisyCounts& counts) {
   std::vector<Estimate> all;
   counts.shape.signs ? add_two_classes(counts, all) : add_classes(counts, all);
   if (!counts.shape.logits) return all;
-  if (is_seen(total(counts.counts), counts.counts.size(), counts.counts_std))
+  if (is_seen(NoisySum(counts.counts), counts.counts_std))
     all.push_back(log_loss(counts));
   else
     all.push_back({"log_loss", {}, 0, CountedScores::largest_loss});
@@ -220,26 +233,19 @@ std::vector<Estimate> estimates_of(const NoisyCounts& counts) {
 
 std::vector<Estimate> shares_of_bins(const NoisyCounts& counts) {
   std::vector<Estimate> all;
-  for (std::size_t i = 0; i < counts.bins(); ++i) {
-    const double of_bin[] = {counts.counts[i], counts.counts[counts.bins() + i]};
-    List list(all, of_bin, counts.counts_std);
-    list.add("", is_seen(total(of_bin), 2, counts.counts_std), [](Counts c) { return c[1] / total(c); });
-  }
+  for (std::size_t i = 0; i < counts.bins(); ++i)
+    all.push_back(share("", {counts.counts[counts.bins() + i], 1}, {counts.counts[i], 1}, counts.counts_std));
   return all;
 }
 
 std::vector<std::pair<Estimate, Estimate>> roc_of(const NoisyCounts& counts) {
   std::vector<std::pair<Estimate, Estimate>> all;
   const Halves now(counts.counts);
-  const std::size_t bins = counts.bins();
   const auto above = [&](Counts half, std::size_t from) {
-    std::vector<Estimate> one;
-    List(one, half, counts.counts_std).add("", is_seen(total(half), bins, counts.counts_std), [=](Counts c) {
-      return total(c.subspan(from)) / total(c);
-    });
-    return one.front();
+    return share("", NoisySum(half.subspan(from)), NoisySum(half.first(from)), counts.counts_std);
   };
-  for (std::size_t from = bins - 1; from > 0; --from) all.emplace_back(above(now.no, from), above(now.yes, from));
+  for (std::size_t from = counts.bins() - 1; from > 0; --from)
+    all.emplace_back(above(now.no, from), above(now.yes, from));
   return all;
 }
 

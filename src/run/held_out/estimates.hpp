@@ -2,10 +2,11 @@
 // What noisy counts say of a model: metrics with intervals that cover both what the noise does and that the records
 // are the ones that they are.
 //
-// A metric is a smooth function f of the counts c, and does not change if all of them are multiplied by a number.
-// The records are independent draws, so counts vary as those of a multinomial law, whose variance of f is sum_j c_j
-// g_j^2 to first order, g the gradient of f at c; noise of deviation s adds s^2 sum_j g_j^2. Intervals are normal
-// ones of 95 %, of shares on the scale of log-odds (docs/theory/held_out.md).
+// Shares have Wilson's intervals, which hold for few records and for the noise as well. The area under the ROC
+// curve and the log-loss are smooth functions f of the counts c. The records are independent draws, so counts vary
+// as those of a multinomial law, whose variance of f is sum_j c_j g_j^2 to first order, g the gradient of f at c,
+// where f does not change if all of c is multiplied by a number; noise of deviation s adds s^2 sum_j g_j^2. All
+// intervals are of 95 % (docs/theory/held_out.md).
 
 #include <optional>
 #include <string>
@@ -18,12 +19,12 @@ namespace dpmpi {
 
 struct Estimate {
   std::string name;
-  std::optional<double> value;  ///< none where the noise leaves nothing to say
+  std::optional<double> value;  ///< none where too few records or too much noise leave nothing to say
   double low = 0, high = 0;     ///< 95 %
 };
 
-/// accuracy, balanced_accuracy, recall, specificity, precision, auc, average_precision, positives; of
-/// classes accuracy, balanced_accuracy and recall.K; log_loss where there is one.
+/// accuracy, balanced_accuracy, auc, recall, specificity, precision, positives; of classes accuracy,
+/// balanced_accuracy and recall.K; log_loss where there is one.
 std::vector<Estimate> estimates_of(const NoisyCounts& counts);
 
 /// Of each bin the share of +1 (of classes: of right predictions), named by nothing. Where scores are

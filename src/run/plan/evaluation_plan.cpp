@@ -24,6 +24,12 @@ QuerySpec counted(const std::string& name, std::size_t dim, double noise_multipl
           .kind = ExactSum{.one_hot = true}};
 }
 
+/// A bin should hold some records, and far more than the noise of its count.
+std::size_t bins_for(std::uint64_t units, double noise_std) {
+  const double room = static_cast<double>(units) / std::max(20.0, 40 * noise_std);
+  return static_cast<std::size_t>(std::clamp(room, 8.0, 16.0));
+}
+
 Releases releases_of(const EvaluationPlan& plan) {
   return {[counted = plan.counted](double multiplier) { return counted.queries(multiplier); }, plan.layout, 1,
           plan.adjacency};
@@ -54,6 +60,9 @@ Promise promise_like(const RunConfig& config, const EvaluationPlan& plan, const 
 }
 
 void finish(EvaluationPlan& plan, const RunConfig& config, Promise promise) {
+  // Their noise is the same for any number of bins.
+  const double noise = plan.counted.queries(promise.noise_multiplier)[1].noise_multiplier;
+  plan.counted.bins = bins_for(plan.data.units(), noise);
   plan.queries = releases_of(plan).declare(config, promise.noise_multiplier);
   plan.promise = std::move(promise);
   if (config.is_private()) refuse_short_noise(plan.queries, 1, plan.promise.guarantee);
@@ -61,8 +70,7 @@ void finish(EvaluationPlan& plan, const RunConfig& config, Promise promise) {
 
 }  // namespace
 
-CountedScores CountedScores::of(const Objective& objective, const std::string& name, std::uint64_t units,
-                                double epsilon) {
+CountedScores CountedScores::of(const Objective& objective, const std::string& name, std::uint64_t units, double) {
   const LabelKind kind = objective.label_kind();
   const std::size_t classes = kind == LabelKind::sign ? 2 : objective.classes();
   const bool scored = kind == LabelKind::sign ? objective.outputs() == 1 : objective.outputs() == classes;
@@ -75,10 +83,7 @@ CountedScores CountedScores::of(const Objective& objective, const std::string& n
     throw ConfigError(
         "data.test_share: the evaluation counts every held-out record once, and data.columns has a column of kind "
         "weight: leave one of the two out");
-  // A bin should hold far more than its noise.
-  const double room = static_cast<double>(units) * std::min(epsilon, 4.0) / 300;
-  const auto bins = static_cast<std::size_t>(std::clamp(room, 8.0, 16.0));
-  return {kind == LabelKind::sign, classes, bins, objective.scores_are_logits()};
+  return {kind == LabelKind::sign, classes, bins_for(units, 0), objective.scores_are_logits()};
 }
 
 std::vector<QuerySpec> CountedScores::queries(double z) const {
