@@ -20,7 +20,7 @@ void declare_files(DataOptions& d, Options& o) {
       "Training file; an IDX or NumPy pair is written images,labels; a pattern such as visits-*.csv names tables that are "
       "read as one. Relative paths are looked up in data.root, then in $DPMPI_DATA, then beside the config file");
   o.add("eval", d.eval,
-        "Public held-out file (or pattern) for metrics, of the same format; never part of the privacy promise");
+        "Public held-out file (or pattern) for metrics, with the same features; never part of the privacy promise");
   o.add("root", d.root, "Folder that relative paths start from");
   o.add(
       "shards", d.shards,

@@ -219,6 +219,7 @@ LastIterateProblem problem_of(const LastIterateSettings& settings, const PublicF
 }  // namespace
 
 LastIterateSetup set_up(const LastIterateSettings& settings, const PublicFacts& facts) {
+  facts.objective->refuse_factors({.weight = true}, "differences along common directions (zo-hidden)");
   const LastIterateProblem problem = problem_of(settings, facts);
   if (settings.hidden)
     if (const auto why = hidden_refusal(settings, facts); !why.empty()) refuse_hidden(settings, facts, why);

@@ -44,7 +44,7 @@ void OptimizerSettings::declare(Options& options) {
       .add("stability", stability, "added to the root of the second moment (adam)", Range::positive())
       .add("noise_floor", noise_floor,
            "least second moment that is left when the noise's is taken out, over the noise's variance (adam_bc)",
-           {0, 1, true, false})
+           {1e-4, 1, false, false})
       .add("average", average,
            "publish an exponential average of the iterates with this decay (0: the last iterate)",
            {0, 1, false, true});
@@ -80,7 +80,10 @@ OptimizerSettings OptimizerSettings::settled(const PublicSteps& run) const {
 double OptimizerSettings::default_rate(const PublicSteps& run) const {
   const double mean = std::sqrt(mean_square(schedule));
   if (kind == Kind::adam) return drift / std::sqrt(run.steps) / mean;
-  if (kind == Kind::adam_bc) return drift * std::sqrt(noise_floor / run.steps) / mean;
+  if (kind == Kind::adam_bc) {
+    const double floor = run.step_noise.value_or(0) > 0 ? noise_floor : 1;  // without noise it is adam
+    return drift * std::sqrt(floor / run.steps) / mean;
+  }
   const double bound = std::max(longest_step(run.labels) / run.clip, least_bound);
   return (1 - momentum) * std::min(bound, drift / run.noise) / mean;
 }

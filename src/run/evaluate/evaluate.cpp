@@ -82,6 +82,19 @@ double exact_unit(double largest, std::uint64_t records) {
 
 namespace {
 
+/// What weights are multiplied by before they are counted, a power of two: the largest becomes 1/2 to 1, so that
+/// small ones are not rounded away. Collective.
+double scale_of_weights(const Communicator& comm, const Objective& objective, const Shard& shard) {
+  if (!objective.record_factors.weight) return 1;
+  std::array<std::int64_t, 150> with_exponent{};  // of floats from 2^-149 to 1
+  for (const Block& block : shard.blocks)
+    for (const float weight : block.records.weight)
+      if (weight > 0) ++with_exponent.at(static_cast<std::size_t>(-std::ilogb(weight)));
+  comm.sum(with_exponent);
+  const auto largest = std::ranges::find_if(with_exponent, [](std::int64_t count) { return count > 0; });
+  return largest == with_exponent.end() ? 1 : std::ldexp(0.5, static_cast<int>(largest - with_exponent.begin()));
+}
+
 /// The weight of a record that may have none.
 double weight_at(std::span<const float> weight, std::size_t i) {
   return weight.empty() ? 1 : static_cast<double>(weight[i]);
@@ -139,6 +152,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
   const PopulationModel model(objective, w);
   // Sums of whole units: their order does not matter.
   const double unit = exact_unit(loss_cap, shard.layout.records), share = exact_unit(1, shard.layout.records);
+  const double scale = scale_of_weights(comm, objective, shard);
   std::array<std::int64_t, 5> totals{};  // records, loss, weight that is right, losses that are not finite, weight
   std::vector<float> scores, ranked_scores, labels, weights;  // of a micro-batch; for the ROC curve
   std::vector<double> losses;
@@ -148,7 +162,7 @@ Evaluation evaluate(const Communicator& comm, Objective& objective, std::span<co
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const float truth = block.records.label[rows.index[i]];
       const std::span<const float> own(scores.data() + i * outputs, outputs);
-      const double weight = block.records.weight_of(rows.index[i]);
+      const double weight = scale * block.records.weight_of(rows.index[i]);
       const std::int64_t counted = std::llrint(weight / share);
       totals[0] += 1;
       totals[1] += std::llrint(weight * bounded_loss(losses[i]) / unit);

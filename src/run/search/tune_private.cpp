@@ -12,6 +12,7 @@
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
 #include "core/secrecy.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/text.hpp"
@@ -127,6 +128,10 @@ PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const
     dearest_ = dearest_training(*search_, data);
     return 0;
   });
+  if (trainer.data.columns_file && trainer.data.columns_file->factors().exposure)
+    throw ConfigError(fmt::format(
+        "objective.trainer = {}: its columns have an exposure, and data.train would be scored without one",
+        trainer.path()));
   for (std::vector<std::string>& shape : search_->shapes()) {
     auto config = shape.empty() ? nullptr : search_->with(shape);
     auto objective = (config ? *config : trainer).objective->make(facts);
