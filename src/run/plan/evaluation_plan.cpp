@@ -42,7 +42,7 @@ EvaluationPlan outline_of(const Objective& objective, const RunConfig& config, c
   plan.data = part.held_out();
   plan.layout = part.held_out_layout(training.layout);
   plan.adjacency = training.adjacency;
-  plan.counted = CountedScores::of(objective, config.objective_name, plan.data.units(), training.epsilon());
+  plan.counted = CountedScores::of(objective, config.objective_name);
   return plan;
 }
 
@@ -70,7 +70,7 @@ void finish(EvaluationPlan& plan, const RunConfig& config, Promise promise) {
 
 }  // namespace
 
-CountedScores CountedScores::of(const Objective& objective, const std::string& name, std::uint64_t units, double) {
+CountedScores CountedScores::of(const Objective& objective, const std::string& name) {
   const LabelKind kind = objective.label_kind();
   const std::size_t classes = kind == LabelKind::sign ? 2 : objective.classes();
   const bool scored = kind == LabelKind::sign ? objective.outputs() == 1 : objective.outputs() == classes;
@@ -83,7 +83,7 @@ CountedScores CountedScores::of(const Objective& objective, const std::string& n
     throw ConfigError(
         "data.test_share: the evaluation counts every held-out record once, and data.columns has a column of kind "
         "weight: leave one of the two out");
-  return {kind == LabelKind::sign, classes, bins_for(units, 0), objective.scores_are_logits()};
+  return {.signs = kind == LabelKind::sign, .classes = classes, .logits = objective.scores_are_logits()};
 }
 
 std::vector<QuerySpec> CountedScores::queries(double z) const {

@@ -31,8 +31,9 @@ struct CountedScores {
   std::size_t bins = 16;
   bool logits = true;
 
-  /// Throws ConfigError if this objective has no classes whose scores could be counted. `units`: in the part.
-  static CountedScores of(const Objective& objective, const std::string& name, std::uint64_t units, double epsilon);
+  /// Throws ConfigError if this objective has no classes whose scores could be counted. The number of
+  /// bins follows from the noise.
+  static CountedScores of(const Objective& objective, const std::string& name);
   std::vector<QuerySpec> queries(double noise_multiplier) const;
   static std::size_t cell(double score);  ///< number of the grid's cell
   /// Where cell i begins: -infinity, ..., 0, ...

@@ -42,7 +42,7 @@ struct Counted {
         records(adversarial(objective->label_kind())) {
     if (unit == Unit::person) records.person_begin = {0, 1, 1, 5, 6, 30, 31, 32, 50, 60};
     plan.adjacency = adjacency;
-    plan.counted = CountedScores::of(*objective, name, 100000, 1);
+    plan.counted = CountedScores::of(*objective, name);
     plan.layout = {records.units(), 1};
     for (QuerySpec spec : plan.counted.queries(z)) {
       spec.unit = unit;
