@@ -60,10 +60,10 @@ Promise promise_like(const RunConfig& config, const EvaluationPlan& plan, const 
 }
 
 void finish(EvaluationPlan& plan, const RunConfig& config, Promise promise) {
-  // Their noise is the same for any number of bins.
-  const double noise = plan.counted.queries(promise.noise_multiplier)[1].noise_multiplier;
-  plan.counted.bins = bins_for(plan.data.units(), noise);
-  plan.queries = releases_of(plan).declare(config, promise.noise_multiplier);
+  const auto declared = [&] { return releases_of(plan).declare(config, promise.noise_multiplier); };
+  // The noise of a count is the same for any number of bins.
+  plan.counted.bins = bins_for(plan.data.units(), declared()[1].noise_std);
+  plan.queries = declared();
   plan.promise = std::move(promise);
   if (config.is_private()) refuse_short_noise(plan.queries, 1, plan.promise.guarantee);
 }
