@@ -114,7 +114,7 @@ TEST_F(HeldOutRun, WhatAnAttackerFindsIsTrueOfBothParts) {
   EXPECT_TRUE(more) << "else this tests nothing";
   const std::string page = report_html({run_}, false);
   for (const auto& [rate, power] : plan["attacker"].items())
-    EXPECT_NE(page.find("<td>" + shown_above(100 * power.get<double>()) + " %"), std::string::npos) << rate;
+    EXPECT_NE(page.find(">" + shown_above(100 * power.get<double>()) + " %</td>"), std::string::npos) << rate;
   EXPECT_NE(page.find("slot is in both parts"), std::string::npos) << "the statement to everybody";
 }
 
