@@ -258,10 +258,7 @@ void check_alike(const Communicator& comm, const std::string& key, const Dataset
   if (found.features != training.features)
     throw DataError(fmt::format("{} has {} features, data.train has {}", key, found.features, training.features));
   if (training.storage == Storage::dense_u8 && found.storage != Storage::dense_u8)
-    throw DataError(
-        fmt::format("{} has numbers where data.train has bytes: give both in one format (dpmpi convert "
-                    "writes numbers)",
-                    key));
+    throw DataError(fmt::format("{} has numbers where data.train has bytes: give both in one format", key));
 }
 
 DatasetFacts inspect(const Communicator& comm, const Dataset& dataset) {

@@ -64,6 +64,7 @@ Records sparse(Records r) {
 }  // namespace
 
 void store_as(Storage storage, Shard& shard) {
+  if (shard.facts.storage == storage) return;
   verify(storage != Storage::dense_u8, "floats do not become bytes");
   for (Block& block : shard.blocks)
     if (block.records.storage != storage)

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/errors.hpp"
 #include "objective/copy_rows.hpp"
 #include "support/shards.hpp"
 
@@ -30,6 +31,16 @@ TEST(StoredAs, FeaturesLabelsAndNormsStay) {
           for (std::size_t j = 0; j < is.features; ++j) EXPECT_EQ(feature_of(is, i, j), feature_of(was, i, j));
       }
     }
+}
+
+TEST(StoredAs, BytesStayBytes) {
+  Shard shard = test::random_shard({Storage::dense_u8, 23, 19, 1, LabelKind::sign}, 3);
+  const Shard before = shard;
+  store_as(Storage::dense_u8, shard);
+  for (std::size_t b = 0; b < shard.blocks.size(); ++b)
+    EXPECT_EQ(shard.blocks[b].records.u8, before.blocks[b].records.u8);
+  store_as(Storage::dense_f32, shard);
+  EXPECT_THROW(store_as(Storage::dense_u8, shard), BugError);
 }
 
 }  // namespace
