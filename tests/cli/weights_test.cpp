@@ -168,5 +168,26 @@ TEST_F(Weights, AreProposedByTheirNamesAsAHintOnly) {
   EXPECT_TRUE(contains(names, "# fill in: e exposure range=LOW..HIGH\n")) << names;
 }
 
+// Weights far below the end of their range are not rounded away, and only their ratios count.
+TEST_F(Weights, TheEndOfTheRangeChangesNoMetric) {
+  std::string table = "y,x,w\n";
+  for (int i = 0; i < 200; ++i) table += fmt::format("{},{},{}\n", i % 7 < 3 ? 1 : 0, i % 7 - 3 + i % 3, 1 + i % 3);
+  write("t.csv", table);
+  write("e.csv", table.substr(0, table.find('\n', 500) + 1));
+  for (const char* high : {"3", "1e9"})
+    write(fmt::format("{}.txt", high), fmt::format("y label positive=1\nx number\nw weight range=0..{}\n", high));
+  write("a.ini",
+        "[data]\ntrain = t.csv\neval = e.csv\nheader = yes\ncolumns = 3.txt\nblocks = 4\n[method]\nbatch = 50\n"
+        "steps = 20\n[privacy]\nepsilon = 2\ndelta = 1e-3\n[run]\ndir = run\n");
+  dpmpi("--config a.ini");
+  const auto loss = [&](const char* high) {
+    const std::string words = fmt::format("evaluate run/model.safetensors --json --data {} --set data.columns={}",
+                                          path("e.csv"), path(fmt::format("{}.txt", high)));
+    return nlohmann::json::parse(dpmpi(words)).at("metrics").at("loss").get<double>();
+  };
+  EXPECT_GT(loss("3"), 0.01);
+  EXPECT_NEAR(loss("1e9"), loss("3"), 1e-5);
+}
+
 }  // namespace
 }  // namespace dpmpi::weights_test
