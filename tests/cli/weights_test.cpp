@@ -155,6 +155,19 @@ TEST_F(Weights, ModelsAreThoseOfRepeatedRecords) {
   EXPECT_TRUE(contains(dpmpi("plan --config a.ini"), "losses are multiplied by 'w' / 3"));
 }
 
+// Not a loss of 0, which would look like a perfect model.
+TEST_F(Weights, NothingIsSaidOfRecordsThatDoNotCount) {
+  write("c.txt", "x number\nw weight range=0..4\ny label\n");
+  write("t.csv", "x,w,y\n1,1,1\n0,2,0\n1,4,1\n0,1,0\n");
+  write("none.csv", "x,w,y\n1,0,1\n0,0,0\n1,-3,1\n");
+  train("t.csv", "c.txt", "logistic");
+  const Outcome outcome =
+      test::run_command(fmt::format("cd {} && {} evaluate run --data none.csv", folder_, test::program()));
+  EXPECT_EQ(outcome.code, 3) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "a column of kind weight, and it is 0 in every record to evaluate on"))
+      << outcome.output;
+}
+
 TEST_F(Weights, AreProposedByTheirNamesAsAHintOnly) {
   write("t.csv", "sample_weight,exposure,size,y\n1,0.5,3,0\n2,0.7,4,1\n1.5,0.2,9,0\n1,0.1,2,1\n");
   const std::string proposal = dpmpi("inspect t.csv");

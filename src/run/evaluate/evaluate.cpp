@@ -83,7 +83,7 @@ double exact_unit(double largest, std::uint64_t records) {
 namespace {
 
 /// What weights are multiplied by before they are counted, a power of two: the largest becomes 1/2 to 1, so that
-/// small ones are not rounded away. Collective.
+/// small ones are not rounded away. Collective; throws DataError if all weights are 0.
 double scale_of_weights(const Communicator& comm, const Objective& objective, const Shard& shard) {
   if (!objective.record_factors.weight) return 1;
   std::array<std::int64_t, 150> with_exponent{};  // of floats from 2^-149 to 1
@@ -92,7 +92,11 @@ double scale_of_weights(const Communicator& comm, const Objective& objective, co
       if (weight > 0) ++with_exponent.at(static_cast<std::size_t>(-std::ilogb(weight)));
   comm.sum(with_exponent);
   const auto largest = std::ranges::find_if(with_exponent, [](std::int64_t count) { return count > 0; });
-  return largest == with_exponent.end() ? 1 : std::ldexp(0.5, static_cast<int>(largest - with_exponent.begin()));
+  if (largest == with_exponent.end())
+    throw DataError(
+        "data.columns has a column of kind weight, and it is 0 in every record to evaluate on: no metric would say "
+        "anything. Take records that count, or leave the column out (kind ignore)");
+  return std::ldexp(0.5, static_cast<int>(largest - with_exponent.begin()));
 }
 
 /// The weight of a record that may have none.

@@ -107,6 +107,8 @@ TEST(Optimizer, WhereThereIsNoNoiseToTakeOut) {
   EXPECT_THROW(read(bc).settled({}), ConfigError);
   EXPECT_DOUBLE_EQ(read({{"method.optimizer", value("adam_bc")}}).settled({100, 1, 0.2, {}, 0.02}).rate,
                    0.02 * std::sqrt(0.1));
+  EXPECT_DOUBLE_EQ(read({{"method.optimizer", value("adam_bc")}}).settled({100, 1, 0.2, {}, 0}).rate,
+                   read({{"method.optimizer", value("adam")}}).settled({100, 1, 0.2, {}, 0}).rate);
 }
 
 TEST(Optimizer, SchedulesBeginAndEndWhereTheySay) {
