@@ -1,8 +1,11 @@
 #include "objective/objective.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
 
@@ -44,13 +47,16 @@ void Objective::generate(std::span<const float> w, const PublicStream& stream, s
 }
 
 void Objective::refuse_factors(RecordFactors heeded, std::string_view who) const {
-  const bool weight = record_factors.weight && !heeded.weight,
-             exposure = record_factors.exposure && !heeded.exposure;
-  if (!weight && !exposure) return;
-  throw ConfigError(
-      fmt::format("data.columns has a column of kind {}, which {} do not heed: take a method that sums clipped "
-                  "gradients (dp-sgd, dp-ftrl), or leave the column out (kind ignore)",
-                  weight ? "weight" : "exposure", who));
+  std::vector<std::string> problems;
+  const auto refuse = [&](const std::string& column, std::string_view kind) {
+    problems.push_back(
+        fmt::format("{} is of kind {}, which {} do not heed: take a method that sums clipped gradients (dp-sgd, "
+                    "dp-ftrl), or leave the column out (kind ignore)",
+                    column, kind, who));
+  };
+  if (record_factors.weight && !heeded.weight) refuse(factor_columns.weight, "weight");
+  if (record_factors.exposure && !heeded.exposure) refuse(factor_columns.exposure, "exposure");
+  if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));
 }
 
 const ScalarLoss* Objective::scalar_loss() const {

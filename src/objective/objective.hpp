@@ -136,6 +136,10 @@ class Objective {
   /// What the records have of these, as whoever makes the objective says: for those who go by its form, past its
   /// kernels, and would not see them.
   RecordFactors record_factors;
+  /// The columns that they are of, for messages: "columns.txt:3: column 'w'".
+  struct {
+    std::string weight, exposure;
+  } factor_columns;
   /// Throws ConfigError for those that `who` ("clamped steps") does not heed.
   void refuse_factors(RecordFactors heeded, std::string_view who) const;
 

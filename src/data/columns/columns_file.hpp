@@ -86,4 +86,9 @@ std::string column_kind_name(ColumnKind kind);
 struct ColumnLine;
 ColumnRule column_rule(const ColumnLine& line, std::size_t number);
 
+/// What records have beside features and label, as their columns file says, if there is one.
+inline RecordFactors factors_of(const ReadingRules& rules) {
+  return rules.columns_file ? rules.columns_file->factors() : RecordFactors{};
+}
+
 }  // namespace dpmpi

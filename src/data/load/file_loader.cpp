@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "data/columns/columns_file.hpp"
 #include "data/load/byte_ranges.hpp"
 #include "data/load/shared_memory.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
@@ -25,6 +26,7 @@ class FileLoader {
         end_(range.ownership.end(comm.rank())),
         map_(source.feature_map(dataset.rules)),
         rule_{dataset.rules.normalize == "l2", to_feature(dataset.rules.bias), to_feature(dataset.rules.scale)},
+        factors_(factors_of(dataset.rules)),
         counted_(dataset.counted),
         persons_(dataset.rules.persons != ReadingRules::Persons::nothing),
         faults_(faults) {}
@@ -64,7 +66,7 @@ class FileLoader {
     const bool sparse_text =
         layout.records().is_text() && layout.storage == Storage::sparse_f32 && layout.row_entries == 0;
     const std::uint64_t rows =
-        RecordsBuilder::bytes(layout.storage, layout.features, own_slots(), layout.row_entries);
+        RecordsBuilder::bytes(layout.storage, layout.features, own_slots(), layout.row_entries, factors_);
     if (persons_)  // twice: while they are brought together
       check_memory_together(comm_, 2 * (rows + own_slots() * sizeof(PersonTag)), 0, layout.features, source_.path(),
                             false);
@@ -122,6 +124,7 @@ class FileLoader {
   std::uint32_t begin_, end_;  // this rank's blocks
   FeatureMap map_;
   RowRule rule_;
+  RecordFactors factors_;
   bool counted_;  // the number of records is public
   bool persons_;  // records are those of persons: how many there are is secret, and not declared either
   Faults& faults_;

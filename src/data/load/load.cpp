@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/load/file_loader.hpp"
 #include "data/load/persons.hpp"
 #include "data/load/shared_memory.hpp"
@@ -218,8 +219,10 @@ void count_persons_of(const Communicator& comm, const Dataset& dataset, DatasetF
 void check_slots(const Communicator& comm, const Dataset& dataset, const BlockLayout& layout,
                  const Ownership& ownership, const DatasetFacts& facts) {
   const std::uint64_t slots = layout.begin(ownership.end(comm.rank())) - layout.begin(ownership.begin(comm.rank()));
-  check_memory_together(comm, RecordsBuilder::bytes(facts.storage, facts.features, slots, facts.row_entries), slots,
-                        facts.features, dataset.key, true);
+  check_memory_together(
+      comm,
+      RecordsBuilder::bytes(facts.storage, facts.features, slots, facts.row_entries, factors_of(dataset.rules)),
+      slots, facts.features, dataset.key, true);
 }
 
 /// Lines as a list.

@@ -142,8 +142,9 @@ RecordsBuilder::RecordsBuilder(Storage storage, std::size_t features, std::size_
 }
 
 std::uint64_t RecordsBuilder::bytes(Storage storage, std::size_t features, std::uint64_t slots,
-                                    std::uint64_t row_entries) {
+                                    std::uint64_t row_entries, RecordFactors factors) {
   std::uint64_t row = 2 * sizeof(float);  // label and norm
+  row += (factors.weight + factors.exposure) * sizeof(float);
   if (storage == Storage::dense_f32) row += round_up(features, 16) * sizeof(float);
   if (storage == Storage::dense_u8) row += round_up(features, 64) + sizeof(float);
   if (storage == Storage::sparse_f32)

@@ -90,7 +90,7 @@ class RecordsBuilder {
 
   /// Bytes that `slots` rows take, of sparse rows with `row_entries` entries each.
   static std::uint64_t bytes(Storage storage, std::size_t features, std::uint64_t slots,
-                             std::uint64_t row_entries = 0);
+                             std::uint64_t row_entries = 0, RecordFactors factors = {});
 
  private:
   void set_factor(std::vector<float>& factors, float otherwise, float value);

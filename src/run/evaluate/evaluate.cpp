@@ -93,9 +93,10 @@ double scale_of_weights(const Communicator& comm, const Objective& objective, co
   comm.sum(with_exponent);
   const auto largest = std::ranges::find_if(with_exponent, [](std::int64_t count) { return count > 0; });
   if (largest == with_exponent.end())
-    throw DataError(
-        "data.columns has a column of kind weight, and it is 0 in every record to evaluate on: no metric would say "
-        "anything. Take records that count, or leave the column out (kind ignore)");
+    throw DataError(fmt::format(
+        "{} is of kind weight, and it is 0 in every record to evaluate on: no metric would say anything. Take records "
+        "that count, or leave the column out (kind ignore)",
+        objective.factor_columns.weight));
   return std::ldexp(0.5, static_cast<int>(largest - with_exponent.begin()));
 }
 

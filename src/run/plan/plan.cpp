@@ -168,11 +168,15 @@ void take_factors(const RunConfig& config, Objective& objective) {
   objective.record_factors = file.factors();
   const RecordFactors heeded = objective.heeds();
   std::vector<std::string> problems;
+  const auto column_of = [&](ColumnKind kind) {
+    const ColumnRule* const column = file.of_kind(kind);
+    return column ? fmt::format("{}: column {}", file.place(*column), show(column->name)) : "";
+  };
+  objective.factor_columns = {column_of(ColumnKind::weight), column_of(ColumnKind::exposure)};
   const auto refuse = [&](ColumnKind kind, const char* who_does) {
-    const ColumnRule& column = *file.of_kind(kind);
     problems.push_back(fmt::format(
-        "{}: column {} is of kind {}, which objective.name = {} does not heed: {} (the kind ignore leaves it out)",
-        file.place(column), show(column.name), column_kind_name(kind), config.objective_name, who_does));
+        "{} is of kind {}, which objective.name = {} does not heed: {} (the kind ignore leaves it out)",
+        column_of(kind), column_kind_name(kind), config.objective_name, who_does));
   };
   if (objective.record_factors.weight && !heeded.weight)
     refuse(ColumnKind::weight, "losses of linear models, softmax and mlp do");

@@ -128,7 +128,7 @@ PrivateTuning::PrivateTuning(std::shared_ptr<const SearchedConfig> search, const
     dearest_ = dearest_training(*search_, data);
     return 0;
   });
-  if (trainer.data.columns_file && trainer.data.columns_file->factors().exposure)
+  if (factors_of(trainer.data).exposure)
     throw ConfigError(fmt::format(
         "objective.trainer = {}: its columns have an exposure, and data.train would be scored without one",
         trainer.path()));
