@@ -164,7 +164,7 @@ TEST_F(Weights, NothingIsSaidOfRecordsThatDoNotCount) {
   const Outcome outcome =
       test::run_command(fmt::format("cd {} && {} evaluate run --data none.csv", folder_, test::program()));
   EXPECT_EQ(outcome.code, 3) << outcome.output;
-  EXPECT_TRUE(contains(outcome.output, "a column of kind weight, and it is 0 in every record to evaluate on"))
+  EXPECT_TRUE(contains(outcome.output, "column 'w' is of kind weight, and it is 0 in every record to evaluate on"))
       << outcome.output;
 }
 

@@ -147,7 +147,11 @@ TEST_F(WrongColumns, WeightsAndExposuresThatNobodyHeedsAreRefused) {
               std::string::npos)
         << name;
   const std::string steps = said("--set objective.name=squared --set method.name=ht-known-lipschitz", "w1.txt");
-  EXPECT_NE(steps.find("which clamped steps do not heed"), steps.npos) << steps;
+  EXPECT_NE(steps.find("w1.txt:2: column 'w' is of kind weight, which clamped steps do not heed"), steps.npos)
+      << steps;
+  const std::string hidden = said("--set objective.name=poisson --set method.name=zo-hidden");
+  EXPECT_NE(hidden.find("w.txt:3: column 'e' is of kind exposure, which "), hidden.npos) << hidden;
+  EXPECT_EQ(hidden.find("column 'w'"), hidden.npos) << hidden;
   const test::Outcome converted =
       dpmpi("convert v.csv --output v.bin --set data.header=yes --set data.columns=w.txt");
   EXPECT_EQ(converted.code, 2) << converted.output;

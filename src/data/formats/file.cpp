@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "data/formats/gzip.hpp"
 
@@ -38,6 +40,24 @@ std::size_t read_at(int descriptor, const std::string& path, std::uint64_t offse
     done += static_cast<std::size_t>(got);
   }
   return done;
+}
+
+struct FileEnd {
+  std::uint64_t bytes = 0;
+  bool ends_line = false;
+};
+
+/// A gzipped file is read to its end.
+FileEnd end_of(InputFile& file) {
+  if (!file.gzip()) return {file.size(), file.read(file.size() - 1, 1) == "\n"};
+  Progress progress("decompressing " + std::filesystem::path(file.path()).filename().string(), 0, "");
+  std::vector<char> buffer(std::size_t{1} << 20);
+  FileEnd end;
+  while (const std::size_t got = file.read(end.bytes, buffer)) {
+    end = {end.bytes + got, buffer[got - 1] == '\n'};
+    progress.add(got);
+  }
+  return end;
 }
 
 }  // namespace
@@ -71,9 +91,9 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
 InputFile::InputFile(std::string name, std::vector<FilePart> parts)
     : path_(std::move(name)), parts_(std::move(parts)) {
   for (const FilePart& part : parts_) {
-    const std::uint64_t bytes = part.file->size();
+    const auto [bytes, ends_line] = end_of(*part.file);
     verify(part.begin < bytes, "a part is not empty");
-    const std::uint64_t end = size_ + bytes - part.begin + (part.file->read(bytes - 1, 1) == "\n" ? 0 : 1);
+    const std::uint64_t end = size_ + bytes - part.begin + (ends_line ? 0 : 1);
     places_.push_back({size_, end, part.line, part.file->path()});
     size_ = end;
   }
@@ -89,6 +109,12 @@ InputFile::~InputFile() {
 std::size_t InputFile::part_at(std::uint64_t offset) const {
   const auto after = std::ranges::upper_bound(places_, offset, {}, &PartPlace::offset);
   return after == places_.begin() ? 0 : static_cast<std::size_t>(after - places_.begin()) - 1;
+}
+
+const InputFile::PartPlace* InputFile::part_begun_at(std::uint64_t offset) const {
+  if (places_.empty()) return nullptr;
+  const PartPlace& place = places_[part_at(offset)];
+  return place.offset == offset ? &place : nullptr;
 }
 
 std::size_t InputFile::read_parts(std::uint64_t offset, std::span<char> out) {

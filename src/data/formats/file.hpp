@@ -34,7 +34,8 @@ class FileContent {
 class InputFile {
  public:
   explicit InputFile(std::string path);
-  /// Plain texts as one called `name`, one behind the other; a line end is put where one of them lacks it.
+  /// Texts as one called `name`, one behind the other; a line end is put where one of them lacks it. Gzipped ones
+  /// are read through, to learn how long they are.
   InputFile(std::string name, std::vector<FilePart> parts);
   /// What a library reads of the file `name`.
   InputFile(std::string name, std::unique_ptr<FileContent> content);
@@ -54,10 +55,12 @@ class InputFile {
   const std::vector<FilePart>& pieces() const { return parts_; }
   /// The number of the part in which a byte lies; 0 if there is one only.
   std::size_t part_at(std::uint64_t offset) const;
+  /// The part of several whose first byte this is, or nothing.
+  const PartPlace* part_begun_at(std::uint64_t offset) const;
   /// Whether both are one file under two names.
   bool same_as(const InputFile& other) const { return device_ == other.device_ && inode_ == other.inode_; }
 
-  /// Bytes in the file; of a gzip file unknown until it is read: 0.
+  /// Bytes in the file; of a gzip file by itself unknown until it is read: 0.
   std::uint64_t size() const { return size_; }
 
   /// Bytes from `offset` on; fewer than out.size() only at the end. A gzip file is read forward: an earlier offset

@@ -71,8 +71,8 @@ struct Position {
   std::uint64_t left = 0;  ///< text: bytes at the end of the piece that begin a record which goes on behind it
 
   std::uint64_t line_in_file() const { return line - lines_before; }
-  /// Goes to the file that begins at a byte of the whole; false if none does.
-  bool enter(const InputFile& whole, std::uint64_t offset);
+  /// Goes on in `another` of the files that are read as one, at its line of this number.
+  void enter(const std::string& another, std::uint64_t its_line);
 };
 
 /// Consecutive whole lines or rows of one block.

@@ -16,9 +16,6 @@ class Joining {
 
   void add(const std::string& path) {
     auto file = std::make_unique<InputFile>(path);
-    if (file->gzip())
-      refuse_file(path, fmt::format("is gzipped: the files that match {} are read as one table, and are plain text",
-                                    name_));
     for (const FilePart& other : parts_)
       if (file->same_as(*other.file))
         refuse_file(path,

@@ -17,7 +17,7 @@ struct OpenedFile {
 
 /// The table that `paths` hold together, in their order, called `name`; a path alone is opened as it is. Of all but
 /// the first the byte order mark, skipped lines and the header are left out. Throws DataError that names the file
-/// if one is gzipped, no table, of another format than the first, or has another header, or is there twice. Local.
+/// if one is no table, of another format than the first, or has another header, or is there twice. Local.
 OpenedFile open_joined(const std::string& name, const std::vector<std::string>& paths, const ReadingRules& rules);
 
 }  // namespace dpmpi

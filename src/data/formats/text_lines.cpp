@@ -53,13 +53,9 @@ void for_each_line(InputFile& file, std::uint64_t start, std::uint64_t from, std
   }
 }
 
-bool Position::enter(const InputFile& whole, std::uint64_t offset) {
-  if (whole.parts().empty()) return false;
-  const InputFile::PartPlace& part = whole.parts()[whole.part_at(offset)];
-  if (part.offset != offset) return false;
-  file = part.path;
-  lines_before = line - part.line;
-  return true;
+void Position::enter(const std::string& another, std::uint64_t its_line) {
+  file = another;
+  lines_before = line - its_line;
 }
 
 void for_each_record_of(InputFile& file, const Section& records,
@@ -74,7 +70,10 @@ void for_each_record_of(InputFile& file, const Section& records,
   };
   for_each_line(file, records.begin, records.begin, std::numeric_limits<std::uint64_t>::max(),
                 [&](std::uint64_t offset, std::string_view line) {
-                  if (position.enter(file, offset)) close();
+                  if (const auto* const part = file.part_begun_at(offset)) {
+                    position.enter(part->path, part->line);
+                    close();
+                  }
                   const bool goes_on = open;
                   if (goes_on || is_record(line, records.comment)) {
                     const bool stays = records.delimiter != '\0' && open_behind(line, open, records.delimiter);

@@ -121,12 +121,12 @@ Scan scan_lines(const Communicator& comm, const SourceFile& source, const Sectio
       const auto r = static_cast<std::uint64_t>(rank), size = static_cast<std::uint64_t>(comm.size());
       return section.begin + total / size * r + std::min(r, total % size);
     };
-    const std::uint64_t from = file.gzip() ? section.begin : share(comm.rank());
-    const std::uint64_t to = file.gzip() ? ~std::uint64_t{0} : share(comm.rank() + 1);
+    const std::uint64_t from = source.gzip ? section.begin : share(comm.rank());
+    const std::uint64_t to = source.gzip ? ~std::uint64_t{0} : share(comm.rank() + 1);
     const std::size_t possible = comm.is_root() || section.delimiter == '\0' ? 1 : 2;
     // A text's length in bytes follows its private values: the share is shown, not the number.
     Progress progress("counting the lines of " + std::filesystem::path(file.path()).filename().string(),
-                      file.gzip() ? 0 : to - from, "");
+                      source.gzip ? 0 : to - from, "");
     std::uint64_t counted = from, lines = 0;
     const auto& parts = file.parts();
     std::size_t next = file.part_at(from);

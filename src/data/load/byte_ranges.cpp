@@ -1,6 +1,8 @@
 #include "data/load/byte_ranges.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <exception>
 
 #include <fmt/format.h>
@@ -24,6 +26,11 @@ std::string read_exactly(InputFile& file, std::uint64_t begin, std::uint64_t byt
   return out;
 }
 
+/// Where bytes that end at `end` end in one of several files that are read as one.
+std::uint64_t end_in_part(const InputFile& file, std::size_t part, std::uint64_t end) {
+  return file.parts().empty() ? end : std::min(end, file.parts()[part].end);
+}
+
 /// A range of a plain file in pieces that stay in cache.
 void stream(InputFile& file, const Extent& extent, const Section& section, std::uint32_t block,
             const Consume& consume) {
@@ -33,7 +40,8 @@ void stream(InputFile& file, const Extent& extent, const Section& section, std::
   const std::uint64_t end = std::min(extent.end, file.size());
   std::uint64_t piece = usual;
   for (std::uint64_t at = extent.begin; at < end;) {
-    const std::uint64_t stop = file.parts().empty() ? end : std::min(end, file.parts()[file.part_at(at)].end);
+    const std::size_t part = file.part_at(at);
+    const std::uint64_t stop = end_in_part(file, part, end);
     const std::string bytes = read_exactly(file, at, std::min(piece, stop - at), end);
     std::size_t whole = bytes.size();
     if (unit == 0 && at + whole < stop) {
@@ -43,7 +51,8 @@ void stream(InputFile& file, const Extent& extent, const Section& section, std::
         continue;
       }
     }
-    BlockBytes given{block, std::string_view(bytes).substr(0, whole), at, at + whole < stop};
+    BlockBytes given{block, std::string_view(bytes).substr(0, whole), part, file.part_begun_at(at) != nullptr,
+                     at + whole < stop};
     const std::uint64_t left = consume(given);
     at += whole - left;
     piece = left < whole ? usual : piece * 2;
@@ -88,7 +97,34 @@ void check_end(InputFile& file, const std::vector<Extent>& extents, std::uint64_
                                 show_field(extents.back().end)));
 }
 
-constexpr std::string_view failed_mark = "E", data_mark = "D";
+/// Calls visit(piece, whether it is the last) for a block's bytes in each of several files that are read as one;
+/// for an empty block once.
+template <class Visit>
+void for_each_piece(const InputFile& file, std::uint32_t block, std::uint64_t begin, std::string_view bytes,
+                    Visit&& visit) {
+  for (bool last = false; !last;) {
+    const std::size_t part = file.part_at(begin);
+    const std::uint64_t end = end_in_part(file, part, begin + bytes.size());
+    const std::string_view piece = bytes.substr(0, end - begin);
+    bytes.remove_prefix(piece.size());
+    last = bytes.empty();
+    visit(BlockBytes{block, piece, part, file.part_begun_at(begin) != nullptr}, last);
+    begin = end;
+  }
+}
+
+/// What stands in front of a piece on its way from the root.
+struct PieceHead {
+  std::uint64_t part = 0;
+  std::uint8_t begins = 0, last = 1, failed = 0;
+  std::array<std::uint8_t, 5> unused{};
+};
+
+void send_piece(const Communicator& comm, int owner, const PieceHead& head, std::string_view bytes) {
+  std::string message(sizeof head, '\0');
+  std::memcpy(message.data(), &head, sizeof head);
+  comm.send(message.append(bytes), owner);
+}
 
 void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Extent>& extents,
                  const BlockRange& range, std::uint64_t unit, Progress& sent, const Consume& consume,
@@ -99,23 +135,28 @@ void send_blocks(const Communicator& comm, InputFile& file, const std::vector<Ex
     if (extent.begin < extent.end)
       run_unless(reading, [&] { bytes = read_extent(file, extent, extents.back().end); });
     const int owner = range.ownership.owner(block);
-    if (owner != comm.rank()) {
-      comm.send(reading ? std::string(failed_mark) : std::string(data_mark) + bytes, owner);
-      sent.add(range.layout.size(block));
-    } else if (!reading && !bytes.empty()) {
-      run_unless(consuming, [&] { consume({block, bytes, extent.begin}); });
-    }
+    for_each_piece(file, block, extent.begin, bytes, [&](const BlockBytes& given, bool last) {
+      if (owner != comm.rank())
+        send_piece(comm, owner, {given.part, given.begins, last, reading != nullptr}, given.bytes);
+      else if (!reading && !given.bytes.empty())
+        run_unless(consuming, [&] { consume(given); });
+    });
+    if (owner != comm.rank()) sent.add(range.layout.size(block));
   }
   run_unless(reading, [&] { check_end(file, extents, unit); });
 }
 
 void receive_blocks(const Communicator& comm, const BlockRange& range, const Consume& consume,
                     std::exception_ptr& consuming) {
-  for (std::uint32_t block = range.ownership.begin(comm.rank()); block < range.ownership.end(comm.rank());
-       ++block) {
+  std::uint32_t block = range.ownership.begin(comm.rank());
+  while (block < range.ownership.end(comm.rank())) {
     const std::string message = comm.receive(0);
-    const auto bytes = std::string_view(message).substr(1);
-    if (message.starts_with(data_mark) && !bytes.empty()) run_unless(consuming, [&] { consume({block, bytes}); });
+    PieceHead head;
+    std::memcpy(&head, message.data(), sizeof head);
+    const auto bytes = std::string_view(message).substr(sizeof head);
+    if (!head.failed && !bytes.empty())
+      run_unless(consuming, [&] { consume({block, bytes, head.part, head.begins != 0}); });
+    if (head.last) ++block;
   }
 }
 

@@ -11,12 +11,13 @@
 
 namespace dpmpi {
 
-/// Bytes of a block, from `offset` of the file on.
+/// Bytes of a block.
 struct BlockBytes {
   std::uint32_t block = 0;
   std::string_view bytes;
-  std::uint64_t offset = 0;
-  bool more = false;  ///< further bytes follow
+  std::size_t part = 0;  ///< of SourceFile::parts, if there are any: where the bytes lie
+  bool begins = false;   ///< it begins with them
+  bool more = false;     ///< further bytes follow
 };
 
 /// Reads the extents of this rank's blocks and calls consume(bytes) for consecutive pieces of them: whole lines of

@@ -90,24 +90,23 @@ class FileLoader {
             counted_ ? slots : 0, counted_ ? "records" : ""};
   }
 
-  /// For messages: the one of several that are read as one.
-  static const std::string& file_at(const SourceFile& source, std::uint64_t offset) {
-    return source.parts.empty() ? source.path : source.file->parts()[source.file->part_at(offset)].path;
-  }
-
   void read(const Section& section, const std::vector<Extent>& extents) {
     if (section.labels && labels_.unlabelled()) return;
     const SourceFile& source = source_.file_of(section);
     std::vector<Position> positions;
     for (std::uint32_t b = begin_; b < end_; ++b) {
       const Extent& extent = extents[b - range_.first];
-      positions.push_back({file_at(source, extent.begin), extent.line, range_.layout.begin(b), range_.first_index(),
-                           extent.begin, counted_, extent.before});
+      positions.push_back({source.path, extent.line, range_.layout.begin(b), range_.first_index(), extent.begin,
+                           counted_, extent.before});
     }
     Progress progress = progress_of(section);
     fetch(comm_, source, extents, range_, section, progress, [&](const BlockBytes& given) {
       Position& position = positions[given.block - begin_];
-      if (!source.parts.empty()) position.enter(*source.file, given.offset);
+      if (!source.parts.empty()) {
+        const SourceFile::Part& part = source.parts[given.part];
+        position.file = part.path;
+        if (given.begins) position.enter(part.path, part.line);
+      }
       position.more = given.more;
       const std::uint64_t before = position.global_index;
       source_.format->read({section, given.bytes, position, faults_, source.file.get()}, map_, labels_,

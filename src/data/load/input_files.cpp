@@ -35,9 +35,12 @@ std::vector<Head> look_at(const ReadingRules& rules, const NamedFiles& part, Sou
     for (const FoundFile& found : part.files) paths.push_back(found.path());
     OpenedFile opened = open_joined(part.names, paths, rules);
     std::vector<SourceFile::Part> parts;
-    for (const FilePart& one : opened.file->pieces())
-      parts.push_back({file_name(one.file->path()), one.begin, one.line});
-    source.files.push_back({std::move(opened.file), part.names, false, std::move(parts)});
+    bool gzip = opened.head.gzip;
+    for (const FilePart& one : opened.file->pieces()) {
+      parts.push_back({one.file->path(), one.begin, one.line});
+      gzip |= one.file->gzip();
+    }
+    source.files.push_back({std::move(opened.file), part.names, gzip, std::move(parts)});
     heads.push_back(std::move(opened.head));
     return heads;
   }
@@ -92,7 +95,7 @@ void share(const Communicator& comm, const ReadingRules& rules, Source& source) 
       archive.field("parts", count);
       file.parts.resize(count);
       for (SourceFile::Part& part : file.parts) {
-        archive.field("name", part.name);
+        archive.field("path", part.path);
         archive.field("begin", part.begin);
         archive.field("line", part.line);
       }
@@ -116,7 +119,7 @@ void share(const Communicator& comm, const ReadingRules& rules, Source& source) 
 std::unique_ptr<InputFile> open_here(const std::vector<FoundFile>& here, const SourceFile& source) {
   if (source.parts.empty()) return std::make_unique<InputFile>(here.at(0).path());
   const auto same = [](const FoundFile& file, const SourceFile::Part& part) {
-    return file.found() && file_name(file.path()) == part.name;
+    return file.found() && file_name(file.path()) == file_name(part.path);
   };
   if (!std::ranges::equal(here, source.parts, same))
     throw DataError(fmt::format(

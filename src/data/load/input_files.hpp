@@ -15,10 +15,10 @@ namespace dpmpi {
 struct SourceFile {
   std::unique_ptr<InputFile> file;
   std::string path;  ///< the root's, for messages
-  bool gzip = false;
-  /// Of several that are read as one: their names and where what is read of them begins.
+  bool gzip = false;  ///< or one of several: the root alone opens them
+  /// Of several that are read as one: the root's paths, and where what is read of them begins.
   struct Part {
-    std::string name;
+    std::string path;
     std::uint64_t begin = 0, line = 1;
   };
   std::vector<Part> parts = {};

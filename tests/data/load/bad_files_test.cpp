@@ -198,6 +198,8 @@ TEST(Memory, HugeDimensionsAreRefusedBeforeAllocation) {
   const std::uint64_t wide = std::uint64_t{1} << 32;
   EXPECT_EQ(RecordsBuilder::bytes(Storage::dense_f32, wide, wide), std::uint64_t{1} << 62) << "and does not wrap";
   EXPECT_EQ(RecordsBuilder::bytes(Storage::dense_f32, 16, 10), 10U * 72);
+  EXPECT_EQ(RecordsBuilder::bytes(Storage::dense_f32, 16, 10, 0, {.weight = true}), 10U * 76);
+  EXPECT_EQ(RecordsBuilder::bytes(Storage::dense_f32, 16, 10, 0, {.weight = true, .exposure = true}), 10U * 80);
 }
 
 }  // namespace

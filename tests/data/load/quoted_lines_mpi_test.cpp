@@ -1,6 +1,7 @@
 // Line ends in quoted fields, wherever a rank begins to read.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -48,13 +49,18 @@ TEST(QuotedLines, LineEndsInQuotesWhereverRangesBegin) {
       f.write("lines.csv", notes_csv("\r\n"));
       f.write_gzip("lines.csv.gz", notes_csv("\n"));
       std::string half = notes_csv("\n");
-      f.write("joined-1.csv", half.substr(0, half.find("\n300,") + 1));
-      f.write("joined-2.csv", "x,label,note" + half.substr(half.find("\n300,")));
+      const std::string first = half.substr(0, half.find("\n300,")), second = half.substr(half.find("\n300,"));
+      f.write("joined-1.csv", first + "\n");
+      f.write("joined-2.csv", "x,label,note" + second);
+      f.write_gzip("zipped-1.csv.gz", first);  // without its last line end
+      f.write_gzip("zipped-2.csv.gz", "x,label,note" + second);
+      f.write("mixed-1.csv", first);
+      f.write_gzip("mixed-2.csv.gz", "x,label,note" + second);
     });
     const Communicator alone = Communicator::alone();
     const Shard flat = load_all(alone, notes_file(folder.file("flat.csv")));
     EXPECT_EQ(flat.layout.records, 600U);
-    for (const char* name : {"lines.csv", "lines.csv.gz", "joined-*.csv"})
+    for (const char* name : {"lines.csv", "lines.csv.gz", "joined-*.csv", "zipped-*", "mixed-*"})
       EXPECT_EQ(dataset_digest(comm, load_all(comm, notes_file(folder.file(name)))), dataset_digest(alone, flat))
           << name << " on " << comm.size() << " ranks";
     for (const std::uint32_t blocks : {8U, 37U}) {
@@ -62,6 +68,32 @@ TEST(QuotedLines, LineEndsInQuotesWhereverRangesBegin) {
         return dataset_digest(ranks, load_all(ranks, notes_file(folder.file("a.csv")), LabelKind::real, 0, blocks));
       };
       EXPECT_EQ(digest_on(comm), digest_on(alone)) << blocks << " blocks on " << comm.size() << " ranks";
+    }
+  });
+}
+
+// Of files that are read as one, whoever opens them: blocks begin and end anywhere in them.
+TEST(QuotedLines, AFaultHasTheFileAndLineInWhichItStands) {
+  const std::pair<int, int> files[] = {{0, 110}, {110, 113}, {113, 290}};
+  for_each_size(all_sizes, [&](const Communicator& comm) {
+    for (const auto& [wrong, number] : {std::pair{17, 1}, {109, 1}, {110, 2}, {112, 2}, {113, 3}, {289, 3}}) {
+      SharedFolder folder(comm);
+      const auto name = [&](const char* kind, int n) { return fmt::format("{}-{}.csv", kind, n); };
+      folder.fill([&](const Folder& f) {
+        for (int n = 1; n <= 3; ++n) {
+          std::string text = "x,label,note\n";
+          for (int i = files[n - 1].first; i < files[n - 1].second; ++i)
+            text += fmt::format("{},1,\"a\n{}\"\n", i == wrong ? "qzcanary" : "3", i);
+          f.write(name("plain", n), text), f.write_gzip(name("zipped", n), text);
+        }
+      });
+      const int line = 2 + 2 * (wrong - files[number - 1].first);
+      for (const char* kind : {"plain", "zipped"}) {
+        const std::string message = message_of(
+            [&] { load_all(comm, notes_file(folder.file(fmt::format("{}-*", kind))), LabelKind::real, 0, 16); });
+        EXPECT_MENTIONS(message, fmt::format("{}:{}: column 'x': ", folder.file(name(kind, number)), line));
+        EXPECT_EQ(message.find("qzcanary"), message.npos) << message;
+      }
     }
   });
 }

@@ -105,6 +105,21 @@ TEST_F(TunePrivateRun, RefusesTrainersWithoutNoiseAndThoseOfSecretDuration) {
       << refusal({"objective.search=method.clip:0.1:1", "method.b=2"});
 }
 
+// A model of counts would be scored on data.train, which has none.
+TEST_F(TunePrivateRun, RefusesTrainersWithExposures) {
+  std::ofstream columns(here_.path + "/columns.txt");
+  columns << "a number\nb number\nc number\nd number\nyears exposure range=0.1..1\nn label\n";
+  columns.close();
+  std::ofstream table(here_.path + "/search-eval.csv");
+  table << "a,b,c,d,years,n\n";
+  for (int row = 0; row < 240; ++row) table << row % 7 << ',' << row % 5 << ",1,0,0.5," << row % 3 << '\n';
+  table.close();
+  std::ofstream(here_.trainer()) << "[data]\ntrain = search-eval.csv\nheader = yes\nblocks = 2\n"
+                                    "columns = columns.txt\n[objective]\nname = poisson\n[method]\nname = dp-sgd\n"
+                                    "batch = 60\nsteps = 4\n[privacy]\ndelta = 1e-4\nnoise_multiplier = 2\n";
+  EXPECT_NE(refusal({}).find("its columns have an exposure"), std::string::npos) << refusal({});
+}
+
 // Every rank trains by itself: what a training takes counts once a rank.
 TEST_F(TunePrivateRun, RefusesTrainersThatDoNotFitInMemory) {
   std::ofstream(here_.trainer())
