@@ -2,8 +2,8 @@
 //
 //   mpirun -n 2 steps_bench CASE BATCH [BLOCKS [RECORDS]]
 //
-// CASE: logistic, softmax, mlp (dp-sgd); zo-block, zo-glm (zo-o2nc). With RECORDS the units are persons of 1 to
-// RECORDS records, and BATCH is still the number of records in a step, on average.
+// CASE: logistic, softmax, mlp, network, residual (dp-sgd); zo-block, zo-glm (zo-o2nc). With RECORDS the units are
+// persons of 1 to RECORDS records, and BATCH is still the number of records in a step, on average.
 //
 // The data are random 60,000 x 784 records in memory. zo-block: d = 512, 512 directions in orthonormal groups of
 // 32, losses one by one; zo-glm: d = 1024, the closed form. One line of JSON: samples per second of the whole step
@@ -43,6 +43,21 @@ StepCase first_order(const char* objective, Settings options) {
   return {{objective, std::move(options), "dp-sgd", {{"method.steps", {std::to_string(Subject::most_steps), ""}}}}};
 }
 
+// The network of the usual MNIST example, and ten layers with weights.
+constexpr const char* mnist_layers =
+    "conv 16 8x8 stride 2 pad 3, tanh, maxpool 2 stride 1, conv 32 4x4 stride 2, tanh, maxpool 2 stride 1, flatten, "
+    "dense 32, tanh, dense 10";
+constexpr const char* residual_layers =
+    "conv 16 3 stride 2 pad 1, relu, residual(conv 16 3 pad 1, groupnorm 4, relu, conv 16 3 pad 1), relu, "
+    "residual(conv 16 3 pad 1, groupnorm 4, relu, conv 16 3 pad 1), relu, conv 32 3 stride 2 pad 1, relu, "
+    "residual(conv 32 3 pad 1, groupnorm 4, relu, conv 32 3 pad 1), relu, avgpool 7, flatten, dense 32, relu, dense 10";
+
+StepCase network(const char* layers) {
+  return first_order("network", {{"objective.classes", {"10", ""}},
+                                 {"objective.input", {"1x28x28", ""}},
+                                 {"objective.layers", {layers, ""}}});
+}
+
 StepCase find_case(const std::string& name) {
   if (name == "logistic") return first_order("logistic", {});
   if (name == "softmax") return first_order("softmax", {{"objective.classes", {"10", ""}}});
@@ -50,10 +65,12 @@ StepCase find_case(const std::string& name) {
     return first_order("mlp", {{"objective.classes", {"10", ""}},
                                {"objective.hidden", {"256", ""}},
                                {"objective.activation", {"relu", ""}}});
+  if (name == "network") return network(mnist_layers);
+  if (name == "residual") return network(residual_layers);
   if (name == "zo-block")
     return zeroth_order(512, {{"method.directions", {"block", ""}}, {"method.fast", {"false", ""}}}, 3);
   if (name == "zo-glm") return zeroth_order(1024, {}, 100);
-  throw ConfigError("CASE is logistic, softmax, mlp, zo-block or zo-glm");
+  throw ConfigError("CASE is logistic, softmax, mlp, network, residual, zo-block or zo-glm");
 }
 
 // GFLOP/s of this rank's core: independent fused multiply-adds in registers.

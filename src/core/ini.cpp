@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,8 +46,11 @@ class IniParser {
     const std::string_view line = without_comment(raw);
     const auto equals = line.find('=');
     if (line.empty()) return;
+    const bool open = std::exchange(list_open_, false);
     if (line.front() == '[' && line.back() == ']')
       section_ = std::string(trim(line.substr(1, line.size() - 2))) + ".";
+    else if (open && equals == line.npos)
+      go_on(line);
     else if (equals == line.npos || trim(line.substr(0, equals)).empty())
       problem(fmt::format("{} is neither [section], key = value nor # comment", quoted(line)));
     else
@@ -76,6 +80,7 @@ class IniParser {
           fmt::format("a key is no longer than {} bytes, and a file has at most {}", longest_key, most_entries));
     } else if (!text.starts_with('"')) {
       entries_.push_back({std::move(name), std::string(without_comment(text)), number_});
+      list_open_ = entries_.back().value.ends_with(',');
     } else if (auto value = unquoted(text)) {
       entries_.push_back({std::move(name), std::move(*value), number_});
     } else {
@@ -86,8 +91,15 @@ class IniParser {
     }
   }
 
+  // A list whose line ends in a comma.
+  void go_on(std::string_view line) {
+    entries_.back().value += fmt::format(" {}", line);
+    list_open_ = line.ends_with(',');
+  }
+
   const std::string& path_;
   std::size_t number_ = 0;
+  bool list_open_ = false;
   std::string section_;
   std::vector<IniEntry> entries_;
   std::vector<std::string> problems_;

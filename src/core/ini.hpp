@@ -15,7 +15,8 @@ struct IniEntry {
   std::size_t line;   ///< from 1
 };
 
-/// In the order of the text. Throws ConfigError that lists all syntax problems, each with `path` and its line.
+/// In the order of the text. A value that ends in a comma goes on in the next line, if there is no equals sign in
+/// it. Throws ConfigError that lists all syntax problems, each with `path` and its line.
 std::vector<IniEntry> parse_ini(std::string_view text, const std::string& path);
 
 /// How a value is written, so that it reads back as it is: as it is if that will do, else in quotation marks.

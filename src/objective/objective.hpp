@@ -58,6 +58,8 @@ class Objective {
   /// A feature (from 0) that is no input of the model: its weights are those of the others, in their order.
   virtual std::optional<std::size_t> left_out_feature() const { return {}; }
   virtual std::vector<ParameterGroup> groups() const = 0;
+  /// The parts that it is made of, a line each, for plans; none: there is nothing to show.
+  virtual std::vector<std::string> structure() const { return {}; }
   /// With what losses are multiplied, by the class of the record; empty: all by 1.
   virtual const ClassWeights& class_weights() const {
     static const ClassWeights none;

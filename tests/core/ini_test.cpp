@@ -78,6 +78,21 @@ TEST(Ini, CommentsAndMarks) {
   EXPECT_EQ(entries[2].value, "");
 }
 
+TEST(Ini, ListsGoOnBehindAComma) {
+  const auto entries = parse_ini(
+      "[s]\nlayers = conv 3 3,  # the first\n  tanh,\n# between\n\n  dense 2\nnext = 1,\nlast = 2,\n[t]\nkey = \"x,\"\n",
+      "x.ini");
+  ASSERT_EQ(entries.size(), 4U);
+  EXPECT_EQ(entries[0].value, "conv 3 3, tanh, dense 2");
+  EXPECT_EQ(entries[0].line, 2U);
+  EXPECT_EQ(entries[1].value, "1,");
+  EXPECT_EQ(entries[2].value, "2,");
+  EXPECT_EQ(entries[3].value, "x,");
+  EXPECT_NE(refusal("[s]\na = 1,\n2\n3\n").find("x.ini:4: '3' is neither"), std::string::npos);
+  EXPECT_NE(refusal("[s]\na = \"1,\"\n2\n").find("x.ini:3: '2' is neither"), std::string::npos);
+  EXPECT_NE(refusal("[s]\na = 1,\n[t]\n2\n").find("x.ini:4: '2' is neither"), std::string::npos);
+}
+
 TEST(Ini, MarksThatAreNotClosedNameTheLine) {
   for (const char* line : {"a = \"x", "a = \"x\" y", "a = \"\\n\"", "a = \"x\\\"", "a = \""})
     EXPECT_EQ(refusal(std::string("[s]\n") + line + "\n").find("x.ini:2: s.a: a value that begins with"), 0u)

@@ -14,7 +14,7 @@ namespace dpmpi {
 /// A file as a rank sees it: open if this rank reads it (all ranks a plain file, only the root a gzipped one).
 struct SourceFile {
   std::unique_ptr<InputFile> file;
-  std::string path;  ///< the root's, for messages
+  std::string path;   ///< the root's, for messages
   bool gzip = false;  ///< or one of several: the root alone opens them
   /// Of several that are read as one: the root's paths, and where what is read of them begins.
   struct Part {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "objective/objective.hpp"
@@ -12,6 +13,12 @@ namespace dpmpi {
 /// Squared norms from here on count as non-finite: no product of two smaller ones overflows double, and what their
 /// double arithmetic loses to underflow is far below any lattice. False for NaN.
 inline bool usable_square(double square) { return square < 0x1p500; }
+
+/// x * factor, and 0 in place of subnormal numbers, whose rounding is not relative to them.
+inline float scaled(float x, float factor) {
+  const float y = x * factor;
+  return std::fabs(y) < std::numeric_limits<float>::min() ? 0.0F : y;
+}
 
 inline double shrink(double norm, double clip) { return norm > clip ? clip / norm : 1.0; }
 

@@ -4,9 +4,34 @@
 #include <cmath>
 #include <limits>
 
+#include "objective/math/weighted_loss.hpp"
 #include "objective/network/activation.hpp"
 
 namespace dpmpi {
+namespace {
+
+std::unique_ptr<ScalarLoss> unweighted_loss_of(Head head) {
+  switch (head) {
+    case Head::softmax:
+      return nullptr;
+    case Head::logistic:
+      return logistic_loss();
+    case Head::squared:
+      return squared_loss();
+    case Head::absolute:
+      return absolute_loss();
+    case Head::ramp:
+      return ramp_loss();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<ScalarLoss> scalar_loss_of(Head head, const ClassWeights& weights) {
+  auto loss = unweighted_loss_of(head);
+  return loss && !weights.empty() ? weighted_loss(std::move(loss), weights[0], weights[1]) : std::move(loss);
+}
 
 template <class T>
 bool MlpHead::valid(const T* outputs, float label) const {

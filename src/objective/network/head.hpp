@@ -2,13 +2,18 @@
 // Losses of one record from its outputs, in double, and their gradients by the outputs.
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "objective/math/losses.hpp"
 #include "objective/network/shape.hpp"
 #include "objective/output_loss.hpp"
 
 namespace dpmpi {
+
+/// The loss of a head of one output; null for others.
+std::unique_ptr<ScalarLoss> scalar_loss_of(Head head, const ClassWeights& weights);
 
 class MlpHead final : public OutputLoss {
  public:

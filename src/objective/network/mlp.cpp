@@ -5,7 +5,6 @@
 
 #include "core/errors.hpp"
 #include "objective/loss_of_score.hpp"
-#include "objective/math/weighted_loss.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/means.hpp"
 #include "objective/network/network.hpp"
@@ -16,29 +15,6 @@ namespace dpmpi {
 namespace {
 
 constexpr std::size_t micro_rows = MlpPass::rows_at_once;
-
-/// Null for heads of several outputs.
-std::unique_ptr<ScalarLoss> unweighted_loss_of(Head head) {
-  switch (head) {
-    case Head::softmax:
-      return nullptr;
-    case Head::logistic:
-      return logistic_loss();
-    case Head::squared:
-      return squared_loss();
-    case Head::absolute:
-      return absolute_loss();
-    case Head::ramp:
-      return ramp_loss();
-  }
-  return nullptr;
-}
-
-std::unique_ptr<ScalarLoss> loss_of(const MlpShape& shape) {
-  auto loss = unweighted_loss_of(shape.head);
-  const ClassWeights& weights = shape.class_weights;
-  return loss && !weights.empty() ? weighted_loss(std::move(loss), weights[0], weights[1]) : std::move(loss);
-}
 
 class Mlp final : public Objective,
                   public PointValues,
@@ -52,7 +28,7 @@ class Mlp final : public Objective,
   explicit Mlp(MlpShape shape)
       : shape_(std::move(shape)),
         head_(shape_),
-        loss_of_score_(loss_of(shape_)),
+        loss_of_score_(scalar_loss_of(shape_.head, shape_.class_weights)),
         pass_(shape_),
         network_(pass_.network()),
         gradient_(shape_, pass_, head_),

@@ -148,6 +148,7 @@ template void pack_layer(const MlpShape&, std::size_t, std::span<const float>, P
 template void apply(Activation, float*, std::size_t);
 template void apply(Activation, double*, std::size_t);
 template void apply_derivative(Activation, const float*, float*, std::size_t);
+template void apply_derivative(Activation, const double*, double*, std::size_t);
 template class MlpNetwork<float>;
 template class MlpNetwork<double>;
 

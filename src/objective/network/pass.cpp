@@ -12,15 +12,6 @@
 #include "objective/network/clip.hpp"
 
 namespace dpmpi {
-namespace {
-
-/// x * factor, and 0 in place of subnormal numbers, whose rounding is not relative to them.
-float scaled(float x, float factor) {
-  const float y = x * factor;
-  return std::fabs(y) < std::numeric_limits<float>::min() ? 0.0F : y;
-}
-
-}  // namespace
 
 void check_inputs(const MlpShape& shape, const Rows& rows) {
   verify(rows.records.features == shape.features() && rows.records.bias == shape.input_bias,

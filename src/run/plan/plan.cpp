@@ -174,9 +174,9 @@ void take_factors(const RunConfig& config, Objective& objective) {
   };
   objective.factor_columns = {column_of(ColumnKind::weight), column_of(ColumnKind::exposure)};
   const auto refuse = [&](ColumnKind kind, const char* who_does) {
-    problems.push_back(fmt::format(
-        "{} is of kind {}, which objective.name = {} does not heed: {} (the kind ignore leaves it out)",
-        column_of(kind), column_kind_name(kind), config.objective_name, who_does));
+    problems.push_back(
+        fmt::format("{} is of kind {}, which objective.name = {} does not heed: {} (the kind ignore leaves it out)",
+                    column_of(kind), column_kind_name(kind), config.objective_name, who_does));
   };
   if (objective.record_factors.weight && !heeded.weight)
     refuse(ColumnKind::weight, "losses of linear models, softmax and mlp do");

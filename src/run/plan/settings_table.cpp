@@ -82,6 +82,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
     row("", fmt::format("with up to {} records each, in slots of their own", config.data.person_records));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
+  for (const std::string& part : facts.objective->structure()) row("", part);
   if (!facts.objective->class_weights().empty())
     row("", fmt::format("class weights {} (the largest counts as 1)", config.value("objective.class_weights")));
   for (const std::string& text : factor_texts(config.data)) row("", text);

@@ -62,6 +62,14 @@ std::vector<Case> cases() {
                      {{"objective.classes", "5"}, {"objective.hidden", "19,7"}, {"objective.activation", "tanh"}},
                      {storage, 700, 33, 1, class_, 5},
                      clipping});
+    for (const Clipping clipping : {Clipping::flat, Clipping::per_layer})
+      all.push_back(
+          {"network",
+           {{"objective.classes", "5"},
+            {"objective.input", "3x11x1"},
+            {"objective.layers", "conv 7 3x1, groupnorm 7, tanh, maxpool 2x1 stride 2, flatten, dense 5"}},
+           {storage, 700, 33, 1, class_, 5},
+           clipping});
   }
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i) {

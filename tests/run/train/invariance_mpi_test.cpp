@@ -41,6 +41,8 @@ Settings needs(const std::string& objective, Storage storage) {
   const std::map<std::string, Settings> special{
       {"mlp", {"objective.hidden=9,5", "objective.classes=5", "objective.activation=softplus"}},
       {"softmax", {"objective.classes=5"}},
+      {"network",
+       {"objective.input=1x3x4", "objective.layers=conv 4 2x3, softplus, flatten, dense 5", "objective.classes=5"}},
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
       {"tune_mlp", {"objective.epochs=10", "objective.width=1,4"}},
       {"tune_private",
@@ -54,7 +56,8 @@ Settings needs(const std::string& objective, Storage storage) {
   };
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
-  const bool classes = objective == "mlp" || objective == "softmax" || objective == "poisson";  // or counts
+  const bool classes = objective == "mlp" || objective == "network" || objective == "softmax" ||
+                       objective == "poisson";  // or counts
   const bool sign = objective == "logistic" || objective == "hinge" || objective == "smoothed_hinge" ||
                     objective == "sigmoid" || objective == "ramp" || objective == "auc" ||
                     objective == "worst_group" || objective == "tune_svm" || objective == "tune_logistic" ||

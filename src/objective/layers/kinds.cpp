@@ -1,0 +1,80 @@
+#include "objective/layers/kinds.hpp"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+
+namespace dpmpi {
+namespace {
+
+constexpr std::size_t largest_number = 1'000'000;
+
+std::optional<std::size_t> whole_number(std::string_view word) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size() || value > largest_number) return {};
+  return value;
+}
+
+}  // namespace
+
+std::optional<std::string> LayerWords::next() {
+  return read_ < words_.size() ? std::optional(words_[read_++]) : std::nullopt;
+}
+
+std::size_t LayerWords::number(std::string_view what) {
+  const auto word = next();
+  if (!word) throw ConfigError(fmt::format("the {} is missing", what));
+  const auto value = whole_number(*word);
+  if (!value || *value == 0)
+    throw ConfigError(
+        fmt::format("the {} is {}; it takes a whole number from 1 to {}", what, *word, largest_number));
+  return *value;
+}
+
+std::pair<std::size_t, std::size_t> LayerWords::window(std::string_view what) {
+  const auto word = next();
+  if (!word) throw ConfigError(fmt::format("the {} is missing", what));
+  const std::size_t cross = word->find('x');
+  const auto height = whole_number(std::string_view(*word).substr(0, cross));
+  const auto width = cross == word->npos ? height : whole_number(std::string_view(*word).substr(cross + 1));
+  if (!height || !width || *height == 0 || *width == 0)
+    throw ConfigError(
+        fmt::format("the {} is {}; it takes HEIGHTxWIDTH, as 3x3, or one number for both", what, *word));
+  return {*height, *width};
+}
+
+std::optional<std::size_t> LayerWords::after(std::string_view word, std::size_t least) {
+  if (read_ >= words_.size() || words_[read_] != word) return {};
+  ++read_;
+  const auto value = next();
+  const auto read = value ? whole_number(*value) : std::nullopt;
+  if (!read || *read < least)
+    throw ConfigError(fmt::format("{} is {}; it takes a whole number from {} to {}", word,
+                                  value.value_or("missing"), least, largest_number));
+  return read;
+}
+
+LayerPlans LayerWords::inside() {
+  inside_read_ = true;
+  return inside_;
+}
+
+void LayerWords::finish() const {
+  if (read_ < words_.size()) throw ConfigError(fmt::format("{} is not expected there", words_[read_]));
+  if (!inside_read_ && !inside_.empty()) throw ConfigError("it takes no layers in parentheses");
+}
+
+const std::vector<LayerKind>& layer_kinds() {
+  static const std::vector<LayerKind> kinds = [] {
+    std::vector<LayerKind> all = {dense_kind(),   conv_kind(),       max_pool_kind(),   average_pool_kind(),
+                                  flatten_kind(), group_norm_kind(), layer_norm_kind(), residual_kind()};
+    for (const LayerKind& kind : activation_kinds()) all.push_back(kind);
+    return all;
+  }();
+  return kinds;
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,96 @@
+#pragma once
+// The kinds of layers: what objective.layers may name.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "objective/layers/layer.hpp"
+
+namespace dpmpi {
+
+/// A layer as the config says it, before it is known what it is put behind.
+class LayerPlan {
+ public:
+  virtual ~LayerPlan() = default;
+  /// Throws ConfigError that says why it cannot stand behind values of that
+  /// shape.
+  virtual Volume out(const Volume& in) const = 0;
+  virtual std::unique_ptr<Layer<float>> make_float(const Volume& in) const = 0;
+  virtual std::unique_ptr<Layer<double>> make_double(const Volume& in) const = 0;
+};
+/// With the words that say it.
+struct PlannedLayer {
+  std::string text;
+  std::shared_ptr<const LayerPlan> plan;
+};
+using LayerPlans = std::vector<PlannedLayer>;
+
+/// The plan of layers L<T>(settings, in), from settings that tell Volume
+/// out(in).
+template <class Settings, template <class> class L>
+class PlanOf final : public LayerPlan {
+ public:
+  explicit PlanOf(Settings settings) : settings_(std::move(settings)) {}
+  Volume out(const Volume& in) const override { return settings_.out(in); }
+  std::unique_ptr<Layer<float>> make_float(const Volume& in) const override {
+    return std::make_unique<L<float>>(settings_, in);
+  }
+  std::unique_ptr<Layer<double>> make_double(const Volume& in) const override {
+    return std::make_unique<L<double>>(settings_, in);
+  }
+
+ private:
+  Settings settings_;
+};
+
+template <template <class> class L, class Settings>
+std::shared_ptr<const LayerPlan> planned(Settings settings) {
+  return std::make_shared<PlanOf<Settings, L>>(std::move(settings));
+}
+
+/// The words behind a layer's name, read from left to right. All throw
+/// ConfigError that says what was expected.
+class LayerWords {
+ public:
+  explicit LayerWords(std::vector<std::string> words, LayerPlans inside = {})
+      : words_(std::move(words)), inside_(std::move(inside)) {}
+
+  /// A whole number from 1 on.
+  std::size_t number(std::string_view what);
+  /// HEIGHTxWIDTH, or one number for both.
+  std::pair<std::size_t, std::size_t> window(std::string_view what);
+  /// The number behind `word`, if that stands next.
+  std::optional<std::size_t> after(std::string_view word, std::size_t least = 1);
+  /// The layers in its parentheses.
+  LayerPlans inside();
+  /// Throws if anything is left.
+  void finish() const;
+
+ private:
+  std::optional<std::string> next();
+  std::vector<std::string> words_;
+  LayerPlans inside_;
+  std::size_t read_ = 0;
+  bool inside_read_ = false;
+};
+
+struct LayerKind {
+  std::string_view name;
+  std::string_view form;  ///< how it is written
+  std::shared_ptr<const LayerPlan> (*read)(LayerWords& words);
+};
+
+// Each in a file of its own.
+LayerKind dense_kind(), conv_kind(), max_pool_kind(), average_pool_kind(), flatten_kind(), group_norm_kind(),
+    layer_norm_kind(), residual_kind();
+std::vector<LayerKind> activation_kinds();
+
+/// All of them.
+const std::vector<LayerKind>& layer_kinds();
+
+}  // namespace dpmpi

@@ -1,0 +1,138 @@
+#include "objective/layers/sequence.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+
+namespace dpmpi {
+
+Volume out_of(const LayerPlans& plans, const Volume& in) {
+  Volume volume = in;
+  for (std::size_t i = 0; i < plans.size(); ++i) try {
+      volume = plans[i].plan->out(volume);
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("layer {} ({}): {}", i + 1, plans[i].text, error.what()));
+    }
+  return volume;
+}
+
+template <class T>
+Sequence<T>::Sequence(const LayerPlans& plans, const Volume& in) : Layer<T>(in, out_of(plans, in)) {
+  Volume volume = in;
+  std::size_t offset = 0;
+  for (const auto& [text, plan] : plans) {
+    std::unique_ptr<Layer<T>> layer;
+    if constexpr (std::is_same_v<T, float>)
+      layer = plan->make_float(volume);
+    else
+      layer = plan->make_double(volume);
+    volume = layer->out();
+    const std::size_t parameters = layer->parameters();
+    members_.push_back({std::move(layer), offset, parameters});
+    offset += parameters;
+  }
+}
+
+template <class T>
+double Sequence<T>::multiply_adds() const {
+  double all = 0;
+  for (const Member& member : members_) all += member.layer->multiply_adds();
+  return all;
+}
+
+template <class T>
+std::vector<ParameterGroup> Sequence<T>::groups() const {
+  std::vector<ParameterGroup> all;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    for (ParameterGroup group : members_[i].layer->groups()) {
+      group.name = fmt::format("{}.{}", i + 1, group.name);
+      group.offset += members_[i].offset;
+      all.push_back(std::move(group));
+    }
+  return all;
+}
+
+template <class T>
+void Sequence<T>::initialise(std::span<float> w, bool rectified) const {
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    members_[i].layer->initialise(members_[i].of(w),
+                                  i + 1 < members_.size() ? members_[i + 1].layer->rectifies() : rectified);
+}
+
+template <class T>
+void Sequence<T>::load(std::span<const T> w) {
+  for (Member& member : members_) member.layer->load(member.of(w));
+}
+
+template <class T>
+const T* Sequence<T>::forward(const T* in) {
+  for (Member& member : members_) in = member.layer->forward(in);
+  return in;
+}
+
+template <class T>
+const T* Sequence<T>::backward(const T* delta, T* gradient, bool wanted) {
+  for (std::size_t i = members_.size(); i-- > 0;)
+    delta = members_[i].layer->backward(delta, gradient + members_[i].offset, wanted || i > 0);
+  return delta;
+}
+
+template class Sequence<float>;
+template class Sequence<double>;
+
+namespace {
+
+struct ResidualSettings {
+  LayerPlans inside;
+  Volume out(const Volume& in) const {
+    const Volume out = out_of(inside, in);
+    if (out != in)
+      throw ConfigError(
+          fmt::format("what goes in, {} channels of {}x{}, cannot be added to "
+                      "what comes out, {} of {}x{}",
+                      in.channels, in.height, in.width, out.channels, out.height, out.width));
+    return in;
+  }
+};
+
+/// x + layers(x).
+template <class T>
+class ResidualLayer final : public Layer<T> {
+ public:
+  ResidualLayer(const ResidualSettings& settings, const Volume& in)
+      : Layer<T>(in, in), inside_(settings.inside, in), outputs_(room_for<T>(in)), back_(room_for<T>(in)) {}
+  double multiply_adds() const override { return inside_.multiply_adds(); }
+  std::vector<ParameterGroup> groups() const override { return inside_.groups(); }
+  void initialise(std::span<float> w, bool rectified) const override { inside_.initialise(w, rectified); }
+  void load(std::span<const T> w) override { inside_.load(w); }
+  const T* forward(const T* in) override {
+    const T* const change = inside_.forward(in);
+    for (std::size_t j = 0; j < this->in().size(); ++j) outputs_[j] = in[j] + change[j];
+    return outputs_.data();
+  }
+  const T* backward(const T* delta, T* gradient, bool wanted) override {
+    const T* const change = inside_.backward(delta, gradient, wanted);
+    if (!wanted) return nullptr;
+    for (std::size_t j = 0; j < this->in().size(); ++j) back_[j] = delta[j] + change[j];
+    return back_.data();
+  }
+
+ private:
+  Sequence<T> inside_;
+  AlignedVector<T> outputs_, back_;
+};
+
+}  // namespace
+
+LayerKind residual_kind() {
+  return {"residual", "residual(LAYER, ...)", [](LayerWords& words) {
+            const LayerPlans inside = words.inside();
+            if (inside.empty()) throw ConfigError("it takes layers in parentheses");
+            return planned<ResidualLayer>(ResidualSettings{inside});
+          }};
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,44 @@
+#pragma once
+// Layers one behind the other.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "objective/layers/kinds.hpp"
+
+namespace dpmpi {
+
+/// What comes out of them. Throws ConfigError that names the layer, as counted
+/// from 1, that does not fit.
+Volume out_of(const LayerPlans& plans, const Volume& in);
+
+template <class T>
+class Sequence final : public Layer<T> {
+ public:
+  Sequence(const LayerPlans& plans, const Volume& in);
+
+  double multiply_adds() const override;
+  /// Named "1.weight", "1.bias", "3.weight", ... by the numbers of the layers.
+  std::vector<ParameterGroup> groups() const override;
+  void initialise(std::span<float> w, bool rectified) const override;
+  void load(std::span<const T> w) override;
+  const T* forward(const T* in) override;
+  const T* backward(const T* delta, T* gradient, bool wanted) override;
+
+  std::size_t size() const { return members_.size(); }
+  const Layer<T>& operator[](std::size_t i) const { return *members_[i].layer; }
+
+ private:
+  struct Member {
+    std::unique_ptr<Layer<T>> layer;
+    std::size_t offset, parameters;
+    template <class U>
+    std::span<U> of(std::span<U> w) const {
+      return w.subspan(offset, parameters);
+    }
+  };
+  std::vector<Member> members_;
+};
+
+}  // namespace dpmpi

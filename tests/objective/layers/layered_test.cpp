@@ -1,0 +1,214 @@
+// A network of layers keeps the contract of kernels; what its description may
+// say, and what is said of mistakes.
+#include "objective/layers/layered.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "objective/layers/description.hpp"
+#include "objective/objective_property.hpp"
+#include "support/data_files.hpp"
+
+namespace dpmpi::test::layered_test {
+namespace {
+
+struct LayeredCase {
+  const char* name;
+  Volume in;
+  const char* layers;
+  Head head = Head::softmax;
+  std::size_t outputs = 3;
+  Storage storage = Storage::dense_f32;
+  bool smooth = true;
+  ClassWeights weights = {};
+};
+std::ostream& operator<<(std::ostream& out, const LayeredCase& c) { return out << c.name; }
+
+class LayeredNetworks : public testing::TestWithParam<LayeredCase> {};
+
+TEST_P(LayeredNetworks, KeepTheContract) {
+  const LayeredCase& c = GetParam();
+  std::vector<std::string> problems;
+  const auto objective = make_layered(read_layers(c.layers, problems), c.in, c.head, c.outputs, c.weights);
+  ASSERT_TRUE(problems.empty()) << problems.front();
+  const Records records = random_records({.storage = c.storage,
+                                          .count = 37,
+                                          .features = c.in.size(),
+                                          .labels = labels_of(c.head),
+                                          .classes = objective->classes()});
+  std::vector<float> w(objective->dim());
+  objective->initialise(PublicStream(3, "initialise"), w);
+  PropertyCase property{.objective = *objective,
+                        .records = records,
+                        .w = w,
+                        .smooth = c.smooth,
+                        .tolerance = 1e-5,
+                        .clippings = {Clipping::flat, Clipping::per_layer}};
+  check_norm_bounds(property);
+  check_row_invariance(property);
+  check_bad_records(property);
+  check_regularizer_stays_out(property);
+  check_parts(property);
+  check_points_are_replaced(property);
+  check_no_allocation(property);
+  check_gradient_norms(property);
+  if (c.smooth) check_finite_differences(property);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, LayeredNetworks,
+    testing::Values(LayeredCase{"one_layer", {17, 1, 1}, "dense 3"},
+                    LayeredCase{
+                        "perceptron", {17, 1, 1}, "dense 9, tanh, dense 1", Head::logistic, 1, Storage::sparse_f32},
+                    LayeredCase{"image",
+                                {1, 8, 8},
+                                "conv 4 3x3 stride 2 pad 1, relu, maxpool 2, flatten, dense 3",
+                                Head::softmax,
+                                3,
+                                Storage::dense_u8,
+                                false},
+                    LayeredCase{"three_colours", {3, 6, 6}, "conv 16 3x3, tanh, avgpool 2, flatten, dense 3"},
+                    LayeredCase{"residual",
+                                {2, 5, 5},
+                                "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "
+                                "softplus, layernorm), flatten, dense 1",
+                                Head::squared,
+                                1},
+                    LayeredCase{"weighted",
+                                {1, 4, 4},
+                                "conv 3 2x2, gelu, flatten, dense 3",
+                                Head::softmax,
+                                3,
+                                Storage::dense_f32,
+                                true,
+                                ClassWeights({1, 13, 0.25})}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+// Pairs of losses are those at points in double, whatever float32 makes of
+// them.
+TEST(LayeredProbes, AreLossesNearBothPoints) {
+  std::vector<std::string> problems;
+  const auto network =
+      make_layered(read_layers("conv 3 2x2, tanh, flatten, dense 3", problems), {2, 3, 3}, Head::softmax, 3);
+  const Records records = random_records({.count = 4, .features = 18, .labels = LabelKind::class_, .classes = 3});
+  std::vector<float> start(network->dim());
+  network->initialise(PublicStream(3, "initialise"), start);
+  std::vector<double> x = widened(start), y = x;
+  for (double& value : y) value += 0.5;
+  AlignedVector<double> u(2 * round_up(x.size(), 8), 0.0);
+  for (std::size_t j = 0; j < x.size(); ++j) u[j] = j % 3 == 0 ? 1 : -0.5, u[round_up(x.size(), 8) + j] = 0.25;
+  const DirectionTile tile{u.data(), 0, 2, round_up(x.size(), 8)};
+  const std::uint32_t one[] = {2};
+  const Rows row{records, one};
+  const auto loss = [&](const std::vector<double>& at, double step, std::size_t j) {
+    std::vector<float> w(at.size());
+    for (std::size_t k = 0; k < w.size(); ++k) w[k] = static_cast<float>(at[k] + step * tile.row(j)[k]);
+    return loss_of(*network, w, records, 2);
+  };
+  std::vector<double> up(2), down(2);
+  network->probes(x, y).probe(row, 0.125, tile, up, down);
+  for (std::size_t j = 0; j < 2; ++j) {
+    EXPECT_NEAR(up[j], loss(x, 0.125, j), 1e-5);
+    EXPECT_NEAR(down[j], loss(y, 0.125, j), 1e-5);
+  }
+  network->probes(x, {}).probe(row, 1e-9, tile, up, down);
+  const std::vector<double> gradient = gradient_of(*network, start, records, 2);
+  for (std::size_t j = 0; j < 2; ++j) {
+    double slope = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) slope += gradient[k] * tile.row(j)[k];
+    EXPECT_NEAR((up[j] - down[j]) / 2e-9, slope, 1e-4) << "steps that float32 would not see";
+  }
+}
+
+/// All that is wrong with a list of layers, line after line.
+std::string problems_of(std::string_view layers) {
+  std::vector<std::string> problems;
+  read_layers(layers, problems);
+  std::string all;
+  for (const std::string& problem : problems) all += problem + "\n";
+  return all;
+}
+
+TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
+  EXPECT_EQ(problems_of("conv 16 3x3 pad 1,relu ,  residual( conv 16 1, "
+                        "residual(tanh) ), flatten, dense 10"),
+            "");
+  const std::string all = problems_of(
+      "conf 3, conv, conv 3 3y3, conv 3 3 stride 0, dense -1, "
+      "dense 3 4, maxpool 2x3, ,"
+      "residual(tanh, dens 3), batchnorm, conv 2 3 pad 3, "
+      "relu(tanh), flatten), dense 1e3");
+  for (const char* said :
+       {"layer 1 (conf 3): there is no such layer; there are: dense, conv, "
+        "maxpool",
+        "layer 2 (conv): the number of channels is missing; it is written conv "
+        "CHANNELS HEIGHTxWIDTH [stride S] [pad P]",
+        "layer 3 (conv 3 3y3): the window is 3y3; it takes HEIGHTxWIDTH",
+        "layer 4 (conv 3 3 stride 0): stride is 0", "layer 5 (dense -1): the number of units is -1",
+        "layer 6 (dense 3 4): 4 is not expected there", "layer 7 (maxpool 2x3): a window of 2x3 needs a stride",
+        "layer 8 (nothing): there is no such layer", "layer 9.2 (dens 3): there is no such layer",
+        "layer 10 (batchnorm): normalisation across a batch would let",
+        "layer 11 (conv 2 3 pad 3): pad is 3; in front of a window of 3x3 it "
+        "takes at most 2",
+        "layer 12 (relu(tanh)): it takes no layers in parentheses", "layer 13 (flatten)): a parenthesis is closed",
+        "layer 14 (dense 1e3): the number of units is 1e3"})
+    EXPECT_NE(all.find(said), all.npos) << said << "\nin\n" << all;
+  EXPECT_NE(problems_of("residual(dense 3").find("its parentheses are not closed"), std::string::npos);
+  EXPECT_NE(problems_of("residual").find("it takes layers in parentheses"), std::string::npos);
+  EXPECT_NE(problems_of(std::string(20, '(')).find("layer 1"), std::string::npos);
+}
+
+TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
+  const auto refused = [](const char* layers, const Volume& in = {1, 4, 4}) {
+    std::vector<std::string> problems;
+    return message_of<ConfigError>([&] { make_layered(read_layers(layers, problems), in, Head::softmax, 3); });
+  };
+  std::vector<std::string> none;
+  EXPECT_NO_THROW(make_layered(read_layers("flatten, dense 3", none), {1, 4, 4}, Head::softmax, 3));
+  EXPECT_MENTIONS(refused("conv 2 5x5, flatten, dense 3"),
+                  "layer 1 (conv 2 5x5): a window of 5x5 is larger than an image of 4x4");
+  EXPECT_MENTIONS(refused("conv 2 3, dense 3"),
+                  "layer 2 (dense 3): it takes a list of numbers, and there "
+                  "are 2 channels of 2x2");
+  EXPECT_MENTIONS(refused("conv 3 3, groupnorm 2"),
+                  "layer 2 (groupnorm 2): 3 channels cannot be divided into 2 "
+                  "equal groups");
+  EXPECT_MENTIONS(refused("residual(conv 1 3), flatten, dense 3"), "cannot be added to what comes out, 1 of 2x2");
+  EXPECT_MENTIONS(refused("residual(relu, conv 1 5)"),
+                  "layer 1 (residual(relu, conv 1 5)): layer 2 (conv 1 5): a "
+                  "window of 5x5");
+  EXPECT_MENTIONS(refused("flatten, dense 4"), "gives 4 channels of 1x1 where the loss takes 3 numbers");
+  EXPECT_MENTIONS(refused("flatten", {3, 1, 1}), "no layer has parameters");
+}
+
+TEST(LayerDescription, PlansShowEveryLayer) {
+  std::vector<std::string> problems;
+  const auto network =
+      make_layered(read_layers("conv  4 3x3 pad 1,relu, flatten,dense 3", problems), {2, 4, 4}, Head::softmax, 3);
+  const auto lines = network->structure();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[0], "conv 4 3x3 pad 1: 4x4x4, 76 parameters, 1152 products");
+  EXPECT_EQ(lines[1], "relu: 4x4x4");
+  EXPECT_EQ(lines[2], "flatten: 64");
+  EXPECT_EQ(lines[3], "dense 3: 3, 195 parameters, 192 products");
+  EXPECT_EQ(network->dim(), 76U + 195U);
+}
+
+TEST(LayerDescription, Volumes) {
+  std::vector<std::string> problems;
+  EXPECT_EQ(read_volume("3x32x16", problems), (Volume{3, 32, 16}));
+  EXPECT_EQ(read_volume("57", problems), (Volume{57, 1, 1}));
+  EXPECT_TRUE(problems.empty());
+  for (const char* bad :
+       {"", "3x32", "3x0x3", "x3x3", "3x3x3x3", "3x3x3 ", "-1", "3x3xa", "99999999999999999999"}) {
+    problems.clear();
+    read_volume(bad, problems);
+    EXPECT_EQ(problems.size(), 1U) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace dpmpi::test::layered_test

@@ -1,0 +1,208 @@
+// Every kind of layer against finite differences in double, against its float32
+// form, and convolutions against the sum that defines them.
+#include "objective/layers/layer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "objective/layers/description.hpp"
+#include "objective/layers/sequence.hpp"
+
+namespace dpmpi::test::layers_test {
+namespace {
+
+struct LayerCase {
+  const char* name;
+  Volume in;
+  const char* layers;
+};
+std::ostream& operator<<(std::ostream& out, const LayerCase& c) { return out << c.name; }
+
+LayerPlans plans_of(const char* layers) {
+  std::vector<std::string> problems;
+  LayerPlans plans = read_layers(layers, problems);
+  for (const std::string& problem : problems) ADD_FAILURE() << problem;
+  return plans;
+}
+
+template <class T>
+std::vector<T> normals(std::size_t count, unsigned seed) {
+  std::mt19937 bits(seed);
+  std::normal_distribution<double> normal;
+  std::vector<T> values(count);
+  for (T& x : values) x = static_cast<T>(normal(bits));
+  return values;
+}
+
+/// <outputs, weights>, a function of inputs and parameters whose gradient is
+/// known from one backward pass.
+struct WeightedOutputs {
+  explicit WeightedOutputs(const LayerCase& c)
+      : layer(plans_of(c.layers), c.in), weights(normals<double>(layer.out().size(), 5)) {}
+
+  double at(const std::vector<double>& in, const std::vector<double>& w) {
+    layer.load(w);
+    const double* const out = layer.forward(in.data());
+    double sum = 0;
+    for (std::size_t j = 0; j < weights.size(); ++j) sum += weights[j] * out[j];
+    return sum;
+  }
+  /// By the inputs; that by the parameters goes to `parameters`.
+  std::vector<double> gradient(const std::vector<double>& in, const std::vector<double>& w,
+                               std::vector<double>& parameters) {
+    at(in, w);
+    AlignedVector<double> delta = room_for<double>(layer.out());
+    std::ranges::copy(weights, delta.begin());
+    parameters.resize(layer.parameters());
+    const double* const back = layer.backward(delta.data(), parameters.data(), true);
+    return {back, back + layer.in().size()};
+  }
+
+  Sequence<double> layer;
+  std::vector<double> weights;
+};
+
+class Layers : public testing::TestWithParam<LayerCase> {};
+
+TEST_P(Layers, GradientsAreSlopes) {
+  WeightedOutputs f(GetParam());
+  std::vector<double> in = normals<double>(GetParam().in.size(), 1);
+  std::vector<double> w = normals<double>(f.layer.parameters(), 2);
+  std::vector<double> by_parameters;
+  const std::vector<double> by_inputs = f.gradient(in, w, by_parameters);
+  const auto check = [&](std::vector<double>& x, const std::vector<double>& gradient, const char* what) {
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      const double here = x[j], step = 1e-6;
+      x[j] = here + step;
+      const double above = f.at(in, w);
+      x[j] = here - step;
+      const double below = f.at(in, w);
+      x[j] = here;
+      EXPECT_NEAR((above - below) / (2 * step), gradient[j], 1e-6 * (1 + std::abs(gradient[j])))
+          << what << ' ' << j;
+    }
+  };
+  check(in, by_inputs, "input");
+  check(w, by_parameters, "parameter");
+}
+
+TEST_P(Layers, Float32IsNearToDouble) {
+  WeightedOutputs f(GetParam());
+  Sequence<float> layer(plans_of(GetParam().layers), GetParam().in);
+  const std::vector<float> in = normals<float>(GetParam().in.size(), 3), w = normals<float>(layer.parameters(), 4);
+  AlignedVector<float> given = room_for<float>(layer.in()), delta = room_for<float>(layer.out());
+  std::ranges::copy(in, given.begin());
+  layer.load(w);
+  const float* const out = layer.forward(given.data());
+  std::vector<double> by_parameters;
+  const std::vector<double> by_inputs = f.gradient({in.begin(), in.end()}, {w.begin(), w.end()}, by_parameters);
+  const double* const expected = f.layer.forward(std::vector<double>(in.begin(), in.end()).data());
+  for (std::size_t j = 0; j < layer.out().size(); ++j)
+    EXPECT_NEAR(out[j], expected[j], 2e-5 * (1 + std::abs(expected[j])));
+  std::ranges::transform(f.weights, delta.begin(), [](double x) { return static_cast<float>(x); });
+  std::vector<float> gradient(layer.parameters());
+  const float* const back = layer.backward(delta.data(), gradient.data(), true);
+  for (std::size_t j = 0; j < by_inputs.size(); ++j)
+    EXPECT_NEAR(back[j], by_inputs[j], 1e-4 * (1 + std::abs(by_inputs[j])));
+  for (std::size_t j = 0; j < gradient.size(); ++j)
+    EXPECT_NEAR(gradient[j], by_parameters[j], 1e-4 * (1 + std::abs(by_parameters[j])));
+}
+
+/// Nothing of the record before is left.
+TEST_P(Layers, ForgetTheRecordBefore) {
+  const LayerPlans plans = plans_of(GetParam().layers);
+  Sequence<float> used(plans, GetParam().in), fresh(plans, GetParam().in);
+  const std::vector<float> w = normals<float>(used.parameters(), 4), slopes = normals<float>(used.out().size(), 6);
+  std::vector<float> gradient(w.size()), expected(w.size());
+  AlignedVector<float> given = room_for<float>(used.in()), delta = room_for<float>(used.out());
+  const auto run = [&](Sequence<float>& layer, float scale, std::vector<float>& to) {
+    std::ranges::transform(normals<float>(layer.in().size(), 7), given.begin(), [&](float x) { return scale * x; });
+    std::ranges::copy(slopes, delta.begin());
+    const float* const out = layer.forward(given.data());
+    std::vector<float> result(out, out + layer.out().size());
+    const float* const back = layer.backward(delta.data(), to.data(), true);
+    result.insert(result.end(), back, back + layer.in().size());
+    return result;
+  };
+  used.load(w), fresh.load(w);
+  for (const float before : {1e30F, std::numeric_limits<float>::quiet_NaN(), -3.0F}) run(used, before, gradient);
+  EXPECT_EQ(run(used, 1, gradient), run(fresh, 1, expected));
+  EXPECT_EQ(gradient, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, Layers,
+    testing::Values(
+        LayerCase{"dense", {17, 1, 1}, "dense 5"}, LayerCase{"dense_wide", {3, 1, 1}, "dense 33"},
+        LayerCase{"conv", {1, 9, 7}, "conv 16 3x3"}, LayerCase{"conv_narrow", {3, 5, 6}, "conv 5 2x3 stride 2"},
+        LayerCase{"conv_padded", {2, 6, 5}, "conv 4 4x4 stride 3 pad 2"},
+        LayerCase{"conv_one_by_one", {18, 3, 3}, "conv 20 1"},
+        LayerCase{"maxpool", {3, 6, 5}, "maxpool 2 stride 1"}, LayerCase{"maxpool_apart", {17, 4, 4}, "maxpool 2"},
+        LayerCase{"avgpool", {3, 5, 5}, "avgpool 3x2 stride 2"}, LayerCase{"flatten", {3, 2, 4}, "flatten"},
+        LayerCase{"relu", {3, 4, 4}, "relu"}, LayerCase{"leaky_relu", {3, 4, 4}, "leaky_relu"},
+        LayerCase{"tanh", {2, 4, 4}, "tanh"}, LayerCase{"softplus", {2, 4, 4}, "softplus"},
+        LayerCase{"gelu", {2, 4, 4}, "gelu"}, LayerCase{"groupnorm", {6, 3, 4}, "groupnorm 3"},
+        LayerCase{"layernorm", {5, 2, 3}, "layernorm"},
+        LayerCase{"residual", {4, 5, 5}, "residual(conv 4 3x3 pad 1, gelu, conv 4 1)"},
+        LayerCase{"nested", {2, 4, 4}, "residual(residual(conv 2 3 pad 1), tanh)"},
+        LayerCase{"network",
+                  {1, 12, 12},
+                  "conv 6 4x4 stride 2 pad 1, tanh, maxpool 2 stride 1, conv 8 3x3, "
+                  "softplus, flatten, dense 7, tanh, dense 3"}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+// PyTorch's definition of a convolution, with weights (window row, window
+// column, channel) by output channel.
+TEST(Convolution, IsTheSumOverItsWindow) {
+  struct Geometry {
+    Volume in;
+    std::size_t channels, height, width, stride, padding;
+  };
+  for (const Geometry& g : {Geometry{{1, 28, 28}, 16, 8, 8, 2, 3},
+                            {{3, 7, 5}, 4, 3, 2, 1, 1},
+                            {{16, 6, 6}, 32, 4, 4, 2, 0},
+                            {{2, 5, 9}, 17, 5, 3, 2, 2}}) {
+    const std::string text =
+        fmt::format("conv {} {}x{} stride {} pad {}", g.channels, g.height, g.width, g.stride, g.padding);
+    Sequence<double> layer(plans_of(text.c_str()), g.in);
+    const std::vector<double> in = normals<double>(g.in.size(), 1);
+    const std::vector<double> w = normals<double>(layer.parameters(), 2);
+    layer.load(w);
+    const double* const out = layer.forward(in.data());
+    const std::size_t window = g.height * g.width * g.in.channels;
+    for (std::size_t y = 0; y < layer.out().height; ++y)
+      for (std::size_t x = 0; x < layer.out().width; ++x)
+        for (std::size_t c = 0; c < g.channels; ++c) {
+          double sum = w[window * g.channels + c];
+          for (std::size_t ky = 0; ky < g.height; ++ky)
+            for (std::size_t kx = 0; kx < g.width; ++kx)
+              for (std::size_t k = 0; k < g.in.channels; ++k) {
+                const std::size_t iy = y * g.stride + ky - g.padding, ix = x * g.stride + kx - g.padding;
+                if (iy >= g.in.height || ix >= g.in.width) continue;  // unsigned: below 0, too
+                sum += in[(iy * g.in.width + ix) * g.in.channels + k] *
+                       w[((ky * g.width + kx) * g.in.channels + k) * g.channels + c];
+              }
+          ASSERT_NEAR(out[(y * layer.out().width + x) * g.channels + c], sum, 1e-10) << text;
+        }
+  }
+}
+
+TEST(MaxPool, TheFirstOfEqualNumbersGetsTheSlope) {
+  Sequence<double> layer(plans_of("maxpool 2"), {1, 2, 2});
+  const std::vector<double> in{1, 4, 4, 4};
+  EXPECT_EQ(layer.forward(in.data())[0], 4);
+  AlignedVector<double> delta = room_for<double>(layer.out());
+  delta[0] = 3;
+  const double* const back = layer.backward(delta.data(), nullptr, true);
+  EXPECT_EQ(std::vector<double>(back, back + 4), (std::vector<double>{0, 3, 0, 0}));
+}
+
+}  // namespace
+}  // namespace dpmpi::test::layers_test
