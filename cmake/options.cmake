@@ -3,7 +3,9 @@ add_library(dpmpi_flags INTERFACE)
 set(together $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
 target_compile_options(dpmpi_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion
                        $<IF:${together},$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>,-Wshadow>
-                       $<$<BOOL:${DPMPI_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno)
+                       $<$<BOOL:${DPMPI_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno
+                       # Nobody looks at the processor's floating-point flags. Loops with a comparison become vectors then.
+                       -fno-trapping-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(dpmpi_flags INTERFACE -Wno-sign-conversion)  # part of -Wconversion, unlike in g++
 endif()
