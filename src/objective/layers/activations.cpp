@@ -43,8 +43,7 @@ class ActivationLayer final : public Layer<T> {
   AlignedVector<T> outputs_, back_;
 };
 
-/// x (1 + tanh(a (x + b x^3))) / 2, the usual approximation of x P(normal <= x)
-/// (Hendrycks and Gimpel 2016).
+/// x (1 + tanh(a (x + b x^3))) / 2, the usual approximation of x P(normal <= x) (Hendrycks and Gimpel 2016).
 template <class T>
 class GeluLayer final : public Layer<T> {
  public:

@@ -1,6 +1,5 @@
-// Convolutions. A record's windows are copied side by side; then the outputs,
-// the gradient by the weights and that by the windows are products on the
-// register tile.
+// Convolutions. A record's windows are copied side by side; then the outputs, the gradient by the weights and
+// that by the windows are products on the register tile.
 
 #include <algorithm>
 #include <cmath>
@@ -18,11 +17,15 @@ struct ConvSettings {
   std::size_t channels;
   Windows windows;
   Volume out(const Volume& in) const { return windows.out(in, channels); }
+  double numbers(const Volume& in) const {
+    const double inputs = static_cast<double>(windows.positions()) * static_cast<double>(in.channels) + 16,
+                 outputs = static_cast<double>(channels) + 16;
+    return 2 * static_cast<double>(out(in).positions() + 16) * (inputs + outputs) + 4 * inputs * outputs;
+  }
 };
 
-/// Parameters: weights, (rows x columns of the window x channels before) by
-/// channels behind, and a bias for each of the latter. In scratch the bias is
-/// the weight of a constant behind each window.
+/// Parameters: weights, (rows x columns of the window x channels before) by channels behind, and a bias for each
+/// of the latter. In scratch the bias is the weight of a constant behind each window.
 template <class T>
 class ConvLayer final : public Layer<T> {
  public:

@@ -1,5 +1,4 @@
-// Layers in which every output is a product of all inputs, and what makes a
-// list of an image.
+// Layers in which every output is a product of all inputs, and what makes a list of an image.
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +21,9 @@ struct DenseSettings {
                       "before it",
                       in.channels, in.height, in.width));
     return {units, 1, 1};
+  }
+  double numbers(const Volume& in) const {
+    return 4 * (static_cast<double>(in.channels) + 16) * (static_cast<double>(units) + 16);
   }
 };
 
@@ -94,8 +96,7 @@ struct FlattenSettings {
   Volume out(const Volume& in) const { return {in.size(), 1, 1}; }
 };
 
-/// Channel after channel, and in each position after position, as other
-/// programs count them.
+/// Channel after channel, and in each position after position, as other programs count them.
 template <class T>
 class FlattenLayer final : public Layer<T> {
  public:

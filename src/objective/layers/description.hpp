@@ -1,6 +1,5 @@
 #pragma once
-// objective.layers as text: "conv 16 3x3 pad 1, relu, residual(conv 16 3x3 pad
-// 1, relu), flatten, dense 10".
+// objective.layers as text: "conv 16 3x3 pad 1, relu, residual(conv 16 3x3 pad 1, relu), flatten, dense 10".
 
 #include <string>
 #include <string_view>
@@ -10,12 +9,12 @@
 
 namespace dpmpi {
 
-/// Appends a problem for every layer that cannot be read, by its place in the
-/// list ("layer 3", "layer 4.1" within parentheses).
+/// Appends a problem for every layer that cannot be read, by its place in the list ("layer 3", "layer 4.1"
+/// within parentheses).
 LayerPlans read_layers(std::string_view text, std::vector<std::string>& problems);
 
-/// CHANNELSxHEIGHTxWIDTH, or a number alone. Appends a problem, and returns a
-/// volume without numbers, if it is none of them.
+/// CHANNELSxHEIGHTxWIDTH, or a number alone. Appends a problem, and returns a volume without numbers, if it is
+/// none of them.
 Volume read_volume(std::string_view text, std::vector<std::string>& problems);
 
 }  // namespace dpmpi

@@ -17,9 +17,10 @@ namespace dpmpi {
 class LayerPlan {
  public:
   virtual ~LayerPlan() = default;
-  /// Throws ConfigError that says why it cannot stand behind values of that
-  /// shape.
+  /// Throws ConfigError that says why it cannot stand behind values of that shape.
   virtual Volume out(const Volume& in) const = 0;
+  /// About how many numbers it keeps in memory, in double: sizes from a config may be any.
+  virtual double numbers(const Volume& in) const = 0;
   virtual std::unique_ptr<Layer<float>> make_float(const Volume& in) const = 0;
   virtual std::unique_ptr<Layer<double>> make_double(const Volume& in) const = 0;
 };
@@ -30,13 +31,20 @@ struct PlannedLayer {
 };
 using LayerPlans = std::vector<PlannedLayer>;
 
-/// The plan of layers L<T>(settings, in), from settings that tell Volume
-/// out(in).
+/// The plan of layers L<T>(settings, in), from settings that tell Volume out(in), and numbers(in) beside the values
+/// that come in and go out.
 template <class Settings, template <class> class L>
 class PlanOf final : public LayerPlan {
  public:
   explicit PlanOf(Settings settings) : settings_(std::move(settings)) {}
   Volume out(const Volume& in) const override { return settings_.out(in); }
+  double numbers(const Volume& in) const override {
+    const double values = in.any_size() + out(in).any_size();
+    if constexpr (requires { settings_.numbers(in); })
+      return 2 * values + settings_.numbers(in);
+    else
+      return 2 * values;
+  }
   std::unique_ptr<Layer<float>> make_float(const Volume& in) const override {
     return std::make_unique<L<float>>(settings_, in);
   }
@@ -53,8 +61,7 @@ std::shared_ptr<const LayerPlan> planned(Settings settings) {
   return std::make_shared<PlanOf<Settings, L>>(std::move(settings));
 }
 
-/// The words behind a layer's name, read from left to right. All throw
-/// ConfigError that says what was expected.
+/// The words behind a layer's name, read from left to right. All throw ConfigError that says what was expected.
 class LayerWords {
  public:
   explicit LayerWords(std::vector<std::string> words, LayerPlans inside = {})

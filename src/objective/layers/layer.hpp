@@ -1,10 +1,9 @@
 #pragma once
-// A layer of a network, for one record at a time: it never sees two, so what it
-// gives of a record has the same bits whatever records stand beside it
-// (numerics contract N2).
+// A layer of a network, for one record at a time: it never sees two, so what it gives of a record has the same
+// bits whatever records stand beside it (numerics contract N2).
 //
-// The values of a record between two layers stand position after position (rows
-// of an image, from left to right), and at each position channel after channel.
+// The values of a record between two layers stand position after position (rows of an image, from left to
+// right), and at each position channel after channel.
 
 #include <cstddef>
 #include <numeric>
@@ -22,18 +21,20 @@ struct Volume {
   std::size_t channels = 1, height = 1, width = 1;
   std::size_t positions() const { return height * width; }
   std::size_t size() const { return channels * positions(); }
+  /// The same where it may be too large for a number.
+  double any_size() const {
+    return static_cast<double>(channels) * static_cast<double>(height) * static_cast<double>(width);
+  }
   bool operator==(const Volume&) const = default;
 };
 
-/// Zeros for the values of one record, with room up to a whole number of
-/// register tiles.
+/// Zeros for the values of one record, with room up to a whole number of register tiles.
 template <class T>
 AlignedVector<T> room_for(const Volume& volume) {
   return AlignedVector<T>(round_up(round_up(volume.positions(), register_rows) * volume.channels, 16), T{0});
 }
 
-/// T: float, or double for checks. Local; allocates when it is made, and never
-/// again.
+/// T: float, or double for checks. Local; allocates when it is made, and never again.
 template <class T>
 class Layer {
  public:
@@ -51,29 +52,26 @@ class Layer {
     for (const ParameterGroup& group : groups()) all += group.size();
     return all;
   }
-  /// Turns independent standard normal numbers into parameters to start from;
-  /// `rectified`: a rectifier follows.
+  /// Turns independent standard normal numbers into parameters to start from; `rectified`: a rectifier follows.
   virtual void initialise(std::span<float> /*w*/, bool /*rectified*/) const {}
   /// Whether it is a rectifier, which halves the signal.
   virtual bool rectifies() const { return false; }
 
   /// Moves to these parameters.
   virtual void load(std::span<const T> /*w*/) {}
-  /// The outputs for `in`, which stays unchanged until the backward pass is
-  /// over. They have room_for(out()) and are valid until the next call.
+  /// The outputs for `in`, which stays unchanged until the backward pass is over. They have room_for(out()) and
+  /// are valid until the next call.
   virtual const T* forward(const T* in) = 0;
-  /// After forward(): writes the gradient by the parameters, from that by the
-  /// outputs (with room_for(out())). Returns the gradient by the inputs, with
-  /// room_for(in()), valid until the next call; null if not `wanted`.
+  /// After forward(): writes the gradient by the parameters, from that by the outputs (with room_for(out())).
+  /// Returns the gradient by the inputs, with room_for(in()), valid until the next call; null if not `wanted`.
   virtual const T* backward(const T* delta, T* gradient, bool wanted) = 0;
 
  private:
   Volume in_, out_;
 };
 
-/// C = A B with every entry one chain of fused multiply-adds in the order of
-/// the inner index. `rows`: a multiple of register_rows; `cols`: of 16; a(i, k)
-/// = a[i * a_row + k * a_step]; B and its rows are 64-byte-aligned.
+/// C = A B with every entry one chain of fused multiply-adds in the order of the inner index. `rows`: a multiple
+/// of register_rows; `cols`: of 16; a(i, k) = a[i * a_row + k * a_step]; B and its rows are 64-byte-aligned.
 template <class T>
 void multiply(const Strided<T>& a, std::size_t rows, const T* b, std::size_t b_stride, std::size_t inner,
               std::size_t cols, T* c, std::size_t c_stride) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "data/memory.hpp"
 #include "objective/copy_rows.hpp"
 #include "objective/layers/sequence.hpp"
 #include "objective/loss_of_score.hpp"
@@ -16,8 +17,7 @@
 namespace dpmpi {
 namespace {
 
-/// A record's gradient is made in cache, whole, clipped by its own norm, and
-/// added to the lattice by itself.
+/// A record's gradient is made in cache, whole, clipped by its own norm, and added to the lattice by itself.
 class LayeredNetwork final : public Objective,
                              public PointValues,
                              public GradientKernel,
@@ -64,9 +64,8 @@ class LayeredNetwork final : public Objective,
     network_.initialise(w, false);
   }
 
-  // The squares of float32 numbers are exact in double, so a norm of S terms is
-  // off by less than (S + 8) 2^-53. The factor and each scaled number round to
-  // float32 (2^-24 each; subnormal numbers go to zero).
+  // The squares of float32 numbers are exact in double, so a norm of S terms is off by less than (S + 8) 2^-53.
+  // The factor and each scaled number round to float32 (2^-24 each; subnormal numbers go to zero).
   NumericSlack gradient_slack() const override {
     return {.clip = 3 * 0x1p-24 + static_cast<double>(dim() + 8) * 0x1p-53, .summed_rows = 1};
   }
@@ -146,8 +145,7 @@ class LayeredNetwork final : public Objective,
     }
   }
 
-  /// The same network in double, for points that no float32 number is near
-  /// enough to.
+  /// The same network in double, for points that no float32 number is near enough to.
   struct Probe {
     Probe(const LayerPlans& plans, const Volume& in)
         : network(plans, in), input(room_for<double>(in)), point(network.parameters()) {}
@@ -224,6 +222,11 @@ std::unique_ptr<Objective> make_layered(const LayerPlans& plans, const Volume& i
                     "{}let the last layer be dense {}",
                     out.channels, out.height, out.width, outputs, outputs == 1 ? "" : "s",
                     out.positions() == 1 ? "" : "flatten, and ", outputs));
+  // In float32, and once more in double for pairs of losses.
+  const double bytes = (sizeof(float) + sizeof(double)) * numbers_of(plans, in);
+  if (bytes > static_cast<double>(available_memory()))
+    throw ConfigError(fmt::format("they need about {:.3g} GB a rank, and {:.3g} GB are free: make them smaller",
+                                  bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
   auto network = std::make_unique<LayeredNetwork>(plans, in, head, outputs, std::move(class_weights));
   if (network->dim() == 0) throw ConfigError("no layer has parameters");
   return network;

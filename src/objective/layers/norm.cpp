@@ -1,6 +1,5 @@
-// Normalisation of one record's values, within groups of its channels (Wu and
-// He 2018; all channels: Ba et al. 2016). Normalisation across the records of a
-// batch would let one person's record change another's gradient.
+// Normalisation of one record's values, within groups of its channels (Wu and He 2018; all channels: Ba et al.
+// 2016). Normalisation across the records of a batch would let one person's record change another's gradient.
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +22,7 @@ struct NormSettings {
   }
 };
 
-/// Parameters: a factor and a bias for each channel. Means over a group are
-/// taken in double.
+/// Parameters: a factor and a bias for each channel. Means over a group are taken in double.
 template <class T>
 class NormLayer final : public Layer<T> {
  public:

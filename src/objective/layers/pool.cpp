@@ -110,9 +110,11 @@ std::shared_ptr<const LayerPlan> read_pool(LayerWords& words) {
 
 }  // namespace
 
-LayerKind max_pool_kind() { return {"maxpool", "maxpool HEIGHTxWIDTH [stride S]", read_pool<MaxPoolLayer>}; }
+LayerKind max_pool_kind() {
+  return {"maxpool", "maxpool SIZE [stride S] or maxpool HEIGHTxWIDTH stride S", read_pool<MaxPoolLayer>};
+}
 LayerKind average_pool_kind() {
-  return {"avgpool", "avgpool HEIGHTxWIDTH [stride S]", read_pool<AveragePoolLayer>};
+  return {"avgpool", "avgpool SIZE [stride S] or avgpool HEIGHTxWIDTH stride S", read_pool<AveragePoolLayer>};
 }
 
 }  // namespace dpmpi

@@ -41,8 +41,7 @@ class LayeredBuilder : public ObjectiveEntry::Builder, public ClassWeightOption 
           "objective.layers is not set: the layers of the "
           "network, as dense 32, relu, dense 10");
     else
-      read_layers(layers_, problems);
-    if (!input_.empty()) read_volume(input_, problems);
+      check_layers(problems);
   }
 
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
@@ -64,6 +63,19 @@ class LayeredBuilder : public ObjectiveEntry::Builder, public ClassWeightOption 
   std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
+  /// Also that they fit to each other, if it is said what comes in.
+  void check_layers(std::vector<std::string>& problems) const {
+    const std::size_t before = problems.size();
+    const LayerPlans plans = read_layers(layers_, problems);
+    const Volume in = input_.empty() ? Volume() : read_volume(input_, problems);
+    if (problems.size() > before || input_.empty()) return;
+    try {
+      out_of(plans, in);
+    } catch (const ConfigError& error) {
+      problems.push_back(fmt::format("objective.layers: {}", error.what()));
+    }
+  }
+
   std::string layers_, input_, head_ = "softmax";
   std::int64_t classes_ = 0;  // not set
 };

@@ -9,14 +9,31 @@
 
 namespace dpmpi {
 
-Volume out_of(const LayerPlans& plans, const Volume& in) {
-  Volume volume = in;
+namespace {
+
+/// Calls visit(plan, what comes in) for each layer; errors name it. Returns what comes out of the last.
+template <class Visit>
+Volume walk(const LayerPlans& plans, Volume volume, Visit&& visit) {
   for (std::size_t i = 0; i < plans.size(); ++i) try {
+      visit(*plans[i].plan, volume);
       volume = plans[i].plan->out(volume);
+      if (volume.any_size() > 0x1p40) throw ConfigError("what comes out are more than 10^12 numbers");
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("layer {} ({}): {}", i + 1, plans[i].text, error.what()));
     }
   return volume;
+}
+
+}  // namespace
+
+Volume out_of(const LayerPlans& plans, const Volume& in) {
+  return walk(plans, in, [](const LayerPlan&, const Volume&) {});
+}
+
+double numbers_of(const LayerPlans& plans, const Volume& in) {
+  double all = 0;
+  walk(plans, in, [&](const LayerPlan& plan, const Volume& before) { all += plan.numbers(before); });
+  return all;
 }
 
 template <class T>
@@ -96,6 +113,7 @@ struct ResidualSettings {
                       in.channels, in.height, in.width, out.channels, out.height, out.width));
     return in;
   }
+  double numbers(const Volume& in) const { return numbers_of(inside, in); }
 };
 
 /// x + layers(x).

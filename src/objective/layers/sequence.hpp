@@ -9,9 +9,11 @@
 
 namespace dpmpi {
 
-/// What comes out of them. Throws ConfigError that names the layer, as counted
-/// from 1, that does not fit.
+/// What comes out of them. Throws ConfigError that names the layer, as counted from 1, that does not fit.
 Volume out_of(const LayerPlans& plans, const Volume& in);
+
+/// About how many numbers they keep in memory. Throws as out_of().
+double numbers_of(const LayerPlans& plans, const Volume& in);
 
 template <class T>
 class Sequence final : public Layer<T> {

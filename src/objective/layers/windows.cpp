@@ -19,7 +19,8 @@ Windows windows_of(LayerWords& words, std::optional<std::size_t> stride, bool pa
   const auto [height, width] = words.window("window");
   if (!stride && height != width) {
     const auto given = words.after("stride");
-    if (!given) throw ConfigError(fmt::format("a window of {}x{} needs a stride", height, width));
+    if (!given)
+      throw ConfigError(fmt::format("a window of {}x{} needs a stride, for it is no square", height, width));
     return {height, width, *given};
   }
   Windows windows{height, width, words.after("stride").value_or(stride.value_or(height))};

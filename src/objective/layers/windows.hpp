@@ -19,8 +19,7 @@ void copy_run(const T* from, std::size_t count, T* to) {
   for (; j < count; ++j) to[j] = from[j];
 }
 
-/// Windows of height x width every `stride` positions, in an image with
-/// `padding` zeros around it.
+/// Windows of height x width every `stride` positions, in an image with `padding` zeros around it.
 struct Windows {
   std::size_t height, width, stride = 1, padding = 0;
 
@@ -28,9 +27,8 @@ struct Windows {
   /// Throws ConfigError if a window is larger than the image.
   Volume out(const Volume& in, std::size_t channels) const;
 
-  /// Calls visit(window, place in the window, position in the image, how many)
-  /// for runs of positions of each window that are in the image, one beside the
-  /// other.
+  /// Calls visit(window, place in the window, position in the image, how many) for runs of positions of each
+  /// window that are in the image, one beside the other.
   template <class Visit>
   void for_each_run(const Volume& in, const Volume& out, Visit&& visit) const {
     for (std::size_t oy = 0, window = 0; oy < out.height; ++oy)
@@ -45,8 +43,8 @@ struct Windows {
       }
   }
 
-  /// Copies each window to a row of its own, `stride_of_rows` apart; what lies
-  /// outside the image is left as it is.
+  /// Copies each window to a row of its own, `stride_of_rows` apart; what lies outside the image is left as it
+  /// is.
   template <class T>
   void unfold(const Volume& in, const Volume& out, const T* from, T* to, std::size_t stride_of_rows) const {
     for_each_run(in, out, [&](std::size_t window, std::size_t place, std::size_t position, std::size_t count) {
@@ -66,8 +64,7 @@ struct Windows {
   }
 };
 
-/// HEIGHTxWIDTH [stride S] [pad P]; without a stride: `stride`, or that of
-/// windows which do not overlap.
+/// HEIGHTxWIDTH [stride S] [pad P]; without a stride: `stride`, or that of windows which do not overlap.
 Windows windows_of(LayerWords& words, std::optional<std::size_t> stride, bool padded);
 
 }  // namespace dpmpi

@@ -1,5 +1,4 @@
-// A network of layers keeps the contract of kernels; what its description may
-// say, and what is said of mistakes.
+// A network of layers keeps the contract of kernels; what its description may say, and what is said of mistakes.
 #include "objective/layers/layered.hpp"
 
 #include <string>
@@ -87,8 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 ClassWeights({1, 13, 0.25})}),
     [](const auto& test) { return std::string(test.param.name); });
 
-// Pairs of losses are those at points in double, whatever float32 makes of
-// them.
+// Pairs of losses are those at points in double, whatever float32 makes of them.
 TEST(LayeredProbes, AreLossesNearBothPoints) {
   std::vector<std::string> problems;
   const auto network =
@@ -182,6 +180,23 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
                   "window of 5x5");
   EXPECT_MENTIONS(refused("flatten, dense 4"), "gives 4 channels of 1x1 where the loss takes 3 numbers");
   EXPECT_MENTIONS(refused("flatten", {3, 1, 1}), "no layer has parameters");
+}
+
+// Before anything of that size is made, and however large the numbers are.
+TEST(LayerDescription, LayersThatDoNotFitInMemoryAreRefused) {
+  const auto refused = [](const char* layers, const Volume& in) {
+    std::vector<std::string> problems;
+    return message_of<ConfigError>([&] { make_layered(read_layers(layers, problems), in, Head::softmax, 2); });
+  };
+  EXPECT_MENTIONS(refused("dense 1000000, dense 1000000, dense 2", {2, 1, 1}), "GB are free: make them smaller");
+  EXPECT_MENTIONS(
+      refused("conv 524288 1, conv 128 524288x524288 stride 4096 pad 524287, flatten, dense 2", {2, 1, 1}),
+      "GB are free");
+  EXPECT_MENTIONS(refused("conv 2 1000x1000 stride 1, flatten, dense 2", {3, 3000, 3000}), "GB are free");
+  EXPECT_MENTIONS(refused("conv 1000000 1, flatten, dense 2", {1, 1000000, 1000000}), "more than 10^12 numbers");
+  EXPECT_MENTIONS(refused("conv 1000000 999999 pad 999998, conv 1000000 1", {1, 1000000, 1000000}),
+                  "layer 1 (conv 1000000 999999 pad 999998): what comes out are more than 10^12 numbers");
+  EXPECT_MENTIONS(refused("residual(dense 1000000, dense 1000000, dense 2), dense 2", {2, 1, 1}), "GB are free");
 }
 
 TEST(LayerDescription, PlansShowEveryLayer) {

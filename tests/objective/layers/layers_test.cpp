@@ -1,5 +1,5 @@
-// Every kind of layer against finite differences in double, against its float32
-// form, and convolutions against the sum that defines them.
+// Every kind of layer against finite differences in double, against its float32 form, and convolutions against
+// the sum that defines them.
 #include "objective/layers/layer.hpp"
 
 #include <algorithm>
@@ -158,8 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "softplus, flatten, dense 7, tanh, dense 3"}),
     [](const auto& test) { return std::string(test.param.name); });
 
-// PyTorch's definition of a convolution, with weights (window row, window
-// column, channel) by output channel.
+// PyTorch's definition of a convolution, with weights (window row, window column, channel) by output channel.
 TEST(Convolution, IsTheSumOverItsWindow) {
   struct Geometry {
     Volume in;
