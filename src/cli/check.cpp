@@ -4,6 +4,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/search.hpp"
+#include "run/suggest/suggest.hpp"
 #include "run/train/check.hpp"
 
 namespace dpmpi {
@@ -50,7 +51,11 @@ Command check_command() {
             apply_searches(typed->searches, typed->overrides);
             typed->config = std::make_unique<RunConfig>(typed->from, typed->overrides);
           },
-      .run = [typed](const Communicator& world) { return check(world, *typed->config); }};
+      .run =
+          [typed](const Communicator& world) {
+            settle(world, typed->config, typed->overrides);
+            return check(world, *typed->config);
+          }};
 }
 
 }  // namespace dpmpi

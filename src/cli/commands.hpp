@@ -39,6 +39,7 @@ Command train_command();
 Command tune_command();
 Command resume_command();
 Command check_command();
+Command suggest_command();
 Command plan_command();
 Command account_command();
 Command calibrate_command();

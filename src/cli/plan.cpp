@@ -21,6 +21,7 @@
 #include "run/plan/plan_timing.hpp"
 #include "run/plan/settings_table.hpp"
 #include "run/plan/time_estimate.hpp"
+#include "run/suggest/suggest.hpp"
 
 namespace dpmpi {
 namespace {
@@ -132,8 +133,10 @@ struct PlanRequest {
 };
 
 /// Collective; prints on the root.
-int show_plan(const Communicator& comm, const PlanRequest& typed) {
-  const RunConfig config(typed.config, typed.overrides);
+int show_plan(const Communicator& comm, PlanRequest& typed) {
+  auto read = std::make_unique<RunConfig>(typed.config, typed.overrides);
+  settle(comm, read, typed.overrides);
+  const RunConfig& config = *read;
   DatasetFacts data = inspect(comm, config.find_files().training);
   const std::optional<HeldOut> parts = parts_of(config.data.test_share, data);
   throw_on_all_ranks(comm, [&] {

@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "run/config/config.hpp"
 #include "run/directory/directory.hpp"
+#include "run/suggest/suggest.hpp"
 #include "run/train/signals.hpp"
 #include "run/train/train.hpp"
 
@@ -25,14 +26,15 @@ struct TrainRequest {
 
 /// Checked as a whole.
 void read_config(TrainRequest& typed, const std::string& path, ConfigOf whose) {
+  if (quiet()) typed.overrides.emplace_back("report.progress=none");
   typed.config = std::make_unique<RunConfig>(path, typed.overrides, whose);
-  if (quiet()) typed.config->report.progress = "none";
 }
 
 /// Collective.
-int run_training(const Communicator& world, const RunConfig& config,
-                 const std::optional<std::string>& resume = {}) {
+int run_training(const Communicator& world, TrainRequest& typed, const std::optional<std::string>& resume = {}) {
   catch_stop_signals();
+  settle(world, typed.config, typed.overrides);
+  const RunConfig& config = *typed.config;
   show_progress(world.is_root() ? config.report.progress : "none");
   return static_cast<int>(train(world, config, {.resume = resume, .quiet = quiet()}));
 }
@@ -52,7 +54,7 @@ Command train_command() {
       .needed = {"config"},
       .on_all_ranks = [] { return true; },
       .prepare = [typed] { read_config(*typed, typed->from, ConfigOf::user); },
-      .run = [typed](const Communicator& world) { return run_training(world, *typed->config); }};
+      .run = [typed](const Communicator& world) { return run_training(world, *typed); }};
 }
 
 Command tune_command() {
@@ -63,7 +65,8 @@ Command tune_command() {
                  "train, with settings that are chosen in private"}},
       .about =
           "Trains a secret number of models with settings among those listed, and keeps the best. What that costs is\n"
-          "in the promise. Further settings: dpmpi help tune",
+          "in the promise: the larger part of epsilon. Settings from public numbers cost nothing (dpmpi suggest): take\n"
+          "these first. Further settings: dpmpi help tune",
       .options = Options("")
                      .add("config", typed->from, "the configuration")
                      .add_each("search", typed->searches, search_help)
@@ -79,7 +82,7 @@ Command tune_command() {
                   "{} lists no settings to choose among (tune.search): add --search method.key=value,value,...",
                   typed->from));
           },
-      .run = [typed](const Communicator& world) { return run_training(world, *typed->config); }};
+      .run = [typed](const Communicator& world) { return run_training(world, *typed); }};
 }
 
 Command resume_command() {
@@ -98,7 +101,7 @@ Command resume_command() {
             read_config(*typed, typed->from + "/config.ini", ConfigOf::run);
             if (launcher_rank() == 0) refuse_finished(typed->from, typed->config->run.keep_key);
           },
-      .run = [typed](const Communicator& world) { return run_training(world, *typed->config, typed->from); }};
+      .run = [typed](const Communicator& world) { return run_training(world, *typed, typed->from); }};
 }
 
 }  // namespace dpmpi

@@ -13,6 +13,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/stored_as.hpp"
 #include "run/objective/on_ranks.hpp"
+#include "run/suggest/suggest.hpp"
 #include "run/train/input_checks.hpp"
 
 namespace dpmpi {
@@ -41,11 +42,22 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
   return 0;
 }
 
+std::unique_ptr<const RunConfig> settled_config(const Communicator& all, const std::string& path,
+                                                std::vector<std::string> overrides, ConfigOf whose) {
+  auto config = std::make_unique<RunConfig>(path, overrides, whose);
+  settle(all, config, overrides);
+  return config;
+}
+
 }  // namespace
 
 AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const std::vector<std::string>& overrides,
                        ConfigOf whose)
-    : world(all), config(path, overrides, whose), files(config.find_files()), groups(all, config.audit.ranks) {
+    : world(all),
+      settled(settled_config(all, path, overrides, whose)),
+      config(*settled),
+      files(config.find_files()),
+      groups(all, config.audit.ranks) {
   if (!config.is_private())
     throw ConfigError("dpmpi audit: privacy.noise = none promises nothing, so there is nothing to test");
   if (config.trainer())

@@ -24,7 +24,8 @@ class AuditSetup {
   AuditSetup(const AuditSetup&) = delete;
 
   const Communicator& world;
-  RunConfig config;
+  const std::unique_ptr<const RunConfig> settled;
+  const RunConfig& config;  ///< that one
   const DataFiles files;
   Groups groups;
   PublicFacts facts;

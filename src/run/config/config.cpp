@@ -18,6 +18,7 @@
 #include "data/load/read_columns.hpp"
 #include "objective/class_weights.hpp"
 #include "objective/plugin/library.hpp"
+#include "run/config/automatic.hpp"
 #include "run/config/candidates.hpp"
 #include "run/config/hints.hpp"
 #include "run/config/removed.hpp"
@@ -110,12 +111,18 @@ Settings settings_of(const std::string& path, const std::vector<std::string>& ov
 RunConfig::RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose)
     : RunConfig(settings_of(path, overrides, whose), path, whose) {}
 
-RunConfig::RunConfig(const Settings& settings, const std::string& path, ConfigOf whose, const std::string& columns)
+RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf whose, const std::string& columns)
     : path_(path), of_run_directory_(whose == ConfigOf::run || stands_in_run_directory(path)) {
   data.config_folder = std::filesystem::absolute(path).parent_path().string();
-  refuse_removed(settings);
+  refuse_removed(as_given);
 
   std::vector<std::string> problems;
+  std::string method_given = method_name;
+  take_name(as_given, "method.name", method_given);
+  const Settings settings = without_automatic(as_given, method_given, automatic_, problems);
+  if (of_run_directory_ && !automatic_.empty())
+    problems.push_back(
+        fmt::format("{}: {} = auto: the config of a run has numbers", path, fmt::join(automatic_, ", ")));
   const auto section = [&](const char* name) -> Options& {
     return *sections_.emplace_back(std::make_unique<Options>(name));
   };
@@ -225,6 +232,10 @@ void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>&
     problems.push_back(
         fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}", path_,
                     value("objective.trainer"), trainer_file));
+  if (trainer() && !trainer()->automatic().empty())
+    problems.push_back(
+        fmt::format("objective.trainer = {}: {} = auto: give numbers there (dpmpi suggest prints them)",
+                    value("objective.trainer"), fmt::join(trainer()->automatic(), ", ")));
   builder->check(*this, problems);
   if (trainer() && (data.by_person() || trainer()->data.by_person()))
     problems.push_back(

@@ -27,7 +27,7 @@ class RunConfig {
   /// once. A file that a user names counts as that of a run, too, if it stands beside the files of one.
   RunConfig(const std::string& path, const std::vector<std::string>& overrides, ConfigOf whose = ConfigOf::user);
   /// The same with settings that were read from `path` before, and, where that holds it, the text of data.columns.
-  RunConfig(const Settings& settings, const std::string& path, ConfigOf whose = ConfigOf::user,
+  RunConfig(const Settings& as_given, const std::string& path, ConfigOf whose = ConfigOf::user,
             const std::string& columns = "");
   RunConfig(const RunConfig&) = delete;
 
@@ -68,6 +68,9 @@ class RunConfig {
   /// True: settings are chosen by private search, which is part of the promise.
   bool tunes() const { return !tune.search.empty(); }
   const std::string& path() const { return path_; }
+  /// Names of the settings that are left to the program (automatic.hpp). Nothing is planned while there are any:
+  /// run/suggest makes the config in which numbers stand in their place.
+  const std::vector<std::string>& automatic() const { return automatic_; }
   /// Looks for the data files that it names, and for `given`, which a command line names in place of data.eval.
   /// Once for a command: what needs a file is handed what was found. Local.
   DataFiles find_files(const std::string& given = {}) const;
@@ -94,6 +97,7 @@ class RunConfig {
 
   std::string path_;
   bool of_run_directory_;
+  std::vector<std::string> automatic_;
   std::unique_ptr<MethodSettings> named_;  // with tune.search that of method_name, whose fields [method] fills
   std::vector<std::unique_ptr<Options>> sections_;
 };

@@ -54,8 +54,15 @@ double largest_slack_of(const std::vector<Query>& queries) {
   return slack;
 }
 
-double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
-  const auto n = static_cast<double>(facts.data.units());
+Releases releases_of(const Outline& outline) {
+  return {[method = outline.method](double multiplier) { return method->queries(multiplier); }, outline.layout,
+          outline.steps, outline.adjacency, outline.runs};
+}
+
+}  // namespace
+
+double delta_of(const RunConfig& config, const DatasetFacts& data) {
+  const auto n = static_cast<double>(data.units());
   const double delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(n, -1.1);
   if (config.privacy.delta > 0 && delta * n > 1)
     throw PrivacyError(
@@ -63,17 +70,9 @@ double resolve_delta(const RunConfig& config, const PublicFacts& facts) {
                     "keep that promise; choose a smaller delta",
                     delta, 1 / n));
   if (delta >= 1)
-    throw PrivacyError(
-        fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", facts.data.units()));
+    throw PrivacyError(fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", data.units()));
   return delta;
 }
-
-Releases releases_of(const Outline& outline) {
-  return {[method = outline.method](double multiplier) { return method->queries(multiplier); }, outline.layout,
-          outline.steps, outline.adjacency, outline.runs};
-}
-
-}  // namespace
 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {
   return events_of(queries, first, last);
@@ -109,6 +108,9 @@ void Promise::archive(Archive& archive) {
 }
 
 Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uint64_t runs) {
+  if (!config.automatic().empty())
+    throw ConfigError(
+        fmt::format("{} = auto, and no numbers were found for it", fmt::join(config.automatic(), ", ")));
   std::shared_ptr<const MethodPlan> method = config.method->plan(facts);
   const std::uint32_t blocks = blocks_of(config, *method, facts.data.records);
   return {method, BlockLayout::of(facts.data, blocks), method->steps, facts.adjacency, runs};
@@ -120,7 +122,7 @@ Plan make_draft(const RunConfig& config, const Outline& outline) {
 }
 
 Promise make_promise(const RunConfig& config, const PublicFacts& facts, const Outline& outline) {
-  const double delta = resolve_delta(config, facts);
+  const double delta = delta_of(config, facts.data);
   if (!config.is_private()) return no_promise(facts.adjacency, delta);
   return promise_of(config, releases_of(outline), config.privacy.noise_multiplier, config.privacy.epsilon, delta);
 }
@@ -146,7 +148,7 @@ Plan make_plan(const RunConfig& config, const PublicFacts& facts) {
 PublicFacts public_facts(const RunConfig& config, const DatasetFacts& data, const Objective& objective) {
   PublicFacts facts{data, &objective, config.privacy.which()};
   facts.bias = static_cast<float>(config.data.bias);
-  facts.delta = resolve_delta(config, facts);
+  facts.delta = delta_of(config, data);
   if (!config.is_private()) {
     facts.rho = infinity;
     return facts;
