@@ -135,8 +135,9 @@ std::unique_ptr<Algorithm> DpSgdPlan::start(Objective& objective, const std::vec
   return std::make_unique<DpSgd>(whole(settings_.seed), optimizer(gradient), objective, gradient);
 }
 
-const MethodRegistration dp_sgd{{"dp-sgd", "SGD or Adam on clipped, noised per-record gradients",
-                                 "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make_method<DpSgdSettings>}};
+const MethodRegistration dp_sgd{
+    {"dp-sgd", "SGD or Adam on clipped, noised per-record gradients; settings may be auto (dpmpi suggest)",
+     "Abadi et al. 2016 (arXiv:1607.00133), Algorithm 1", make_method<DpSgdSettings>}};
 
 }  // namespace
 }  // namespace dpmpi
