@@ -47,6 +47,10 @@ void AtPoint::gradient_norms(const Rows& rows, std::span<double> out) const {
   offered(prepared().norms()).gradient_norms(rows, out);
 }
 
+void AtPoint::norms_at_point(const Rows& rows, std::span<double> out) const {
+  offered(prepared().norms()).norms_at_point(rows, out);
+}
+
 std::vector<Measure> AtPoint::measures(const SetTotals& whole, const Shard& shard) const {
   return offered(prepared().set_measures()).measures(whole, shard);
 }

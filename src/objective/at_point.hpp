@@ -65,6 +65,8 @@ class AtPoint : public ValuesAtPoint {
                                                    LatticeAccumulator& sum) const;
   /// As GradientNorms::gradient_norms.
   void gradient_norms(const Rows& rows, std::span<double> out) const;
+  /// As GradientNorms::norms_at_point.
+  void norms_at_point(const Rows& rows, std::span<double> out) const;
   /// As SetMeasures::measures.
   std::vector<Measure> measures(const SetTotals& whole, const Shard& shard) const;
 

@@ -123,6 +123,9 @@ class GradientNorms {
   /// out[i] = norm of row i's gradient: where the loss bounds it for all points (a scalar loss of bounded slope),
   /// that bound, else at the point of Objective::prepare(). Not a finite number for a row that contributes nothing.
   virtual void gradient_norms(const Rows& rows, std::span<double> out) = 0;
+  /// The same at the point of Objective::prepare(), whatever the loss bounds. A row's norm does not depend on
+  /// others.
+  virtual void norms_at_point(const Rows& rows, std::span<double> out) { gradient_norms(rows, out); }
 };
 
 /// Takes a point piece by piece, so that whoever makes it on the fly need not store it.

@@ -43,6 +43,9 @@ struct Kernel {
   /// for those that it returns, the means are made of what add() does. Only of kernels that do not look at
   /// Rows::slot.
   std::function<std::span<const std::uint32_t>(const Persons&, const MeanBound&, LatticeAccumulator&)> add_means;
+  /// out[i] = how long the contribution of row i is before it is clipped; not a finite number if it adds nothing.
+  /// May be empty.
+  std::function<void(const Rows&, std::span<double> out)> lengths;
   std::size_t readings = 1;                ///< the same on every rank
   std::function<void(std::size_t)> begin;  ///< called before reading number 0 .. readings - 1; may be empty
   std::function<void(const Rows&)> read;   ///< the micro-batches of the readings before the last; may be empty
@@ -80,6 +83,8 @@ inline Kernel clipped_gradients(Objective& objective, std::span<const float> w) 
     kernel.add_means = [at](const Persons& persons, const MeanBound& bound, LatticeAccumulator& sum) {
       return at.add_clipped_means(persons, bound, sum);
     };
+  if (objective.norms())
+    kernel.lengths = [at](const Rows& rows, std::span<double> out) { at.norms_at_point(rows, out); };
   return kernel;
 }
 

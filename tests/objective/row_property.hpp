@@ -9,16 +9,19 @@ namespace dpmpi::test {
 struct RecordBits {
   std::vector<double> loss;
   std::vector<float> scores;
+  std::vector<double> norm;  ///< of gradients, where they are told
 };
 
 inline RecordBits bits_of(const PropertyCase& c, const AtPoint& at, const Records& records,
                           std::span<const std::uint32_t> index) {
-  RecordBits b{std::vector<double>(index.size()), std::vector<float>(index.size() * c.objective.outputs())};
+  RecordBits b{std::vector<double>(index.size()), std::vector<float>(index.size() * c.objective.outputs()),
+               std::vector<double>(c.objective.norms() ? index.size() : 0)};
   for (std::size_t i = 0; i < index.size(); i += c.objective.micro_batch_rows()) {
     const std::size_t n = std::min(c.objective.micro_batch_rows(), index.size() - i), out = c.objective.outputs();
     const Rows rows{records, index.subspan(i, n)};
     at.losses(rows, std::span(b.loss).subspan(i, n));
     at.scores(rows, std::span(b.scores).subspan(i * out, n * out));
+    if (c.objective.norms()) at.norms_at_point(rows, std::span(b.norm).subspan(i, n));
   }
   return b;
 }
@@ -31,6 +34,7 @@ inline void expect_record_bits(const RecordBits& one, const RecordBits& many, st
   EXPECT_TRUE(same_bits(one.loss, part(many.loss, place, 1))) << what << ": loss at place " << place;
   EXPECT_TRUE(same_bits(one.scores, part(many.scores, place, one.scores.size())))
       << what << ": scores at " << place;
+  EXPECT_TRUE(same_bits(one.norm, part(many.norm, place, one.norm.size()))) << what << ": norm at " << place;
 }
 
 /// Single contributions have the same bits alone and among empty slots; totals are the exact sums of single

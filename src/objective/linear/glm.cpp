@@ -15,6 +15,8 @@ namespace dpmpi {
 
 namespace {
 
+constexpr double no_norm = std::numeric_limits<double>::quiet_NaN();
+
 std::unique_ptr<ScalarLoss> with_weights(std::unique_ptr<ScalarLoss> loss, const ClassWeights& weights) {
   if (weights.empty()) return loss;
   verify(weights.size() == 2, "a weight for each sign");
@@ -110,23 +112,23 @@ void Glm::add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeA
 
 void Glm::gradient_norms(const Rows& rows, std::span<double> out) {
   const double bound = loss_->slope_bound();
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  if (std::isfinite(bound)) {
-    const Records& records = rows.records;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const std::size_t at = rows.index[i];
-      const double label = records.label[at];
-      const double share = weights_.empty() ? 1 : weights_.of_sign(label) / weights_.largest();
-      out[i] = std::isnan(label) ? none : bound * share * records.weight_of(at) * records.norm[at];
-    }
-    return;
+  if (!std::isfinite(bound)) return norms_at_point(rows, out);
+  const Records& records = rows.records;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t at = rows.index[i];
+    const double label = records.label[at];
+    const double share = weights_.empty() ? 1 : weights_.of_sign(label) / weights_.largest();
+    out[i] = std::isnan(label) ? no_norm : bound * share * records.weight_of(at) * records.norm[at];
   }
+}
+
+void Glm::norms_at_point(const Rows& rows, std::span<double> out) {
   TileOf margin, slope;
   for_each_tile(rows, [&](const Tile& tile, const TileOf& label, std::size_t first) {
     margins(rows.records, tile, margin);
     slopes(rows.records, tile, margin, label, slope);
     for (std::size_t r = 0; r < tile.count; ++r)
-      out[first + r] = std::isnan(label[r]) ? none : std::abs(slope[r]) * rows.records.norm[tile.row[r]];
+      out[first + r] = std::isnan(label[r]) ? no_norm : std::abs(slope[r]) * rows.records.norm[tile.row[r]];
   });
 }
 

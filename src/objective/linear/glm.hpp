@@ -55,6 +55,7 @@ class Glm final : public Objective,
   void scores(const Rows& rows, std::span<float> out) override;
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
   void gradient_norms(const Rows& rows, std::span<double> out) override;
+  void norms_at_point(const Rows& rows, std::span<double> out) override;
   void prepare_probes(std::span<const double> x, std::span<const double> y) override { probe_.prepare(x, y); }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
              std::span<double> down) override;

@@ -168,6 +168,7 @@ Secret<LatticeSum> Curator::sum(const Query& query, const Batch& batch, const Ke
                                    scale, s.query.smallest_scale()));
   const auto* exact = s.query.as<ExactSum>();
   verify(kernel.one_hot || !exact || !exact->one_hot, "a query of unit vectors takes kernels that count");
+  verify(s.query.votes() == 0 || (kernel.lengths && kernel.readings == 1), "votes take kernels that tell lengths");
   const L2Bound bound{s.query.clip_at(batch.step_) * scale, s.query.bound.clipping};
   s.sum.clear(s.query.at(batch.step_).lattice_at(scale));
   {

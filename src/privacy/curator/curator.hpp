@@ -71,7 +71,8 @@ class Curator {
   /// The exact sum of the kernel's contributions over the batch, with the root's noise already in it. Collective.
   /// Once per release: throws PrivacyError if this (query, release) was summed before, here or in the run that this
   /// one goes on with. `scale` in (0, 1], a public value: the kernel clips at scale * query.clip_at(step), and the
-  /// noise shrinks with the sensitivity (of running sums only if they are adaptive).
+  /// noise shrinks with the sensitivity (of running sums only if they are adaptive). Of a query with votes that is
+  /// the bound of vector and vote together; the kernel adds the vector, and the curator the votes.
   Secret<LatticeSum> sum(const Query& query, const Batch& batch, const Kernel& kernel, double scale = 1);
 
   /// Release t of Phases: runs `program` over its part on all ranks, and adds the root's noise to the vector that

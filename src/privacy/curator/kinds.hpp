@@ -49,6 +49,8 @@ struct Sum {
   /// If it is below 1: Curator::sum may scale the clip down to this, and the lattice moves along by powers of two,
   /// so that its rounding stays small beside a small clip.
   double smallest_scale = 1;
+  /// If it is above 0, the last coordinate is one of votes, and takes this share of the squared bound: votes.hpp.
+  double votes = 0;
 
   static constexpr bool bounds_persons = true;
   static bool takes(const SamplingRule&) { return true; }
@@ -81,6 +83,7 @@ struct RunningSum {
   /// Nodes get noise for the largest leaf that they hold, by the scales given to Curator::sum; leaf 1 counts as
   /// first_clip <= 1. Otherwise every node gets the noise of a leaf with bound.clip.
   bool adaptive = false;
+  double votes = 0;  ///< as Sum::votes
 
   static std::uint64_t leaves(const Query& query);  ///< of one run
   Tree tree(const Query& query) const;              ///< the mechanism of one run

@@ -80,7 +80,8 @@ void PersonSum::show(const Records& records, std::uint32_t person, std::span<con
 
 // With d coordinates the norm is computed to d + 8 roundings and each product to two: `less` covers them. Rounding
 // towards zero makes no vector longer.
-void PersonSum::add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip) {
+void PersonSum::add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip,
+                         const std::optional<Votes>& votes) {
   const std::span<const std::int32_t> narrow = own_.narrow();
   const std::span<const std::int64_t> wide = narrow.empty() ? own_.totals() : std::span<const std::int64_t>();
   const double length = std::sqrt(narrow.empty() ? squared_length(wide) : squared_length(narrow));
@@ -96,6 +97,10 @@ void PersonSum::add_mean(LatticeAccumulator& sum, std::uint64_t records, double 
       add_shrunk(values, factor, sum.int32_scratch());
   };
   narrow.empty() ? add(wide) : add(narrow);
+  if (!votes) return;
+  const double mean = length * own_.lattice().quantum() / static_cast<double>(records);
+  const double vote = static_cast<double>(votes->of(mean)) * sum.lattice().quantum();
+  sum.add(sum.dim() - 1, std::span(&vote, 1));
 }
 
 /// Adds the persons whom the kernel takes together; returns the others. Which they are follows from the records of
@@ -118,8 +123,9 @@ std::span<const std::uint32_t> PersonSum::add_together(LatticeAccumulator& sum, 
 }
 
 // Kernels that add a part of each vector in every reading keep to the clip themselves: each part counts as it is.
-void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound,
-                       const PersonBatch& batch) {
+void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& joint,
+                       const PersonBatch& batch, const std::optional<Votes>& votes) {
+  const L2Bound bound = votes ? votes->bound() : joint;
   const bool in_parts = kernel.readings > 1 && !kernel.read;
   const double clip = in_parts ? std::numeric_limits<double>::infinity() : bound.clip;
   const L2Bound of_record{bound.clip * (in_parts || kernel.one_hot ? 1 : MeanBound::room), bound.clipping};
@@ -128,7 +134,8 @@ void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bo
     for (std::size_t i = 0; i < batch.shard.blocks.size(); ++i, heartbeat().beat()) {
       const Records& records = batch.shard.blocks[i].records;
       const std::span<const std::uint32_t> persons =
-          add_together(sum, kernel, {of_record, clip}, records, batch.selected[i]);
+          votes ? std::span<const std::uint32_t>(batch.selected[i])  // sums of several persons tell no lengths
+                : add_together(sum, kernel, {of_record, clip}, records, batch.selected[i]);
       const std::span<const std::uint32_t> slots =
           kernel.add_means ? std::span<const std::uint32_t>() : batch.slots[i];
       for (std::size_t p = 0; p < persons.size(); ++p) {
@@ -136,7 +143,7 @@ void PersonSum::add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bo
         if (count == 0) continue;
         own_.clear(lattice_for(sum.lattice(), count));
         show(records, persons[p], persons.subspan(p + 1), slots.empty() ? slots : slots.subspan(p, 1), visit);
-        if (!own_.empty()) add_mean(sum, count, clip);
+        if (!own_.empty()) add_mean(sum, count, clip, votes);
       }
     }
   });

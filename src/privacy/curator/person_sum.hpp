@@ -12,11 +12,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "data/records/blocks.hpp"
 #include "objective/kernel.hpp"
+#include "privacy/curator/votes.hpp"
 
 namespace dpmpi {
 
@@ -33,7 +35,9 @@ class PersonSum {
   PersonSum(const LatticeAccumulator& sum, double largest_term, std::size_t rows);
 
   /// Adds what each person of the batch contributes. Local; allocates nothing.
-  void add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound, const PersonBatch& batch);
+  /// With `votes`, which are on the lattice of the sum, persons vote by the lengths of their means.
+  void add_to(LatticeAccumulator& sum, const Kernel& kernel, const L2Bound& bound, const PersonBatch& batch,
+              const std::optional<Votes>& votes = {});
 
  private:
   std::span<const std::uint32_t> add_together(LatticeAccumulator& sum, const Kernel& kernel, const MeanBound& bound,
@@ -43,7 +47,7 @@ class PersonSum {
             std::span<const std::uint32_t> slot, const Visit& visit);
   static std::span<const std::uint32_t> numbered(std::uint32_t first, std::uint32_t end,
                                                  std::span<std::uint32_t> room_for);
-  void add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip);
+  void add_mean(LatticeAccumulator& sum, std::uint64_t records, double clip, const std::optional<Votes>& votes);
   Lattice lattice_for(Lattice of_sum, std::uint64_t records) const;
 
   LatticeAccumulator own_;

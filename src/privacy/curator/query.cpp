@@ -214,6 +214,11 @@ double Query::clip_at(std::uint64_t t) const {
   return bound.clip * (running && t % running->leaves(*this) == 0 ? running->first_clip : 1);
 }
 
+double Query::votes() const {
+  const auto* running = as<RunningSum>();
+  return as<Sum>() ? as<Sum>()->votes : running ? running->votes : 0;
+}
+
 Lattice Query::lattice_at(double scale) const {
   if (smallest_scale() == 1) return lattice;
   int exponent = 0;  // scale = fraction 2^exponent, fraction in [1/2, 1): 2^-finer is the least power >= scale

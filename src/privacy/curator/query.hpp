@@ -139,6 +139,8 @@ struct Query : QuerySpec {
   /// not.
   double sensitivity_scale(double scale) const;
   double smallest_scale() const { return as<Sum>() ? as<Sum>()->smallest_scale : 1; }  ///< Sum::smallest_scale
+  /// Sum::votes or RunningSum::votes: 0 if there are none.
+  double votes() const;
   /// The lattice of a sum at this scale: finer by the powers of two below 1 / scale if smallest_scale says so.
   Lattice lattice_at(double scale) const;
   /// Noise std at step t over noise_std: of disjoint parts, the part's; LastIterateRun::noise_scale. Else 1.

@@ -14,6 +14,7 @@
 #include "privacy/curator/person_sum.hpp"
 #include "privacy/curator/phase_view.hpp"
 #include "privacy/curator/running_release.hpp"
+#include "privacy/curator/votes.hpp"
 
 namespace dpmpi {
 
@@ -46,6 +47,7 @@ struct Curator::QueryState {
   std::size_t part = no_part;                        // to which selected, slots, sum and batching belong
   std::size_t micro_batch_rows;
   std::unique_ptr<PersonSum> persons;  // where they are the units
+  std::vector<double> lengths;         // of a micro-batch, where records vote
   static constexpr std::size_t no_part = ~std::size_t{0};
 
   std::optional<RunningRelease> running;  // of running sums, root only
@@ -76,14 +78,20 @@ struct Curator::QueryState {
 
   /// What the units of the batch contribute to the sum.
   void add_contributions(const Kernel& kernel, const L2Bound& bound, const Shard& shard) {
+    std::optional<Votes> votes;
+    if (query.votes() > 0) votes.emplace(bound, query.votes(), sum.lattice());
     if (query.unit == Unit::person) {
       const Query& own = part == no_part ? query : query.parts[part];
       if (!persons) persons = std::make_unique<PersonSum>(sum, own.largest_term, micro_batch_rows);
-      return persons->add_to(sum, kernel, bound, {shard, selected, slots});
+      return persons->add_to(sum, kernel, bound, {shard, selected, slots}, votes);
     }
-    kernel.run(bound, sum, [&](const auto& visit) {
+    kernel.run(votes ? votes->bound() : bound, sum, [&](const auto& visit) {
+      const auto show = [&](const Rows& rows) {
+        visit(rows);
+        if (votes) add_votes(*votes, kernel, rows, sum, lengths);
+      };
       for (std::size_t i = 0; i < shard.blocks.size(); ++i, heartbeat().beat())
-        batching.for_each(shard.blocks[i].records, selected[i], slots[i], visit);
+        batching.for_each(shard.blocks[i].records, selected[i], slots[i], show);
     });
   }
 

@@ -35,7 +35,8 @@ void RunningRelease::add_leaf(LatticeAccumulator& sum, SecretStream& noise, std:
   if (prefix_) {
     verify(prefix_->leaf() == step % leaves_, "the leaves of a running sum come in order");
     const double clip = query_.clip_at(step) / query_.bound.clip * clip_scale;
-    prefix = next_noise(noise, step, query_.as<RunningSum>()->adaptive ? query_.sensitivity_scale(clip) : 1);
+    const bool adaptive = query_.as<RunningSum>()->adaptive;
+    prefix = next_noise(noise, step, adaptive ? std::min(1.0, query_.sensitivity_scale(clip)) : 1);
   }
   const double scale = query_.noise_std * query_.lattice.scale();
   const auto go_on = [&](std::size_t first, std::span<std::int64_t> total) {

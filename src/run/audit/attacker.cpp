@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "data/records/sampling.hpp"
+#include "privacy/curator/votes.hpp"
 
 namespace dpmpi {
 namespace {
@@ -69,7 +70,7 @@ void Attacker::begin(std::span<const float> start) {
   constexpr L2Bound unit{1};
   LatticeAccumulator& sum = empty_sum(start.size(), Lattice{20}, 1.01, Width::int32);
   const Kernel kernel = clipped_gradients(objective_, start);
-  for (std::size_t i = 0; i < suspects(); ++i) contribute(unit, sum, kernel, i, {1, 0}, gradients_[i]);
+  for (std::size_t i = 0; i < suspects(); ++i) contribute(unit, 0, sum, kernel, i, {1, 0}, gradients_[i]);
 }
 
 // Public rules say whether a position takes part; of secret ones everybody knows the chance.
@@ -110,13 +111,17 @@ LatticeAccumulator& Attacker::empty_sum(std::size_t dim, Lattice lattice, double
   return *sum_;
 }
 
-void Attacker::contribute(const L2Bound& bound, LatticeAccumulator& sum, const Kernel& kernel, std::size_t i,
-                          const Part& part, Vector& values) const {
+void Attacker::contribute(const L2Bound& bound, double share, LatticeAccumulator& sum, const Kernel& kernel,
+                          std::size_t i, const Part& part, Vector& values) {
   sum.clear();
+  const Votes votes(bound, share, sum.lattice());
   const auto row = static_cast<std::uint32_t>(i);
   const std::uint32_t slot = part.slot.value_or(0);
-  kernel.run(bound, sum, [&](const auto& visit) {
-    visit(Rows{records_, std::span(&row, 1), part.slot ? std::span(&slot, 1) : std::span<const std::uint32_t>()});
+  kernel.run(votes.bound(), sum, [&](const auto& visit) {
+    const Rows rows{records_, std::span(&row, 1),
+                    part.slot ? std::span(&slot, 1) : std::span<const std::uint32_t>()};
+    visit(rows);
+    if (share > 0) add_votes(votes, kernel, rows, sum, lengths_);
   });
   const double quantum = sum.lattice().quantum();
   values.resize(sum.dim());
@@ -135,7 +140,8 @@ void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound,
   for (std::size_t i = 0; i < suspects(); ++i) {
     parts_[i] = part(query, t, i);
     pending_[i].clear();
-    if (parts_[i].probability > 0 || measures_) contribute(bound, sum, kernel, i, parts_[i], pending_[i]);
+    if (parts_[i].probability > 0 || measures_)
+      contribute(bound, query.votes(), sum, kernel, i, parts_[i], pending_[i]);
   }
 }
 

@@ -87,8 +87,8 @@ class Attacker final : public ReleaseListener {
   void note(std::span<const double> values, double noise_std);
   void add_distances(double noise_std, double weight);
   LatticeAccumulator& empty_sum(std::size_t dim, Lattice lattice, double bound, Width width);
-  void contribute(const L2Bound& bound, LatticeAccumulator& sum, const Kernel& kernel, std::size_t i,
-                  const Part& part, Vector& values) const;
+  void contribute(const L2Bound& bound, double share, LatticeAccumulator& sum, const Kernel& kernel, std::size_t i,
+                  const Part& part, std::vector<double>& values);
 
   Objective& objective_;
   const Records& records_;
@@ -104,6 +104,7 @@ class Attacker final : public ReleaseListener {
   double pending_scale_ = 1;
   std::optional<LatticeAccumulator> sum_;  // of one contribution
   double sum_bound_ = 0;
+  std::vector<double> lengths_;
   std::vector<Running> running_;  // by query
   std::vector<std::uint32_t> slots_;
   std::optional<std::pair<std::uint32_t, std::uint64_t>> slots_of_;  // query and pass

@@ -1,6 +1,7 @@
 #include "run/audit/clip_length_objective.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include "core/numbers/random.hpp"
 #include "data/records/builder.hpp"
@@ -31,6 +32,13 @@ void WorstCase::add_clipped_gradients(const Rows& rows, const L2Bound& bound, La
       sum.add(layer.offset, std::span<const double>(signs_));
     }
   }
+}
+
+// Beyond every clip.
+void WorstCase::gradient_norms(const Rows& rows, std::span<double> out) {
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    out[r] = std::isnan(rows.records.label[rows.index[r]]) ? std::numeric_limits<double>::quiet_NaN()
+                                                           : std::numeric_limits<double>::max();
 }
 
 Records worst_case_canaries(const RecordShape& shape, std::size_t count, bool negative) {

@@ -9,7 +9,7 @@
 namespace dpmpi {
 
 /// Has no losses: a method that asks for them is not tried on it.
-class WorstCase final : public Objective, public GradientKernel {
+class WorstCase final : public Objective, public GradientKernel, public GradientNorms {
  public:
   /// `real` must outlive it.
   explicit WorstCase(const Objective& real)
@@ -28,10 +28,11 @@ class WorstCase final : public Objective, public GradientKernel {
   void initialise(const PublicStream& stream, std::span<float> w) const override { real_.initialise(stream, w); }
 
  protected:
-  Capabilities capabilities() override { return {.gradients = this}; }
+  Capabilities capabilities() override { return {.gradients = this, .norms = this}; }
 
  private:
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
+  void gradient_norms(const Rows& rows, std::span<double> out) override;
 
   const Objective& real_;
   std::vector<ParameterGroup> whole_, layers_;  // that are clipped by themselves

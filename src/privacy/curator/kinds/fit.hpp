@@ -22,11 +22,14 @@ Lattice fit_lattice(const Query& query, double largest, std::uint64_t terms, std
 void declare_sum(Query& query, std::uint64_t records, double smallest_clip, double largest_clip,
                  std::string_view option = "method.clip");
 void declare_sum(Query& query, std::string_view option = "method.clip");  ///< over a batch
+/// That the last coordinate of a sum can be one of votes, if they have a share.
+void check_votes(const Query& query);
 /// Throws PrivacyError if noise of another law than N(0, std^2) has no analysis for `what`.
 void check_gaussian(const Query& query, std::string_view what);
 
 /// An event for each round of so many releases that begins with one of first .. last-1.
 Events events_of_rounds(const Mechanism& round, std::uint64_t releases, std::uint64_t first, std::uint64_t last);
 std::string describe_clip(const Query& query);
+std::string describe_votes(const Query& query);
 
 }  // namespace dpmpi

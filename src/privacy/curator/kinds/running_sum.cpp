@@ -20,6 +20,7 @@ Tree RunningSum::tree(const Query& q) const {
 void RunningSum::declare(Query& q) const {
   verify(first_clip > 0 && (!adaptive || first_clip <= 1), "the clip of the first leaf");
   check_gaussian(q, "correlated noise");
+  check_votes(q);
   const double clip = q.bound.clip, first = clip * first_clip;
   declare_sum(q, std::min(q.records, largest_batch(q.sampling, q.records) * leaves(q)), std::min(clip, first),
               std::max(clip, first));
@@ -38,8 +39,14 @@ Events RunningSum::events(const Query& q, std::uint64_t first, std::uint64_t las
 
 std::vector<std::string> RunningSum::describe(const Query& q) const {
   const double noise = q.is_private() ? q.noise_std * std::sqrt(mean_prefix_noise_variance(tree(q))) : 0;
-  return {describe_clip(q), fmt::format("sums of {} leaves, {}: noise of a prefix {:.3g} on average", leaves(q),
-                                        name(strategy), noise)};
+  std::vector<std::string> lines{
+      describe_clip(q),
+      fmt::format("sums of {} leaves, {}: noise of a prefix {:.3g} on average", leaves(q), name(strategy), noise)};
+  if (votes == 0) return lines;
+  lines.insert(lines.begin(),
+               "clips up to the largest, and noise of a node for the largest of its leaves; of that:");
+  lines.push_back(describe_votes(q));
+  return lines;
 }
 
 }  // namespace dpmpi

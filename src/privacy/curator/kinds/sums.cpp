@@ -4,13 +4,17 @@
 
 #include "core/errors.hpp"
 #include "privacy/curator/kinds/fit.hpp"
+#include "privacy/curator/votes.hpp"
 
 namespace dpmpi {
 
+// All leaves of a running sum are on one lattice. Where their clips follow norms it is 2^13 times finer, if there
+// is room, so that rounding is small beside clips far below the largest.
 Lattice fit_lattice(const Query& q, double largest, std::uint64_t terms, std::string_view option) {
+  const bool leaves_differ = q.as<RunningSum>() && q.votes() > 0;
   try {
     return q.exact ? Lattice::finest(largest, likely_noise(q), terms)
-                   : Lattice::choose(q.dim, largest, likely_noise(q), terms);
+                   : Lattice::choose(leaves_differ ? q.dim << 26 : q.dim, largest, likely_noise(q), terms);
   } catch (const ConfigError& error) {  // a lattice does not know whose it is
     throw ConfigError(fmt::format("query {}, by {} and privacy.noise_multiplier = {:.3g}: {}", q.name, option,
                                   q.noise_multiplier, error.what()));
@@ -38,6 +42,14 @@ void check_gaussian(const Query& q, std::string_view what) {
   if (q.noise != Noise::gaussian && q.is_private())
     throw PrivacyError(fmt::format(
         "query {}: {} has no analysis with privacy.noise = discrete_gaussian, allowed: gaussian", q.name, what));
+}
+
+void check_votes(const Query& q) {
+  if (q.votes() == 0) return;
+  verify(q.votes() > 0 && q.votes() < 1 && q.dim > 1,
+         "votes have a share of the bound and a coordinate of their own");
+  verify(q.bound.clipping == Clipping::flat, "votes are on one clip");
+  verify(!std::holds_alternative<Disjoint>(q.sampling), "votes are not for disjoint parts");
 }
 
 Events events_of_rounds(const Mechanism& round, std::uint64_t releases, std::uint64_t first, std::uint64_t last) {
@@ -73,6 +85,11 @@ std::string describe_clip(const Query& q) {
                      q.sensitivity, q.eta, q.noise_std);
 }
 
+std::string describe_votes(const Query& q) {
+  return fmt::format("{:.3g} of the squared clip is for votes: what is left clips at {:.6g}", q.votes(),
+                     split_bound(q.bound, q.votes()).clip);
+}
+
 std::vector<std::string> describe_sum(const Query& q) {
   return {describe_clip(q), fmt::format("noise over mean: {:.3g} per coordinate of the mean",
                                         q.noise_std / expected_batch(q.sampling, q.records))};
@@ -80,6 +97,7 @@ std::vector<std::string> describe_sum(const Query& q) {
 
 void Sum::declare(Query& q) const {
   verify(smallest_scale > 0 && smallest_scale <= 1, "a clip is scaled down");
+  check_votes(q);
   declare_sum(q);
   if (smallest_scale == 1) return;
   if (const double worst = q.eta + q.rounding; worst > largest_eta && q.is_private())
@@ -93,6 +111,7 @@ void Sum::declare(Query& q) const {
 
 std::vector<std::string> Sum::describe(const Query& q) const {
   auto lines = describe_sum(q);
+  if (votes > 0) lines.push_back(describe_votes(q));
   if (smallest_scale < 1)
     lines.insert(lines.begin(),
                  fmt::format("clips from {:.6g} on, sensitivity and noise in proportion; of the largest:",
