@@ -90,11 +90,13 @@ class DpSgdaPlan final : public MethodPlan {
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
-  // A mixing of 1 / b gradients keeps their mean.
+  // A mixing of 1 / b gradients keeps their mean, and shares the noise of each among steps. A primal without
+  // records has no noise.
   OptimizerSettings descent(const Query& query) const {
     const double R = real(query.steps), batch = expected_batch(query.sampling, query.records);
-    return settings_.common.descent.settled(
-        {R, settings_.common.clip, std::sqrt(R) * query.noise_std / batch, f_.label_kind()});
+    PublicSteps run{R, settings_.common.clip, std::sqrt(R) * query.noise_std / batch, f_.label_kind()};
+    if (!settings_.mixing) run.step_noise = f_.primal() ? query.noise_std / batch : 0;
+    return settings_.common.descent.settled(run);
   }
 
   DpSgdaSettings settings_;

@@ -61,7 +61,9 @@ OptimizerSettings OptimizerSettings::settled(const PublicSteps& run) const {
   OptimizerSettings all = *this;
   if (kind == Kind::adam_bc) {
     if (!run.step_noise)
-      throw ConfigError("method.optimizer = adam_bc belongs to dp-sgd, where steps have noise of their own");
+      throw ConfigError(
+          "method.optimizer = adam_bc belongs to dp-sgd and dp-sgda, where every step has noise of its own, known in "
+          "advance; here steps share noise: take adam");
     all.noise_variance = *run.step_noise * *run.step_noise;
   }
   if (rate > 0) return all;

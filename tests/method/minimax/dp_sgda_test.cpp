@@ -85,6 +85,41 @@ TEST(DpSgda, NoiseOfTheTwoSidesFollowsTheShares) {
   EXPECT_NEAR(sy / (60 * d2), 1, 5 * std::sqrt(2.0 / (60 * d2)));
 }
 
+// The first step of adam_bc, from the gradient g that a plain step of the same noise shows: g over the root of g^2
+// less the variance of the noise of the primal, or of a tenth of that. Steps of dptd share noise.
+TEST(DpSgda, TheNoiseOfThePrimalIsTakenOutOfAdam) {
+  static constexpr std::size_t dim = 50;
+  const auto first_step = [](const char* method, const Given& rule) {
+    auto f = std::make_unique<test::ToySaddle>(dim, 3, [](double, auto, auto, auto, auto) {});
+    Trial trial(method,
+                with({{"batch", "10"},
+                      {"steps", "4"},
+                      {"clip", "0.5"},
+                      {"dual_clip", "3"},
+                      {"dual_share", "0.2"},
+                      {"rate", "1"},
+                      {"dual_rate", "1"}},
+                     rule),
+                2.0, std::move(f), test::numbers(std::vector<float>(100, 0.0F)), Adjacency::add_remove);
+    auto moved = trial.iterate();
+    trial.run(1);
+    for (std::size_t j = 0; j < moved.size(); ++j) moved[j] -= trial.iterate()[j];
+    return moved;
+  };
+  const auto g = first_step("dp-sgda", {}), step = first_step("dp-sgda", {{"optimizer", "adam_bc"}});
+  const double variance = std::pow(2 / std::sqrt(0.8) * 0.5 / 10, 2);
+  int above = 0;
+  for (std::size_t j = 0; j < dim; ++j) {
+    const double square = std::pow(g[j], 2), left = std::max(square - variance, 0.1 * variance);
+    EXPECT_NEAR(step[j], g[j] / std::sqrt(left), 1e-3 * std::abs(step[j])) << j;
+    above += square > 1.2 * variance;
+  }
+  EXPECT_GT(above, 3);
+  EXPECT_LT(above, 40);
+  for (const char* shared : {"dptd", "private-diff"})
+    EXPECT_THROW(first_step(shared, {{"optimizer", "adam_bc"}}), ConfigError) << shared;
+}
+
 // T4: two queries on one batch are one mechanism.
 TEST(DpSgda, TrapTwoQueriesOnOneBatchAreOneEvent) {
   auto f = std::make_unique<test::ToySaddle>(3, 1, [](double, auto, auto, auto, auto) {});

@@ -61,6 +61,13 @@ TEST(DpFtrl, IteratesCarryPrefixNoise) {
   }
 }
 
+// Steps share noise, so that none of it can be taken out of a second moment.
+TEST(DpFtrl, HasNoAdamWithoutItsNoise) {
+  auto given = trial({{"batch", "66"}, {"optimizer", "adam"}}, 1, test::random_shard(shape, 2));
+  given.run();
+  EXPECT_THROW(trial({{"batch", "66"}, {"optimizer", "adam_bc"}}, 1, test::random_shard(shape, 2)), ConfigError);
+}
+
 TEST(DpFtrl, APassIsOneTree) {
   auto one = trial({{"batch", "10"}, {"passes", "2"}, {"restarts", "3"}, {"strategy", "full_honaker"}}, 4,
                    test::random_shard(shape, 2));

@@ -198,6 +198,25 @@ TEST(Optimizer, ARateThatIsSetStaysAndOneThatIsNotBoundsTheFinalOne) {
   }
 }
 
+// Near 0 steps of noise alone would have no bound, and above 1 they would be shorter than Adam's.
+TEST(Optimizer, TheFloorLiesBetweenItsEnds) {
+  const auto problems_of = [](const char* floor) {
+    OptimizerSettings optimizer;
+    Options options("method");
+    optimizer.declare(options);
+    std::vector<std::string> problems;
+    options.read({{"method.noise_floor", value(floor)}}, problems);
+    return problems;
+  };
+  for (const char* allowed : {"1e-4", "0.1", "1"}) EXPECT_TRUE(problems_of(allowed).empty()) << allowed;
+  for (const char* refused : {"0.99e-4", "1.001", "0", "-0.1", "nan", "inf"}) {
+    const auto problems = problems_of(refused);
+    ASSERT_EQ(problems.size(), 1u) << refused;
+    EXPECT_NE(problems[0].find("method.noise_floor"), std::string::npos) << problems[0];
+    EXPECT_NE(problems[0].find("in [0.0001, 1]"), std::string::npos) << problems[0];
+  }
+}
+
 TEST(Optimizer, ContradictionsAreNamed) {
   OptimizerSettings optimizer;
   Options options("method");
