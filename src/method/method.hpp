@@ -92,6 +92,13 @@ class MethodPlan {
   virtual Derived report_quantities(const std::vector<Query>& /*queries*/) const { return {}; }
   /// Text that plans print at their end, e.g. curves that are no certificates. Empty: nothing.
   virtual std::string notes(const std::vector<Query>& /*queries*/) const { return {}; }
+  /// What two looks at a run, the second after `steps` > 0 more steps, say in Algorithm::measures() that no run of
+  /// this plan does, in words; empty: nothing, or nobody can say. At the start the first look has no measures. For
+  /// `dpmpi verify`. Local.
+  virtual std::string contradiction(const std::vector<Measure>& /*earlier*/, const std::vector<Measure>& /*later*/,
+                                    std::uint64_t /*steps*/) const {
+    return {};
+  }
   /// Tries what can be tried of the assumptions on synthetic public records, before any step. Throws PrivacyError.
   /// Local; takes the objective to other points.
   virtual void check_assumptions(Objective& /*objective*/) const {}

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -239,13 +240,21 @@ class SensitivityWatch final : public ReleaseListener {
                            query.exact ? Width::int64 : Width::int32);
     std::vector<std::uint32_t> everyone(records.units());
     std::iota(everyone.begin(), everyone.end(), 0U);
+    std::optional<Votes> votes;
+    if (query.votes() > 0) votes.emplace(bound, query.votes(), sum.lattice());
     if (query.unit == Unit::person) {
       Shard shard;
       shard.blocks.push_back({0, 0, records});
       const std::vector<std::vector<std::uint32_t>> chosen{everyone};
-      PersonSum(sum, bound.clip * (1 + at.eta), 16).add_to(sum, kernel, bound, {shard, chosen, chosen});
+      PersonSum(sum, bound.clip * (1 + at.eta), 16).add_to(sum, kernel, bound, {shard, chosen, chosen}, votes);
     } else {
-      kernel.run(bound, sum, [&](const auto& visit) { batching_.for_each(records, everyone, everyone, visit); });
+      std::vector<double> lengths;
+      kernel.run(votes ? votes->bound() : bound, sum, [&](const auto& visit) {
+        batching_.for_each(records, everyone, everyone, [&](const Rows& rows) {
+          visit(rows);
+          if (votes) add_votes(*votes, kernel, rows, sum, lengths);
+        });
+      });
     }
     const auto total = sum.totals();
     return {total.begin(), total.end()};
@@ -287,6 +296,30 @@ TEST_P(EveryMethod, ClassWeightsMoveNoSumByMoreThanItsSensitivity) {
   if (watch.sums > 0) {
     EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
   }
+}
+
+/// A run of `plan` under the eyes of a watch, whose ledger must be that of the plan.
+void watch_a_run(Planned& plan) {
+  SensitivityWatch watch(plan);
+  RunOfPlan run(plan, 1);
+  run.curator.announce_to(&watch);
+  run.run_to(plan.plan.steps);
+  EXPECT_TRUE(same_events(run.ledger.events(), events_of_all(plan.plan.queries))) << "plan equals ledger";
+  EXPECT_GT(watch.sums, 0u);
+  EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
+}
+
+// A gradient and its vote together, of records and of persons.
+TEST_P(EveryMethod, WhereAClipFollowsTheNormsNoUnitMovesASumByMoreThanItsSensitivity) {
+  if (GetParam() != "dp-sgd" && GetParam() != "dp-ftrl") return;  // whose clips stay
+  for (const Units units : {Units::records, Units::persons, Units::records_of_persons})
+    for (const char* adjacency : {"add_remove", "replace_one"}) {
+      Planned plan(folder(), GetParam(), units,
+                   {"method.clip_quantile=0.3", "method.clip_share=0.25", "method.clip_rate=1",
+                    fmt::format("privacy.adjacency={}", adjacency)});
+      EXPECT_EQ(plan.plan.queries[0].dim, plan.objective->dim() + 1);
+      watch_a_run(plan);
+    }
 }
 
 // Persons are units for every method of which the documentation says so, and the others say that they are not.

@@ -15,6 +15,7 @@
 #include "core/numbers/real.hpp"
 #include "method/clipped_records.hpp"
 #include "method/method.hpp"
+#include "method/sgd/following_clip.hpp"
 #include "method/sgd/optimizer.hpp"
 #include "objective/minimax/saddle.hpp"
 #include "privacy/curves/strategy.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 struct DpFtrlSettings final : MethodSettings {
   std::int64_t batch = 256, passes = 1, restarts = 1, band = 64, seed = 1;
-  double clip = 1;
+  FollowingClipSettings clip;
   Clipping clipping = Clipping::flat;
   Strategy strategy = Strategy::full_honaker;
   OptimizerSettings optimizer;
@@ -33,8 +34,9 @@ struct DpFtrlSettings final : MethodSettings {
     options.add("batch", batch, "records of a step", Range::closed(1, 0x1p31))
         .add("passes", passes, "passes over the data; each starts a new tree", Range::closed(1, 0x1p31))
         .add("restarts", restarts, "trees of a pass: each starts from the point where the last one ended",
-             Range::closed(1, 0x1p31))
-        .add("clip", clip, "bound C on the norm of one record's gradient", Range::positive())
+             Range::closed(1, 0x1p31));
+    clip.declare(options);
+    options
         .add_words("clipping", clipping, "one bound for the whole gradient, or clip / sqrt(L) for each of L layers",
                    {{"flat", Clipping::flat}, {"per_layer", Clipping::per_layer}})
         .add_words("strategy", strategy, "correlation of the noise of prefix sums",
@@ -46,7 +48,13 @@ struct DpFtrlSettings final : MethodSettings {
         .add("seed", seed, "public seed of start point and shuffle", Range::at_least(0));
     optimizer.declare(options);
   }
-  void validate(std::vector<std::string>& problems) const override { optimizer.validate(problems); }
+  void validate(std::vector<std::string>& problems) const override {
+    clip.validate(clipping, problems);
+    optimizer.validate(problems);
+  }
+  std::string describe_releases() const override {
+    return clip.follows() ? "the model, every iterate and every clip" : MethodSettings::describe_releases();
+  }
   std::unique_ptr<const MethodPlan> plan(const PublicFacts& facts) const override;
 };
 
@@ -58,6 +66,7 @@ class DpFtrlPlan final : public MethodPlan {
       throw ConfigError(fmt::format("method.batch * method.restarts = {} is larger than n = {}",
                                     settings.batch * settings.restarts, facts.data.records));
     require_gradients(*facts.objective, "dp-ftrl");
+    settings.clip.require_norms(*facts.objective);
     steps = leaves_ * whole(settings.restarts) * whole(settings.passes);
   }
 
@@ -67,45 +76,54 @@ class DpFtrlPlan final : public MethodPlan {
     const std::uint64_t band =
         settings_.strategy == Strategy::banded ? std::min(whole(settings_.band), leaves_) : 0;
     return {{.name = "gradient",
-             .dim = facts_.objective->dim(),
+             .dim = settings_.clip.coordinates(facts_.objective->dim()),
              .sampling = Shuffled{whole(settings_.seed), batch, batch, leaves_, restarts},
-             .bound = {settings_.clip, settings_.clipping},
+             .bound = settings_.clip.bound(settings_.clipping),
              .slack = offered(facts_.objective->gradients()).gradient_slack(),
              .noise_multiplier = noise_multiplier,
              .steps = steps,
-             .kind = RunningSum{.strategy = settings_.strategy, .band = band}}};
+             .kind = RunningSum{.strategy = settings_.strategy,
+                                .band = band,
+                                .adaptive = settings_.clip.follows(),
+                                .votes = settings_.clip.votes()}}};
   }
 
   // B: records of a step, C: clip, z: noise of a node over the sensitivity of a leaf, sigma: its std in the sum,
-  // eta: first rate.
+  // eta: first rate, of gradients over their clip if it follows.
   Derived report_quantities(const std::vector<Query>& queries) const override {
     const Query& gradient = queries.at(0);
     const double passes = static_cast<double>(settings_.passes), z = gradient.noise_multiplier;
     const Tree tree = gradient.as<RunningSum>()->tree(gradient);
-    return {{"B", static_cast<double>(settings_.batch)},
-            {"leaves", static_cast<double>(leaves_)},
-            {"restarts", static_cast<double>(settings_.restarts)},
-            {"passes", passes},
-            {"C", settings_.clip},
-            {"z", z},
-            {"sigma", gradient.noise_std},
-            {"mean_prefix_variance", prefix_variance(gradient)},
-            {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0},
-            {"eta", optimizer(gradient).rate}};
+    Derived all{{"B", static_cast<double>(settings_.batch)},
+                {"leaves", static_cast<double>(leaves_)},
+                {"restarts", static_cast<double>(settings_.restarts)},
+                {"passes", passes}};
+    for (auto& quantity : settings_.clip.report_quantities(gradient)) all.push_back(std::move(quantity));
+    all.insert(all.end(), {{"mean_prefix_variance", prefix_variance(gradient)},
+                           {"mu", z > 0 ? std::sqrt(passes) * tree_mu(tree) : 0},
+                           {"eta", optimizer(gradient).rate}});
+    return all;
   }
 
+  std::string contradiction(const std::vector<Measure>& earlier, const std::vector<Measure>& later,
+                            std::uint64_t between) const override {
+    return settings_.clip.contradiction(earlier, later, between);
+  }
   std::unique_ptr<Algorithm> start(Objective& objective, const std::vector<Query>& queries) const override;
 
  private:
   static double prefix_variance(const Query& gradient) {
     return gradient.is_private() ? mean_prefix_noise_variance(gradient.as<RunningSum>()->tree(gradient)) : 0;
   }
-  // Every tree leaves the noise of a whole prefix in the iterate.
+  // Every tree leaves the noise of a whole prefix in the iterate; if the clip follows, about that of a constant
+  // one.
   OptimizerSettings optimizer(const Query& gradient) const {
     const double trees = real(whole(settings_.restarts)) * real(whole(settings_.passes));
     const double noise = std::sqrt(trees * prefix_variance(gradient)) * gradient.noise_std;
-    return settings_.optimizer.settled(
-        {real(steps), settings_.clip, noise / real(whole(settings_.batch)), facts_.objective->label_kind()});
+    const double unit = settings_.clip.unit(settings_.clip.highest());
+    return settings_.optimizer.settled({real(steps), settings_.clip.highest() / unit,
+                                        noise / real(whole(settings_.batch)) / unit,
+                                        facts_.objective->label_kind()});
   }
 
   DpFtrlSettings settings_;
@@ -120,39 +138,48 @@ class DpFtrl final : public Algorithm, public ClipsRecords {
       : objective_(objective),
         gradient_(gradient),
         batch_(static_cast<double>(settings.batch)),
+        clip_(settings.clip, batch_),
         optimizer_(optimizer, objective.dim(), gradient.steps),
         x_(objective.dim()),
         mean_(objective.dim()),
-        prefix_(objective.dim()) {
+        prefix_(gradient.dim) {
     objective.initialise(PublicStream(whole(settings.seed), "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {
     const Batch batch = curator.draw(gradient_, t);
-    auto total = curator.sum(gradient_, batch, clipped_gradients(objective_, x_));
+    auto total = curator.sum(gradient_, batch, clipped_gradients(objective_, x_), clip_.scale());
     const auto prefix = curator.release(std::move(total));
 
     if (t % RunningSum::leaves(gradient_) == 0) std::fill(prefix_.begin(), prefix_.end(), 0.0f);
     const auto per_record = static_cast<float>(1 / batch_);
     for (std::size_t j = 0; j < x_.size(); ++j) mean_[j] = per_record * (prefix[j] - prefix_[j]);
+    const double votes = prefix.back() - prefix_.back();
     std::copy(prefix.begin(), prefix.end(), prefix_.begin());
     if (objective_.l2 > 0) objective_.add_regularizer_gradient(x_, mean_);
-    optimizer_.update(x_, mean_, 1, t);
+    optimizer_.update(x_, mean_, static_cast<float>(1 / clip_.unit()), t);
+    clip_.follow(votes);
   }
 
   std::span<const float> iterate() override { return optimizer_.published(x_); }
-  SizesOverClip sizes_over_clip() override { return sizes_of_gradients(objective_, x_, gradient_.bound); }
+  std::vector<Measure> measures() const override { return clip_.measures(); }
+  std::span<const std::byte> replicated() override { return clip_.beside(iterate()); }
+  SizesOverClip sizes_over_clip() override {
+    return sizes_of_gradients(objective_, x_, {clip_.clip(), gradient_.bound.clipping});
+  }
 
   void archive(Archive& archive) override {
     archive.field("x", x_);
     archive.field("prefix", prefix_);
     optimizer_.archive(archive);
+    clip_.archive(archive);
   }
 
  private:
   Objective& objective_;
   Query gradient_;
   double batch_;
+  FollowingClip clip_;
   Optimizer optimizer_;
   AlignedVector<float> x_, mean_, prefix_;
 };

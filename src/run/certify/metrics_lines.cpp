@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -32,6 +35,16 @@ void check_choice(const json& line, const RepetitionLaw& law, const std::string&
   if (!scored) throw Failure{place, "method.score, of the settings that the run chose, is not a finite number"};
 }
 
+/// What a line says of the method's own numbers.
+std::vector<Measure> measures_of(const json& line) {
+  constexpr std::string_view prefix = "method.";
+  std::vector<Measure> all;
+  for (const auto& [name, value] : line.items())
+    if (name.starts_with(prefix) && value.is_number())
+      all.push_back({name.substr(prefix.size()), value.get<double>()});
+  return all;
+}
+
 // Whether settings are among those of which a run chose.
 bool is_candidate(const json& settings, const Plan& plan) {
   const auto* best = plan.queries.front().as<BestOfRuns>();
@@ -50,6 +63,7 @@ void check_metrics(const RunConfig& config, const DerivedRun& run, const std::ve
   const Plan& plan = run.plan;
   const auto spent = make_accountant(config.privacy.accountant, plan.adjacency);
   std::uint64_t done = 0;
+  std::vector<Measure> measured;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     place = fmt::format("metrics.jsonl:{}", i + 1);
     const json line = parsed(lines[i], place), number = line.value("step", json());
@@ -70,6 +84,12 @@ void check_metrics(const RunConfig& config, const DerivedRun& run, const std::ve
     if (step == plan.steps && !tested.is_null()) expected.update(tested);
     same(place, line, expected, tested.is_null() ? "the ledger" : "the ledger, with evaluation.json,");
     if (config.tunes() && !start) check_choice(line, config.tune.law, place);
+    if (!start) {
+      std::vector<Measure> now = measures_of(line);
+      if (const std::string wrong = plan.method->contradiction(measured, now, step - done); !wrong.empty())
+        throw Failure{place, wrong};
+      measured = std::move(now);
+    }
     refuse_other_writing(place, lines[i], -1);
     done = step;
   }

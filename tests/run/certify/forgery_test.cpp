@@ -41,6 +41,7 @@ const std::vector<Kind>& kinds() {
       {"dp_sgd_discrete",
        std::string("[method]\nbatch = 50\nsteps = 120\n") + budget + "noise = discrete_gaussian\n"},
       {"dp_ftrl", std::string("[method]\nname = dp-ftrl\nbatch = 50\npasses = 2\n") + budget},
+      {"following_clip", std::string("[method]\nbatch = 50\nsteps = 120\nclip_quantile = 0.5\n") + budget},
       {"noiseless", "[method]\nbatch = 50\nsteps = 120\n[privacy]\nnoise = none\ndelta = 1e-4\n"},
       {"zo_hidden",
        "[method]\nname = zo-hidden\ndirections = 3\nsteps = 60\nwindow = 40\nshare = 0.5\nball = 0.3\n"
@@ -95,6 +96,33 @@ TEST_F(ForgedRun, ATunedRunSaysWhatItChose) {
   EXPECT_EQ(bad_after([](Json& line) { line.erase("method.score"); }), "metrics.jsonl:2");
   EXPECT_EQ(bad_after([](Json& line) { line.erase("tuned"), line.erase("method.score"); }), "metrics.jsonl:2");
   EXPECT_EQ(bad_after([](Json& line) { line["method.score"] = nullptr; }), "metrics.jsonl:2");
+}
+
+// A clip that follows the norms is computed again from the share that was within the last one, where two lines are
+// one step apart. Else it is no farther than it can have come.
+TEST_F(ForgedRun, AClipThatDoesNotFollowFromTheLastOneIsFound) {
+  for (const char* every : {"1", "7"}) {
+    configure(std::string("[method]\nbatch = 50\nsteps = 21\nclip_quantile = 0.5\nclip_rate = 0.5\n"
+                          "clip_share = 0.25\n") +
+              budget);
+    ASSERT_NO_FATAL_FAILURE(run(folder_ + "/run.ini", {std::string("report.eval_every=") + every}));
+    ASSERT_NO_FATAL_FAILURE(begin());
+    const auto found = [&](const char* member, double factor) {
+      Files forged = *files_;
+      Json& value = forged.metrics.back()[member];
+      value = factor * value.get<double>();
+      forged.settle(Files::metrics_file, forged.metrics.size() - 1);
+      forged.write(damaged_);
+      return bad(verify_run(damaged_, *derived_)).starts_with("metrics.jsonl");
+    };
+    const bool each = every[0] == '1';
+    EXPECT_FALSE(found("method.clip", 1));
+    EXPECT_EQ(found("method.clip", 1.0001), each);
+    EXPECT_EQ(found("method.clip_within", 1.0001), each);
+    for (const double wrong : {1e6, 1e-6, -1.0, 0.0}) EXPECT_TRUE(found("method.clip", wrong)) << wrong;
+    EXPECT_TRUE(found("method.clip_within", -1));
+    fs::remove_all(finished_), fs::remove_all(damaged_);
+  }
 }
 
 // ---- Runs with more files

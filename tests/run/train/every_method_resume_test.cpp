@@ -76,6 +76,8 @@ std::vector<Case> cases() {
   all.push_back(with(short_run("zo-o2nc"), {"method.restart=4", "method.passes=2", "method.directions=iid"}));
   all.push_back(with(short_run("zo-naive"), {"method.passes=2", "method.output=stationarity"}));
   all.push_back(with(short_run("dp-ftrl"), {"method.momentum=0.9"}));
+  for (const char* name : {"dp-sgd", "dp-ftrl"})
+    all.push_back(with(short_run(name), {"method.clip_quantile=0.5", "method.clip_rate=1"}));
   all.push_back(with(short_run("gibo"), {"method.step=adagrad", "method.center=per_sample"}));
   all.push_back({"ht-glm", {"method.batch=1", "privacy.trust=cluster"}, interruptions_of("ht-glm")});
   all.push_back({"ht-smooth",

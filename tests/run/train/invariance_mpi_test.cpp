@@ -313,6 +313,26 @@ TEST_F(Invariance, ClassWeights) {
   }
 }
 
+// Clips that follow the norms, of records and of persons.
+TEST_F(Invariance, ClipsThatFollow) {
+  for (const auto& [method, objective, persons, more] :
+       {std::tuple{"dp-sgd", "logistic", false, "privacy.adjacency=replace_one"},
+        {"dp-sgd", "mlp", false, "method.optimizer=adam_bc"},
+        {"dp-sgd", "softmax", false, "privacy.noise=discrete_gaussian"},
+        {"dp-sgd", "logistic", true, "objective.l2=0.1"},
+        {"dp-ftrl", "mlp", false, "method.strategy=sqrt_toeplitz"},
+        {"dp-ftrl", "logistic", true, "method.momentum=0.5"}}) {
+    Settings settings = needs(objective, Storage::dense_f32);
+    for (const std::string& option : options_of(method, objective)) settings.push_back(option);
+    settings.insert(settings.end(), {fmt::format("method.name={}", method), "method.clip_quantile=0.5",
+                                     "method.clip_rate=1", fmt::format("objective.name={}", objective), more});
+    if (persons)
+      settings.insert(settings.end(), {"data.train=" + folder() + "/persons.csv", "data.person=who",
+                                       "data.records=350", "data.person_records=3"});
+    expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} {} following", method, objective));
+  }
+}
+
 // Of records that are brought together by person, too, dense and sparse.
 TEST_F(Invariance, WeightsAndExposures) {
   for (const auto& [method, objective, label, who, storage] :
