@@ -298,18 +298,20 @@ TEST_P(EveryMethod, ClassWeightsMoveNoSumByMoreThanItsSensitivity) {
   }
 }
 
-/// A run of `plan` under the eyes of a watch, whose ledger must be that of the plan.
-void watch_a_run(Planned& plan) {
+/// A run of `plan` under the eyes of a watch, whose ledger must be that of the plan, and a unit come so near its
+/// bound.
+void watch_a_run(Planned& plan, double near) {
   SensitivityWatch watch(plan);
   RunOfPlan run(plan, 1);
   run.curator.announce_to(&watch);
   run.run_to(plan.plan.steps);
   EXPECT_TRUE(same_events(run.ledger.events(), events_of_all(plan.plan.queries))) << "plan equals ledger";
   EXPECT_GT(watch.sums, 0u);
-  EXPECT_GT(watch.largest, 0.99) << "the test must come near the bound";
+  EXPECT_GT(watch.largest, near) << "the test must come near the bound";
 }
 
-// A gradient and its vote together, of records and of persons.
+// A gradient and its vote together, of records and of persons. A record and its opposite vote alike, so that their
+// votes cancel: what is left of the bound is the root of 3/4 (privacy/curator/votes_test.cpp meets it).
 TEST_P(EveryMethod, WhereAClipFollowsTheNormsNoUnitMovesASumByMoreThanItsSensitivity) {
   if (GetParam() != "dp-sgd" && GetParam() != "dp-ftrl") return;  // whose clips stay
   for (const Units units : {Units::records, Units::persons, Units::records_of_persons})
@@ -318,7 +320,7 @@ TEST_P(EveryMethod, WhereAClipFollowsTheNormsNoUnitMovesASumByMoreThanItsSensiti
                    {"method.clip_quantile=0.3", "method.clip_share=0.25", "method.clip_rate=1",
                     fmt::format("privacy.adjacency={}", adjacency)});
       EXPECT_EQ(plan.plan.queries[0].dim, plan.objective->dim() + 1);
-      watch_a_run(plan);
+      watch_a_run(plan, std::string(adjacency) == "add_remove" ? 0.99 : 0.8);
     }
 }
 

@@ -97,7 +97,7 @@ void PersonSum::add_mean(LatticeAccumulator& sum, std::uint64_t records, double 
       add_shrunk(values, factor, sum.int32_scratch());
   };
   narrow.empty() ? add(wide) : add(narrow);
-  if (!votes) return;
+  if (!votes || length == 0) return;  // records that add nothing are like none
   const double mean = length * own_.lattice().quantum() / static_cast<double>(records);
   const double vote = static_cast<double>(votes->of(mean)) * sum.lattice().quantum();
   sum.add(sum.dim() - 1, std::span(&vote, 1));
