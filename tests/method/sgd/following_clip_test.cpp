@@ -154,22 +154,24 @@ TEST(FollowingClip, TheLedgerIsThatOfThePlanAndOfAClipThatStays) {
   }
 }
 
+// Of dp-ftrl, whose curator has a memory, too, whole runs are resumed in every_method_resume_test.cpp.
 TEST(FollowingClip, GoesOnFromItsArchive) {
-  for (const char* method : {"dp-sgd", "dp-ftrl"}) {
-    Options options{{"batch", "60"}, {"clip", "2"}, {"clip_quantile", "0.4"}, {"clip_rate", "1"}};
-    if (std::string(method) == "dp-sgd") options["steps"] = "10";
-    Trial whole = trial(method, options, 1);
-    whole.run(5);
-    Trial stopped = trial(method, options, 1);
-    stopped.run(3);
-    Trial resumed = trial(method, options, 1);
-    resumed.resume(stopped);
-    EXPECT_EQ(measure(resumed, "clip"), measure(stopped, "clip"));
-    EXPECT_NE(measure(resumed, "clip"), 2);
-    resumed.run(2);
-    EXPECT_EQ(resumed.iterate(), whole.iterate()) << method;
-    EXPECT_EQ(measure(resumed, "clip"), measure(whole, "clip")) << method;
-  }
+  const auto start = [] {
+    return trial("dp-sgd",
+                 {{"batch", "60"}, {"clip", "2"}, {"clip_quantile", "0.4"}, {"clip_rate", "1"}, {"steps", "10"}},
+                 1);
+  };
+  Trial whole = start();
+  whole.run(5);
+  Trial stopped = start();
+  stopped.run(3);
+  Trial resumed = start();
+  resumed.resume(stopped);
+  EXPECT_EQ(measure(resumed, "clip"), measure(stopped, "clip"));
+  EXPECT_NE(measure(resumed, "clip"), 2);
+  resumed.run(2);
+  EXPECT_EQ(resumed.iterate(), whole.iterate());
+  EXPECT_EQ(measure(resumed, "clip"), measure(whole, "clip"));
 }
 
 TEST(FollowingClip, StepsAllocateNothing) {
