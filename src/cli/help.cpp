@@ -1,6 +1,7 @@
 #include "cli/help.hpp"
 
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,6 +77,19 @@ Chapter shared_chapter() {
   return {{}, "Options of every command", "Before or behind its name.", shared_options()};
 }
 
+namespace {
+
+/// Those of a preparation stand in two sections.
+void add_preparation(Chapter& of_data, Chapter& of_privacy) {
+  PrepareOptions prepare;
+  Options data("data"), privacy("privacy");
+  prepare.declare(data, privacy);
+  for (const auto& [chapter, options] : {std::pair{&of_data, &data}, {&of_privacy, &privacy}})
+    for (const auto& declaration : options->declarations()) chapter->options.push_back(declaration);
+}
+
+}  // namespace
+
 std::vector<Chapter> section_chapters() {
   std::vector<Chapter> all{section_of<RunOptions>("run", "Where a run writes, and when it stops."),
                            section_of<DataOptions>("data", "Where the records are and how they are read."),
@@ -83,6 +97,7 @@ std::vector<Chapter> section_chapters() {
                            section_of<ReportOptions>("report", "What is shown on the way."),
                            section_of<AuditOptions>("audit", "The games of dpmpi audit."),
                            section_of<TuningOptions>("tune", "Settings that are chosen in private.")};
+  add_preparation(all[1], all[2]);
   std::string objective = "logistic", method = "dp-sgd";
   double l2 = 0;
   all.push_back({"objective", "[objective]", "Of every objective. Those of the chosen one: dpmpi help NAME.",

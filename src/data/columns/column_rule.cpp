@@ -184,6 +184,7 @@ void check_together(ColumnRule& rule, const WordList& given) {
   for (const std::string& key : attribute_names(entry_of_kind(rule.kind).needs))
     if (!has(key.c_str())) throw ConfigError(fmt::format("{} needs {}=", entry_of_kind(rule.kind).name, key));
   if (is_factor(rule.kind)) return check_factor(rule);
+  rule.scaled = has("range") || has("mean") || has("std");
   if (has("range") && !has("mean") && !has("std")) rule.center = *rule.low, rule.width = *rule.high - *rule.low;
   if (has("positive") && has("classes"))
     throw ConfigError("positive= makes signs of the label and classes= numbers: give one of them");

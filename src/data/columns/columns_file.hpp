@@ -25,6 +25,7 @@ struct ColumnRule {
   // Numbers become (x - center) / width; with a range, values beyond it count as its nearer end, and without mean
   // and std its ends become 0 and 1. Weights are divided by the highest.
   double center = 0, width = 1;
+  bool scaled = false;  ///< the line says a range, mean or std
   std::optional<double> low, high;
 
   std::vector<std::string> words;  ///< category, ordinal; label: the classes 0, 1, ...

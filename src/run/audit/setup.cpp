@@ -65,6 +65,10 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
         fmt::format("dpmpi audit: objective.name = {} trains models on somebody's records, and an audit reads "
                     "nobody's: audit {}, and this config's method with another objective",
                     config.objective_name, config.trainer()->path()));
+  if (config.prepare.on())
+    throw ConfigError(
+        "dpmpi audit: data.prepare = private counts records before the training, and an audit plays the training "
+        "alone: audit the config with data.prepare = none and the same noise (privacy.noise_multiplier)");
   if (!files.evaluation.empty()) refuse_private_evaluation(files);
   facts.data = inspect(world, files.training);
   parts_of(config.data.test_share, facts.data);  // an audit is of the training

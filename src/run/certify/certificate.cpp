@@ -54,6 +54,11 @@ std::string theorem(const std::string& method) {
 
 namespace {
 
+std::string releases_of(const RunConfig& config) {
+  return config.method->describe_releases() +
+         (config.prepare.on() ? fmt::format(", and the counts in {}", PreparationPlan::results) : "");
+}
+
 std::string theorem_of(const RunConfig& config) {
   if (!config.is_private()) return "none";
   return theorem(config.method_name) +
@@ -97,9 +102,8 @@ std::string statement(const RunConfig& config, std::uint64_t n, double epsilon, 
   return fmt::format(
       "Everything released by this run, {}, {}{} It says nothing about data.eval, which is treated as public, nor "
       "about how {} were chosen.{}",
-      config.method->describe_releases(), bounded(config, fmt::format("among {}", n), epsilon, delta),
-      persons_at_sites(config), config.tunes() ? "tune.search and all other settings" : "the settings",
-      trusted_ranks(config));
+      releases_of(config), bounded(config, fmt::format("among {}", n), epsilon, delta), persons_at_sites(config),
+      config.tunes() ? "tune.search and all other settings" : "the settings", trusted_ranks(config));
 }
 
 std::string training_statement(const RunConfig& config, std::uint64_t n, std::uint64_t runs, double epsilon,
@@ -254,7 +258,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
   out["noise"] = config.privacy.noise;
   out["numerical_slack"] = plan.largest_slack();
   out["trust"] = config.privacy.trust;
-  out["released"] = config.method->describe_releases();
+  out["released"] = releases_of(config);
   for (const auto& event : provenance.events)
     if (const auto* run = std::get_if<HiddenState>(&event.mechanism))
       out["hidden_state"] = json_explanation(*run, plan);
@@ -272,6 +276,8 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
     out["evaluation"] = json_evaluation(config, evaluation, *provenance.evaluation, g);
     out["whole"] = json_whole(config, facts.data.units() + evaluation.data.units(), guarantee, g);
   }
+  if (!plan.preparation.empty())
+    out["preparation"] = {{"columns", plan.preparation.columns}, {"results_digest", provenance.preparation}};
   if (!provenance.audit.empty()) out["audit"] = OrderedJson::parse(provenance.audit);
   out["method"] = config.method_name;
   out["objective"] = config.objective_name;

@@ -39,6 +39,7 @@ struct Provenance {
   std::string public_models = {};   ///< SHA-256 of the public files on which models are trained; empty: none are
   std::string training_files = {};  ///< Dataset::digest_of_matches of data.train
   std::string audit = {};           ///< certified_audit(); empty: none
+  std::string preparation = {};     ///< SHA-256 of preparation.json; empty: there is none
   std::optional<TrainingProvenance> training = {};
   std::optional<EvaluationProvenance> evaluation = {};
 };

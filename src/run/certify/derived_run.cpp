@@ -100,6 +100,8 @@ DatasetFacts stated_facts(const json& stated_plan, const DataOptions& declared, 
 }
 
 std::string not_derivable(const RunConfig& config) {
+  if (config.prepare.on() && !config.data.columns_file)
+    return "data.prepare asks for columns of data.columns, which is not here";
   if (!config.trainer() || config.trainer()->objective_name != plugin) return {};
   return "objective.trainer has a plugin, and libraries that a run names are not loaded";
 }

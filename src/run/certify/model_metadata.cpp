@@ -23,7 +23,9 @@ std::vector<std::pair<std::string, std::string>> expected_metadata(
     const RunConfig& config, const std::string& certificate, std::uint64_t features,
     const std::map<std::string, std::string>& written) {
   std::string columns;
-  if (config.data.columns_file)
+  if (config.prepare.on()) {
+    if (const auto found = written.find("columns"); found != written.end()) columns = found->second;
+  } else if (config.data.columns_file)
     columns = config.data.columns_file->text;
   else if (const auto found = written.find("columns");
            found != written.end() && sha256(found->second) == config.data.columns_digest)

@@ -17,7 +17,8 @@ std::vector<std::pair<std::string, std::string>> model_metadata(const RunConfig&
                                                                 std::uint64_t features, const std::string& columns);
 
 /// The same for a file that says `written`, if it is honest. It may be of a version that wrote no recipe. Columns
-/// count as those of the config's digest, wherever their text stands.
+/// count as those of the config's digest, wherever their text stands; where they were prepared, as those that it
+/// says.
 std::vector<std::pair<std::string, std::string>> expected_metadata(
     const RunConfig& config, const std::string& certificate, std::uint64_t features,
     const std::map<std::string, std::string>& written);

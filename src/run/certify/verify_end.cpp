@@ -48,6 +48,7 @@ class EndOfRun {
 
   void verify() {
     certificate();
+    preparation();
     evaluation();
     metrics();
     audit();
@@ -81,6 +82,9 @@ class EndOfRun {
         expected["generators"][stream] = found_.stated_text(c["generators"], stream);
     if (run_.trainings && run_.derived) expected_of_trainings(expected);
     if (run_.evaluation && run_.derived) expected_of_evaluation(expected, c);
+    if (run_.config->prepare.on() && run_.derived)
+      expected["preparation"]["results_digest"] =
+          found_.stated_text(c.value("preparation", json::object()), "results_digest");
     if (run_.derived && !run_.complete) run_.refuse_uncovered();
     same(found_.place, c, expected, "the run");
     refuse_other_writing(found_.place, document);
@@ -114,6 +118,27 @@ class EndOfRun {
     evaluation["data_commitment"] = found_.stated_text(run_.evaluation->header(), "data");
     evaluation["generator"] = found_.stated_text(stated, "generator");
     evaluation["results_digest"] = found_.stated_text(stated, "results_digest");
+  }
+
+  // Of a run that goes on, too: what was found out is written before the first step.
+  void preparation() {
+    found_.place = PreparationPlan::results;
+    if (!run_.config->prepare.on()) return;
+    if (!found_.exists(found_.place))
+      return found_.absent(found_.place, found_.finished() ? "not here: certificate.json has its digest"
+                                                           : "not there yet: the run has not begun");
+    const Document document = read_document(found_.run, found_.place);
+    prepared_ = document.value.value("columns_file", json());
+    if (found_.finished() &&
+        sha256(document.text) != certificate_.value(json::json_pointer("/preparation/results_digest"), json()))
+      throw Failure{found_.place, "is not the file of certificate.json's preparation.results_digest"};
+    if (!run_.derived) return found_.unchecked(found_.place, "all members", "not made again from the counts here");
+    Preparation again(*run_.config->data.columns_file, run_.derived->plan.preparing().front().noise_std);
+    again.read(document.value);
+    same(found_.place, document.value, json::parse(again.json().dump()), "what the counts there give");
+    refuse_other_writing(found_.place, document);
+    found_.good(found_.place, "scales and columns file made again from its counts and columns.txt");
+    found_.unchecked(found_.place, "octaves, zoom, values", "noisy counts of records: the trainer's word");
   }
 
   void evaluation() {
@@ -191,6 +216,9 @@ class EndOfRun {
     if (written != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
         (run_.derived && !has_safetensors_header(file, run_.derived->objective->groups(), metadata)))
       throw Failure{found_.place, "says other things of itself than it was written with"};
+    const auto columns = written.find("columns");
+    if (!prepared_.is_null() && columns != written.end() && prepared_ != columns->second)
+      throw Failure{found_.place, fmt::format("reads columns otherwise than {} says", PreparationPlan::results)};
     if (parameters_digest(file) != certificate_.value("model_digest", json()))
       throw Failure{found_.place, "holds other tensors than those of certificate.json's model_digest"};
     found_.good(found_.place,
@@ -205,6 +233,7 @@ class EndOfRun {
     if (run_.trainings) read.insert({run_.trainings->file, RunConfig::trainer_file});
     if (run_.config->data.columns_file) read.insert(RunConfig::columns_file);
     if (run_.evaluation) read.insert({EvaluationPlan::ledger, EvaluationPlan::results});
+    if (run_.config->prepare.on()) read.insert(PreparationPlan::results);
     if (certificate_.contains("audit")) read.insert("audit.json");
     if (found_.finished()) read.insert({"certificate.json", "metrics.jsonl", "model.safetensors"});
     std::set<std::string> others;
@@ -238,7 +267,8 @@ class EndOfRun {
   VerifiedItems& found_;
   const VerifiedSoFar& run_;
   json certificate_;
-  json tested_;  // the members "test.NAME" of the last line of metrics.jsonl; null: nothing says them
+  json prepared_;  // the columns file that was found out; null: none was, or it is not here
+  json tested_;    // the members "test.NAME" of the last line of metrics.jsonl; null: nothing says them
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "core/files/home.hpp"
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
+#include "data/columns/added_attributes.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/load/read_columns.hpp"
 #include "objective/class_weights.hpp"
@@ -21,6 +22,7 @@
 #include "run/config/automatic.hpp"
 #include "run/config/candidates.hpp"
 #include "run/config/hints.hpp"
+#include "run/config/recipe.hpp"
 #include "run/config/removed.hpp"
 #include "run/config/training_builder.hpp"
 
@@ -136,6 +138,7 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
   declare_method(method_section, method_name);
   Options& privacy_section = section("privacy");
   privacy.declare(privacy_section);
+  prepare.declare(data_section, privacy_section);
   Options& report_section = section("report");
   report.declare(report_section);
   audit.declare(section("audit"));
@@ -179,6 +182,7 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
       problems.emplace_back(
           "a private run needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
   }
+  check_prepare(problems);
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
   if (problems.empty()) read_trainer(settings, problems);
@@ -194,6 +198,32 @@ void RunConfig::choose_among_trainings(const Settings& settings, std::vector<std
   const auto entry = std::ranges::find(all, method_name, &MethodEntry::name);
   named_ = std::exchange(method, nullptr);
   method = std::make_unique<TunedTraining>(tune, candidates(tune.search, *entry, settings, problems));
+}
+
+// Of methods those whose runs with it are tested.
+void RunConfig::check_prepare(std::vector<std::string>& problems) const {
+  if (!prepare.on()) {
+    if (given("privacy.prepare_share") && prepare.share != PrepareOptions().share)
+      problems.emplace_back("privacy.prepare_share says what data.prepare = private may spend: set that, too");
+    return;
+  }
+  const auto refuse = [&](const std::string& why) { problems.push_back("data.prepare = private: " + why); };
+  if (data.columns.empty())
+    refuse(
+        "which columns are numbers stands in a columns file: set data.columns (the guide on preparation has one)");
+  if (method_name != "dp-sgd" && method_name != "dp-ftrl")
+    refuse(fmt::format("method.name = {} has no plan that begins with a preparation; dp-sgd and dp-ftrl have",
+                       method_name));
+  if (tunes()) refuse("the trainings of tune.search would each need one: leave out one of the two");
+  if (training()) refuse(fmt::format("objective.name = {} trains models of its own: leave it out", objective_name));
+  if (!value("objective.train").empty())
+    refuse("objective.train is read before anything is known of the columns: leave one of the two out");
+  if (!data.columns_file) return;
+  const ColumnsFile& columns = *data.columns_file;
+  if (columns_without_scale(columns).empty())
+    refuse(fmt::format("{} has no column of kind number without range, mean and std: there is nothing to find out",
+                       columns.path));
+  if (!is_utf8(columns.text)) refuse(fmt::format("{} is no UTF-8, and no JSON file can hold it", columns.path));
 }
 
 LibraryBuilder* RunConfig::library() const { return objective ? objective->code() : nullptr; }
@@ -237,6 +267,10 @@ void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>&
         fmt::format("objective.trainer = {}: {} = auto: give numbers there (dpmpi suggest prints them)",
                     value("objective.trainer"), fmt::join(trainer()->automatic(), ", ")));
   builder->check(*this, problems);
+  if (trainer() && trainer()->prepare.on())
+    problems.push_back(fmt::format(
+        "objective.trainer = {} has data.prepare = private, which is for a training by itself: leave it out",
+        value("objective.trainer")));
   if (trainer() && (data.by_person() || trainer()->data.by_person()))
     problems.push_back(
         fmt::format("data.person: with objective.name = {} the promise is for a record of each set, and not for "

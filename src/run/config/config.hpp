@@ -34,6 +34,7 @@ class RunConfig {
   RunOptions run;
   DataOptions data;
   PrivacyOptions privacy;
+  PrepareOptions prepare;
   ReportOptions report;
   AuditOptions audit;
   TuningOptions tune;
@@ -92,6 +93,7 @@ class RunConfig {
   std::string resolved_value(const Options::Declaration& declaration) const;
   std::string essential_lines(bool with_defaults) const;
   void read_trainer(const Settings& settings, std::vector<std::string>& problems);
+  void check_prepare(std::vector<std::string>& problems) const;
   void choose_among_trainings(const Settings& settings, std::vector<std::string>& problems);
   void look_at_library(const Settings& settings);
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/errors.hpp"
+#include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/ini.hpp"
 #include "data/columns/columns_file.hpp"
@@ -21,14 +22,11 @@ constexpr std::size_t longest = file_limit::mebibyte / 2;
 
 // Which records there were, and how a run went through them, says nothing of how others are read.
 bool is_of_recipe(std::string_view name) {
-  constexpr std::array others{"data.train",          "data.eval",
-                              "data.root",           "data.shards",
-                              "data.columns",        "data.shard_records",
-                              "data.records",        "data.blocks",
-                              "data.person_records", "data.person_sampling",
-                              "data.show_values",    "data.keep_one_in",
-                              "objective.library",   "objective.library_digest",
-                              "objective.trainer",   "objective.train"};
+  constexpr std::array others{
+      "data.train",         "data.eval",        "data.root",    "data.shards",         "data.columns",
+      "data.shard_records", "data.records",     "data.blocks",  "data.person_records", "data.person_sampling",
+      "data.show_values",   "data.keep_one_in", "data.prepare", "objective.library",   "objective.library_digest",
+      "objective.trainer",  "objective.train"};
   return (name.starts_with("data.") || name.starts_with("objective.")) &&
          std::ranges::find(others, name) == others.end();
 }
@@ -64,8 +62,13 @@ std::vector<std::pair<std::string, std::string>> recipe_of(const RunConfig& conf
   std::string text;
   for (const char* const section : {"data", "objective"}) {
     text += fmt::format("[{}]\n", section);
-    for (const auto& [name, value] : config.set_in(section))
-      if (is_of_recipe(name)) text += fmt::format("{} = {}\n", name.substr(name.find('.') + 1), ini_value(value));
+    for (const auto& [name, value] : config.set_in(section)) {
+      if (!is_of_recipe(name)) continue;
+      // What was found out about the columns stands in the text, which the config's digest does not know.
+      const bool prepared = config.prepare.on() && name == "data.columns_digest";
+      text +=
+          fmt::format("{} = {}\n", name.substr(name.find('.') + 1), ini_value(prepared ? sha256(columns) : value));
+    }
   }
   if (text.size() + columns.size() > longest || !is_utf8(text) || !is_utf8(columns)) return {};
   std::vector<std::pair<std::string, std::string>> pairs{{"recipe", text},

@@ -60,6 +60,18 @@ void PrivacyOptions::validate(std::vector<std::string>& problems) const {
         "privacy.epsilon and privacy.noise_multiplier are both set: each determines the other, give one");
 }
 
+void PrepareOptions::declare(Options& of_data, Options& of_privacy) {
+  of_data.add(
+      "prepare", how,
+      "private: mean, std and range of the columns of numbers of which data.columns says none are found out "
+      "from the training records, by noisy counts that are part of the promise; none: such columns are "
+      "taken as they stand",
+      {"none", "private"});
+  of_privacy.add("prepare_share", share,
+                 "what data.prepare may spend of the budget, as a share of the square of a Gaussian promise",
+                 Range::closed(0.001, 0.5));
+}
+
 void ReportOptions::declare(Options& options) {
   options
       .add("eval_every", eval_every, "steps between evaluations on data.eval (0: 20 times in the run)",

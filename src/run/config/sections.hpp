@@ -32,6 +32,14 @@ struct PrivacyOptions {
   bool seeded() const { return seed >= 0; }
 };
 
+/// What is found out about the columns of a table before the training, by a share of its budget.
+struct PrepareOptions {
+  std::string how = "none";
+  double share = 0.1;
+  bool on() const { return how == "private"; }
+  void declare(Options& of_data, Options& of_privacy);
+};
+
 struct ReportOptions {
   std::int64_t eval_every = 0;  ///< steps between evaluations, 0: 20 times in the run
   std::string progress = "auto";

@@ -179,7 +179,7 @@ RunDirectory make_run_directory(const std::string& wanted, const std::string& st
   remove_checkpoints(directory.path);
   for (const char* name :
        {"config.ini", RunConfig::trainer_file, RunConfig::columns_file, "plan.json", "metrics.jsonl",
-        "timing.jsonl", "ledger.jsonl", "training_ledger.jsonl", "evaluation_ledger.jsonl"})
+        "timing.jsonl", "ledger.jsonl", "training_ledger.jsonl", "evaluation_ledger.jsonl", "preparation.json"})
     fs::remove(folder / name);
   return directory;
 }

@@ -11,6 +11,7 @@
 #include "core/files/digest.hpp"
 #include "core/files/run_file.hpp"
 #include "core/files/untrusted_json.hpp"
+#include "data/columns/columns_file.hpp"
 #include "data/formats/write.hpp"
 #include "data/load/load.hpp"
 #include "data/load/throw_on_all_ranks.hpp"
@@ -23,6 +24,7 @@
 #include "run/directory/safetensors.hpp"
 #include "run/objective/on_ranks.hpp"
 #include "run/plan/plan.hpp"
+#include "run/preparation/preparation.hpp"
 
 namespace dpmpi {
 namespace {
@@ -145,6 +147,22 @@ std::string certified_digest(const Communicator& comm, const std::string& run, c
   return stated;
 }
 
+// Records are read by what was found out about their columns. Another columns file, which overrides may name, says
+// all by itself.
+void take_prepared_columns(RunConfig& config, const std::string& run) {
+  if (!config.prepare.on() || !config.data.columns_file) return;
+  const std::string file = run + "/" + PreparationPlan::results;
+  if (config.data.columns_digest != RunConfig(run + "/config.ini", {}, ConfigOf::run).data.columns_digest) return;
+  const std::string text = read_run_file(file, file_limit::document);
+  const auto certificate = read_run_json(run + "/certificate.json");
+  const nlohmann::json::json_pointer digest("/preparation/results_digest");
+  if (!certificate.is_object() || certificate.value(digest, nlohmann::json()) != sha256(text))
+    throw PrivacyError(fmt::format(
+        "{} is not the file of {}/certificate.json: find out what changed with dpmpi verify {}", file, run, run));
+  config.data.columns_file = std::make_shared<const ColumnsFile>(
+      text_member(parse_untrusted_json(text, file), "columns_file"), file + " (columns_file)");
+}
+
 }  // namespace
 
 void refuse_renamed_training_files(const Communicator& comm, const std::string& run, const Dataset& training) {
@@ -204,7 +222,9 @@ std::unique_ptr<const RunConfig> finished_run(const std::string& run, const std:
         run, RunConfig::trainer_file));
   refuse_unfinished(run);
   refuse_changed_config(run, RunConfig(file, {}, ConfigOf::run));
-  return std::make_unique<const RunConfig>(file, overrides, ConfigOf::run);
+  auto config = std::make_unique<RunConfig>(file, overrides, ConfigOf::run);
+  take_prepared_columns(*config, run);
+  return config;
 }
 
 ModelToScore model_at(const std::string& place, const std::string& data,

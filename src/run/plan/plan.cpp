@@ -55,8 +55,12 @@ double largest_slack_of(const std::vector<Query>& queries) {
 }
 
 Releases releases_of(const Outline& outline) {
-  return {[method = outline.method](double multiplier) { return method->queries(multiplier); }, outline.layout,
-          outline.steps, outline.adjacency, outline.runs};
+  const auto specs = [method = outline.method, preparation = outline.preparation](double multiplier) {
+    std::vector<QuerySpec> all = method->queries(multiplier);
+    for (QuerySpec& query : preparation.queries(multiplier)) all.push_back(std::move(query));
+    return all;
+  };
+  return {specs, outline.layout, outline.steps, outline.adjacency, outline.runs};
 }
 
 }  // namespace
@@ -113,7 +117,11 @@ Outline make_outline(const RunConfig& config, const PublicFacts& facts, std::uin
         fmt::format("{} = auto, and no numbers were found for it", fmt::join(config.automatic(), ", ")));
   std::shared_ptr<const MethodPlan> method = config.method->plan(facts);
   const std::uint32_t blocks = blocks_of(config, *method, facts.data.records);
-  return {method, BlockLayout::of(facts.data, blocks), method->steps, facts.adjacency, runs};
+  Outline outline{method, BlockLayout::of(facts.data, blocks), method->steps, facts.adjacency, runs};
+  if (config.prepare.on())
+    outline.preparation =
+        PreparationPlan::of(*config.data.columns_file, config.prepare.share, facts.rho, method->steps);
+  return outline;
 }
 
 Plan make_draft(const RunConfig& config, const Outline& outline) {

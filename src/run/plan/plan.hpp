@@ -10,6 +10,7 @@
 #include "privacy/curator/query.hpp"
 #include "privacy/promise/guarantee.hpp"
 #include "run/config/config.hpp"
+#include "run/preparation/preparation.hpp"
 
 namespace dpmpi {
 
@@ -27,7 +28,8 @@ struct Outline {
   BlockLayout layout;  ///< of the records
   std::uint64_t steps = 0;
   Adjacency adjacency = Adjacency::add_remove;
-  std::uint64_t runs = 1;  ///< the promise is for so many of them on the same records, together
+  std::uint64_t runs = 1;            ///< the promise is for so many of them on the same records, together
+  PreparationPlan preparation = {};  ///< of their columns, in the first step
 };
 
 struct TrainingPlan;
@@ -40,6 +42,10 @@ struct Plan : Outline {
   std::shared_ptr<const EvaluationPlan> evaluation = {};  ///< of the model on held-out records, if there are any
   double epsilon() const { return promise.guarantee.epsilon; }
   double delta() const { return promise.guarantee.delta; }
+  /// Those of the preparation; they stand behind those of the method. Empty: nothing is prepared.
+  std::span<const Query> preparing() const {
+    return std::span(queries).last(preparation.empty() ? 0 : PreparationPlan::releases);
+  }
 
   /// Of one run, of all queries at these steps.
   std::vector<Event> events(std::uint64_t first, std::uint64_t last) const;

@@ -14,7 +14,7 @@ namespace {
 
 // What a training would say before its first step. Collective.
 void warn_of_training(const Training& run) {
-  if (run.public_data.records == 0) return;
+  if (run.public_data.records == 0 || run.config.prepare.on()) return;  // its columns are not scaled yet
   const Findings findings =
       look_before_training(run.comm, run.config, run.facts, *run.objective, run.public_records);
   for (const Warning& warning : findings.warnings) warn("{}", warning.text);

@@ -62,15 +62,16 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
                            .public_models = run.public_models,
                            .training_files = run.files.training.digest_of_matches(),
                            .audit = root.audit,
+                           .preparation = run.preparation ? file_digest(root.file(PreparationPlan::results)) : "",
                            .training = training_provenance(run),
                            .evaluation = evaluation_provenance(run)});
 }
 
 void write_model(const Training& run, std::span<const float> model, const std::string& certificate) {
-  const auto& columns = run.config.data.columns_file;
-  write_safetensors(
-      run.root->file("model.safetensors"), run.objective->groups(), model,
-      model_metadata(run.config, sha256(certificate), run.facts.data.features, columns ? columns->text : ""));
+  const auto& file = run.config.data.columns_file;
+  const std::string columns = run.preparation ? run.preparation->columns_text() : file ? file->text : "";
+  write_safetensors(run.root->file("model.safetensors"), run.objective->groups(), model,
+                    model_metadata(run.config, sha256(certificate), run.facts.data.features, columns));
 }
 
 // The run is finished by then: what goes wrong here must not look as if it were not.

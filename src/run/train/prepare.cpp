@@ -17,6 +17,7 @@
 #include "run/certify/certified_audit.hpp"
 #include "run/certify/named_code.hpp"
 #include "run/plan/settings_table.hpp"
+#include "run/train/prepare_columns.hpp"
 #include "run/train/read_inputs.hpp"
 #include "run/train/resume_checks.hpp"
 #include "run/train/stop_requests.hpp"
@@ -61,6 +62,8 @@ void make_plan(Training& run) {
   if (run.parts)
     run.plan.evaluation = std::make_shared<const EvaluationPlan>(
         evaluation_plan_on_all_ranks(run.comm, config, *run.objective, run.plan, *run.parts));
+  if (config.prepare.on())
+    run.preparation.emplace(*config.data.columns_file, run.plan.preparing().front().noise_std);
   run.plan_text = plan_json(run.plan, config, run.facts);
   run.comm.agree(sha256(run.plan_text), "the plan");
   if (!run.root || config.audit.result.empty()) return;
@@ -177,6 +180,7 @@ void go_on_from_checkpoint(Training& run) {
   BroadcastSource state(run.comm, root ? &*root->resumed_from : nullptr);
   Archive archive(state);
   run.algorithm->archive(archive);
+  if (run.preparation) run.preparation->archive(archive);
   archive.finish();
   if (root) root->resumed_from->finish();
   run.curator->resume_at(run.next);
@@ -198,6 +202,12 @@ void open_logs(Training& run, Clock::time_point start) {
                                  seconds_since(start), run.comm.size()));
   if (from && run.prints()) print_user("going on after step {} of {}\n", run.next, run.plan.steps);
   root.resumed_from.reset();
+}
+
+// Not of a resumed run, but of one that was killed while its columns were prepared. Collective.
+bool at_its_beginning(const Training& run) {
+  if (!run.options.resume) return true;
+  return run.preparation && run.comm.any(run.root && run.next == 0 && run.root->metrics.size() == 0);
 }
 
 // What can be said before the first step. The start point is public. Collective.
@@ -237,8 +247,11 @@ std::unique_ptr<Training> prepare(const Communicator& comm, const RunConfig& con
   run->algorithm = run->plan.method->start(*run->objective, run->plan.queries);
   if (options.resume) go_on_from_checkpoint(*run);
   if (run->root) open_logs(*run, start);
-  if (!options.resume) look_at_start(*run);
-  if (!options.resume || config.run.moved) run->save_checkpoint();
+  const bool begins = at_its_beginning(*run);
+  if (run->preparation && !options.resume) run->save_checkpoint();  // a kill in what follows can be resumed
+  prepare_columns(*run);
+  if (begins) look_at_start(*run);
+  if (begins || config.run.moved) run->save_checkpoint();
   return run;
 }
 

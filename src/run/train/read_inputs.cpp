@@ -132,6 +132,18 @@ void read_private_records(Training& run) {
   debug("blocks {} to {} of {}, {} slots", first, last, layout.blocks, layout.begin(last) - layout.begin(first));
 }
 
+// Names of features are on the root. Collective.
+void find_columns(Training& run) {
+  throw_on_all_ranks(run.comm, [&] {
+    if (run.root)
+      run.column_places = places_of_columns(*run.config.data.columns_file, run.facts.data.feature_names);
+  });
+  std::uint64_t columns = run.column_places.size();
+  run.comm.broadcast(columns);
+  run.column_places.resize(columns);
+  run.comm.broadcast(std::span<std::uint64_t>(run.column_places));
+}
+
 // The objective's own, and what is taken for granted of it.
 void read_other_records(Training& run, Problems& problems) {
   const bool given = problems.attempt([&] {
@@ -160,6 +172,7 @@ void look_at_inputs(Training& run, Problems& problems) {
   const bool seen = problems.attempt([&] { run.facts.data = inspect(run.comm, run.files.training); });
   problems.attempt([&] { look_at_public_records(run, seen); });
   if (!seen) return;
+  if (config.prepare.on()) problems.attempt([&] { find_columns(run); });
   problems.attempt([&] {
     run.parts = parts_of(config.data.test_share, run.facts.data);
     if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before
@@ -172,6 +185,15 @@ void look_at_inputs(Training& run, Problems& problems) {
     run.plan = draft_on_all_ranks(run.comm, config, run.facts);
     run.owners = owners_of(run);
   });
+}
+
+void read_records_again(Training& run) {
+  const InStage stage(Stage::load);
+  run.records.blocks.clear(), run.held_out.blocks.clear(), run.public_records.blocks.clear();
+  read_public_records(run);
+  read_private_records(run);
+  if (run.root) run.root->secret.reset();
+  throw_on_all_ranks(run.comm, [&] { run.stamps.check(); });
 }
 
 void read_inputs(Training& run, Problems& problems) {

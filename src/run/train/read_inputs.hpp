@@ -18,4 +18,8 @@ void look_at_inputs(Training& run, Problems& problems);
 /// The records, public ones first. With problems before, to see what is wrong with them too. Collective.
 void read_inputs(Training& run, Problems& problems);
 
+/// All records once more, by the files' rules of now, into the blocks in which they were. Collective; throws what
+/// read_inputs() notes.
+void read_records_again(Training& run);
+
 }  // namespace dpmpi

@@ -15,6 +15,7 @@
 #include "run/evaluate/metrics.hpp"
 #include "run/evaluate/samples.hpp"
 #include "run/held_out/results.hpp"
+#include "run/train/prepare_columns.hpp"
 #include "run/warnings/before_training.hpp"
 
 namespace dpmpi {
@@ -56,7 +57,9 @@ Training::Training(const Communicator& ranks, const RunConfig& settings, const T
       files(settings.find_files()),
       stamps({&files.training, &files.evaluation, &files.models}),
       program(identity_of(settings, files)),
-      root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {}
+      root(ranks.is_root() ? std::make_unique<RootFiles>() : nullptr) {
+  read_as_they_stand(config, files);
+}
 
 void Training::compare_replicas() const {
   const auto state = algorithm->replicated();
@@ -90,6 +93,7 @@ void Training::save_checkpoint() {
   write_checkpoint(root->place.path, root->key->key, facts_of_run, [&](Archive& state) {
     curator->archive(state);
     algorithm->archive(state);
+    if (preparation) preparation->archive(state);
   });
   debug_time("checkpoint", start);
 }

@@ -26,6 +26,7 @@
 #include "run/plan/evaluation_plan.hpp"
 #include "run/plan/plan.hpp"
 #include "run/plan/trains_models.hpp"
+#include "run/preparation/preparation.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/train.hpp"
 #include "run/warnings/constant_predictor.hpp"
@@ -95,13 +96,14 @@ struct Training {
   const Communicator& comm;
   const RunConfig& config;
   const TrainOptions& options;
-  const DataFiles files;
+  DataFiles files;
   const FileStamps stamps;  ///< of these, since before their digests were taken
   const ProgramIdentity program;
   std::unique_ptr<RootFiles> root;  ///< null on other ranks
 
-  PublicFacts facts;             ///< of the records to train on
-  std::optional<HeldOut> parts;  ///< of data.train, if some of it is held out
+  PublicFacts facts;                         ///< of the records to train on
+  std::vector<std::uint64_t> column_places;  ///< features whose scale is to be found out
+  std::optional<HeldOut> parts;              ///< of data.train, if some of it is held out
   std::unique_ptr<Objective> objective;
   TrainsModels* trains_models = nullptr;  ///< the objective, if it trains models on private records
   Plan plan;                              ///< a draft until the records are read
@@ -117,6 +119,7 @@ struct Training {
   std::string commitment, training_commitment;  ///< to the records, and to those of trains_models
   std::string held_out_commitment;              ///< to those that are held out
 
+  std::optional<Preparation> preparation;  ///< of the columns, if it is asked for
   std::unique_ptr<Algorithm> algorithm;
   std::uint64_t next = 0;      ///< steps done
   ConstantPredictor constant;  ///< of data.eval; on the root

@@ -1,0 +1,181 @@
+// Counts of a preparation: what a record or a person can change, in integers; the noise on them; the columns file.
+#include "run/preparation/preparation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/errors.hpp"
+#include "data/columns/added_attributes.hpp"
+#include "objective/random_records.hpp"
+#include "privacy/curator/person_sum.hpp"
+#include "privacy/curator/release_listener.hpp"
+#include "support/lattice_distance.hpp"
+#include "support/shards.hpp"
+
+namespace dpmpi::preparation_test {
+namespace {
+
+constexpr std::size_t count = 40, features = 4;
+constexpr const char* text =
+    "# columns\r\n\"a \"\"b\" number missing=x,\n  y\nc \"number\" impute=2 # said\nd number range=0..1\n"
+    "e number indicator\nf number\ny label\n";
+
+struct Counted {
+  Counted(Storage storage, Adjacency adjacency, Unit unit, double share = 0.1)
+      : file(text, "columns.txt"),
+        plan(PreparationPlan::of(file, share, 1, 9)),
+        records(test::random_records({storage, count, features, 1, LabelKind::sign, 2}, 5)) {
+    if (storage == Storage::dense_f32)
+      for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t j = 0; j < features; ++j)
+          records.f32[i * records.stride + j] *= std::array{1e20F, 1e-20F, 0.0F, -1e30F}[(i + j) % 4];
+    if (unit == Unit::person) records.person_begin = {0, 1, 1, 5, 6, 30, 31, 32, 40};
+    for (QuerySpec spec : plan.queries(share > 0 ? 2 : 0)) {
+      spec.unit = unit;
+      queries.push_back(
+          Query::declare(spec, static_cast<std::uint32_t>(queries.size()), adjacency, records.units()));
+    }
+  }
+  Preparation release(std::uint64_t key, ReleaseListener* listener = nullptr) {
+    Shard own;
+    own.facts = {records.units(), features, records.storage};
+    own.layout = {records.units(), 1};
+    own.blocks.push_back({0, 0, records});
+    Ledger ledger = Ledger::in_memory({queries.front().adjacency, records.units(), true});
+    Curator curator(Communicator::alone(), own, queries, 16, SecretKey::from_seed(key));
+    curator.record_in(ledger);
+    curator.announce_to(listener);
+    Preparation preparation(file, queries.front().noise_std);
+    preparation.release(curator, queries, {0, 1, 2, 3});
+    std::vector<Event> planned;
+    for (const Query& query : queries)
+      for (const Event& event : query.events(0, 1)) planned.push_back(event);
+    EXPECT_TRUE(same_events(ledger.events(), planned)) << "the ledger has what was planned";
+    return preparation;
+  }
+
+  ColumnsFile file;
+  PreparationPlan plan;
+  Records records;
+  std::vector<Query> queries;
+};
+
+/// Runs the kernel of each sum on datasets that differ in one unit.
+class Watch final : public ReleaseListener {
+ public:
+  explicit Watch(const Records& full) : full_(full) {}
+  void summed(const Query& query, std::uint64_t, const L2Bound& bound, double, const Kernel& kernel) override {
+    const auto with = sum_of(query, bound, kernel, {});
+    std::vector<std::vector<std::int64_t>> without;
+    double most = 0;
+    for (std::uint32_t u = 0; u < full_.units(); ++u) {
+      without.push_back(sum_of(query, bound, kernel, u));
+      most = std::max(most, test::distance(with, without.back(), query.lattice));
+    }
+    if (query.adjacency == Adjacency::replace_one)
+      for (const auto& a : without)
+        for (const auto& b : without) most = std::max(most, test::distance(a, b, query.lattice));
+    EXPECT_LE(most, query.sensitivity) << query.name;
+    largest.push_back(most);
+  }
+  void released(const Query&, std::uint64_t, std::span<const double>) override {}
+  std::vector<double> largest;
+
+ private:
+  std::vector<std::int64_t> sum_of(const Query& query, const L2Bound& bound, const Kernel& kernel,
+                                   std::optional<std::uint32_t> missing) const {
+    Shard shard;
+    shard.blocks.push_back({0, 0, full_});
+    std::vector<std::uint32_t> all(full_.units());
+    std::iota(all.begin(), all.end(), 0U);
+    if (missing) all.erase(all.begin() + *missing);
+    LatticeAccumulator sum(query.dim, query.lattice, query.largest_term, 0, Width::int64);
+    sum.clear(query.lattice);
+    const std::vector<std::vector<std::uint32_t>> selected{all}, slots{{}};
+    if (query.unit == Unit::person)
+      PersonSum(sum, query.largest_term, 16).add_to(sum, kernel, bound, {shard, selected, slots});
+    else
+      kernel.run(bound, sum, [&](const auto& visit) { visit(Rows{shard.blocks[0].records, all}); });
+    const auto totals = sum.totals();
+    return {totals.begin(), totals.end()};
+  }
+  const Records& full_;
+};
+
+TEST(Preparation, NobodyMovesItByMoreThanItsSensitivity) {
+  for (const Storage storage : {Storage::dense_f32, Storage::sparse_f32})
+    for (const Adjacency adjacency : {Adjacency::add_remove, Adjacency::replace_one})
+      for (const Unit unit : {Unit::record, Unit::person}) {
+        Counted counted(storage, adjacency, unit);
+        Watch watch(counted.records);
+        counted.release(1, &watch);
+        ASSERT_EQ(watch.largest.size(), PreparationPlan::releases);
+        // One cell in each of four columns; whoever is replaced may leave four and enter four.
+        const double reached = adjacency == Adjacency::replace_one ? std::sqrt(8) : 2;
+        if (unit == Unit::record) {
+          EXPECT_EQ(watch.largest.front(), reached) << "the bound is met";
+        } else {
+          EXPECT_GT(watch.largest.front(), 0.8 * reached);
+        }
+      }
+}
+
+TEST(Preparation, HasTheNoiseOfThePlan) {
+  Counted counted(Storage::dense_f32, Adjacency::add_remove, Unit::record);
+  // Three releases for a tenth of the square of a promise of 1; four columns.
+  EXPECT_NEAR(counted.queries.front().noise_std, std::sqrt(30.0) * 2, 1e-6);
+  std::ranges::fill(counted.records.label, std::numeric_limits<float>::quiet_NaN());  // nobody is there
+  double square = 0, n = 0;
+  for (std::uint64_t key = 0; key < 20; ++key) {
+    const Preparation released = counted.release(key);
+    const nlohmann::ordered_json file = released.json();
+    for (const auto& column : file["columns"])
+      for (const char* of : {"octaves", "zoom", "values"})
+        for (const double value : column[of]) square += std::pow(value / counted.queries.front().noise_std, 2), ++n;
+  }
+  EXPECT_NEAR(square / n, 1, 4 * std::sqrt(2 / n));
+}
+
+TEST(Preparation, IsReadAgainFromItsFile) {
+  Counted counted(Storage::dense_f32, Adjacency::add_remove, Unit::record);
+  const Preparation released = counted.release(3);
+  Preparation again(counted.file, counted.queries.front().noise_std);
+  again.read(nlohmann::json::parse(released.json().dump()));
+  EXPECT_EQ(again.json(), released.json());
+  auto other = nlohmann::json::parse(released.json().dump());
+  other["columns"].erase(1);
+  EXPECT_THROW(again.read(other), DataError);
+}
+
+TEST(Preparation, WritesBehindTheKindsOfItsColumns) {
+  const ColumnsFile file(text, "columns.txt");
+  EXPECT_EQ(columns_without_scale(file), (std::vector<std::size_t>{0, 1, 3, 4}));
+  EXPECT_EQ(with_attributes(file, {{0, " mean=1"}, {1, " mean=2"}}),
+            "# columns\r\n\"a \"\"b\" number mean=1 missing=x,\n  y\nc \"number\" mean=2 impute=2 # said\n"
+            "d number range=0..1\ne number indicator\nf number\ny label\n");
+  const ColumnsFile raw = as_they_stand(file);
+  EXPECT_EQ(raw.columns[0].impute, "-1e+30");
+  EXPECT_EQ(raw.columns[1].impute, "2") << "a missing value counts as what is public";
+  EXPECT_EQ(raw.columns[0].width, 1);
+  Counted counted(Storage::dense_f32, Adjacency::add_remove, Unit::record);
+  const ColumnsFile prepared = counted.release(3).columns();
+  EXPECT_TRUE(columns_without_scale(prepared).empty());
+  EXPECT_TRUE(prepared.columns[0].impute.has_value());
+  EXPECT_FALSE(prepared.columns[3].impute.has_value()) << "its indicator says that it is missing";
+}
+
+TEST(Preparation, RefusesNamesOfTwoFeatures) {
+  const ColumnsFile file("a number\nb category words=1\ny label\n", "columns.txt");
+  EXPECT_EQ(places_of_columns(file, "b=1\na\n"), (std::vector<std::uint64_t>{1}));
+  EXPECT_THROW(places_of_columns(file, "a\na\n"), ConfigError);
+}
+
+}  // namespace
+}  // namespace dpmpi::preparation_test
