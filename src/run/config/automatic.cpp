@@ -23,8 +23,10 @@ std::string obstacle(const Settings& settings) {
   if (is_other("method.sampling", {"poisson", "full"})) return "method.sampling = poisson or full";
   if (is_other("method.steps", {"0"})) return "method.epochs in place of method.steps";
   // Two hidden layers on Fashion-MNIST did not train at all (docs/results/default_settings.md).
-  if (settings.contains("objective.name") && settings.at("objective.name").value == "mlp")
-    return "an objective other than mlp";
+  for (const char* name : {"mlp", "network"})
+    if (settings.contains("objective.name") && settings.at("objective.name").value == name)
+      return fmt::format("an objective other than {}", name);
+  if (is_other("method.clip_quantile", {"0"})) return "method.clip_quantile = 0: rates are per clip where it moves";
   if (settings.contains("objective.library") || settings.contains("objective.trainer"))
     return "an objective of dpmpi itself";
   return {};
