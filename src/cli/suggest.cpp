@@ -27,8 +27,10 @@ struct SuggestRequest {
 /// The config as the rule is asked: with those settings left to it that are `auto`, or all of them if none is.
 std::unique_ptr<const RunConfig> asked_config(const SuggestRequest& typed, const RunConfig& config) {
   std::vector<std::string> overrides = typed.overrides;
-  if (config.automatic().empty())
+  if (config.automatic().empty()) {
     for (const std::string& key : automatic_keys()) overrides.push_back(fmt::format("method.{}=auto", key));
+    overrides.emplace_back("method.final_rate=0");
+  }
   return std::make_unique<const RunConfig>(typed.from, overrides);
 }
 
@@ -62,6 +64,7 @@ void print_settings_of(const RunConfig& config, const std::vector<std::string>& 
   fmt::print("\n[method]\nname = {}\n", automatic_method);
   for (const auto& [name, text] : texts_of(settled))
     if (std::ranges::find(open, name) != open.end()) fmt::print("{} = {}\n", name.substr(name.find('.') + 1), text);
+  if (config.automatic().empty()) fmt::print("final_rate = 0\n");
 }
 
 /// What was seen at such noise on the records on which the rule was found (docs/results/default_settings.md).

@@ -457,7 +457,7 @@ TEST_F(TrainedRun, Refusals) {
            {"evaluate sign --data sign.csv --set data.train=sign-eval.csv", 2, "--set data.train"},
            {"evaluate sign --set method.name=sgd", 2, "--set method.name"},
            {"evaluate sign --config sign.ini", 2,
-            "--config is an option of dpmpi train, tune, check, plan, audit, not of evaluate"},
+            "--config is an option of dpmpi train, tune, check, suggest, plan, audit, not of evaluate"},
            {"predict sign --data sign-eval.csv --output sign-eval.csv", 2, "would replace its input"},
            {"predict sign --data x.npy,y.npy --output x.npy", 2, "would replace its input"},
            {"predict sign --data sign-eval.csv --output /dev/zero.csv/x.npy", 3, "/dev/zero.csv"},

@@ -98,6 +98,7 @@ TEST_F(Cli, WhatCannotBeAutomaticIsRefusedWithTheNamesOfWhatCan) {
           "method.clip, method.rate, method.momentum, method.schedule by itself");
   refused("[method]\nrate = auto\noptimizer = adam\n", "method.rate = auto needs method.optimizer = sgd");
   refused("[method]\nepochs = auto\nsteps = 5\n", "needs method.epochs in place of method.steps");
+  refused("[method]\nrate = auto\nfinal_rate = 0.2\n", "needs method.final_rate = 0");
   refused("[method]\nrate = auto\nclip_quantile = 0.9\n", "needs method.clip_quantile = 0");
   refused("[method]\nbeta1 = auto\n", "method.beta1 = auto is not allowed");
 }

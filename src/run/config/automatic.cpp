@@ -26,6 +26,7 @@ std::string obstacle(const Settings& settings) {
   for (const char* name : {"mlp", "network"})
     if (settings.contains("objective.name") && settings.at("objective.name").value == name)
       return fmt::format("an objective other than {}", name);
+  if (is_other("method.final_rate", {"0"})) return "method.final_rate = 0";
   if (is_other("method.clip_quantile", {"0"})) return "method.clip_quantile = 0: rates are per clip where it moves";
   if (settings.contains("objective.library") || settings.contains("objective.trainer"))
     return "an objective of dpmpi itself";

@@ -225,7 +225,7 @@ TEST(Votes, OfPersonsAreOnTheirMeans) {
   };
   set(0, 1e20f, 0);                                                            // beyond
   for (std::uint32_t i = 1; i < 4; ++i) set(i, 0.5f, 0);                       // within
-  for (std::uint32_t i = 4; i < 8; ++i) set(i, i % 2 == 0 ? 3.0f : -3.0f, 0);  // opposite: the mean is within
+  for (std::uint32_t i = 4; i < 8; ++i) set(i, i % 2 == 0 ? 3.0f : -2.5f, 0);  // opposite: the mean is within
   for (std::uint32_t i = 8; i < 12; ++i) set(i, 0, i == 8 ? 7.0f : 1.0f);      // one makes the mean beyond
   const auto objective = test::make_objective("mean", {2, Storage::dense_f32, 0});
   const std::vector<float> w(2, 0.0f);
@@ -233,17 +233,21 @@ TEST(Votes, OfPersonsAreOnTheirMeans) {
   spec.unit = Unit::person, spec.sampling = Poisson{0.5};
   const Query q = Query::declare(spec, 0, Adjacency::add_remove, 4);
   const Votes votes(q.bound, q.votes(), q.lattice);
-  const std::vector<std::int64_t> expected{-votes.of(0), votes.of(0), votes.of(0), -votes.of(0)};
-  for (std::uint32_t p = 0; p < 4; ++p) {
+  const auto part_of = [&](std::uint32_t person) {
     LatticeAccumulator sum(q.dim, q.lattice, q.largest_term);
     PersonSum of_persons(sum, q.largest_term, 16);
     sum.clear();
-    const std::vector<std::vector<std::uint32_t>> chosen{{p}}, slots{{}};
+    const std::vector<std::vector<std::uint32_t>> chosen{{person}}, slots{{}};
     of_persons.add_to(sum, clipped_gradients(*objective, w), q.bound, {shard, chosen, slots}, votes);
-    const std::vector<std::int64_t> part(sum.totals().begin(), sum.totals().end());
-    EXPECT_EQ(part.back(), expected[p]) << p;
-    EXPECT_LE(test::distance(part, std::vector<std::int64_t>(3, 0), q.lattice), q.bound.clip) << p;
+    return std::vector<std::int64_t>(sum.totals().begin(), sum.totals().end());
+  };
+  const std::vector<std::int64_t> expected{-votes.of(0), votes.of(0), votes.of(0), -votes.of(0)}, nothing(3, 0);
+  for (std::uint32_t p = 0; p < 4; ++p) {
+    EXPECT_EQ(part_of(p).back(), expected[p]) << p;
+    EXPECT_LE(test::distance(part_of(p), nothing, q.lattice), q.bound.clip) << p;
   }
+  for (std::uint32_t i = 4; i < 8; ++i) set(i, i % 2 == 0 ? 3.0f : -3.0f, 0);
+  EXPECT_EQ(part_of(2), nothing) << "records that add up to nothing are like none";
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ TEST_F(ClassWeightsConfig, AMisspeltPositiveLabelIsNotTakenForTheRest) {
 TEST_F(ClassWeightsConfig, LossesWithoutClassesRefuseThem) {
   const std::string message = refusal({"objective.name=squared", "objective.class_weights=1:13"});
   EXPECT_MENTIONS(message,
-                  "unknown key objective.class_weights; it is an option of hinge, logistic, mlp, ramp, "
+                  "unknown key objective.class_weights; it is an option of hinge, logistic, mlp, network, ramp, "
                   "sigmoid, smoothed_hinge, softmax");
   EXPECT_MENTIONS(refusal({"objective.name=mlp", "objective.head=squared", "objective.class_weights=1:13"}),
                   "objective.head = squared has no classes; softmax, logistic and ramp have");
