@@ -16,9 +16,7 @@ struct DenseSettings {
   Volume out(const Volume& in) const {
     if (in.positions() != 1)
       throw ConfigError(
-          fmt::format("it takes a list of numbers, and there are "
-                      "{} channels of {}x{}: put flatten "
-                      "before it",
+          fmt::format("it takes a list of numbers, and there are {} channels of {}x{}: put flatten before it",
                       in.channels, in.height, in.width));
     return {units, 1, 1};
   }

@@ -87,9 +87,7 @@ class LayerReader {
     if (!words.empty()) words.erase(words.begin());
     if (name == "batchnorm")
       throw ConfigError(
-          "normalisation across a batch would let one person's record change "
-          "the gradients of others, which no clip "
-          "bounds: take groupnorm or layernorm, which look at one record");
+          "normalisation across a batch would let one person's record change the gradients of others, which no clip bounds: take groupnorm or layernorm, which look at one record");
     const auto& kinds = layer_kinds();
     const auto kind = std::ranges::find(kinds, name, &LayerKind::name);
     if (kind == kinds.end()) throw ConfigError(fmt::format("there is no such layer; there are: {}", forms()));
@@ -130,10 +128,8 @@ Volume read_volume(std::string_view text, std::vector<std::string>& problems) {
     begin = cross + 1;
   }
   if ((numbers.size() != 1 && numbers.size() != 3) || std::ranges::count(numbers, 0U) > 0) {
-    problems.push_back(
-        fmt::format("objective.input = {}: it takes CHANNELSxHEIGHTxWIDTH, as "
-                    "1x28x28, or one number for a list",
-                    text));
+    problems.push_back(fmt::format(
+        "objective.input = {}: it takes CHANNELSxHEIGHTxWIDTH, as 1x28x28, or one number for a list", text));
     return {0, 0, 0};
   }
   return numbers.size() == 1 ? Volume{numbers[0], 1, 1} : Volume{numbers[0], numbers[1], numbers[2]};

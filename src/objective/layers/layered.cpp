@@ -216,12 +216,10 @@ std::unique_ptr<Objective> make_layered(const LayerPlans& plans, const Volume& i
                                         ClassWeights class_weights) {
   const Volume out = out_of(plans, in);
   if (out != Volume{outputs, 1, 1})
-    throw ConfigError(
-        fmt::format("the last layer gives {} channels of {}x{} where the loss takes {} "
-                    "number{}: "
-                    "{}let the last layer be dense {}",
-                    out.channels, out.height, out.width, outputs, outputs == 1 ? "" : "s",
-                    out.positions() == 1 ? "" : "flatten, and ", outputs));
+    throw ConfigError(fmt::format(
+        "the last layer gives {} channels of {}x{} where the loss takes {} number{}: {}let the last layer be dense {}",
+        out.channels, out.height, out.width, outputs, outputs == 1 ? "" : "s",
+        out.positions() == 1 ? "" : "flatten, and ", outputs));
   // In float32, and once more in double for pairs of losses.
   const double bytes = (sizeof(float) + sizeof(double)) * numbers_of(plans, in);
   if (bytes > static_cast<double>(available_memory()))

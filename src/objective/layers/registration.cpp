@@ -6,40 +6,26 @@
 #include "objective/layers/description.hpp"
 #include "objective/layers/layered.hpp"
 #include "objective/layers/sequence.hpp"
-#include "objective/network/mlp.hpp"
+#include "objective/network/head_options.hpp"
 
 namespace dpmpi {
 namespace {
 
-class LayeredBuilder : public ObjectiveEntry::Builder, public ClassWeightOption {
+class LayeredBuilder : public HeadedBuilder {
  public:
   void declare(Options& options) override {
-    options.add("layers", layers_,
-                "layers one behind the other, separated by commas, as: conv 16 "
-                "8x8 stride 2 pad 3, tanh, maxpool 2 "
-                "stride 1, flatten, dense 10");
+    options.add(
+        "layers", layers_,
+        "layers one behind the other, separated by commas, as: conv 16 8x8 stride 2 pad 3, tanh, maxpool 2 stride 1, flatten, dense 10");
     options.add("input", input_,
-                "shape of a record's features, CHANNELSxHEIGHTxWIDTH as "
-                "1x28x28 (empty: a list of numbers)");
-    options.add("head", head_,
-                "loss: cross-entropy of classes or of a sign, half the squared "
-                "error, absolute error, or ramp of a sign",
-                {"softmax", "logistic", "squared", "absolute", "ramp"});
-    options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
-    declare_class_weights(options);
+                "shape of a record's features, CHANNELSxHEIGHTxWIDTH as 1x28x28 (empty: a list of numbers)");
+    declare_head(options);
   }
 
   void validate(std::vector<std::string>& problems) const override {
-    if (head_ == "softmax") require_classes(classes(), problems);
-    if (given() && is_quantity(label_kind()))
-      problems.push_back(
-          fmt::format("objective.class_weights: objective.head = {} has no "
-                      "classes; softmax, logistic and ramp have",
-                      head_));
+    HeadedBuilder::validate(problems);
     if (layers_.empty())
-      problems.emplace_back(
-          "objective.layers is not set: the layers of the "
-          "network, as dense 32, relu, dense 10");
+      problems.emplace_back("objective.layers is not set: the layers of the network, as dense 32, relu, dense 10");
     else
       check_layers(problems);
   }
@@ -48,19 +34,14 @@ class LayeredBuilder : public ObjectiveEntry::Builder, public ClassWeightOption 
     std::vector<std::string> none;
     const Volume in = input_.empty() ? Volume{facts.features, 1, 1} : read_volume(input_, none);
     if (in.size() != facts.features)
-      throw ConfigError(
-          fmt::format("objective.input = {} has {} numbers, and "
-                      "the records have {} features",
-                      input_, in.size(), facts.features));
+      throw ConfigError(fmt::format("objective.input = {} has {} numbers, and the records have {} features", input_,
+                                    in.size(), facts.features));
     try {
-      return make_layered(read_layers(layers_, none), in, head_named(head_), std::max<std::size_t>(classes(), 1),
-                          class_weights());
+      return make_layered(read_layers(layers_, none), in, head(), outputs(), class_weights());
     } catch (const ConfigError& error) {
       throw ConfigError(fmt::format("objective.layers: {}", error.what()));
     }
   }
-  LabelKind label_kind() const override { return labels_of(head_named(head_)); }
-  std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
 
  private:
   /// Also that they fit to each other, if it is said what comes in.
@@ -76,14 +57,12 @@ class LayeredBuilder : public ObjectiveEntry::Builder, public ClassWeightOption 
     }
   }
 
-  std::string layers_, input_, head_ = "softmax";
-  std::int64_t classes_ = 0;  // not set
+  std::string layers_, input_;
 };
 
-const ObjectiveRegistration layered{{"network",
-                                     "network of layers: convolutions, pools, dense layers, normalisation, "
-                                     "residual blocks",
-                                     make_builder<LayeredBuilder>}};
+const ObjectiveRegistration layered{
+    {"network", "network of layers: convolutions, pools, dense layers, normalisation, residual blocks",
+     make_builder<LayeredBuilder>}};
 
 }  // namespace
 }  // namespace dpmpi

@@ -108,8 +108,7 @@ struct ResidualSettings {
     const Volume out = out_of(inside, in);
     if (out != in)
       throw ConfigError(
-          fmt::format("what goes in, {} channels of {}x{}, cannot be added to "
-                      "what comes out, {} of {}x{}",
+          fmt::format("what goes in, {} channels of {}x{}, cannot be added to what comes out, {} of {}x{}",
                       in.channels, in.height, in.width, out.channels, out.height, out.width));
     return in;
   }

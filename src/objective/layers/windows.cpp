@@ -8,10 +8,8 @@ namespace dpmpi {
 
 Volume Windows::out(const Volume& in, std::size_t channels) const {
   if (in.height + 2 * padding < height || in.width + 2 * padding < width)
-    throw ConfigError(
-        fmt::format("a window of {}x{} is larger than an image "
-                    "of {}x{} with a padding of {}",
-                    height, width, in.height, in.width, padding));
+    throw ConfigError(fmt::format("a window of {}x{} is larger than an image of {}x{} with a padding of {}", height,
+                                  width, in.height, in.width, padding));
   return {channels, (in.height + 2 * padding - height) / stride + 1, (in.width + 2 * padding - width) / stride + 1};
 }
 
