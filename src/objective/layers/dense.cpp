@@ -68,9 +68,11 @@ class DenseLayer final : public Layer<T> {
     return outputs_.data();
   }
 
-  const T* backward(const T* delta, T* gradient, bool wanted) override {
-    for (std::size_t k = 0; k < inputs_; ++k)
-      for (std::size_t c = 0; c < units_; ++c) gradient[k * units_ + c] = in_values_[k] * delta[c];
+  const T* backward(const T* __restrict delta, T* __restrict gradient, bool wanted) override {
+    for (std::size_t k = 0; k < inputs_; ++k) {
+      const T value = in_values_[k];
+      for (std::size_t c = 0; c < units_; ++c) gradient[k * units_ + c] = value * delta[c];
+    }
     std::copy_n(delta, units_, gradient + inputs_ * units_);
     if (!wanted) return nullptr;
     product(delta, transposed_.data(), back_width_, units_, back_width_, back_.data());

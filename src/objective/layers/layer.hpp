@@ -71,15 +71,18 @@ class Layer {
 };
 
 /// C = A B with every entry one chain of fused multiply-adds in the order of the inner index. `rows`: a multiple
-/// of register_rows; `cols`: of 16; a(i, k) = a[i * a_row + k * a_step]; B and its rows are 64-byte-aligned.
-template <class T>
-void multiply(const Strided<T>& a, std::size_t rows, const T* b, std::size_t b_stride, std::size_t inner,
-              std::size_t cols, T* c, std::size_t c_stride) {
-  for (std::size_t first = 0; first < cols; first += panel_columns<T>) {
-    const Panel<T> panel{b + first, b_stride, std::min(panel_columns<T>, cols - first)};
+/// of register_rows; `cols`: of 16; B and its rows are 64-byte-aligned. `left(r)` gives the rows of A from r on.
+/// `more`: it is added to what stands in C.
+template <class T, class LeftOf>
+void multiply(const LeftOf& left, std::size_t rows, const T* b, std::size_t b_stride, std::size_t inner,
+              std::size_t cols, T* c, std::size_t c_stride, bool more = false) {
+  for (std::size_t first = 0, width = 0; first < cols; first += width) {
+    // Two vectors twice, instead of three and one: sums of a single vector wait for one another.
+    width = cols - first == panel_columns<T> + packet_size<T> ? 2 * packet_size<T>
+                                                              : std::min(panel_columns<T>, cols - first);
+    const Panel<T> panel{b + first, b_stride, width};
     for (std::size_t r = 0; r < rows; r += register_rows)
-      multiply_tile<register_rows>(Strided<T>{a.a + r * a.row, a.row, a.step}, panel, inner,
-                                   c + r * c_stride + first, c_stride);
+      multiply_tile<register_rows>(left(r), panel, inner, c + r * c_stride + first, c_stride, more);
   }
 }
 

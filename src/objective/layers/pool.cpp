@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "objective/layers/kinds.hpp"
@@ -15,50 +16,96 @@ struct PoolSettings {
   Volume out(const Volume& in) const { return windows.out(in, in.channels); }
 };
 
+// Channels at a time, in a register: left to itself GCC keeps the largest ones in memory.
+template <class T>
+struct Lane;
+template <>
+struct Lane<float> {
+  using Place = std::int32_t;
+  using Values = float __attribute__((vector_size(32)));
+  using Places = Place __attribute__((vector_size(32)));
+};
+template <>
+struct Lane<double> {
+  using Place = std::int64_t;
+  using Values = double __attribute__((vector_size(32)));
+  using Places = Place __attribute__((vector_size(32)));
+};
+
 template <class T>
 class MaxPoolLayer final : public Layer<T> {
  public:
   MaxPoolLayer(const PoolSettings& settings, const Volume& in)
       : Layer<T>(in, settings.out(in)),
-        windows_(settings.windows),
+        begins_(settings.windows.begins(in)),
+        places_(settings.windows.places(in)),
         outputs_(room_for<T>(this->out())),
         back_(room_for<T>(in)),
         largest_(this->out().size()) {}
 
   /// Of equal ones the first counts.
   const T* forward(const T* in) override {
-    const std::size_t channels = this->in().channels;
-    windows_.for_each_run(this->in(), this->out(),
-                          [&](std::size_t window, std::size_t place, std::size_t position, std::size_t count) {
-                            T* const out = outputs_.data() + window * channels;
-                            std::uint32_t* const which = largest_.data() + window * channels;
-                            for (std::size_t i = 0; i < count; ++i) {
-                              const auto at = static_cast<std::uint32_t>((position + i) * channels);
-                              const T* const from = in + at;
-                              for (std::size_t c = 0; c < channels; ++c) {
-                                const bool larger = place + i == 0 || from[c] > out[c];
-                                out[c] = larger ? from[c] : out[c];
-                                which[c] = larger ? at : which[c];
-                              }
-                            }
-                          });
+    for_each_lane([&]<class V, class P>(V best, P which, std::size_t begin, std::size_t out) {
+      read(in + begin, best);
+      for (std::size_t k = 1; k < places_.size(); ++k) {
+        V value;
+        read(in + begin + places_[k], value);
+        const auto larger = value > best;
+        best = larger ? value : best;
+        which = larger ? P{} + static_cast<Place>(k) : which;
+      }
+      write(best, outputs_.data() + out);
+      write(which, largest_.data() + out);
+    });
     return outputs_.data();
   }
 
   const T* backward(const T* delta, T* /*gradient*/, bool wanted) override {
     if (!wanted) return nullptr;
-    const std::size_t channels = this->in().channels;
-    std::fill(back_.begin(), back_.end(), T{0});
-    for (std::size_t window = 0; window < this->out().positions(); ++window)
-      for (std::size_t c = 0; c < channels; ++c)
-        back_[largest_[window * channels + c] + c] += delta[window * channels + c];
+    std::ranges::fill(back_, T{0});
+    for_each_lane([&]<class V, class P>(V sum, P which, std::size_t begin, std::size_t out) {
+      V share;
+      read(delta + out, share);
+      read(largest_.data() + out, which);
+      for (std::size_t k = 0; k < places_.size(); ++k) {
+        T* const to = back_.data() + begin + places_[k];
+        read(to, sum);
+        write(sum + (which == static_cast<Place>(k) ? share : V{}), to);
+      }
+    });
     return back_.data();
   }
 
  private:
-  Windows windows_;
+  using Values = typename Lane<T>::Values;
+  using Place = typename Lane<T>::Place;
+  using Places = typename Lane<T>::Places;
+
+  template <class V, class X>
+  static void read(const X* from, V& to) {
+    std::memcpy(&to, from, sizeof to);
+  }
+  template <class V, class X>
+  static void write(const V& from, X* to) {
+    std::memcpy(to, &from, sizeof from);
+  }
+
+  /// Calls visit(values, places, the first input, the first output) for channels of every window, as many as there
+  /// are zeros in values and places.
+  template <class Visit>
+  void for_each_lane(Visit&& visit) const {
+    constexpr std::size_t lane = sizeof(Values) / sizeof(T);
+    const std::size_t channels = this->in().channels;
+    for (std::size_t w = 0; w < begins_.size(); ++w) {
+      std::size_t c = 0;
+      for (; c + lane <= channels; c += lane) visit(Values{}, Places{}, begins_[w] + c, w * channels + c);
+      for (; c < channels; ++c) visit(T{}, Place{}, begins_[w] + c, w * channels + c);
+    }
+  }
+
+  std::vector<std::uint32_t> begins_, places_;
   AlignedVector<T> outputs_, back_;
-  std::vector<std::uint32_t> largest_;  ///< its position's first channel
+  std::vector<typename Lane<T>::Place> largest_;  ///< its place in the window
 };
 
 template <class T>
@@ -66,39 +113,38 @@ class AveragePoolLayer final : public Layer<T> {
  public:
   AveragePoolLayer(const PoolSettings& settings, const Volume& in)
       : Layer<T>(in, settings.out(in)),
-        windows_(settings.windows),
-        share_(T{1} / static_cast<T>(windows_.positions())),
+        begins_(settings.windows.begins(in)),
+        places_(settings.windows.places(in)),
+        share_(T{1} / static_cast<T>(places_.size())),
         outputs_(room_for<T>(this->out())),
         back_(room_for<T>(in)) {}
 
   const T* forward(const T* in) override {
-    std::fill(outputs_.begin(), outputs_.end(), T{0});
-    pair_up([&](std::size_t outside, std::size_t inside) { outputs_[outside] += in[inside]; });
+    const std::size_t channels = this->in().channels;
+    std::ranges::fill(outputs_, T{0});
+    for (std::size_t w = 0; w < begins_.size(); ++w) {
+      T* const sum = outputs_.data() + w * channels;
+      for (const std::uint32_t place : places_)
+        for (std::size_t c = 0; c < channels; ++c) sum[c] += in[begins_[w] + place + c];
+    }
     for (T& mean : outputs_) mean *= share_;
     return outputs_.data();
   }
 
   const T* backward(const T* delta, T* /*gradient*/, bool wanted) override {
     if (!wanted) return nullptr;
-    std::fill(back_.begin(), back_.end(), T{0});
-    pair_up([&](std::size_t outside, std::size_t inside) { back_[inside] += share_ * delta[outside]; });
+    const std::size_t channels = this->in().channels;
+    std::ranges::fill(back_, T{0});
+    for (std::size_t w = 0; w < begins_.size(); ++w)
+      for (const std::uint32_t place : places_) {
+        T* const to = back_.data() + begins_[w] + place;
+        for (std::size_t c = 0; c < channels; ++c) to[c] += share_ * delta[w * channels + c];
+      }
     return back_.data();
   }
 
  private:
-  /// Calls visit(output, input) for all inputs of every output.
-  template <class Visit>
-  void pair_up(Visit&& visit) const {
-    const std::size_t channels = this->in().channels;
-    windows_.for_each_run(this->in(), this->out(),
-                          [&](std::size_t window, std::size_t /*place*/, std::size_t position, std::size_t count) {
-                            for (std::size_t i = 0; i < count; ++i)
-                              for (std::size_t c = 0; c < channels; ++c)
-                                visit(window * channels + c, (position + i) * channels + c);
-                          });
-  }
-
-  Windows windows_;
+  std::vector<std::uint32_t> begins_, places_;
   T share_;
   AlignedVector<T> outputs_, back_;
 };

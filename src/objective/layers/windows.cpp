@@ -1,5 +1,7 @@
 #include "objective/layers/windows.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
@@ -11,6 +13,24 @@ Volume Windows::out(const Volume& in, std::size_t channels) const {
     throw ConfigError(fmt::format("a window of {}x{} is larger than an image of {}x{} with a padding of {}", height,
                                   width, in.height, in.width, padding));
   return {channels, (in.height + 2 * padding - height) / stride + 1, (in.width + 2 * padding - width) / stride + 1};
+}
+
+std::vector<std::uint32_t> Windows::begins(const Volume& in) const {
+  const Volume image = padded(in), windows = out(in, 1);
+  std::vector<std::uint32_t> at;
+  for (std::size_t y = 0; y < windows.height; ++y)
+    for (std::size_t x = 0; x < windows.width; ++x)
+      at.push_back(static_cast<std::uint32_t>((y * image.width + x) * stride * image.channels));
+  return at;
+}
+
+std::vector<std::uint32_t> Windows::places(const Volume& in) const {
+  const Volume image = padded(in);
+  std::vector<std::uint32_t> at;
+  for (std::size_t y = 0; y < height; ++y)
+    for (std::size_t x = 0; x < width; ++x)
+      at.push_back(static_cast<std::uint32_t>((y * image.width + x) * image.channels));
+  return at;
 }
 
 Windows windows_of(LayerWords& words, std::optional<std::size_t> stride, bool padded) {

@@ -1,6 +1,7 @@
 #pragma once
 // Dot products with one fixed order of summation, whatever the instruction set.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,42 +24,61 @@ class InterleavedSum {
   /// Adds the products of two vectors, or of pieces of them whose `width` is a multiple of 16.
   template <class T>
   void add(const T* a, const T* b, std::size_t width) {
-    Eight left, right;
-    for (std::size_t j = 0; j + 2 * lanes <= width; j += 2 * lanes) {
-      for (std::size_t v = 0; v < 2; ++v) {
-        load(a + j + v * lanes, left);
-        load(b + j + v * lanes, right);
-        sum_[v] += left * right;
-      }
-    }
+    std::array<Lanes, vectors> sum = sum_;
+    for (std::size_t j = 0; j + sums <= width; j += sums)
+#pragma GCC unroll 8
+      for (std::size_t v = 0; v < vectors; ++v) sum[v] += widened(a + j + v * lanes) * widened(b + j + v * lanes);
+    sum_ = sum;
   }
   /// The sum with the last pieces, of any width.
   template <class T>
   double total(const T* a, const T* b, std::size_t width) {
     add(a, b, width);
-    double sums[2 * lanes];
-    std::memcpy(sums, sum_, sizeof sums);
-    const std::size_t j = width / (2 * lanes) * (2 * lanes);
+    double sum[sums];
+    std::memcpy(sum, sum_.data(), sizeof sum);
+    const std::size_t j = width / sums * sums;
     for (std::size_t k = 0; j + k < width; ++k)
-      sums[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
-    return by_halves(sums);
+      sum[k] += static_cast<double>(a[j + k]) * static_cast<double>(b[j + k]);
+    return by_halves(sum);
   }
   /// |x|^2 of the entries of a vector that are not 0, columns ascending: the bits of the whole vector.
   static double square_of_entries(std::span<const std::uint32_t> column, const float* value) {
-    double sums[2 * lanes] = {};
+    double sum[sums] = {};
     for (std::size_t e = 0; e < column.size(); ++e)
-      sums[column[e] % (2 * lanes)] += static_cast<double>(value[e]) * static_cast<double>(value[e]);
-    return by_halves(sums);
+      sum[column[e] % sums] += static_cast<double>(value[e]) * static_cast<double>(value[e]);
+    return by_halves(sum);
   }
 
  private:
+  static constexpr std::size_t sums = 16;
+  // As wide as the registers: GCC takes wider vectors through memory. The sums are the same ones whatever the
+  // width.
+#if defined(__AVX512F__)
   static constexpr std::size_t lanes = 8;
-  static double by_halves(double (&sums)[2 * lanes]) {
-    for (std::size_t half = lanes; half > 0; half /= 2)
-      for (std::size_t k = 0; k < half; ++k) sums[k] += sums[k + half];
-    return sums[0];
+#elif defined(__AVX__)
+  static constexpr std::size_t lanes = 4;
+#else
+  static constexpr std::size_t lanes = 2;
+#endif
+  static constexpr std::size_t vectors = sums / lanes;
+  using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+
+  static Lanes widened(const double* from) {
+    Lanes to;
+    std::memcpy(&to, from, sizeof to);
+    return to;
   }
-  Eight sum_[2] = {};
+  static Lanes widened(const float* from) {
+    float __attribute__((vector_size(lanes * sizeof(float)))) narrow;
+    std::memcpy(&narrow, from, sizeof narrow);
+    return __builtin_convertvector(narrow, Lanes);
+  }
+  static double by_halves(double (&sum)[sums]) {
+    for (std::size_t half = sums / 2; half > 0; half /= 2)
+      for (std::size_t k = 0; k < half; ++k) sum[k] += sum[k + half];
+    return sum[0];
+  }
+  std::array<Lanes, vectors> sum_ = {};
 };
 
 /// <a, b>.

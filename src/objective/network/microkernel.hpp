@@ -2,6 +2,7 @@
 // The inner loop of all products: a tile of C = A B in registers, with B packed.
 
 #include <cstddef>
+#include <cstdint>
 
 // GCC 12 takes its own _mm512_undefined_pd() for an uninitialised variable (GCC bug 105593).
 #if defined(__GNUC__) && !defined(__clang__)
@@ -51,7 +52,18 @@ struct Strided {
   T operator()(std::size_t i, std::size_t k) const { return a[i * row + k * step]; }
   void before(std::size_t /*k*/) const {}
 };
-/// The same of rows that stand anywhere, which come from memory: those of the tile to come are fetched at the pace
+/// a(i, k) = a[row[i] + step[k]]: windows of an image, where they stand.
+template <class T>
+struct Windowed {
+  const T* rows[register_rows];
+  const std::uint32_t* step;
+  Windowed(const T* a, const std::uint32_t* row, const std::uint32_t* steps) : step(steps) {
+    for (std::size_t i = 0; i < register_rows; ++i) rows[i] = a + row[i];
+  }
+  T operator()(std::size_t i, std::size_t k) const { return rows[i][step[k]]; }
+  void before(std::size_t /*k*/) const {}
+};
+/// a(i, k) of rows that stand anywhere, which come from memory: those of the tile to come are fetched at the pace
 /// of the arithmetic.
 template <class T>
 struct Scattered {
@@ -66,6 +78,16 @@ struct Scattered {
     for (std::size_t i = 0; i < register_rows; ++i) __builtin_prefetch(next[i] + k, 0, 3);
   }
 };
+
+/// GCC would otherwise read a vector of B from memory for every row that takes it.
+template <class V>
+inline void keep_in_register([[maybe_unused]] V& vector) {
+#if defined(EIGEN_VECTORIZE_AVX512)
+  asm("" : "+v"(vector));
+#elif defined(EIGEN_VECTORIZE_AVX)
+  asm("" : "+x"(vector));
+#endif
+}
 
 /// c(i, j) = sum_k a(i, k) b(k, j) for `rows` rows and `vectors` vectors of columns, k ascending; `more`: this is
 /// added to what stands in c, as the next members of the same chains. c(i, j) = c[i * stride + j].
@@ -83,7 +105,10 @@ inline void multiply_tile(const Left& a, const Right& b, std::size_t inner, T* c
     const T* from = b.at(k);
     Vector<T> right[vectors];
 #pragma GCC unroll 4
-    for (std::size_t v = 0; v < vectors; ++v) right[v] = pload<Vector<T>>(from + v * packet_size<T>);
+    for (std::size_t v = 0; v < vectors; ++v) {
+      right[v] = pload<Vector<T>>(from + v * packet_size<T>);
+      keep_in_register(right[v]);
+    }
 #pragma GCC unroll 8
     for (std::size_t i = 0; i < rows; ++i) {
       const Vector<T> left = pset1<Vector<T>>(a(i, k));
