@@ -155,6 +155,35 @@ TEST_F(Weights, ModelsAreThoseOfRepeatedRecords) {
   EXPECT_TRUE(contains(dpmpi("plan --config a.ini"), "losses are multiplied by 'w' / 3"));
 }
 
+// The AUC by pairs, each of which counts the product of its weights, is that of repeated records, in training too:
+// a step on weighted records is omega times one on the repeated ones, public part and all.
+TEST_F(Weights, TheAucOfWeightedRecordsIsThatOfRepeatedOnes) {
+  write("t.csv", weighted_table(false));
+  write("repeated.csv", weighted_table(true));
+  write("columns.txt", with_w);
+  write("all.txt", "a number\nb number\nw ignore\ngroup category words=0,1\ny label positive=yes\n");
+  const auto train_auc = [&](const char* table, const char* columns, double omega) {
+    fs::remove_all(path("run"));
+    const std::string of_weights = omega < 1 ? fmt::format("mean_weight = {}\n", omega) : "";
+    write("a.ini",
+          fmt::format("[data]\ntrain = {}\ncolumns = {}\nheader = yes\n[objective]\nname = auc\nprior = "
+                      "0.4\n{}[method]\nname = dp-sgda\nsampling = full\nsteps = 60\nrate = {}\nclip = 50\n"
+                      "dual_clip = 50\n[privacy]\nnoise = none\n[run]\ndir = run\n",
+                      table, columns, of_weights, 1 / omega));
+    dpmpi("--config a.ini --quiet");
+  };
+  train_auc("t.csv", "columns.txt", 0.5);  // weights are 0, 1, 2, 3 of 3
+  const std::vector<double> of_weighted = predicted("t.csv");
+  const auto weighted = evaluated("t.csv"), as_if_repeated = evaluated("repeated.csv");
+  for (const char* const name : {"auc", "loss"})
+    EXPECT_NEAR(weighted.at("metrics").at(name), as_if_repeated.at("metrics").at(name), 1e-6);
+  train_auc("repeated.csv", "all.txt", 1);
+  const std::vector<double> of_repeated = predicted("t.csv");
+  ASSERT_EQ(of_weighted.size(), of_repeated.size());
+  for (std::size_t i = 0; i < of_weighted.size(); ++i) EXPECT_NEAR(of_weighted[i], of_repeated[i], 1e-4);
+  EXPECT_NEAR(evaluated("repeated.csv").at("metrics").at("loss"), as_if_repeated.at("metrics").at("loss"), 1e-4);
+}
+
 // Not a loss of 0, which would look like a perfect model.
 TEST_F(Weights, NothingIsSaidOfRecordsThatDoNotCount) {
   write("c.txt", "x number\nw weight range=0..4\ny label\n");

@@ -80,6 +80,25 @@ void SaddleSettings::check(const SaddleObjective& f) const {
     throw ConfigError(
         "method.dual_rate = 0 is 0.3 / mu of a quadratic dual, and this objective has none: give a rate above 0");
   if (private_prior && !f.class_prior()) throw ConfigError("method.prior = private: this objective has no prior");
+  check_weights(f);
+}
+
+void SaddleSettings::check_weights(const SaddleObjective& f) const {
+  const std::string& column = f.factor_columns.weight;
+  if (f.record_factors.weight && f.given_mean_weight == 0)
+    throw ConfigError(fmt::format(
+        "objective.mean_weight is required, because {} is of kind weight: the mean of that column over the HIGH of "
+        "its range, as a public constant above 0, at most 1; the data's own mean is not public",
+        column));
+  if (!f.record_factors.weight && f.given_mean_weight != 0)
+    throw ConfigError(fmt::format(
+        "objective.mean_weight = {} is about a column of kind weight, and data.columns has none: remove it",
+        f.given_mean_weight));
+  if (f.record_factors.weight && private_prior)
+    throw ConfigError(fmt::format(
+        "method.prior = private counts positive records, and {} is of kind weight, so that their share of all weights "
+        "is needed: set method.prior = public, and objective.prior to a public constant",
+        column));
 }
 
 }  // namespace dpmpi

@@ -41,6 +41,9 @@ struct SaddleSettings {
   /// Throws ConfigError if nothing gives eta_x or eta_y, or if the private prior is one that the objective does not
   /// have: asked for by plans, so that no release is paid for first.
   void check(const SaddleObjective& f) const;
+
+ private:
+  void check_weights(const SaddleObjective& f) const;
 };
 
 }  // namespace dpmpi

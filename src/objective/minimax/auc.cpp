@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/minimax/mean_weight.hpp"
 #include "objective/minimax/network_saddle.hpp"
 
 namespace dpmpi {
@@ -27,7 +28,7 @@ class Auc final : public NetworkSaddle, public ClassPrior {
   void project_dual(std::span<float> y) const override;
   // Plans are made from bounds, so they stay those of the prior that was given, whatever is released later.
   std::optional<double> dual_bound() const override { return AucSurrogate{settings_.prior}.dual_bound(); }
-  std::optional<double> dual_curvature() const override { return surrogate().curvature(); }
+  std::optional<double> dual_curvature() const override { return mean_weight() * surrogate().curvature(); }
   std::optional<SmoothConstants> smooth_constants() const override;
 
   void set_prior(double p) override;
@@ -65,14 +66,15 @@ std::optional<ScoreLayers> Auc::score_layers() const {
 
 void Auc::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                    LatticeAccumulator& sum) {
-  const double c = surrogate().private_dual(score_of(row), label(rows, row));
+  const double own = rows.records.weight_of(rows.index[row]);
+  const double c = own * surrogate().private_dual(score_of(row), label(rows, row));
   if (!std::isfinite(c)) return;
   const double share = weight * std::clamp(c, -clip, clip);
   sum.add(base, std::span(&share, 1));
 }
 
 void Auc::add_public_dual(std::span<const float> w, std::uint64_t /*step*/, std::span<double> gradient) const {
-  gradient[0] += surrogate().public_dual(w.back());
+  gradient[0] += mean_weight() * surrogate().public_dual(w.back());
 }
 
 void Auc::project_dual(std::span<float> y) const {
@@ -98,7 +100,8 @@ const Range dual_range = Range::closed(-1e9, 1e9);
 class AucBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
-    options.add("prior", prior_, "share of positive records, a public constant that is never taken from the data",
+    options.add("prior", prior_,
+                "share of positive records (of their weights), a public constant that is never taken from the data",
                 Range::closed(0, 1));
     options.add("scorer", scorer_, "linear, or multilayer perceptron", {"linear", "mlp"});
     options.add("hidden", hidden_, "units of the hidden layers (scorer = mlp)", Range::at_least(1));
@@ -109,22 +112,25 @@ class AucBuilder final : public ObjectiveEntry::Builder {
     options.add("feature_bound", feature_bound_,
                 "public bound on a record's norm, its constant included, for smoothness constants (0: not known)",
                 Range::non_negative());
+    declare_mean_weight(options, mean_weight_);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
-    return make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
-                                .input_bias = facts.bias,
-                                .activation = activation_named(activation_)},
-                     .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
-                     .prior = prior_,
-                     .feature_bound = feature_bound_,
-                     .alpha_min = alpha_min_,
-                     .alpha_max = alpha_max_});
+    auto auc = make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
+                                    .input_bias = facts.bias,
+                                    .activation = activation_named(activation_)},
+                         .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
+                         .prior = prior_,
+                         .feature_bound = feature_bound_,
+                         .alpha_min = alpha_min_,
+                         .alpha_max = alpha_max_});
+    auc->given_mean_weight = mean_weight_;
+    return auc;
   }
   LabelKind label_kind() const override { return LabelKind::sign; }
 
  private:
-  double prior_ = 0, feature_bound_ = 0, alpha_min_ = 0, alpha_max_ = 2;
+  double prior_ = 0, feature_bound_ = 0, alpha_min_ = 0, alpha_max_ = 2, mean_weight_ = 0;
   std::string scorer_ = "linear", activation_ = "tanh", output_ = "sigmoid";
   std::vector<std::int64_t> hidden_ = {256, 128};
 };

@@ -21,6 +21,7 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   std::size_t outputs() const override { return shape_.units.back(); }
   double flops_per_record() const override { return network_flops(shape_); }
   std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
+  RecordFactors heeds() const override { return {.weight = true}; }
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
@@ -47,8 +48,8 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   virtual float tail_start() const { return 0; }                                 ///< of each number
   virtual double loss_of(const Rows& rows, std::size_t row) = 0;                 ///< of the present pass
   virtual void score(std::size_t row, std::span<float> out) const = 0;           ///< likewise
-  /// Adds weight * clip(the private part of grad_y of a row of the present pass) from coordinate `base` on; nothing
-  /// if it is not finite.
+  /// Adds weight * clip(the private part of grad_y of a row of the present pass, times the record's weight) from
+  /// coordinate `base` on; nothing if it is not finite.
   virtual void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                         LatticeAccumulator& sum) = 0;
 

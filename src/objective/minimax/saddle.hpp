@@ -113,6 +113,12 @@ class SaddleObjective : public Objective, public PointValues {
 
   virtual NumericSlack dual_gradient_slack() const = 0;
 
+  /// omega, as the config has it: a public constant in (0, 1]; 0: not given.
+  double given_mean_weight = 0;
+  /// By this the public parts are multiplied, as the parts of records are by their weights: then both keep their
+  /// proportion. 1 for records without weights.
+  double mean_weight() const { return record_factors.weight ? given_mean_weight : 1; }
+
   // ---- at a point: as in Objective ----
 
   AtSaddlePoint at(std::span<const float> w) { return AtSaddlePoint(Objective::at(w)); }

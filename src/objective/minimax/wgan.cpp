@@ -9,6 +9,7 @@
 
 #include "core/errors.hpp"
 #include "objective/math/ball.hpp"
+#include "objective/minimax/mean_weight.hpp"
 #include "objective/minimax/wgan_fakes.hpp"
 #include "objective/network/pass.hpp"
 
@@ -50,6 +51,7 @@ class Wgan final : public SaddleObjective, public Generator {
   std::size_t primal_dim() const override { return settings_.generator.dim(); }
   LabelKind label_kind() const override { return settings_.classes > 0 ? LabelKind::class_ : LabelKind::real; }
   std::size_t classes() const override { return settings_.classes; }
+  RecordFactors heeds() const override { return {.weight = true}; }
   std::size_t outputs() const override { return settings_.classes > 0 ? 0 : 1; }
   std::vector<ParameterGroup> groups() const override;
   double flops_per_record() const override { return network_flops(settings_.critic); }
@@ -164,14 +166,14 @@ void Wgan::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, La
 
 void Wgan::add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
   fakes_.load(w);
-  fakes_.add_critic_gradient(latents(critic_latents_, step), -1, gradient);
-  for (std::size_t j = 0; j < gradient.size(); ++j)
-    gradient[j] -= 2 * settings_.penalty * static_cast<double>(w[primal_dim() + j]);
+  fakes_.add_critic_gradient(latents(critic_latents_, step), -mean_weight(), gradient);
+  const double decay = mean_weight() * (2 * settings_.penalty);
+  for (std::size_t j = 0; j < gradient.size(); ++j) gradient[j] -= decay * static_cast<double>(w[primal_dim() + j]);
 }
 
 void Wgan::add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
   fakes_.load(w);
-  fakes_.add_generator_gradient(latents(generator_latents_, step), -1, gradient);
+  fakes_.add_generator_gradient(latents(generator_latents_, step), -mean_weight(), gradient);
 }
 
 void Wgan::project_dual(std::span<float> y) const {
@@ -199,6 +201,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
         .add("dual_radius", dual_radius_,
              "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())
         .add("seed", seed_, "public seed of the u", Range::at_least(0));
+    declare_mean_weight(options, mean_weight_);
   }
   void validate(std::vector<std::string>& problems) const override {
     if (classes_ == 1)
@@ -212,15 +215,18 @@ class WganBuilder final : public ObjectiveEntry::Builder {
           fmt::format("objective wgan makes images of {} x {} pixels, and the records have {} features: set "
                       "objective.image_rows and image_columns",
                       rows_, columns_, facts.features));
-    return make_wgan({.generator = network(size(latent_ + classes_), 1, generator_, facts.features),
-                      .critic = network(facts.features, facts.bias, critic_, std::max<std::size_t>(1, classes())),
-                      .classes = classes(),
-                      .rows = size(rows_),
-                      .columns = size(columns_),
-                      .fakes = size(fakes_),
-                      .penalty = penalty_,
-                      .dual_radius = dual_radius_,
-                      .seed = static_cast<std::uint64_t>(seed_)});
+    auto wgan =
+        make_wgan({.generator = network(size(latent_ + classes_), 1, generator_, facts.features),
+                   .critic = network(facts.features, facts.bias, critic_, std::max<std::size_t>(1, classes())),
+                   .classes = classes(),
+                   .rows = size(rows_),
+                   .columns = size(columns_),
+                   .fakes = size(fakes_),
+                   .penalty = penalty_,
+                   .dual_radius = dual_radius_,
+                   .seed = static_cast<std::uint64_t>(seed_)});
+    wgan->given_mean_weight = mean_weight_;
+    return wgan;
   }
   LabelKind label_kind() const override { return classes_ > 0 ? LabelKind::class_ : LabelKind::real; }
   std::size_t classes() const override { return static_cast<std::size_t>(classes_); }
@@ -228,7 +234,7 @@ class WganBuilder final : public ObjectiveEntry::Builder {
  private:
   std::vector<std::int64_t> generator_ = {128, 256}, critic_ = {64};
   std::int64_t latent_ = 100, classes_ = 0, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
-  double penalty_ = 1e-3, dual_radius_ = 0;
+  double penalty_ = 1e-3, dual_radius_ = 0, mean_weight_ = 0;
 };
 
 const ObjectiveRegistration wgan{

@@ -8,11 +8,13 @@
 #include "core/errors.hpp"
 #include "objective/math/simplex.hpp"
 #include "objective/minimax/group_measures.hpp"
+#include "objective/minimax/mean_weight.hpp"
 #include "objective/minimax/network_saddle.hpp"
 #include "objective/minimax/record_groups.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/mlp.hpp"
 #include "objective/tells_groups.hpp"
+#include "objective/weight_scale.hpp"
 
 namespace dpmpi {
 namespace {
@@ -68,7 +70,7 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsG
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
   // The quadratic is the same in all directions, so projecting its maximum gives the maximum over the simplex.
-  std::optional<double> dual_curvature() const override { return mu_; }
+  std::optional<double> dual_curvature() const override { return mean_weight() * mu_; }
 
  protected:
   Capabilities capabilities() override {
@@ -117,6 +119,7 @@ double WorstGroup::loss_of(const Rows& rows, std::size_t row) {
 
 std::vector<Measure> WorstGroup::measures(const SetTotals& whole, const Shard& shard) {
   GroupMeasures groups(projected_.size(), !is_quantity(label_kind()));
+  const double scale = record_factors.weight ? weight_scale(whole, shard).value_or(1) : 1;
   std::vector<float> outputs_of_all;
   std::vector<std::uint32_t> filled;
   for (const Block& block : shard.blocks) {
@@ -130,7 +133,8 @@ std::vector<Measure> WorstGroup::measures(const SetTotals& whole, const Shard& s
       loss_.select(rows, i);
       if (!loss_.group()) continue;
       const std::span<const float> own = std::span(outputs_of_all).subspan(i * outputs(), outputs());
-      groups.add(*loss_.group(), loss_.loss(own.data(), label(rows, i)), right(own, label(rows, i)));
+      groups.add(*loss_.group(), scale * block.records.weight_of(rows.index[i]),
+                 loss_.loss(own.data(), label(rows, i)), right(own, label(rows, i)));
     }
   }
   return groups.over(whole);
@@ -141,11 +145,12 @@ bool WorstGroup::right(std::span<const float> outputs, float label) const {
   return static_cast<float>(std::max_element(outputs.begin(), outputs.end()) - outputs.begin()) == label;
 }
 
-/// weight * clip((n / n_g) loss) at coordinate base + g; nothing if it is not finite.
+/// weight * clip((n / n_g) loss of the record, weighted) at coordinate base + g; nothing if it is not finite.
 void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                           LatticeAccumulator& sum) {
   loss_.select(rows, row);
-  const double loss = loss_.weighted_loss(outputs_of(row), label(rows, row));
+  const double own = rows.records.weight_of(rows.index[row]);
+  const double loss = own * loss_.weighted_loss(outputs_of(row), label(rows, row));
   if (!std::isfinite(loss)) return;
   const double share = weight * std::clamp(loss, -clip, clip);
   sum.add(base + *loss_.group(), std::span(&share, 1));
@@ -153,7 +158,8 @@ void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, doub
 
 void WorstGroup::add_public_dual(std::span<const float> w, std::uint64_t /*step*/,
                                  std::span<double> gradient) const {
-  for (std::size_t g = 0; g < gradient.size(); ++g) gradient[g] -= mu_ * static_cast<double>(w[primal_dim() + g]);
+  const double mu = mean_weight() * mu_;
+  for (std::size_t g = 0; g < gradient.size(); ++g) gradient[g] -= mu * static_cast<double>(w[primal_dim() + g]);
 }
 
 void WorstGroup::project_dual(std::span<float> y) const {
@@ -172,7 +178,9 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
  public:
   void declare(Options& options) override {
     options.add("group_sizes", sizes_,
-                "records of each group, public constants; their number is that of the groups", Range::at_least(1));
+                "records of each group (with weights: what they weigh together, of which the proportion counts), "
+                "public constants; their number is that of the groups",
+                Range::at_least(1));
     options.add("group_feature", feature_, "feature (from 1) that holds the group, 0, 1, ...; 0: the label's class",
                 Range::non_negative());
     options.add("group_input", input_, "whether the feature that holds the group is an input of the model, too");
@@ -186,20 +194,23 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
     options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", activation_names());
+    declare_mean_weight(options, mean_weight_);
   }
   void validate(std::vector<std::string>& problems) const override {
     if (head_ == "softmax") require_classes(classes(), problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    return make_worst_group(
-        {.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
-                   .input_bias = facts.bias,
-                   .activation = activation_named(activation_),
-                   .head = head_named(head_)},
-         .group_sizes = {sizes_.begin(), sizes_.end()},
-         .group_feature = static_cast<std::size_t>(feature_),
-         .group_input = input_,
-         .regulariser = regulariser_});
+    auto worst =
+        make_worst_group({.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
+                                    .input_bias = facts.bias,
+                                    .activation = activation_named(activation_),
+                                    .head = head_named(head_)},
+                          .group_sizes = {sizes_.begin(), sizes_.end()},
+                          .group_feature = static_cast<std::size_t>(feature_),
+                          .group_input = input_,
+                          .regulariser = regulariser_});
+    worst->given_mean_weight = mean_weight_;
+    return worst;
   }
   LabelKind label_kind() const override { return labels_of(head_named(head_)); }
   std::size_t classes() const override { return head_ == "softmax" ? static_cast<std::size_t>(classes_) : 0; }
@@ -208,7 +219,7 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
   std::vector<std::int64_t> sizes_, hidden_;
   std::int64_t feature_ = 0, classes_ = 0;  // not set
   bool input_ = false;
-  double regulariser_ = 0;
+  double regulariser_ = 0, mean_weight_ = 0;
   std::string head_ = "softmax", activation_ = "tanh";
 };
 

@@ -24,8 +24,9 @@ struct WorstGroupSettings {
 /// min over x, max over y in the simplex of sum_g y_g L_g(x) - (mu / 2) |y|^2, L_g the mean loss of group g. For a
 /// record of group g: f = (n / n_g) y_g loss(x) - (mu / 2) |y|^2. Parameters: the model's (primal), then y (dual).
 /// With group_feature = 0 a class is its own group, and signs are 0 (negative) and 1. A record of no group
-/// contributes nothing. Throws ConfigError for sizes of 0, fewer than two groups, a group feature that there is
-/// not, or one that leaves the model no input.
+/// contributes nothing. With weights w_i, L_g is sum w_i loss_i / sum w_i over the group, the sizes are the groups'
+/// weights W_g, and f = (W / W_g) y_g w_i loss(x) - omega (mu / 2) |y|^2, W = sum_g W_g. Throws ConfigError for
+/// sizes of 0, fewer than two groups, a group feature that there is not, or one that leaves the model no input.
 std::unique_ptr<SaddleObjective> make_worst_group(const WorstGroupSettings& settings);
 
 }  // namespace dpmpi

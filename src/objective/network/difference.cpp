@@ -99,7 +99,7 @@ void MlpDifference::add(const Rows& rows, const L2Bound& bound, LatticeAccumulat
 }
 
 /// The outputs at w are those at v plus their change, exact in double; so are the differences of the loss's slopes,
-/// to 2^-53 of themselves.
+/// to 2^-52 of themselves.
 void MlpDifference::set_output_deltas(const Rows& rows) {
   const std::size_t last = shape_.layers(), slopes = loss_.slopes();
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -110,11 +110,12 @@ void MlpDifference::set_output_deltas(const Rows& rows) {
     for (std::size_t k = 0; k < outputs_.size(); ++k) outputs_[k] += static_cast<double>(change[k]);
     double* slope = slope_changes_.data() + r * slopes;
     loss_.gradient(outputs_.data(), label(rows, r), tail_w_, delta_w_.data(), slope);
-    for (std::size_t j = 0; j < slopes; ++j) slope[j] -= slope_v_[j];
+    const double weight = rows.records.weight_of(rows.index[r]);
+    for (std::size_t j = 0; j < slopes; ++j) slope[j] = weight * (slope[j] - slope_v_[j]);
     for (std::size_t k = 0; k < outputs_.size(); ++k) {
-      pair_.delta(last).row(r)[k] = static_cast<float>(delta_w_[k]);
-      pair_.delta_at_v(last).row(r)[k] = static_cast<float>(delta_v_[k]);
-      pair_.delta_change(last).row(r)[k] = static_cast<float>(delta_w_[k] - delta_v_[k]);
+      pair_.delta(last).row(r)[k] = static_cast<float>(weight * delta_w_[k]);
+      pair_.delta_at_v(last).row(r)[k] = static_cast<float>(weight * delta_v_[k]);
+      pair_.delta_change(last).row(r)[k] = static_cast<float>(weight * (delta_w_[k] - delta_v_[k]));
     }
   }
 }

@@ -123,6 +123,7 @@ void MlpClippedGradient::set_output_deltas(const Rows& rows) {
     loss_.gradient(outputs_.data(), label(rows, r), tail_, delta_.data(), slopes_.data() + r * loss_.slopes());
     const double weight = rows.records.weight_of(rows.index[r]);
     for (std::size_t k = 0; k < delta_.size(); ++k) delta.row(r)[k] = static_cast<float>(weight * delta_[k]);
+    for (double& slope : std::span(slopes_).subspan(r * loss_.slopes(), loss_.slopes())) slope *= weight;
   }
 }
 

@@ -9,9 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "core/console/progress.hpp"
 #include "core/errors.hpp"
 #include "data/records/sampling.hpp"
+#include "objective/weight_scale.hpp"
 #include "run/evaluate/population.hpp"
 #include "run/objective/on_ranks.hpp"
 
@@ -82,22 +85,14 @@ double exact_unit(double largest, std::uint64_t records) {
 
 namespace {
 
-/// What weights are multiplied by before they are counted, a power of two: the largest becomes 1/2 to 1, so that
-/// small ones are not rounded away. Collective; throws DataError if all weights are 0.
+/// As weight_scale says. Collective; throws DataError if all weights are 0.
 double scale_of_weights(const Communicator& comm, const Objective& objective, const Shard& shard) {
   if (!objective.record_factors.weight) return 1;
-  std::array<std::int64_t, 150> with_exponent{};  // of floats from 2^-149 to 1
-  for (const Block& block : shard.blocks)
-    for (const float weight : block.records.weight)
-      if (weight > 0) ++with_exponent.at(static_cast<std::size_t>(-std::ilogb(weight)));
-  comm.sum(with_exponent);
-  const auto largest = std::ranges::find_if(with_exponent, [](std::int64_t count) { return count > 0; });
-  if (largest == with_exponent.end())
-    throw DataError(fmt::format(
-        "{} is of kind weight, and it is 0 in every record to evaluate on: no metric would say anything. Take records "
-        "that count, or leave the column out (kind ignore)",
-        objective.factor_columns.weight));
-  return std::ldexp(0.5, static_cast<int>(largest - with_exponent.begin()));
+  if (const auto scale = weight_scale(TotalsOfRanks(comm), shard)) return *scale;
+  throw DataError(fmt::format(
+      "{} is of kind weight, and it is 0 in every record to evaluate on: no metric would say anything. Take records "
+      "that count, or leave the column out (kind ignore)",
+      objective.factor_columns.weight));
 }
 
 /// The weight of a record that may have none.

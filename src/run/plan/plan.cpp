@@ -189,7 +189,7 @@ void take_factors(const RunConfig& config, Objective& objective) {
                     column_of(kind), column_kind_name(kind), config.objective_name, who_does));
   };
   if (objective.record_factors.weight && !heeded.weight)
-    refuse(ColumnKind::weight, "losses of linear models, softmax, mlp and network do");
+    refuse(ColumnKind::weight, "losses of linear models, softmax, mlp, network, auc, worst_group and wgan do");
   if (objective.record_factors.exposure && !heeded.exposure)
     refuse(ColumnKind::exposure, "poisson does, whose labels are counts");
   if (!problems.empty()) throw ConfigError(fmt::format("{}", fmt::join(problems, "\n  ")));

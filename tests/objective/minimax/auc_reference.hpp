@@ -1,6 +1,6 @@
 #pragma once
-// The min-max form of AUC maximisation record by record in plain double loops, and an objective's primal part as an
-// objective by itself.
+// The min-max form of AUC maximisation record by record in plain double loops, times the record's weight, and an
+// objective's primal part as an objective by itself.
 
 #include <array>
 
@@ -24,30 +24,31 @@ class AucReference {
     const double h = score(i, w), p = settings_.prior;
     const auto [a, b, alpha] = tail(w);
     const bool positive = records_.label[i] > 0;
-    return (positive ? (1 - p) * (h - a) * (h - a) : p * (h - b) * (h - b)) +
-           2 * alpha * (p * (1 - p) + (positive ? -(1 - p) * h : p * h)) - p * (1 - p) * alpha * alpha;
+    return records_.weight_of(i) *
+           ((positive ? (1 - p) * (h - a) * (h - a) : p * (h - b) * (h - b)) +
+            2 * alpha * (p * (1 - p) + (positive ? -(1 - p) * h : p * h)) - p * (1 - p) * alpha * alpha);
   }
 
   double output_delta(std::size_t i, std::span<const double> w) const {
     const double h = score(i, w), p = settings_.prior;
     const auto [a, b, alpha] = tail(w);
     const double by_score = records_.label[i] > 0 ? 2 * (1 - p) * (h - a - alpha) : 2 * p * (h - b + alpha);
-    return by_score * (sigmoid() ? h * (1 - h) : 1);
+    return records_.weight_of(i) * by_score * (sigmoid() ? h * (1 - h) : 1);
   }
 
   /// By the weights, a, b: g.size() is the primal dimension.
   void gradient(std::size_t i, std::span<const double> w, std::span<double> g) const {
-    const double h = score(i, w), p = settings_.prior;
+    const double h = score(i, w), p = settings_.prior, own = records_.weight_of(i);
     const auto [a, b, alpha] = tail(w);
     const bool positive = records_.label[i] > 0;
     network_.gradient_from(network_.levels(i, w), {output_delta(i, w)}, w, g);
-    g[settings_.scorer.dim()] = positive ? -2 * (1 - p) * (h - a) : 0;
-    g[settings_.scorer.dim() + 1] = positive ? 0 : -2 * p * (h - b);
+    g[settings_.scorer.dim()] = positive ? -2 * own * (1 - p) * (h - a) : 0;
+    g[settings_.scorer.dim() + 1] = positive ? 0 : -2 * own * p * (h - b);
   }
 
   double private_dual(std::size_t i, std::span<const double> w) const {
     const double h = score(i, w), p = settings_.prior;
-    return records_.label[i] > 0 ? -2 * (1 - p) * h : 2 * p * h;
+    return records_.weight_of(i) * (records_.label[i] > 0 ? -2 * (1 - p) * h : 2 * p * h);
   }
 
   const MlpReference& network() const { return network_; }
@@ -76,7 +77,7 @@ class PrimalView final : public Objective, public PointValues, public GradientKe
   std::size_t micro_batch_rows() const override { return saddle_.micro_batch_rows(); }
   void initialise(const PublicStream&, std::span<float>) const override {}
   void prepare(std::span<const float> x) override { at_ = saddle_.at(joined(x, w_)); }
-  void losses(const Rows& rows, std::span<double> out) override { at_.losses(rows, out); }
+  void losses(const Rows& rows, std::span<double> out) override { at_.unweighted_losses(rows, out); }
   void scores(const Rows& rows, std::span<float> out) override { at_.scores(rows, out); }
   void add_clipped_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     at_.add_clipped_primal_gradients(rows, bound, sum);

@@ -93,6 +93,43 @@ TEST(AucLossTest, SaddleIsThePairwiseLoss) {
   }
 }
 
+// With weights: the mean of w F, of which the public part has the mean weight, is that times p (1 - p) times the
+// mean over pairs, each of the product of its weights; and there is no slope.
+TEST(AucLossTest, SaddleIsTheWeightedPairwiseLoss) {
+  std::mt19937 bits(4);
+  std::uniform_real_distribution<double> uniform;
+  for (int trial = 0; trial < 50; ++trial) {
+    struct Record {
+      double h, weight, label;
+    };
+    std::vector<Record> all(2 + bits() % 40);
+    for (Record& r : all) r = {uniform(bits), static_cast<double>(bits() % 9) / 8, bits() % 3 == 0 ? 1.0 : -1.0};
+    all[0] = {0.8, 0.5, 1}, all[1] = {0.3, 0.25, -1};
+    double up = 0, down = 0, a = 0, b = 0, pairs = 0;
+    for (const auto& [h, weight, label] : all)
+      label > 0 ? (up += weight, a += weight * h) : (down += weight, b += weight * h);
+    for (const Record& i : all)
+      for (const Record& j : all)
+        if (i.label > 0 && j.label < 0) pairs += i.weight * j.weight * std::pow(1 - i.h + j.h, 2);
+    const auto n = static_cast<double>(all.size());
+    const double p = up / (up + down), omega = (up + down) / n;
+    const AucSurrogate f{p};
+    const AucPoint saddle{a / up, b / down, 1 + b / down - a / up};
+    double value = omega * (2 * saddle.alpha - saddle.alpha * saddle.alpha) * p * (1 - p);
+    double slopes[] = {0, 0, omega * f.public_dual(saddle.alpha)};
+    for (const auto& [h, weight, label] : all) {
+      const double own =
+          label > 0 ? (1 - p) * (h - saddle.a) * (h - saddle.a) : p * (h - saddle.b) * (h - saddle.b);
+      const AucGradient g = f.gradient(h, label, saddle);
+      value += weight * (own + saddle.alpha * f.private_dual(h, label)) / n;
+      slopes[0] += weight * g.by_a, slopes[1] += weight * g.by_b,
+          slopes[2] += weight * f.private_dual(h, label) / n;
+    }
+    EXPECT_NEAR(value, omega * p * (1 - p) * pairs / (up * down), 1e-12);
+    for (const double slope : slopes) EXPECT_NEAR(slope, 0, 1e-12);
+  }
+}
+
 // A8 of min-max methods.
 TEST(AucLossTest, GradientIsTheSlope) {
   std::mt19937 bits(2);
@@ -135,11 +172,16 @@ struct AucCase {
   Storage storage = Storage::dense_f32;
   std::size_t count = 37;
   float bias = 1;
+  bool weighted = false;
   AucSettings settings() const {
     return {
         .scorer = {.units = units, .input_bias = bias, .activation = activation}, .output = output, .prior = 0.3};
   }
-  RecordsShape records() const { return {.storage = storage, .count = count, .features = units[0], .bias = bias}; }
+  Records records() const {
+    Records all = random_records({.storage = storage, .count = count, .features = units[0], .bias = bias});
+    for (std::size_t i = 0; weighted && i < count; ++i) all.weight.push_back(static_cast<float>(1 + i % 8) / 8);
+    return all;
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const AucCase& c) { return out << c.name; }
@@ -162,7 +204,7 @@ class AucKernels : public testing::TestWithParam<AucCase> {};
 TEST_P(AucKernels, PrimalPartKeepsTheContract) {
   const AucCase& c = GetParam();
   const auto objective = make_auc(c.settings());
-  const Records records = random_records(c.records());
+  const Records records = c.records();
   const AucReference reference(c.settings(), records);
   const std::vector<float> w = random_point(c.settings());
   PrimalView view(*objective, {w.back()});
@@ -217,7 +259,7 @@ std::vector<std::int64_t> dual_sum(const AtSaddlePoint& at, const Records& recor
 TEST_P(AucKernels, DualPartIsTheClampedSlope) {
   const AucCase& c = GetParam();
   const auto objective = make_auc(c.settings());
-  const Records records = random_records(c.records());
+  const Records records = c.records();
   const AucReference reference(c.settings(), records);
   const std::vector<float> w = random_point(c.settings());
   const AtSaddlePoint at = objective->at(w);
@@ -239,7 +281,7 @@ TEST_P(AucKernels, DualPartIsTheClampedSlope) {
 TEST_P(AucKernels, JointSumIsBothParts) {
   const AucCase& c = GetParam();
   const auto objective = make_auc(c.settings());
-  Records records = random_records(c.records());
+  Records records = c.records();
   empty_slot(records, 3);
   spoil_feature(records, 5, std::numeric_limits<float>::infinity());
   const std::vector<float> w = random_point(c.settings());
@@ -274,7 +316,7 @@ TEST_P(AucKernels, JointSumIsBothParts) {
 TEST_P(AucKernels, JointSumDoesNotDependOnTheCompany) {
   const AucCase& c = GetParam();
   const auto objective = make_auc(c.settings());
-  const Records records = random_records(c.records());
+  const Records records = c.records();
   const std::vector<float> w = random_point(c.settings());
   const AtSaddlePoint at = objective->at(w);
   const SaddleClip clip{.primal = 0.3, .dual = 0.5, .weight = 0.5};
@@ -321,7 +363,7 @@ TEST_P(AucKernels, DifferencesFollowBothBlocks) {
   const AucCase& c = GetParam();
   if (c.activation == Activation::relu) return;  // kinks
   const auto objective = make_auc(c.settings());
-  const Records records = random_records(c.records());
+  const Records records = c.records();
   const AucReference reference(c.settings(), records);
   const std::vector<float> w = random_point(c.settings());
   const std::size_t primal = objective->primal_dim();
@@ -357,8 +399,11 @@ INSTANTIATE_TEST_SUITE_P(
         AucCase{"softplus_three_layers", {12, 17, 3, 16, 1}, ScoreMap::sigmoid, Activation::softplus},
         AucCase{"relu", {9, 20, 1}, ScoreMap::sigmoid, Activation::relu},
         AucCase{"no_bias", {9, 20, 1}, ScoreMap::sigmoid, Activation::tanh, Storage::dense_f32, 37, 0},
+        AucCase{"more_than_a_micro_batch", {7, 5, 1}, ScoreMap::sigmoid, Activation::tanh, Storage::dense_f32, 150},
+        AucCase{"weighted_linear", {17, 1}, ScoreMap::sigmoid, Activation::tanh, Storage::sparse_f32, 37, 1, true},
+        AucCase{"weighted_identity", {9, 1}, ScoreMap::identity, Activation::tanh, Storage::dense_u8, 37, 1, true},
         AucCase{
-            "more_than_a_micro_batch", {7, 5, 1}, ScoreMap::sigmoid, Activation::tanh, Storage::dense_f32, 150}),
+            "weighted_tanh", {12, 17, 5, 1}, ScoreMap::sigmoid, Activation::tanh, Storage::dense_f32, 37, 1, true}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
