@@ -100,6 +100,7 @@ int print_audit(const AuditReport& report, bool json) {
     fmt::print("{}", report.json());
   } else {
     for (const GameResult& game : report.games) fmt::print("{:<12} {}\n", game.game, line_of(game));
+    if (report.person_records > 1) fmt::print("canaries     persons of {} equal records\n", report.person_records);
     fmt::print("claimed      epsilon {} at delta {:.6g} under {}; all bounds hold with {:.6g} % confidence\n",
                rounded_up(report.epsilon), report.delta, report.adjacency, 100 * report.confidence);
   }

@@ -35,6 +35,7 @@ AuditReport audit(const Communicator& world, const std::string& path, const std:
                      setup.plan.delta(),
                      setup.config.audit.confidence,
                      setup.seed(),
+                     setup.person_records,
                      {}};
   Records candidates;
   RecordPair pair;

@@ -79,6 +79,7 @@ struct AuditReport {
   std::string config = {}, digest = {}, method = {}, objective = {}, adjacency = {};
   double epsilon = 0, delta = 0, confidence = 0;  ///< epsilon: claimed
   std::uint64_t seed = 0;
+  std::uint32_t person_records = 1;  ///< AuditSetup::person_records
   std::vector<GameResult> games = {};
   bool holds() const;
   double bound() const;  ///< the largest

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
@@ -71,7 +72,8 @@ RecordShape RecordShape::of(const DatasetFacts& facts, const DataOptions& option
 
 Records copy_rows(const RecordShape& shape, std::span<const RowSource> rows) {
   RecordsBuilder builder(shape.storage, shape.features, rows.size(), rule_of(shape));
-  for (const auto& [from, row] : rows) {
+  for (const RowSource& source : rows) {
+    const auto [from, row] = std::pair(source.records, source.row);
     if (!from || std::isnan(from->label[row])) {
       builder.finish_row(empty);
       continue;
@@ -122,6 +124,25 @@ Records random_canaries(const RecordShape& shape, const Objective& objective, st
   return accepted(shape, objective, builder.take());
 }
 
+namespace {
+
+/// A block whose slot i holds units[i].
+Records block_of(const RecordShape& shape, std::span<const RowSource> units) {
+  if (std::ranges::all_of(units, [](const RowSource& unit) { return unit.copies == 1; }))
+    return copy_rows(shape, units);
+  std::vector<RowSource> rows;
+  std::vector<std::uint32_t> begin{0};
+  for (const RowSource& unit : units) {
+    if (unit.records) rows.insert(rows.end(), unit.copies, unit);
+    begin.push_back(static_cast<std::uint32_t>(rows.size()));
+  }
+  Records all = copy_rows(shape, rows);
+  all.person_begin = std::move(begin);
+  return all;
+}
+
+}  // namespace
+
 Shard shard_of(const Communicator& comm, const RecordShape& shape, const DatasetFacts& facts,
                const BlockLayout& layout, const std::function<RowSource(std::uint64_t)>& source) {
   Shard shard{facts, layout, {}};
@@ -129,7 +150,7 @@ Shard shard_of(const Communicator& comm, const RecordShape& shape, const Dataset
   for (std::uint32_t b = ownership.begin(comm.rank()); b < ownership.end(comm.rank()); ++b) {
     std::vector<RowSource> rows;
     for (std::uint64_t i = layout.begin(b); i < layout.begin(b + 1); ++i) rows.push_back(source(i));
-    shard.blocks.push_back({b, layout.begin(b), copy_rows(shape, rows)});
+    shard.blocks.push_back({b, layout.begin(b), block_of(shape, rows)});
   }
   return shard;
 }
@@ -137,7 +158,7 @@ Shard shard_of(const Communicator& comm, const RecordShape& shape, const Dataset
 Shard compact_shard(const Communicator& comm, const RecordShape& shape, const DatasetFacts& facts,
                     const BlockLayout& layout, std::uint64_t first, std::span<const RowSource> rows) {
   Shard shard{facts, layout, {}};
-  if (comm.rank() == comm.size() - 1) shard.blocks.push_back({0, first, copy_rows(shape, rows)});
+  if (comm.rank() == comm.size() - 1) shard.blocks.push_back({0, first, block_of(shape, rows)});
   return shard;
 }
 

@@ -17,6 +17,7 @@ namespace dpmpi {
 struct RowSource {
   const Records* records = nullptr;
   std::uint32_t row = 0;
+  std::uint32_t copies = 1;  ///< more: a person has so many records, all like this one
 };
 
 /// How a dataset's records are held.
@@ -38,8 +39,8 @@ Records made_up_records(const RecordShape& shape, const Objective& objective);
 Records random_canaries(const RecordShape& shape, const Objective& objective, std::size_t count, double size,
                         std::uint64_t seed);
 
-/// This rank's part of a dataset with `source(i)` in slot i. Throws ConfigError if there are more ranks than
-/// blocks.
+/// This rank's part of a dataset with `source(i)` in slot i, which is for a person if any has copies. Throws
+/// ConfigError if there are more ranks than blocks.
 Shard shard_of(const Communicator& comm, const RecordShape& shape, const DatasetFacts& facts,
                const BlockLayout& layout, const std::function<RowSource(std::uint64_t)>& source);
 /// The same for a dataset that is empty but for consecutive slots [first, first + rows.size()): only these are

@@ -21,6 +21,7 @@ std::string AuditReport::json() const {
                              {"objective", objective}, {"adjacency", adjacency},   {"epsilon", epsilon},
                              {"delta", delta},         {"confidence", confidence}, {"seed", seed},
                              {"bound", bound()},       {"holds", holds()}};
+  if (person_records > 1) out["person_records"] = person_records;
   for (const GameResult& game : games) {
     nlohmann::ordered_json entry{{"game", game.game}};
     if (!game.remark.empty()) {

@@ -42,6 +42,13 @@ std::uint64_t worst_place(const std::vector<Query>& queries, const BlockLayout& 
   return 0;
 }
 
+/// No more than the config lets take part.
+std::uint32_t records_of_canary(const RunConfig& config) {
+  if (config.data.slot_unit() != Unit::person) return 1;
+  const std::int64_t wanted = config.audit.person_records, most = config.data.person_records;
+  return static_cast<std::uint32_t>(most > 0 ? std::min(wanted, most) : wanted);
+}
+
 std::unique_ptr<const RunConfig> settled_config(const Communicator& all, const std::string& path,
                                                 std::vector<std::string> overrides, ConfigOf whose) {
   auto config = std::make_unique<RunConfig>(path, overrides, whose);
@@ -79,6 +86,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
   if (!groups.idle()) give_public_records(groups.own, *objective, files);
   mechanism = {plan.method, objective.get(), plan.queries, plan.adjacency, config.privacy.trust == "root"};
   place = worst_place(plan.queries, plan.layout);
+  person_records = records_of_canary(config);
   if (!groups.idle()) start_ = start_point(mechanism);
   read_public_records();
   try_worst_case();
@@ -124,8 +132,10 @@ void AuditSetup::read_public_records() {
 
 std::uint64_t AuditSetup::common_key() const { return PublicStream(seed(), "choice").word(0); }
 
-Shard AuditSetup::dataset(std::uint64_t at, std::span<const RowSource> rows, bool among_public) const {
+Shard AuditSetup::dataset(std::uint64_t at, std::span<const RowSource> canaries, bool among_public) const {
   if (groups.idle()) return {};
+  std::vector<RowSource> rows(canaries.begin(), canaries.end());
+  for (RowSource& row : rows) row.copies = person_records;
   if (!among_public && std::ranges::all_of(plan.queries, by_position))
     return compact_shard(groups.own, shape, facts.data, plan.layout, at, rows);
   return shard_of(groups.own, shape, facts.data, plan.layout, [&](std::uint64_t i) -> RowSource {

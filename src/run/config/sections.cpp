@@ -102,6 +102,9 @@ void AuditOptions::declare(Options& options) {
       .add("canary", canary,
            "take this row of data.eval (from 1) as the canary; 0: the worst of many made-up records",
            Range::at_least(0))
+      .add("person_records", person_records,
+           "with data.person: records of each canary, all alike (no more than data.person_records)",
+           Range::closed(1, 1000))
       .add("ranks", ranks, "ranks that share a run; the games are shared among groups of so many",
            Range::at_least(1))
       .add("seed", seed, "public seed of the games", Range::at_least(0))

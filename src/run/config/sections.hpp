@@ -49,7 +49,7 @@ struct ReportOptions {
 
 struct AuditOptions {
   std::string game = "all", result;
-  std::int64_t runs = 1000, canaries = 1000, repeats = 0, canary = 0, ranks = 1, seed = 1;
+  std::int64_t runs = 1000, canaries = 1000, repeats = 0, canary = 0, person_records = 16, ranks = 1, seed = 1;
   double confidence = 0.95;
   void declare(Options& options);
 };

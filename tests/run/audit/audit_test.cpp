@@ -116,6 +116,29 @@ TEST(Audit, LikelihoodRatiosOfRunningSums) {
   }
 }
 
+// A canary with copies is a person of so many equal records, an absent one a person of none, others have one.
+TEST(Audit, CanariesArePersons) {
+  RecordsBuilder builder(Storage::dense_f32, dim, 2, {.bias = 0});
+  for (const float label : {1.0F, 2.0F}) builder.dense_row()[0] = label, builder.finish_row(label);
+  const Records canaries = builder.take();
+  const RecordShape shape{.features = dim, .bias = 0};
+  const DatasetFacts facts{4, dim, Storage::dense_f32};
+  const BlockLayout layout = BlockLayout::of(facts, 1);
+  const Shard whole = shard_of(Communicator::alone(), shape, facts, layout, [&](std::uint64_t i) -> RowSource {
+    if (i == 2) return {};
+    return {&canaries, i == 1 ? 1U : 0U, i == 1 ? 3U : 1U};
+  });
+  const Records& all = whole.blocks.at(0).records;
+  EXPECT_EQ(all.person_begin, (std::vector<std::uint32_t>{0, 1, 4, 4, 5}));
+  EXPECT_EQ(all.label, (std::vector<float>{1, 2, 2, 2, 1}));
+  const RowSource present{&canaries, 0, 5}, absent{nullptr, 0, 5};
+  const auto alone = [&](const RowSource& row) {
+    return compact_shard(Communicator::alone(), shape, facts, layout, 3, {&row, 1}).blocks.at(0).records;
+  };
+  EXPECT_EQ(alone(present).person_begin, (std::vector<std::uint32_t>{0, 5}));
+  EXPECT_EQ(alone(absent).person_begin, (std::vector<std::uint32_t>{0, 0}));
+}
+
 Transcript transcript(double likelihood) {
   Transcript t;
   t.likelihood = likelihood;

@@ -34,9 +34,10 @@ Proof proof(const Turn& turn, double delta, std::uint64_t runs = 2000) {
   return prove(all.first, all.second, delta, 0.02);
 }
 
-struct PlainSgdSettings final : MethodSettings {
+struct PlainSgdSettings : MethodSettings {
   std::int64_t batch = 1, steps = 1;
   double rate = 1;
+  bool bounds_records_only = false;
   void declare(Options& options) override {
     options.add("batch", batch, "", Range::at_least(1))
         .add("steps", steps, "", Range::at_least(1))
@@ -99,13 +100,50 @@ class SkipsEmptyBatches final : public Algorithm {
   AlignedVector<float> x_;
 };
 
+/// dp-sgd without optimisers, with a kernel that takes persons together and bounds their records alone.
+class BoundsRecordsOnly final : public Algorithm {
+ public:
+  BoundsRecordsOnly(const PlainSgdSettings& settings, Objective& objective, const Query& gradient)
+      : objective_(objective),
+        gradient_(gradient),
+        step_(static_cast<float>(settings.rate) / static_cast<float>(settings.batch)),
+        x_(objective.dim()) {}
+  void step(Curator& curator, std::uint64_t t) override {
+    Kernel kernel = clipped_gradients(objective_, x_);
+    kernel.add_means = [add = kernel.add](const Persons& persons, const MeanBound& bound, LatticeAccumulator& sum) {
+      for (const std::uint32_t person : persons.number)
+        for (std::uint32_t i = persons.records.unit_begin(person); i < persons.records.unit_begin(person + 1); ++i)
+          add({persons.records, {&i, 1}}, {bound.clip}, sum);
+      return std::span<const std::uint32_t>();
+    };
+    const auto noisy = curator.release(curator.sum(gradient_, curator.draw(gradient_, t), kernel));
+    for (std::size_t j = 0; j < x_.size(); ++j) x_[j] -= step_ * noisy[j];
+  }
+  std::span<const float> iterate() override { return x_; }
+  void archive(Archive& archive) override { archive.field("x", x_); }
+
+ private:
+  Objective& objective_;
+  Query gradient_;
+  float step_;
+  AlignedVector<float> x_;
+};
+
+struct BoundsRecordsOnlySettings final : PlainSgdSettings {
+  BoundsRecordsOnlySettings() { bounds_records_only = true; }
+};
+
 std::unique_ptr<const MethodPlan> PlainSgdSettings::plan(const PublicFacts& facts) const {
   return std::make_unique<PlainSgdPlan>(*this, facts);
 }
 std::unique_ptr<Algorithm> PlainSgdPlan::start(Objective& objective, const std::vector<Query>& queries) const {
+  if (settings_.bounds_records_only)
+    return std::make_unique<BoundsRecordsOnly>(settings_, objective, queries.at(0));
   return std::make_unique<SkipsEmptyBatches>(settings_, objective, queries.at(0));
 }
 const MethodRegistration skips_empty_batches{{"skips-empty-batches", "", "", make_method<PlainSgdSettings>}};
+const MethodRegistration bounds_records_only{
+    {"bounds-records-only", "", "", make_method<BoundsRecordsOnlySettings>}};
 
 constexpr const char* zeroth_order = R"(
 [method]
@@ -135,6 +173,7 @@ class AuditFaults : public ::testing::Test {
     std::filesystem::create_directories(folder());
     write("four.csv", 4, 3);
     write("many.csv", 100, 50);
+    std::ofstream(folder() + "persons.csv") << "who,y,a,b\nA,1,0,0\nB,1,0,0\nC,1,0,0\nD,1,0,0\n";
   }
   static void write(const std::string& name, int records, int features) {
     std::ofstream file(folder() + name);
@@ -225,6 +264,41 @@ game = distinguish
 )";
   EXPECT_EQ(print_audit(audited(Fault::none, "[method]\n" + settings), false), 0);
   EXPECT_EQ(print_audit(audited(Fault::none, "[method]\nname = skips-empty-batches\n" + settings), false), 4);
+}
+
+// A person's records are bounded one by one, and their sum is not: canaries of one record never show it.
+TEST_F(AuditFaults, RecordsBoundedAndNotPersons) {
+  const auto settings = [](const char* method, const char* game, int records) {
+    return fmt::format(
+        "person = who\n[method]\n{}\nsteps = 2\nrate = 0.01\n[privacy]\nnoise_multiplier = 4\n"
+        "delta = 0.1\n[audit]\nperson_records = {}\ngame = {}\n",
+        method, records, game);
+  };
+  for (const char* const game : {"worst_case", "distinguish", "one_run"}) {
+    const auto exit_code = [&](const char* method, int records) {
+      return print_audit(audited(Fault::none, settings(method, game, records), "persons.csv"), false);
+    };
+    EXPECT_EQ(exit_code("name = bounds-records-only\nbatch = 4", 16), 4) << game;
+    EXPECT_EQ(exit_code("name = bounds-records-only\nbatch = 4", 1), 0) << game;
+    EXPECT_EQ(exit_code("batch = 4", 16), 0) << game;
+    EXPECT_EQ(exit_code("name = dp-ftrl\nbatch = 2\nclip_quantile = 0.5", 16), 0) << game;
+  }
+}
+
+TEST_F(AuditFaults, CanariesHaveNoMoreRecordsThanTakePart) {
+  const auto records_of = [](const char* data, const char* audit) {
+    return audited(Fault::none,
+                   fmt::format("{}[method]\nbatch = 2\nsteps = 1\n[privacy]\nnoise_multiplier = 4\ndelta = 0.1\n"
+                               "[audit]\ngame = worst_case\nruns = 32\n{}",
+                               data, audit),
+                   "persons.csv")
+        .person_records;
+  };
+  EXPECT_EQ(records_of("person = who\n", ""), 16U);
+  EXPECT_EQ(records_of("person = who\nperson_records = 5\n", ""), 5U);
+  EXPECT_EQ(records_of("person = who\nperson_records = 5\n", "person_records = 3\n"), 3U);
+  EXPECT_EQ(records_of("person = who\nperson_records = 5\nperson_sampling = records\n", ""), 1U);
+  EXPECT_EQ(records_of("drop = who\n", ""), 1U);
 }
 
 // Many records in one run.
