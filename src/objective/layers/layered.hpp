@@ -4,15 +4,14 @@
 #include <memory>
 
 #include "objective/class_weights.hpp"
-#include "objective/layers/kinds.hpp"
+#include "objective/layers/record_pass.hpp"
 #include "objective/network/shape.hpp"
 #include "objective/objective.hpp"
 
 namespace dpmpi {
 
-/// For records of in.size() features, channel after channel; `outputs` scores under the loss of `head`. Throws
-/// ConfigError that names the layer if the layers do not fit to each other, to `in` or to the outputs.
-std::unique_ptr<Objective> make_layered(const LayerPlans& plans, const Volume& in, Head head, std::size_t outputs,
+/// `outputs` scores under the loss of `head`. Throws ConfigError as check_layers().
+std::unique_ptr<Objective> make_layered(LayeredShape shape, Head head, std::size_t outputs,
                                         ClassWeights class_weights = {});
 
 }  // namespace dpmpi

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/layers/layers_option.hpp"
 #include "objective/minimax/mean_weight.hpp"
 #include "objective/minimax/network_saddle.hpp"
+#include "objective/network/pass.hpp"
 
 namespace dpmpi {
 namespace {
@@ -15,7 +17,8 @@ namespace {
 class Auc final : public NetworkSaddle, public ClassPrior {
  public:
   explicit Auc(AucSettings settings)
-      : NetworkSaddle(settings.scorer, std::make_unique<AucLoss>(settings.prior, settings.output), 3),
+      : NetworkSaddle(settings.layers ? layered(*settings.layers) : perceptron(settings.scorer),
+                      std::make_unique<AucLoss>(settings.prior, settings.output), 3),
         settings_(std::move(settings)),
         loss_(static_cast<AucLoss&>(loss())) {}
 
@@ -52,15 +55,15 @@ class Auc final : public NetworkSaddle, public ClassPrior {
 
 // Centres and alpha are offsets like biases, which regularisation leaves alone.
 std::vector<ParameterGroup> Auc::groups() const {
-  std::vector<ParameterGroup> all = network_groups(shape());
-  std::size_t offset = shape().dim();
+  std::vector<ParameterGroup> all = network().groups();
+  std::size_t offset = network().dim();
   for (const char* name : {"a.bias", "b.bias", "alpha.bias"}) all.push_back({name, offset++, 1, 1});
   return all;
 }
 
 std::optional<ScoreLayers> Auc::score_layers() const {
-  ScoreLayers all = score_layers_of(shape());
-  all.sigmoid = settings_.output == ScoreMap::sigmoid;
+  std::optional<ScoreLayers> all = network().score_layers();
+  if (all) all->sigmoid = settings_.output == ScoreMap::sigmoid;
   return all;
 }
 
@@ -84,7 +87,8 @@ void Auc::project_dual(std::span<float> y) const {
 // The Hessian of a linear score's F is 2 q u u^T by (weights, centre), u = (x, -1), and its gradient moves by 2 q
 // |x| with alpha, where q = 1-p for positive records and p for negative ones.
 std::optional<SmoothConstants> Auc::smooth_constants() const {
-  if (shape().layers() > 1 || settings_.output != ScoreMap::identity || settings_.feature_bound == 0) return {};
+  const bool linear = !settings_.layers && settings_.scorer.layers() == 1;
+  if (!linear || settings_.output != ScoreMap::identity || settings_.feature_bound == 0) return {};
   const double q = *dual_bound(), R = settings_.feature_bound;
   return SmoothConstants{.l_xx = q * (R * R + 1), .l_xy = q * R};
 }
@@ -97,13 +101,14 @@ void Auc::set_prior(double p) {
 // The dual is a float, and its square is summed.
 const Range dual_range = Range::closed(-1e9, 1e9);
 
-class AucBuilder final : public ObjectiveEntry::Builder {
+class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption {
  public:
   void declare(Options& options) override {
     options.add("prior", prior_,
                 "share of positive records (of their weights), a public constant that is never taken from the data",
                 Range::closed(0, 1));
-    options.add("scorer", scorer_, "linear, or multilayer perceptron", {"linear", "mlp"});
+    options.add("scorer", scorer_, "linear, multilayer perceptron, or network of layers",
+                {"linear", "mlp", "network"});
     options.add("hidden", hidden_, "units of the hidden layers (scorer = mlp)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", activation_names());
     options.add("output", output_, "score h of the scorer's output", {"sigmoid", "identity"});
@@ -113,12 +118,21 @@ class AucBuilder final : public ObjectiveEntry::Builder {
                 "public bound on a record's norm, its constant included, for smoothness constants (0: not known)",
                 Range::non_negative());
     declare_mean_weight(options, mean_weight_);
+    declare_layers(options);
+  }
+  void validate(std::vector<std::string>& problems) const override {
+    if ((scorer_ == "network") != any_layers())
+      problems.push_back(
+          any_layers() ? fmt::format("objective.layers are those of objective.scorer = network; it is {}", scorer_)
+                       : "objective.layers is not set: the layers of the scorer, as dense 32, tanh, dense 1");
+    if (any_layers()) check_layers_option(problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
     auto auc = make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
                                     .input_bias = facts.bias,
                                     .activation = activation_named(activation_)},
+                         .layers = any_layers() ? std::optional(shape_for(facts.features, 1)) : std::nullopt,
                          .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
                          .prior = prior_,
                          .feature_bound = feature_bound_,
@@ -148,7 +162,7 @@ std::unique_ptr<SaddleObjective> make_auc(AucSettings settings) {
   if (!(settings.alpha_min < settings.alpha_max))
     throw ConfigError(fmt::format("objective.alpha_min = {} must be less than objective.alpha_max = {}",
                                   settings.alpha_min, settings.alpha_max));
-  check_units(settings.scorer);
+  if (!settings.layers) check_units(settings.scorer);
   return std::make_unique<Auc>(std::move(settings));
 }
 

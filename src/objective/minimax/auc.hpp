@@ -2,7 +2,9 @@
 // Maximisation of the area under the ROC curve as a min-max problem over a scorer, its class centres and alpha.
 
 #include <memory>
+#include <optional>
 
+#include "objective/layers/record_pass.hpp"
 #include "objective/minimax/auc_loss.hpp"
 #include "objective/minimax/saddle.hpp"
 #include "objective/network/shape.hpp"
@@ -10,7 +12,8 @@
 namespace dpmpi {
 
 struct AucSettings {
-  MlpShape scorer;  ///< one output; head is not used
+  MlpShape scorer;                          ///< one output; head is not used
+  std::optional<LayeredShape> layers = {};  ///< the scorer instead of that, with one output
   ScoreMap output = ScoreMap::sigmoid;
   double prior = 0.5;                   ///< p, public, in (0, 1)
   double feature_bound = 0;             ///< public bound on the norm of (features, constant); 0: none is known

@@ -6,28 +6,29 @@
 #include <vector>
 
 #include "objective/minimax/saddle.hpp"
-#include "objective/network/difference.hpp"
-#include "objective/network/pass.hpp"
+#include "objective/minimax/saddle_network.hpp"
 
 namespace dpmpi {
 
 class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
  public:
   /// w is (network, tail), and the tail is (the loss's slopes, dual).
-  NetworkSaddle(MlpShape shape, std::unique_ptr<OutputLoss> loss, std::size_t tail);
+  NetworkSaddle(const SaddleNetworkMaker& network, std::unique_ptr<OutputLoss> loss, std::size_t tail);
 
-  std::size_t dim() const override { return shape_.dim() + tail_dim_; }
-  std::size_t primal_dim() const override { return shape_.dim() + loss_->slopes(); }
-  std::size_t outputs() const override { return shape_.units.back(); }
-  double flops_per_record() const override { return network_flops(shape_); }
-  std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
+  std::size_t dim() const override { return network_->dim() + tail_dim_; }
+  std::size_t primal_dim() const override { return network_->dim() + loss_->slopes(); }
+  std::size_t outputs() const override { return network_->outputs(); }
+  double flops_per_record() const override { return network_->flops(); }
+  std::size_t micro_batch_rows() const override { return network_->rows_at_once(); }
+  std::optional<ScoreLayers> score_layers() const override { return network_->score_layers(); }
+  std::vector<std::string> structure() const override { return network_->structure(); }
   RecordFactors heeds() const override { return {.weight = true}; }
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
-  NumericSlack primal_gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack primal_gradient_slack() const override { return network_->gradient_slack(); }
   NumericSlack dual_gradient_slack() const override { return {}; }  // clamped in double, and rounded by itself
-  NumericSlack saddle_gradient_slack() const override { return gradient_.slack(); }
-  NumericSlack primal_difference_slack() const override { return MlpDifference::slack(); }
+  NumericSlack saddle_gradient_slack() const override { return network_->gradient_slack(); }
+  NumericSlack primal_difference_slack() const override { return network_->difference_slack(); }
 
  protected:
   void prepare(std::span<const float> w) override;
@@ -41,25 +42,26 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   void add_clipped_primal_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
   Capabilities capabilities() override { return {.values = this, .saddle = this, .primal = this}; }
-  const MlpShape& shape() const { return shape_; }
+  const SaddleNetwork& network() const { return *network_; }
   OutputLoss& loss() { return *loss_; }
-  std::span<const float> tail() const { return tail_; }                          ///< at prepare(w)
-  const float* outputs_of(std::size_t row) const { return pass_.outputs(row); }  ///< of the present pass
-  virtual float tail_start() const { return 0; }                                 ///< of each number
-  virtual double loss_of(const Rows& rows, std::size_t row) = 0;                 ///< of the present pass
-  virtual void score(std::size_t row, std::span<float> out) const = 0;           ///< likewise
+  std::span<const float> tail() const { return tail_; }  ///< at prepare(w)
+  /// Of the present pass.
+  const float* outputs_of(std::size_t row) const { return network_->outputs_of(row); }
+  virtual float tail_start() const { return 0; }                        ///< of each number
+  virtual double loss_of(const Rows& rows, std::size_t row) = 0;        ///< of the present pass
+  virtual void score(std::size_t row, std::span<float> out) const = 0;  ///< likewise
   /// Adds weight * clip(the private part of grad_y of a row of the present pass, times the record's weight) from
   /// coordinate `base` on; nothing if it is not finite.
   virtual void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                         LatticeAccumulator& sum) = 0;
 
  private:
-  MlpShape shape_;
+  template <class Kernel>
+  void for_each_batch(const Rows& rows, std::size_t at_most, Kernel&& kernel);
+
   std::unique_ptr<OutputLoss> loss_;
+  std::unique_ptr<SaddleNetwork> network_;
   std::size_t tail_dim_;
-  MlpPass pass_;
-  MlpClippedGradient gradient_;
-  std::unique_ptr<MlpDifference> difference_;
   std::span<const float> tail_;
 };
 

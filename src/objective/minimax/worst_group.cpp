@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/errors.hpp"
+#include "objective/layers/layers_option.hpp"
 #include "objective/math/simplex.hpp"
 #include "objective/minimax/group_measures.hpp"
 #include "objective/minimax/mean_weight.hpp"
@@ -13,6 +14,7 @@
 #include "objective/minimax/record_groups.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/mlp.hpp"
+#include "objective/network/pass.hpp"
 #include "objective/tells_groups.hpp"
 #include "objective/weight_scale.hpp"
 
@@ -51,16 +53,18 @@ class GroupLoss final : public OutputLoss {
 
 class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsGroups {
  public:
-  WorstGroup(const MlpShape& model, const RecordGroups& groups, double regulariser)
-      : NetworkSaddle(model, std::make_unique<GroupLoss>(model, groups), groups.count()),
+  WorstGroup(const MlpShape& model, const std::optional<LayeredShape>& layers, const RecordGroups& groups,
+             double regulariser)
+      : NetworkSaddle(layers ? layered(*layers) : perceptron(model), std::make_unique<GroupLoss>(model, groups),
+                      groups.count()),
+        model_(model),
         loss_(static_cast<GroupLoss&>(loss())),
         mu_(regulariser),
         projected_(groups.count()) {}
 
-  LabelKind label_kind() const override { return labels_of(shape().head); }
-  std::size_t classes() const override { return shape().head == Head::softmax ? outputs() : 0; }
-  std::optional<ScoreLayers> score_layers() const override { return score_layers_of(shape()); }
-  std::optional<std::size_t> left_out_feature() const override { return shape().left_out; }
+  LabelKind label_kind() const override { return labels_of(model_.head); }
+  std::size_t classes() const override { return model_.head == Head::softmax ? outputs() : 0; }
+  std::optional<std::size_t> left_out_feature() const override { return model_.left_out; }
   std::vector<ParameterGroup> groups() const override;
   void check_records(const Shard& shard) const override { loss_.groups().check(shard); }
   std::optional<std::size_t> group_of(const Records& records, std::uint32_t i) const override {
@@ -93,6 +97,7 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsG
   void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                 LatticeAccumulator& sum) override;
 
+  MlpShape model_;
   GroupLoss& loss_;
   double mu_;
   double penalty_ = 0;  ///< (mu / 2) |y|^2
@@ -100,8 +105,8 @@ class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsG
 };
 
 std::vector<ParameterGroup> WorstGroup::groups() const {
-  std::vector<ParameterGroup> all = network_groups(shape());
-  all.push_back({"group_weights.bias", shape().dim(), projected_.size(), 1});
+  std::vector<ParameterGroup> all = network().groups();
+  all.push_back({"group_weights.bias", network().dim(), projected_.size(), 1});
   return all;
 }
 
@@ -174,7 +179,7 @@ void WorstGroup::project_dual(std::span<float> y) const {
   for (std::size_t g = 0; g < y.size(); ++g) y[g] = static_cast<float>(projected_[g]);
 }
 
-class WorstGroupBuilder final : public ObjectiveEntry::Builder {
+class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOption {
  public:
   void declare(Options& options) override {
     options.add("group_sizes", sizes_,
@@ -194,21 +199,27 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder {
     options.add("classes", classes_, "number of classes (head = softmax)", Range::at_least(2));
     options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", activation_names());
+    declare_layers(options);
     declare_mean_weight(options, mean_weight_);
   }
   void validate(std::vector<std::string>& problems) const override {
     if (head_ == "softmax") require_classes(classes(), problems);
+    if (any_layers() && !hidden_.empty())
+      problems.emplace_back("objective.layers and objective.hidden are two models: take one of them");
+    if (any_layers()) check_layers_option(problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    auto worst =
-        make_worst_group({.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
-                                    .input_bias = facts.bias,
-                                    .activation = activation_named(activation_),
-                                    .head = head_named(head_)},
-                          .group_sizes = {sizes_.begin(), sizes_.end()},
-                          .group_feature = static_cast<std::size_t>(feature_),
-                          .group_input = input_,
-                          .regulariser = regulariser_});
+    auto worst = make_worst_group(
+        {.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
+                   .input_bias = facts.bias,
+                   .activation = activation_named(activation_),
+                   .head = head_named(head_)},
+         .group_sizes = {sizes_.begin(), sizes_.end()},
+         .group_feature = static_cast<std::size_t>(feature_),
+         .group_input = input_,
+         .layers = any_layers() ? std::optional(shape_for(facts.features, std::max<std::size_t>(classes(), 1)))
+                                : std::nullopt,
+         .regulariser = regulariser_});
     worst->given_mean_weight = mean_weight_;
     return worst;
   }
@@ -250,8 +261,11 @@ MlpShape model_of(const WorstGroupSettings& settings) {
 
 std::unique_ptr<SaddleObjective> make_worst_group(const WorstGroupSettings& settings) {
   check_units(settings.model);
+  if (settings.layers && settings.group_feature > 0 && !settings.group_input)
+    throw ConfigError(
+        "objective.layers take all features, and objective.group_feature is one: set objective.group_input = true, so that the model sees it, or take a perceptron (objective.hidden)");
   const RecordGroups groups(settings);
-  return std::make_unique<WorstGroup>(model_of(settings), groups, regulariser_of(settings));
+  return std::make_unique<WorstGroup>(model_of(settings), settings.layers, groups, regulariser_of(settings));
 }
 
 }  // namespace dpmpi

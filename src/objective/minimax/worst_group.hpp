@@ -3,18 +3,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "objective/layers/record_pass.hpp"
 #include "objective/minimax/saddle.hpp"
 #include "objective/network/shape.hpp"
 
 namespace dpmpi {
 
 struct WorstGroupSettings {
-  MlpShape model;                          ///< with its head; its first units are the features of the records
-  std::vector<std::uint64_t> group_sizes;  ///< n_g, public; their sum is the number of records n
-  std::size_t group_feature = 0;           ///< feature (from 1) that holds the group 0 .. groups-1; 0: the label
-  bool group_input = false;                ///< whether that feature is an input of the model
+  MlpShape model;                           ///< with its head; its first units are the features of the records
+  std::vector<std::uint64_t> group_sizes;   ///< n_g, public; their sum is the number of records n
+  std::size_t group_feature = 0;            ///< feature (from 1) that holds the group 0 .. groups-1; 0: the label
+  bool group_input = false;                 ///< whether that feature is an input of the model
+  std::optional<LayeredShape> layers = {};  ///< the model instead of `model`, of all features
   /// mu; 0: a tenth of the loss of a model that knows nothing, which is the logarithm of the number of classes, or
   /// 1/2, the squared loss of a label of size 1. But for a constant, mu takes at most (mu / 2) (1 - 1 / groups)
   /// from the largest mean loss: less than 5 % of that loss.
@@ -26,7 +29,8 @@ struct WorstGroupSettings {
 /// With group_feature = 0 a class is its own group, and signs are 0 (negative) and 1. A record of no group
 /// contributes nothing. With weights w_i, L_g is sum w_i loss_i / sum w_i over the group, the sizes are the groups'
 /// weights W_g, and f = (W / W_g) y_g w_i loss(x) - omega (mu / 2) |y|^2, W = sum_g W_g. Throws ConfigError for
-/// sizes of 0, fewer than two groups, a group feature that there is not, or one that leaves the model no input.
+/// sizes of 0, fewer than two groups, a group feature that there is not, one that leaves the model no input, or one
+/// that a network of layers does not take.
 std::unique_ptr<SaddleObjective> make_worst_group(const WorstGroupSettings& settings);
 
 }  // namespace dpmpi

@@ -31,7 +31,7 @@ class LayeredNetworks : public testing::TestWithParam<LayeredCase> {};
 TEST_P(LayeredNetworks, KeepTheContract) {
   const LayeredCase& c = GetParam();
   std::vector<std::string> problems;
-  const auto objective = make_layered(read_layers(c.layers, problems), c.in, c.head, c.outputs, c.weights);
+  const auto objective = make_layered({read_layers(c.layers, problems), c.in}, c.head, c.outputs, c.weights);
   ASSERT_TRUE(problems.empty()) << problems.front();
   const Records records = random_records({.storage = c.storage,
                                           .count = 37,
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LayeredProbes, AreLossesNearBothPoints) {
   std::vector<std::string> problems;
   const auto network =
-      make_layered(read_layers("conv 3 2x2, tanh, flatten, dense 3", problems), {2, 3, 3}, Head::softmax, 3);
+      make_layered({read_layers("conv 3 2x2, tanh, flatten, dense 3", problems), {2, 3, 3}}, Head::softmax, 3);
   const Records records = random_records({.count = 4, .features = 18, .labels = LabelKind::class_, .classes = 3});
   std::vector<float> start(network->dim());
   network->initialise(PublicStream(3, "initialise"), start);
@@ -162,10 +162,10 @@ TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
 TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
   const auto refused = [](const char* layers, const Volume& in = {1, 4, 4}) {
     std::vector<std::string> problems;
-    return message_of<ConfigError>([&] { make_layered(read_layers(layers, problems), in, Head::softmax, 3); });
+    return message_of<ConfigError>([&] { make_layered({read_layers(layers, problems), in}, Head::softmax, 3); });
   };
   std::vector<std::string> none;
-  EXPECT_NO_THROW(make_layered(read_layers("flatten, dense 3", none), {1, 4, 4}, Head::softmax, 3));
+  EXPECT_NO_THROW(make_layered({read_layers("flatten, dense 3", none), {1, 4, 4}}, Head::softmax, 3));
   EXPECT_MENTIONS(refused("conv 2 5x5, flatten, dense 3"),
                   "layer 1 (conv 2 5x5): a window of 5x5 is larger than an image of 4x4");
   EXPECT_MENTIONS(refused("conv 2 3, dense 3"),
@@ -186,7 +186,7 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
 TEST(LayerDescription, LayersThatDoNotFitInMemoryAreRefused) {
   const auto refused = [](const char* layers, const Volume& in) {
     std::vector<std::string> problems;
-    return message_of<ConfigError>([&] { make_layered(read_layers(layers, problems), in, Head::softmax, 2); });
+    return message_of<ConfigError>([&] { make_layered({read_layers(layers, problems), in}, Head::softmax, 2); });
   };
   EXPECT_MENTIONS(refused("dense 1000000, dense 1000000, dense 2", {2, 1, 1}), "GB are free: make them smaller");
   EXPECT_MENTIONS(
@@ -202,7 +202,7 @@ TEST(LayerDescription, LayersThatDoNotFitInMemoryAreRefused) {
 TEST(LayerDescription, PlansShowEveryLayer) {
   std::vector<std::string> problems;
   const auto network =
-      make_layered(read_layers("conv  4 3x3 pad 1,relu, flatten,dense 3", problems), {2, 4, 4}, Head::softmax, 3);
+      make_layered({read_layers("conv  4 3x3 pad 1,relu, flatten,dense 3", problems), {2, 4, 4}}, Head::softmax, 3);
   const auto lines = network->structure();
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[0], "conv 4 3x3 pad 1: 4x4x4, 76 parameters, 1152 products");

@@ -1,0 +1,25 @@
+#pragma once
+// The options that say a network of layers.
+
+#include <string>
+#include <vector>
+
+#include "core/options.hpp"
+#include "objective/layers/record_pass.hpp"
+
+namespace dpmpi {
+
+class LayersOption {
+ public:
+  void declare_layers(Options& options);
+  bool any_layers() const { return !layers_.empty(); }
+  /// Appends what is wrong with the layers, and that they do not fit to each other if it is said what comes in.
+  void check_layers_option(std::vector<std::string>& problems) const;
+  /// Throws ConfigError as check_layers().
+  LayeredShape shape_for(std::size_t features, std::size_t outputs) const;
+
+ private:
+  std::string layers_, input_;
+};
+
+}  // namespace dpmpi

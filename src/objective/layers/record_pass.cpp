@@ -1,0 +1,101 @@
+#include "objective/layers/record_pass.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "data/memory.hpp"
+#include "objective/copy_rows.hpp"
+#include "objective/math/dot.hpp"
+#include "objective/network/clip.hpp"
+
+namespace dpmpi {
+
+void check_layers(const LayeredShape& shape, std::size_t outputs) {
+  const Volume out = out_of(shape.plans, shape.in);
+  if (out != Volume{outputs, 1, 1})
+    throw ConfigError(fmt::format(
+        "the last layer gives {} channels of {}x{} where the loss takes {} number{}: {}let the last layer be dense {}",
+        out.channels, out.height, out.width, outputs, outputs == 1 ? "" : "s",
+        out.positions() == 1 ? "" : "flatten, and ", outputs));
+  const double bytes = (sizeof(float) + sizeof(double)) * numbers_of(shape.plans, shape.in);
+  if (bytes > static_cast<double>(available_memory()))
+    throw ConfigError(fmt::format("they need about {:.3g} GB a rank, and {:.3g} GB are free: make them smaller",
+                                  bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
+  if (Sequence<float>(shape.plans, shape.in).parameters() == 0) throw ConfigError("no layer has parameters");
+}
+
+std::vector<std::string> structure_of(const LayeredShape& shape) {
+  const Sequence<float> network(shape.plans, shape.in);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < network.size(); ++i) {
+    const Layer<float>& layer = network[i];
+    const Volume& out = layer.out();
+    std::string line = fmt::format("{}: {}", shape.plans[i].text, out.channels);
+    if (out.positions() > 1) line += fmt::format("x{}x{}", out.height, out.width);
+    if (layer.parameters() > 0) line += fmt::format(", {} parameters", layer.parameters());
+    if (layer.multiply_adds() > 0) line += fmt::format(", {:.0f} products", layer.multiply_adds());
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+template <class T>
+RecordPass<T>::RecordPass(const LayeredShape& shape)
+    : network_(shape.plans, shape.in),
+      outputs_(network_.out().size()),
+      layers_(layers_of(network_.groups())),
+      features_(shape.in.size() + 16),
+      input_(room_for<T>(shape.in)),
+      delta_(room_for<T>(network_.out())),
+      gradient_(network_.parameters()) {}
+
+template <class T>
+std::vector<typename RecordPass<T>::Range> RecordPass<T>::layers_of(const std::vector<ParameterGroup>& groups) {
+  std::vector<Range> ranges;
+  std::string before;
+  for (const ParameterGroup& group : groups) {
+    const std::string layer = group.name.substr(0, group.name.rfind('.'));
+    if (ranges.empty() || layer != before) ranges.push_back({group.offset, 0});
+    ranges.back().size += group.size();
+    before = layer;
+  }
+  return ranges;
+}
+
+template <class T>
+void RecordPass<T>::read(const Rows& rows, std::size_t r) {
+  const Volume& in = network_.in();
+  verify(rows.records.features == in.size(), "records have the features that the network was made for");
+  copy_rows(Rows{rows.records, rows.index.subspan(r, 1)}, features_.size(), features_.data());
+  for (std::size_t p = 0; p < in.positions(); ++p)
+    for (std::size_t c = 0; c < in.channels; ++c)
+      input_[p * in.channels + c] = static_cast<T>(features_[c * in.positions() + p]);
+}
+
+template <class T>
+void RecordPass<T>::backward(std::span<const double> slopes) {
+  for (std::size_t k = 0; k < outputs_; ++k) delta_[k] = static_cast<T>(slopes[k]);
+  network_.backward(delta_.data(), gradient_.data(), false);
+}
+
+template <class T>
+void RecordPass<T>::squares(std::span<double> out) const {
+  for (std::size_t l = 0; l < layers_.size(); ++l)
+    out[l] = squared_norm(gradient_.data() + layers_[l].first, layers_[l].size);
+}
+
+template <class T>
+void RecordPass<T>::scale(std::span<const double> factors) requires std::is_same_v<T, float> {
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (factors[l] == 1) continue;
+    const auto factor = scaled(1, static_cast<float>(factors[l]));
+    for (float& x : std::span(gradient_).subspan(layers_[l].first, layers_[l].size)) x = scaled(x, factor);
+  }
+}
+
+template class RecordPass<float>;
+template class RecordPass<double>;
+
+}  // namespace dpmpi

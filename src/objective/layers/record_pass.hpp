@@ -1,0 +1,80 @@
+#pragma once
+// One record at a time through a network of layers, forwards and back.
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "objective/layers/sequence.hpp"
+#include "objective/objective.hpp"
+
+namespace dpmpi {
+
+/// Layers, and the shape of the records that they take: features stand channel after channel, row after row.
+struct LayeredShape {
+  LayerPlans plans;
+  Volume in;
+};
+
+/// Throws ConfigError if layers do not fit to each other, if the last one does not give `outputs` numbers, if there
+/// are no parameters, or if they need more memory than is free, as float32 and once more in double.
+void check_layers(const LayeredShape& shape, std::size_t outputs);
+/// Each layer with its shape, parameters and products, as plans show it.
+std::vector<std::string> structure_of(const LayeredShape& shape);
+
+/// T: float, or double. A record's gradient is made in cache, whole. Local; allocates when it is made, and never
+/// again.
+template <class T>
+class RecordPass {
+ public:
+  explicit RecordPass(const LayeredShape& shape);
+
+  const Sequence<T>& network() const { return network_; }
+  std::size_t dim() const { return gradient_.size(); }
+  std::size_t outputs() const { return outputs_; }
+  /// Of forward and backward pass: two operations a multiplication, and twice as many backwards.
+  double flops() const { return 6 * network_.multiply_adds(); }
+
+  /// Moves to these parameters.
+  void load(std::span<const T> w) { network_.load(w); }
+  /// Takes row r to be the record at hand.
+  void read(const Rows& rows, std::size_t r);
+  /// The outputs of the record at hand, valid until the next call.
+  const T* forward() { return network_.forward(input_.data()); }
+  const T* forward(const Rows& rows, std::size_t r) { return read(rows, r), forward(); }
+  /// After forward(): makes gradient() from the slopes of a loss by the outputs.
+  void backward(std::span<const double> slopes);
+
+  std::span<T> gradient() { return gradient_; }
+  /// How many layers have parameters.
+  std::size_t layers() const { return layers_.size(); }
+  /// Writes the squared norms of gradient() in the layers that have parameters.
+  void squares(std::span<double> out) const;
+  /// Multiplies gradient() in each of them by a factor, which rounds to float32 as each product does.
+  void scale(std::span<const double> factors) requires std::is_same_v<T, float>;
+
+ private:
+  /// The parameters of one layer.
+  struct Range {
+    std::size_t first, size;
+  };
+  static std::vector<Range> layers_of(const std::vector<ParameterGroup>& groups);
+
+  Sequence<T> network_;
+  std::size_t outputs_;
+  std::vector<Range> layers_;
+  AlignedVector<float> features_;      ///< of one record, as it is stored
+  AlignedVector<T> input_;             ///< as layers take it
+  AlignedVector<T> delta_, gradient_;  ///< likewise of one record
+};
+
+/// What scaling a float32 gradient of `dim` numbers to a bound adds to it: the squares of float32 numbers are exact
+/// in double, so a norm of S terms is off by less than (S + 8) 2^-53. The factor and each scaled number round to
+/// float32 (2^-24 each; subnormal numbers go to zero). Each record is rounded to the lattice by itself.
+inline NumericSlack record_gradient_slack(std::size_t dim) {
+  return {.clip = 3 * 0x1p-24 + static_cast<double>(dim + 8) * 0x1p-53, .summed_rows = 1};
+}
+
+}  // namespace dpmpi

@@ -1,0 +1,60 @@
+#pragma once
+// What min-max problems need of a network: passes over a micro-batch, and clipped gradients and differences of a
+// loss of its outputs, by the weights and by the loss's slopes() behind them.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "objective/layers/record_pass.hpp"
+#include "objective/network/shape.hpp"
+#include "objective/objective.hpp"
+#include "objective/output_loss.hpp"
+#include "objective/score_layers.hpp"
+
+namespace dpmpi {
+
+/// Local; allocates when it is made, and at the first pair of points.
+class SaddleNetwork {
+ public:
+  virtual ~SaddleNetwork() = default;
+
+  virtual std::size_t dim() const = 0;  ///< weights
+  virtual std::size_t outputs() const = 0;
+  virtual std::size_t rows_at_once() const = 0;
+  virtual double flops() const = 0;  ///< of one clipped gradient
+  virtual std::vector<ParameterGroup> groups() const = 0;
+  /// As Objective::score_layers() and structure().
+  virtual std::optional<ScoreLayers> score_layers() const { return {}; }
+  virtual std::vector<std::string> structure() const { return {}; }
+  virtual void initialise(const PublicStream& stream, std::span<float> weights) const = 0;
+  /// Relative to the bound.
+  virtual NumericSlack gradient_slack() const = 0;
+  virtual NumericSlack difference_slack() const = 0;
+
+  /// Moves to dim() weights; the tail behind them is read when gradients are made.
+  virtual void load(std::span<const float> weights, std::span<const float> tail) = 0;
+  /// The same for the two points of add_differences(), with their tails behind the weights.
+  virtual void load_pair(std::span<const float> w, std::span<const float> v) = 0;
+
+  // At most rows_at_once() rows; what is added is announced to the sum.
+
+  virtual void forward(const Rows& rows) = 0;
+  /// Adds each row's gradient, clipped as a whole; leaves the outputs as forward() does.
+  virtual void add_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+  /// Of the last pass.
+  virtual const float* outputs_of(std::size_t row) const = 0;
+  /// False: the gradient of this row of the last add_gradients() was not finite, and nothing was added.
+  virtual bool kept(std::size_t row) const = 0;
+  /// Adds clip(gradient at w - gradient at v) of each row, safe against cancellation.
+  virtual void add_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
+};
+
+/// Makes a network under a loss, which outlives it.
+using SaddleNetworkMaker = std::function<std::unique_ptr<SaddleNetwork>(OutputLoss& loss)>;
+SaddleNetworkMaker perceptron(MlpShape shape);
+SaddleNetworkMaker layered(LayeredShape shape);
+
+}  // namespace dpmpi
