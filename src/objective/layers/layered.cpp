@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "core/errors.hpp"
 #include "objective/loss_of_score.hpp"
@@ -20,7 +21,8 @@ class LayeredNetwork final : public Objective,
                              public LossPairs,
                              public LossOfScore {
  public:
-  LayeredNetwork(LayeredShape shape, Head head, std::size_t outputs, ClassWeights weights)
+  LayeredNetwork(LayeredShape shape, Head head, std::size_t outputs, ClassWeights weights,
+                 const Augmentation& augmentation)
       : shape_(std::move(shape)),
         pass_(shape_),
         head_kind_(head),
@@ -29,7 +31,11 @@ class LayeredNetwork final : public Objective,
         loss_of_score_(scalar_loss_of(head, weights)),
         outputs_(outputs),
         slopes_(outputs),
-        squares_(pass_.layers()) {}
+        squares_(pass_.layers()) {
+    if (!augmentation.any()) return;
+    copies_.emplace(augmentation, shape_.in);
+    mean_.resize(dim());
+  }
 
   std::size_t dim() const override { return pass_.dim(); }
   LabelKind label_kind() const override { return labels_of(head_kind_); }
@@ -41,7 +47,9 @@ class LayeredNetwork final : public Objective,
   RecordFactors heeds() const override { return {.weight = true}; }
   std::vector<ParameterGroup> groups() const override { return pass_.network().groups(); }
   std::vector<std::string> structure() const override { return structure_of(shape_); }
-  double flops_per_record() const override { return pass_.flops(); }
+  double flops_per_record() const override {
+    return pass_.flops() * static_cast<double>(copies_ ? copies_->count() : 1);
+  }
   std::size_t micro_batch_rows() const override { return 16; }
   void initialise(const PublicStream& stream, std::span<float> w) const override {
     stream.normals(0, w);
@@ -56,6 +64,7 @@ class LayeredNetwork final : public Objective,
   void prepare(std::span<const float> w) override {
     verify(w.size() == dim(), "a point has dim() coordinates");
     pass_.load(w);
+    if (copies_) copies_->set_point(w);
   }
   void losses(const Rows& rows, std::span<double> out) override {
     for (std::size_t r = 0; r < rows.size(); ++r) out[r] = head_.loss(pass_.forward(rows, r), label(rows, r));
@@ -112,13 +121,29 @@ class LayeredNetwork final : public Objective,
 
   /// The gradient of row r, and squares_ of its norms in the layers.
   void differentiate(const Rows& rows, std::size_t r) {
-    std::copy_n(pass_.forward(rows, r), outputs(), outputs_.begin());
+    pass_.read(rows, r);
     head_.select(rows, r);
+    copies_ ? differentiate_copies(rows, r) : differentiate(pass_.input(), rows, r);
+    pass_.squares(squares_);
+  }
+  void differentiate(const float* input, const Rows& rows, std::size_t r) {
+    std::copy_n(pass_.forward(input), outputs(), outputs_.begin());
     head_.gradient(outputs_.data(), label(rows, r), {}, slopes_.data(), nullptr);
     const double weight = rows.records.weight_of(rows.index[r]);
     for (double& slope : slopes_) slope *= weight;
     pass_.backward(slopes_);
-    pass_.squares(squares_);
+  }
+  /// The mean of the gradients of the record's copies.
+  void differentiate_copies(const Rows& rows, std::size_t r) {
+    copies_->set_record(pass_.input());
+    const std::span<float> gradient = pass_.gradient();
+    std::ranges::fill(mean_, 0.0F);
+    for (std::size_t k = 0; k < copies_->count(); ++k) {
+      differentiate(copies_->copy(k), rows, r);
+      for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] += gradient[j];
+    }
+    const float share = 1 / static_cast<float>(copies_->count());
+    for (std::size_t j = 0; j < mean_.size(); ++j) gradient[j] = share * mean_[j];
   }
 
   LayeredShape shape_;
@@ -131,14 +156,17 @@ class LayeredNetwork final : public Objective,
   std::unique_ptr<ScalarLoss> loss_of_score_;
   std::vector<double> outputs_, slopes_;  ///< of one record
   std::vector<double> squares_;
+  std::optional<RandomCopies> copies_;  ///< if records are augmented
+  AlignedVector<float> mean_;           ///< of their gradients
 };
 
 }  // namespace
 
 std::unique_ptr<Objective> make_layered(LayeredShape shape, Head head, std::size_t outputs,
-                                        ClassWeights class_weights) {
+                                        ClassWeights class_weights, const Augmentation& augmentation) {
   check_layers(shape, outputs);
-  return std::make_unique<LayeredNetwork>(std::move(shape), head, outputs, std::move(class_weights));
+  check_augmentation(augmentation, shape.in);
+  return std::make_unique<LayeredNetwork>(std::move(shape), head, outputs, std::move(class_weights), augmentation);
 }
 
 }  // namespace dpmpi

@@ -41,8 +41,11 @@ class RecordPass {
   void load(std::span<const T> w) { network_.load(w); }
   /// Takes row r to be the record at hand.
   void read(const Rows& rows, std::size_t r);
-  /// The outputs of the record at hand, valid until the next call.
-  const T* forward() { return network_.forward(input_.data()); }
+  /// The record at hand as layers take it, with room_for() its shape.
+  const T* input() const { return input_.data(); }
+  /// The outputs of the record at hand, or of another input; valid until the next call.
+  const T* forward() { return forward(input()); }
+  const T* forward(const T* input) { return network_.forward(input); }
   const T* forward(const Rows& rows, std::size_t r) { return read(rows, r), forward(); }
   /// After forward(): makes gradient() from the slopes of a loss by the outputs.
   void backward(std::span<const double> slopes);

@@ -11,6 +11,11 @@ class LayeredBuilder : public HeadedBuilder, public LayersOption {
  public:
   void declare(Options& options) override {
     declare_layers(options);
+    options.add("augment", augment_,
+                "how random copies of an image differ from it: shift N (rows and columns), flip (left and right)");
+    options.add("augmentations", copies_,
+                "copies of each record, of whose gradients the mean is clipped (objective.augment)",
+                Range::closed(1, 1024));
     declare_head(options);
   }
   void validate(std::vector<std::string>& problems) const override {
@@ -19,10 +24,18 @@ class LayeredBuilder : public HeadedBuilder, public LayersOption {
       check_layers_option(problems);
     else
       problems.emplace_back("objective.layers is not set: the layers of the network, as dense 32, relu, dense 10");
+    read_augmentation(augment_, problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    return make_layered(shape_for(facts.features, outputs()), head(), outputs(), class_weights());
+    std::vector<std::string> none;
+    Augmentation augmentation = read_augmentation(augment_, none);
+    augmentation.copies = static_cast<std::size_t>(copies_);
+    return make_layered(shape_for(facts.features, outputs()), head(), outputs(), class_weights(), augmentation);
   }
+
+ private:
+  std::string augment_;
+  std::int64_t copies_ = 1;
 };
 
 const ObjectiveRegistration network_of_layers{
