@@ -42,7 +42,8 @@ Settings needs(const std::string& objective, Storage storage) {
       {"mlp", {"objective.hidden=9,5", "objective.classes=5", "objective.activation=softplus"}},
       {"softmax", {"objective.classes=5"}},
       {"network",
-       {"objective.input=1x3x4", "objective.layers=conv 4 2x3, softplus, flatten, dense 5", "objective.classes=5"}},
+       {"objective.input=1x3x4", "objective.layers=conv 4 2x3, softplus, flatten, dense 5", "objective.classes=5",
+        "objective.augment=shift 1, flip", "objective.augmentations=2"}},
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
       {"tune_mlp", {"objective.epochs=10", "objective.width=1,4"}},
       {"tune_private",
@@ -52,7 +53,9 @@ Settings needs(const std::string& objective, Storage storage) {
       {"wgan",
        {"objective.image_rows=3", "objective.image_columns=4", "objective.latent=3", "objective.generator=5,6",
         "objective.critic=7,4", "objective.fakes=20", "objective.dual_radius=2"}},
-      {"worst_group", {"objective.group_sizes=200,100", "objective.head=logistic", "objective.hidden=6"}},
+      {"worst_group",
+       {"objective.group_sizes=200,100", "objective.head=logistic", "objective.input=1x3x4",
+        "objective.layers=conv 2 2x2, tanh, flatten, dense 1"}},
   };
   Settings settings;
   if (const auto found = special.find(objective); found != special.end()) settings = found->second;
