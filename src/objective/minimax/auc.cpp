@@ -129,10 +129,12 @@ class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption {
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
+    const std::optional<LayeredShape> layers =
+        any_layers() ? std::optional(shape_for(facts.features, 1)) : std::nullopt;
     auto auc = make_auc({.scorer = {.units = units_of(facts.features, hidden, 1),
                                     .input_bias = facts.bias,
                                     .activation = activation_named(activation_)},
-                         .layers = any_layers() ? std::optional(shape_for(facts.features, 1)) : std::nullopt,
+                         .layers = layers,
                          .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
                          .prior = prior_,
                          .feature_bound = feature_bound_,

@@ -209,17 +209,18 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOpt
     if (any_layers()) check_layers_option(problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
-    auto worst = make_worst_group(
-        {.model = {.units = units_of(facts.features, hidden_, std::max<std::size_t>(classes(), 1)),
-                   .input_bias = facts.bias,
-                   .activation = activation_named(activation_),
-                   .head = head_named(head_)},
-         .group_sizes = {sizes_.begin(), sizes_.end()},
-         .group_feature = static_cast<std::size_t>(feature_),
-         .group_input = input_,
-         .layers = any_layers() ? std::optional(shape_for(facts.features, std::max<std::size_t>(classes(), 1)))
-                                : std::nullopt,
-         .regulariser = regulariser_});
+    const std::size_t outputs = std::max<std::size_t>(classes(), 1);
+    const std::optional<LayeredShape> layers =
+        any_layers() ? std::optional(shape_for(facts.features, outputs)) : std::nullopt;
+    auto worst = make_worst_group({.model = {.units = units_of(facts.features, hidden_, outputs),
+                                             .input_bias = facts.bias,
+                                             .activation = activation_named(activation_),
+                                             .head = head_named(head_)},
+                                   .group_sizes = {sizes_.begin(), sizes_.end()},
+                                   .group_feature = static_cast<std::size_t>(feature_),
+                                   .group_input = input_,
+                                   .layers = layers,
+                                   .regulariser = regulariser_});
     worst->given_mean_weight = mean_weight_;
     return worst;
   }

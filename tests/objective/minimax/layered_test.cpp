@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/options.hpp"
 #include "objective/layers/description.hpp"
 #include "objective/minimax/auc.hpp"
 #include "objective/minimax/auc_reference.hpp"
@@ -14,7 +15,6 @@
 #include "objective/objective_property.hpp"
 #include "objective/random_records.hpp"
 #include "support/data_files.hpp"
-#include "support/shards.hpp"
 
 namespace dpmpi::test::layered_saddle_test {
 namespace {
@@ -194,29 +194,50 @@ INSTANTIATE_TEST_SUITE_P(
                                     {2, 5, 5}}),
     [](const auto& test) { return std::string(test.param.name); });
 
+using Choices = std::vector<std::pair<std::string, std::string>>;
+
+/// What is said of the options of an objective for nine features: all problems before the data are known, or else
+/// what they are refused for.
+std::string refusal(const std::string& name, const Choices& choices) {
+  for (const ObjectiveEntry& entry : objectives()) {
+    if (entry.name != name) continue;
+    const auto builder = entry.builder();
+    Options options("objective");
+    builder->declare(options);
+    Settings settings;
+    for (const auto& [key, value] : choices) settings["objective." + key] = {value, "test"};
+    std::vector<std::string> problems;
+    options.read(settings, problems);
+    builder->validate(problems);
+    if (problems.empty())
+      return message_of<ConfigError>(
+          [&] { builder->make({.features = 9, .storage = Storage::dense_f32, .bias = 1}); });
+    std::string all;
+    for (const std::string& problem : problems) all += problem + "\n";
+    return all;
+  }
+  return "no such objective";
+}
+
 TEST(LayeredSaddleOptions, MistakesAreTold) {
-  using Options = std::vector<std::pair<std::string, std::string>>;
-  const auto refused = [](const char* name, Options options) {
-    if (name == std::string("auc")) options.emplace_back("objective.prior", "0.3");
-    return message_of<ConfigError>([&] { make_objective(name, {9, Storage::dense_f32, 1}, options); });
+  const auto auc = [](Choices choices) {
+    choices.emplace_back("prior", "0.3");
+    return refusal("auc", choices);
   };
-  EXPECT_MENTIONS(refused("auc", {{"objective.scorer", "network"}}), "objective.layers is not set");
-  EXPECT_MENTIONS(refused("auc", {{"objective.layers", "dense 1"}}), "objective.scorer = network; it is linear");
-  EXPECT_MENTIONS(refused("auc", {{"objective.scorer", "network"}, {"objective.layers", "dense 2"}}),
+  const auto groups = [](Choices choices) {
+    choices.insert(choices.end(), {{"group_sizes", "3,4"}, {"head", "logistic"}});
+    return refusal("worst_group", choices);
+  };
+  EXPECT_MENTIONS(auc({{"scorer", "network"}}), "objective.layers is not set");
+  EXPECT_MENTIONS(auc({{"layers", "dense 1"}}), "objective.scorer = network; it is linear");
+  EXPECT_MENTIONS(auc({{"scorer", "network"}, {"layers", "dens 1"}}), "layer 1 (dens 1): there is no such layer");
+  EXPECT_MENTIONS(auc({{"scorer", "network"}, {"layers", "dense 2"}}),
                   "gives 2 channels of 1x1 where the loss takes 1 number");
-  EXPECT_MENTIONS(refused("auc", {{"objective.scorer", "network"}, {"objective.layers", "dens 1"}}),
-                  "layer 1 (dens 1): there is no such layer");
-  EXPECT_MENTIONS(refused("auc", {{"objective.scorer", "network"},
-                                  {"objective.layers", "flatten, dense 1"},
-                                  {"objective.input", "1x2x4"}}),
+  EXPECT_MENTIONS(auc({{"scorer", "network"}, {"layers", "flatten, dense 1"}, {"input", "1x2x4"}}),
                   "has 8 numbers, and the records have 9 features");
-  const Options groups{{"objective.group_sizes", "3,4"}, {"objective.head", "logistic"}};
-  Options two_models = groups;
-  two_models.insert(two_models.end(), {{"objective.layers", "dense 1"}, {"objective.hidden", "3"}});
-  EXPECT_MENTIONS(refused("worst_group", two_models), "are two models");
-  Options hidden_group = groups;
-  hidden_group.insert(hidden_group.end(), {{"objective.layers", "dense 1"}, {"objective.group_feature", "2"}});
-  EXPECT_MENTIONS(refused("worst_group", hidden_group), "objective.group_input = true");
+  EXPECT_MENTIONS(groups({{"layers", "dense 1"}, {"hidden", "3"}}), "are two models");
+  EXPECT_MENTIONS(groups({{"layers", "dense 3"}}), "gives 3 channels of 1x1 where the loss takes 1 number");
+  EXPECT_MENTIONS(groups({{"layers", "dense 1"}, {"group_feature", "2"}}), "objective.group_input = true");
 }
 
 }  // namespace
