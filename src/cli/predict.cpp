@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "core/console/log.hpp"
 #include "core/errors.hpp"
+#include "data/formats/table.hpp"
 #include "data/formats/write.hpp"
 #include "run/evaluate/predictions.hpp"
 #include "run/train/input_checks.hpp"
@@ -13,7 +14,7 @@ namespace dpmpi {
 namespace {
 
 struct PredictionRequest {
-  std::string run, data, output;
+  std::string run, data, output, keep;
   std::vector<std::string> overrides;
   PredictionFormat format;
   ModelToScore scored;
@@ -24,6 +25,7 @@ void prepare(PredictionRequest& typed) {
     throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", typed.output));
   if (typed.format.threshold && !(*typed.format.threshold > 0 && *typed.format.threshold < 1))
     throw ConfigError(fmt::format("--threshold is {}, allowed: numbers in (0, 1)", *typed.format.threshold));
+  if (!typed.keep.empty()) typed.format.keep = split_fields(typed.keep, ',');  // as a table writes its names
   if (typed.output.ends_with(".npy") && (typed.format.threshold || !typed.format.keep.empty()))
     throw ConfigError("--threshold and --keep are for OUT.csv: OUT.npy holds the scores");
   typed.scored = model_to_score(typed.run, typed.data, typed.overrides);
@@ -69,7 +71,10 @@ Command predict_command() {
               .add("output", typed->output, "the predictions: a name that ends with .csv or .npy")
               .add("threshold", typed->format.threshold,
                    "predict +1 where its probability is above this number in (0, 1); not set: above 1/2")
-              .add("keep", typed->format.keep, "columns of the table that are written in front of predictions")
+              .add(
+                  "keep", typed->keep,
+                  "columns of the table that are written in front of predictions, separated by commas; a name with a "
+                  "comma stands in quotation marks, as in the table")
               .add_each("set", typed->overrides, set_help),
       .arguments = {"run"},
       .needed = {"run", "data", "output"},

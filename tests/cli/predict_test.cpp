@@ -71,14 +71,15 @@ TEST_F(Predict, NeedsTheRunDirectoryAlone) {
   train("classes=small,\"medium, so\",big", "[objective]\nname = softmax\nclasses = 3");
   EXPECT_TRUE(fs::exists(folder_ + "/run/columns.txt"));
   std::ofstream(folder_ + "/new.csv")
-      << "note,colour,who,size\n\"x, y\",red,A,2\nz,\"blue, dark\",\"B, C\",28\n,red,D,28\n";
+      << "\"note, own\",colour,who,size\n\"x, y\",red,A,2\nz,\"blue, dark\",\"B, C\",28\n,red,D,28\n";
   for (const int ranks : {1, 3}) {
-    const test::Outcome outcome =
-        dpmpi("predict run --data new.csv --set data.label=none --keep who,note --output out.csv", ranks);
+    const test::Outcome outcome = dpmpi(
+        "predict run --data new.csv --set data.label=none --keep 'who,\"note, own\"' --output out.csv", ranks);
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     const auto rows = lines("out.csv");
     ASSERT_EQ(rows.size(), 4u);
-    EXPECT_EQ(rows[0], "record,who,note,prediction,probability_small,\"probability_medium, so\",probability_big");
+    EXPECT_EQ(rows[0],
+              "record,who,\"note, own\",prediction,probability_small,\"probability_medium, so\",probability_big");
     EXPECT_TRUE(rows[1].starts_with("1,A,\"x, y\",small,0.")) << rows[1];
     EXPECT_TRUE(rows[2].starts_with("2,\"B, C\",z,big,0.")) << rows[2];
     EXPECT_TRUE(rows[3].starts_with("3,D,,big,0.")) << rows[3];
@@ -208,7 +209,8 @@ TEST_F(Predict, AThresholdDecides) {
   for (const auto& [words, part] :
        {std::pair{"--threshold 1 --output out.csv", "--threshold is 1, allowed: numbers in (0, 1)"},
         {"--threshold 0.5 --output out.npy", "--threshold and --keep are for OUT.csv"},
-        {"--keep sise --output out.csv", "--keep: there is no column 'sise'; columns are size, colour"}}) {
+        {"--keep sise --output out.csv", "--keep: there is no column 'sise'; columns are size, colour"},
+        {"--keep size, --output out.csv", "--keep: there is no column ''; columns are size, colour"}}) {
     const test::Outcome outcome = dpmpi(fmt::format("predict run --data new.csv --set data.label=none {}", words));
     EXPECT_EQ(outcome.code, 2) << outcome.output;
     EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;

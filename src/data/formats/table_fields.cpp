@@ -1,6 +1,7 @@
 #include "data/formats/table_fields.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,9 +25,12 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& names, const 
   std::vector<std::size_t> places;
   for (const std::string& name : names) {
     const auto found = std::ranges::find(columns, name);
-    if (found == columns.end())
+    if (found == columns.end()) {
+      std::vector<std::string> written;
+      std::ranges::transform(columns, std::back_inserter(written), csv_field);
       throw ConfigError(
-          fmt::format("--keep: there is no column {}; columns are {}", show(name), fmt::join(columns, ", ")));
+          fmt::format("--keep: there is no column {}; columns are {}", show(name), fmt::join(written, ", ")));
+    }
     places.push_back(static_cast<std::size_t>(found - columns.begin()));
   }
   return places;
