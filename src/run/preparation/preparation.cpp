@@ -100,6 +100,8 @@ std::span<const double> Preparation::of_column(std::size_t release, std::size_t 
   return std::span(counts_.at(release)).subspan(column * cells, cells);
 }
 
+bool Preparation::is_guess(std::size_t column) const { return are_noise(of_column(0, column), noise_std_); }
+
 Bounds Preparation::first(std::size_t column) const { return bounds_of_octaves(of_column(0, column), noise_std_); }
 
 Bounds Preparation::last(std::size_t column) const {
@@ -154,11 +156,19 @@ nlohmann::ordered_json Preparation::json() const {
                                   {"missing", of_column(0, c)[OctaveCells::missing]},
                                   {"bounds", {first(c).low, first(c).high}},
                                   {"narrowed", {last(c).low, last(c).high}}};
+    if (is_guess(c)) column["guessed"] = true;
     for (std::size_t r = 0; r < counts_.size(); ++r) column[names_of_counts.at(r)] = of_column(r, c);
     out["columns"].push_back(std::move(column));
   }
   out["columns_file"] = columns_text();
   return out;
+}
+
+std::vector<std::string> Preparation::guessed() const {
+  std::vector<std::string> names;
+  for (std::size_t c = 0; c < asked_.size(); ++c)
+    if (is_guess(c)) names.push_back(file_.columns[asked_[c]].name);
+  return names;
 }
 
 void Preparation::read(const nlohmann::json& file) {

@@ -65,12 +65,17 @@ class Preparation {
   ColumnsFile columns() const { return {columns_text(), file_.path + " (prepared)"}; }
   /// preparation.json.
   nlohmann::ordered_json json() const;
+  /// Names of the columns of which no count stands out of its noise, so that their scale is a guess. A function of
+  /// the counts, as all is.
+  std::vector<std::string> guessed() const;
+  double noise_std() const { return noise_std_; }
   /// The counts of such a file. Throws DataError if it has not those of these columns.
   void read(const nlohmann::json& file);
   void archive(Archive& archive);
 
  private:
   std::span<const double> of_column(std::size_t release, std::size_t column) const;
+  bool is_guess(std::size_t column) const;
   Bounds first(std::size_t column) const;
   Bounds last(std::size_t column) const;
   Scale scale(std::size_t column) const;

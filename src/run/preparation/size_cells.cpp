@@ -69,10 +69,20 @@ std::size_t EvenCells::cell(const Bounds& bounds, double x) {
   return static_cast<std::size_t>(std::clamp(place, 0.0, static_cast<double>(count - 1)));
 }
 
+namespace {
+
+/// What stands out of noise: one of 193 empty cells passes five deviations once in 18,000 columns.
+double least_count(double noise_std) { return std::max(half, 5 * noise_std); }
+
+}  // namespace
+
+bool are_noise(std::span<const double> counts, double noise_std) {
+  return *std::ranges::max_element(counts.subspan(1)) <= least_count(noise_std);
+}
+
 Bounds bounds_of_octaves(std::span<const double> counts, double noise_std) {
   verify(counts.size() == OctaveCells::count, "a count for every octave");
-  // One of 193 empty cells passes five deviations once in 18,000 columns.
-  const double least = std::max(half, 5 * noise_std);
+  const double least = least_count(noise_std);
   const auto cells = counts.subspan(1);  // not of missing ones
   std::size_t first = cells.size(), last = 0;
   for (std::size_t i = 0; i < cells.size(); ++i)

@@ -36,6 +36,10 @@ struct EvenCells {
 /// with a count that noise does not make, and one octave on either side.
 Bounds bounds_of_octaves(std::span<const double> counts, double noise_std);
 
+/// Whether no octave (missing values are in none) holds more than noise may make it seem: then bounds_of_octaves is
+/// a guess.
+bool are_noise(std::span<const double> counts, double noise_std);
+
 /// `counts`: EvenCells::count of them. Without the ends that hold nothing but noise, and a third more than is left.
 Bounds narrowed(const Bounds& bounds, std::span<const double> counts, double noise_std);
 

@@ -212,8 +212,9 @@ bool at_its_beginning(const Training& run) {
 
 // What can be said before the first step. The start point is public. Collective.
 void look_at_start(Training& run) {
-  if (!run.files.evaluation.empty()) return run.evaluate();
-  if (run.prints())
+  const bool has_eval = !run.files.evaluation.empty();
+  if (has_eval || run.preparation) run.evaluate();
+  if (!has_eval && run.prints())
     print_user("without public records (data.eval) nothing can be seen of the model{}: no metrics, no warnings\n",
                run.parts ? " before the end" : "");
 }

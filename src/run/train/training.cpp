@@ -17,6 +17,7 @@
 #include "run/held_out/results.hpp"
 #include "run/train/prepare_columns.hpp"
 #include "run/warnings/before_training.hpp"
+#include "run/warnings/guessed_columns.hpp"
 
 namespace dpmpi {
 namespace {
@@ -138,10 +139,17 @@ void Training::evaluate() {
       fmt::format(R"({{"step":{},{}}})", next, times_text(seconds_since(started), curator->timing())));
 }
 
-// Only what is public is looked at; without data.eval nothing is. Collective; valid on the root.
+// Only what is public or was released is looked at. Collective; valid on the root.
 Findings Training::look() {
   Findings findings;
-  if (files.evaluation.empty()) return findings;
+  if (!files.evaluation.empty()) findings = look_at_public_records();
+  if (root && preparation && next == 0)
+    if (auto warning = guessed_columns(*preparation)) findings.warnings.push_back(std::move(*warning));
+  return findings;
+}
+
+Findings Training::look_at_public_records() {
+  Findings findings;
   if (next == 0)
     findings =
         look_before_training(comm, *objective, *algorithm, plan.queries, public_records, facts.data.feature_names);

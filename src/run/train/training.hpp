@@ -132,6 +132,7 @@ struct Training {
   /// The last evaluation, and all that report.html shows of the model beyond metrics. Collective.
   void assess_model();
   Findings look();
+  Findings look_at_public_records();
   /// The one release of the held-out records. Collective.
   void test_model();
   void write_metrics(const Findings& findings);

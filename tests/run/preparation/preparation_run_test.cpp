@@ -49,6 +49,28 @@ class PreparationRun : public RunFolder {
     fs::remove_all(run_);
     ASSERT_EQ(train(Communicator::alone(), RunConfig(config_, settings), {.quiet = true}), ExitCode::done);
   }
+  /// A run of these settings that is killed at the points of a preparation, and at `later`, ends as one that was
+  /// not.
+  void kill_and_compare(const std::string& seeded, const char* later) const {
+    ASSERT_EQ(launch(2, "none", seeded).code, 0);
+    const std::string whole = folder_ + "/whole";
+    fs::rename(run_, whole);
+    int ranks = 1;
+    for (const char* fault :
+         {"reserved@0#1=kill", "release@0#1=kill", "release@0#2=kill", "release@0#3=kill", "reduce@0#3=kill",
+          "prepared@0#1=killall", "write:preparation.json@0#1=kill", "rename:preparation.json@0#1=kill", later}) {
+      fs::remove_all(run_);
+      EXPECT_NE(launch(ranks, fault, seeded).code, 0) << fault;
+      ASSERT_FALSE(fs::exists(run_ + "/certificate.json")) << fault;
+      ranks = ranks % 3 + 1;
+      const Outcome resumed = launch_when_free(ranks, "none", run_);
+      ASSERT_EQ(resumed.code, 0) << fault << "\n" << resumed.output;
+      expect_same_bytes(whole, run_, fault);
+      EXPECT_EQ(dpmpi::read_file(whole + "/preparation.json"), dpmpi::read_file(run_ + "/preparation.json"))
+          << fault;
+      EXPECT_EQ(bad(), "") << fault;
+    }
+  }
   json file(const std::string& name) const { return json::parse(dpmpi::read_file(run_ + "/" + name)); }
   std::string bad() const {
     for (const VerifiedItem& item : verify_run(run_))
@@ -111,24 +133,15 @@ TEST_F(PreparationRun, IsThatOfPublicStatistics) {
 }
 
 TEST_F(PreparationRun, KilledInItsPreparationEndsWithTheSameBytes) {
-  const std::string seeded = config_ + " privacy.seed=5";
-  ASSERT_EQ(launch(2, "none", seeded).code, 0);
-  const std::string whole = folder_ + "/whole";
-  fs::rename(run_, whole);
-  int ranks = 1;
-  for (const char* fault : {"reserved@0#1=kill", "release@0#1=kill", "release@0#2=kill", "release@0#3=kill",
-                            "reduce@0#3=kill", "prepared@0#1=killall", "write:preparation.json@0#1=kill",
-                            "rename:preparation.json@0#1=kill", "step@0#25=kill"}) {
-    fs::remove_all(run_);
-    EXPECT_NE(launch(ranks, fault, seeded).code, 0) << fault;
-    ASSERT_FALSE(fs::exists(run_ + "/certificate.json")) << fault;
-    ranks = ranks % 3 + 1;
-    const Outcome resumed = launch_when_free(ranks, "none", run_);
-    ASSERT_EQ(resumed.code, 0) << fault << "\n" << resumed.output;
-    expect_same_bytes(whole, run_, fault);
-    EXPECT_EQ(dpmpi::read_file(whole + "/preparation.json"), dpmpi::read_file(run_ + "/preparation.json")) << fault;
-    EXPECT_EQ(bad(), "") << fault;
-  }
+  kill_and_compare(config_ + " privacy.seed=5", "step@0#25=kill");
+}
+
+// With a tree, whose noise is made again when it goes on, and without anything that is public.
+TEST_F(PreparationRun, KilledInItsPreparationEndsWithTheSameBytesAsATree) {
+  std::string text = dpmpi::read_file(config_);
+  text.replace(text.find("batch = 100\nsteps = 40"), 22, "name = dp-ftrl\nbatch = 60\nclip_quantile = 0.5");
+  std::ofstream(folder_ + "/tree.ini") << text;
+  kill_and_compare(folder_ + "/tree.ini privacy.seed=5 data.eval=", "step@0#13=kill");
 }
 
 TEST_F(PreparationRun, AForgedPreparationIsFound) {
@@ -191,6 +204,40 @@ TEST_F(PreparationRun, AForgedEventOfItIsFound) {
   auto fewer = lines;
   fewer.erase(fewer.begin() + 3);
   EXPECT_NE(found(fewer), "");
+}
+
+// Ten records are less than the noise: whoever reads the report, the metrics or preparation.json is told. So is it
+// with public records and without.
+TEST_F(PreparationRun, SaysWhichScalesAreGuesses) {
+  std::ifstream all(folder_ + "/train.csv");
+  std::ofstream few(folder_ + "/few.csv");
+  std::string line;
+  for (int i = 0; i <= 10 && std::getline(all, line); ++i) few << line << '\n';
+  few.close();
+  const std::vector<std::string> ten{"data.train=" + folder_ + "/few.csv", "data.blocks=1", "method.batch=5",
+                                     "privacy.epsilon=1"};
+  for (const char* eval : {"", "data.eval="}) {
+    auto settings = ten;
+    if (*eval != 0) settings.emplace_back(eval);
+    train_here(settings);
+    for (const json& column : file("preparation.json")["columns"]) EXPECT_EQ(column.value("guessed", false), true);
+    std::istringstream metrics(dpmpi::read_file(run_ + "/metrics.jsonl"));
+    std::getline(metrics, line);
+    const json found = json::parse(line)["warnings"][0];
+    EXPECT_EQ(json::parse(line)["step"], 0);
+    EXPECT_EQ(found["about"], "preparation");
+    EXPECT_EQ(found["guessed"], (json{"size", "const", "gone", "outlier"}));
+    EXPECT_NE(dpmpi::read_file(run_ + "/report.html").find("the scale of 4 columns is a guess ("),
+              std::string::npos);
+    EXPECT_EQ(bad(), "");
+  }
+  auto other = nlohmann::ordered_json::parse(dpmpi::read_file(run_ + "/preparation.json"));
+  other["columns"][0].erase("guessed");
+  std::ofstream(run_ + "/preparation.json", std::ios::trunc) << other.dump(2) << '\n';
+  EXPECT_TRUE(bad().starts_with("preparation.json"));
+  train_here({"privacy.epsilon=50"});
+  const json columns = file("preparation.json")["columns"];
+  for (std::size_t c = 0; c < 4; ++c) EXPECT_EQ(columns[c].contains("guessed"), c == 2) << "all are missing";
 }
 
 TEST_F(PreparationRun, RefusesWhatItDoesNotGoWith) {
