@@ -382,7 +382,9 @@ TEST_P(EveryMethod, RunsOfOnePlanDoNotMeet) {
   EXPECT_TRUE(first.state() != other.state()) << "another key has other noise";
 }
 
-TEST_P(EveryMethod, GoesOnFromItsArchiveAfterAnyStep) {
+namespace {
+
+void expect_to_go_on_after_any_step(Planned& planned) {
   const std::uint64_t end = planned.plan.steps;
   RunOfPlan whole(planned, 1);
   whole.run_to(end);
@@ -404,6 +406,22 @@ TEST_P(EveryMethod, GoesOnFromItsArchiveAfterAnyStep) {
     resumed.run_to(end);
     EXPECT_TRUE(resumed.state() == expected) << "after step " << stop;
   }
+}
+
+}  // namespace
+
+TEST_P(EveryMethod, GoesOnFromItsArchiveAfterAnyStep) { expect_to_go_on_after_any_step(planned); }
+
+// A tree's noise is made again from the clips of its leaves.
+TEST_P(EveryMethod, GoesOnFromItsArchiveWhereATreesClipFollowsTheNorms) {
+  if (GetParam() != "dp-ftrl") return;
+  for (const char* strategy : {"fenwick", "full_honaker", "sqrt_toeplitz", "banded"})
+    for (const Units units : {Units::records, Units::persons}) {
+      Planned plan(folder(), GetParam(), units,
+                   {"method.clip_quantile=0.3", "method.clip_rate=1", "method.restarts=2", "method.passes=2",
+                    fmt::format("method.strategy={}", strategy), "method.band=2"});
+      expect_to_go_on_after_any_step(plan);
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, EveryMethod, ::testing::ValuesIn(product_methods()), [](const auto& name) {

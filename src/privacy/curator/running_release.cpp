@@ -7,6 +7,11 @@
 
 namespace dpmpi {
 
+double leaf_noise_scale(const Query& query, std::uint64_t step, double clip_scale) {
+  if (!query.as<RunningSum>()->adaptive) return 1;
+  return std::min(1.0, query.sensitivity_scale(query.clip_at(step) / query.bound.clip * clip_scale));
+}
+
 RunningRelease::RunningRelease(const Query& query)
     : query_(query), leaves_(RunningSum::leaves(query)), newest_(query.dim), noise_in_newest_(query.dim) {
   if (query.is_private()) prefix_.emplace(query.as<RunningSum>()->tree(query), query.dim);
@@ -34,9 +39,7 @@ void RunningRelease::add_leaf(LatticeAccumulator& sum, SecretStream& noise, std:
   std::span<const double> prefix;
   if (prefix_) {
     verify(prefix_->leaf() == step % leaves_, "the leaves of a running sum come in order");
-    const double clip = query_.clip_at(step) / query_.bound.clip * clip_scale;
-    const bool adaptive = query_.as<RunningSum>()->adaptive;
-    prefix = next_noise(noise, step, adaptive ? std::min(1.0, query_.sensitivity_scale(clip)) : 1);
+    prefix = next_noise(noise, step, leaf_noise_scale(query_, step, clip_scale));
   }
   const double scale = query_.noise_std * query_.lattice.scale();
   const auto go_on = [&](std::size_t first, std::span<std::int64_t> total) {

@@ -14,6 +14,10 @@
 
 namespace dpmpi {
 
+/// The noise of a leaf whose contributions were clipped at `clip_scale` of the query's clip (as in Curator::sum),
+/// over query.noise_std: less than 1 of adaptive queries alone.
+double leaf_noise_scale(const Query& query, std::uint64_t step, double clip_scale);
+
 class RunningRelease {
  public:
   /// Allocates once. `query` must outlive this.

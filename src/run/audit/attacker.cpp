@@ -8,6 +8,7 @@
 
 #include "core/errors.hpp"
 #include "data/records/sampling.hpp"
+#include "privacy/curator/running_release.hpp"
 #include "privacy/curator/votes.hpp"
 
 namespace dpmpi {
@@ -43,6 +44,17 @@ double strategy_entry(const RunningSum& rule, std::uint64_t t, std::uint64_t lea
   double c = 1;
   for (std::uint64_t i = 1; i <= k; ++i) c *= static_cast<double>(2 * i - 1) / static_cast<double>(2 * i);
   return c;
+}
+
+/// The noise of the newest row over that of a leaf of scale 1: a node's is that of its largest leaf, a matrix's row
+/// has that of the largest so far.
+double row_scale(const RunningSum& rule, std::span<const double> scales) {
+  const std::uint64_t t = scales.size();
+  const bool tree = rule.strategy != Strategy::sqrt_toeplitz && rule.strategy != Strategy::banded;
+  double largest = 0;
+  for (std::uint64_t s = 1; s <= t; ++s)
+    if (!tree || strategy_entry(rule, t, s) != 0) largest = std::max(largest, scales[s - 1]);
+  return largest;
 }
 
 // Of many releases some stand for the others up to the next of them.
@@ -131,11 +143,11 @@ void Attacker::contribute(const L2Bound& bound, double share, LatticeAccumulator
 
 void Attacker::summed(const Query& query, std::uint64_t t, const L2Bound& bound, double scale,
                       const Kernel& kernel) {
+  pending_scale_ = scale;
   if (query.as<LastIterateRun>() || kernel.remembers || (measures_ && !looked_at(t))) return;
   const Query& at = query.at(t);
   LatticeAccumulator& sum =
       empty_sum(query.dim, at.lattice_at(scale), bound.clip * 1.01, query.exact ? Width::int64 : Width::int32);
-  pending_scale_ = scale;
   seen_ = true;
   for (std::size_t i = 0; i < suspects(); ++i) {
     parts_[i] = part(query, t, i);
@@ -149,13 +161,14 @@ void Attacker::released(const Query& query, std::uint64_t t, std::span<const dou
   if (query.as<LastIterateRun>()) return;
   ++transcript_.releases;
   const Query& at = query.at(t);
-  const double noise_std =
-      at.noise_std * at.noise_scale(t) * (query.as<RunningSum>() ? 1 : at.sensitivity_scale(pending_scale_));
+  const bool running = query.as<RunningSum>() != nullptr;
+  const double scale = running ? leaf_noise_scale(query, t, pending_scale_) : at.sensitivity_scale(pending_scale_);
+  const double noise_std = at.noise_std * at.noise_scale(t) * scale;
   unseen_ = !seen_;
   seen_ = false;
   if (measures_ && looked_at(t)) add_distances(noise_std, static_cast<double>(std::max<std::uint64_t>(1, t)));
-  if (query.as<RunningSum>())
-    weigh_running(query, t, values);
+  if (running)
+    weigh_running(query, t, values, scale);
   else
     weigh(values, noise_std);
   for (auto& vector : pending_) vector.clear();
@@ -193,7 +206,7 @@ void Attacker::weigh(std::span<const double> values, double noise_std) {
 }
 
 // The strategy's queries, in which noise is independent, from the increments of the prefixes.
-void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<const double> values) {
+void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<const double> values, double scale) {
   const RunningSum& rule = *query.as<RunningSum>();
   running_.resize(std::max<std::size_t>(running_.size(), query.query_index + 1));
   Running& run = running_[query.query_index];
@@ -206,6 +219,8 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
   run.increments.emplace_back(values.begin(), values.end());
   for (std::size_t j = 0; j < values.size(); ++j) run.increments.back()[j] -= run.before[j];
   run.before.assign(values.begin(), values.end());
+  run.scale.push_back(scale);
+  const double noise_std = query.noise_std * row_scale(rule, run.scale);
 
   for (std::size_t i = 0; i < suspects(); ++i) {
     if (!pending_[i].empty() && parts_[i].probability > 0) run.leaf[i] = leaf, run.contribution[i] = pending_[i];
@@ -216,9 +231,9 @@ void Attacker::weigh_running(const Query& query, std::uint64_t t, std::span<cons
     double along = 0;
     for (std::uint64_t s = 1; s <= leaf; ++s)
       if (const double a = strategy_entry(rule, leaf, s); a != 0) along += a * product(run.increments[s - 1], c);
-    add_evidence(i, own * along, own * own * product(c, c), query.noise_std * query.noise_std, 1);
+    add_evidence(i, own * along, own * own * product(c, c), noise_std * noise_std, 1);
   }
-  note(run.increments.back(), query.noise_std);
+  note(run.increments.back(), noise_std);
 }
 
 // What a learned test gets to see.

@@ -75,6 +75,7 @@ class Attacker final : public ReleaseListener {
   struct Running {  // of one running sum: increments so far, and each suspect's leaf and contribution
     std::vector<Vector> increments;
     Vector before;
+    Vector scale;  // leaf_noise_scale of each
     std::vector<std::optional<std::uint64_t>> leaf;
     std::vector<Vector> contribution;
   };
@@ -82,7 +83,7 @@ class Attacker final : public ReleaseListener {
   Part part(const Query& query, std::uint64_t t, std::size_t suspect);
   std::span<const std::uint32_t> slots(const Query& query, std::uint64_t pass);
   void weigh(std::span<const double> values, double noise_std);
-  void weigh_running(const Query& query, std::uint64_t t, std::span<const double> values);
+  void weigh_running(const Query& query, std::uint64_t t, std::span<const double> values, double scale);
   void add_evidence(std::size_t suspect, double product, double square, double variance, double probability);
   void note(std::span<const double> values, double noise_std);
   void add_distances(double noise_std, double weight);

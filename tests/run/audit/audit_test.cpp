@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t dim = 3;
 constexpr std::uint64_t records = 8;
 
-/// Runs of a query on no record, and on (1, 0, 0) at position 0, and what the attacker makes of them.
+/// Runs of a query on no record, and on one at position 0 that adds (clip, 0, 0), and what the attacker makes of
+/// them. Of adaptive running sums the clip changes from leaf to leaf.
 class Watched {
  public:
   explicit Watched(QuerySpec spec) {
@@ -46,15 +47,19 @@ class Watched {
     curator.record_in(ledger);
     curator.announce_to(attacker_.get());
     attacker_->begin({});
-    const Kernel vectors = [](const Rows& rows, const L2Bound&, LatticeAccumulator& sum) {
+    const Kernel vectors = [](const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
       for (const std::uint32_t i : rows.index) {
         if (std::isnan(rows.records.label[i])) continue;
+        const double value = bound.clip * static_cast<double>(rows.records.row_f32(i)[0]);
         sum.begin(1);
-        sum.add(0, std::span(rows.records.row_f32(i), dim));
+        sum.add(0, std::span(&value, 1));
       }
     };
+    const auto* running = query_.as<RunningSum>();
     for (std::uint64_t t = 0; t < query_.steps; ++t) {
-      auto total = curator.sum(query_, curator.draw(query_, t), vectors);
+      constexpr double scales[] = {0.2, 0.4, 0.05, 0.3};
+      const double scale = running && running->adaptive ? scales[t % 4] : 1;
+      auto total = curator.sum(query_, curator.draw(query_, t), vectors, scale);
       if (query_.exact)
         curator.release_exact(std::move(total));
       else
@@ -112,7 +117,11 @@ TEST(Audit, LikelihoodRatiosOfRunningSums) {
   const Shuffled rule{.seed = 1, .first = 2, .batch = 2, .leaves = 4};
   for (const Strategy strategy : {Strategy::fenwick, Strategy::full, Strategy::sqrt_toeplitz, Strategy::banded}) {
     RunningSum running{.strategy = strategy, .band = strategy == Strategy::banded ? 2U : 0U};
-    expect_likelihood_ratio({.name = "sum", .sampling = rule, .noise_multiplier = 2, .steps = 4, .kind = running});
+    for (const bool adaptive : {false, true}) {
+      running.adaptive = adaptive;
+      expect_likelihood_ratio(
+          {.name = "sum", .sampling = rule, .noise_multiplier = 2, .steps = 4, .kind = running});
+    }
   }
 }
 

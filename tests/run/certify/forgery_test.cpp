@@ -4,8 +4,10 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +44,9 @@ const std::vector<Kind>& kinds() {
        std::string("[method]\nbatch = 50\nsteps = 120\n") + budget + "noise = discrete_gaussian\n"},
       {"dp_ftrl", std::string("[method]\nname = dp-ftrl\nbatch = 50\npasses = 2\n") + budget},
       {"following_clip", std::string("[method]\nbatch = 50\nsteps = 120\nclip_quantile = 0.5\n") + budget},
+      {"following_tree",
+       std::string("[method]\nname = dp-ftrl\nbatch = 50\npasses = 2\nrestarts = 2\nclip_quantile = 0.5\n") +
+           budget},
       {"noiseless", "[method]\nbatch = 50\nsteps = 120\n[privacy]\nnoise = none\ndelta = 1e-4\n"},
       {"zo_hidden",
        "[method]\nname = zo-hidden\ndirections = 3\nsteps = 60\nwindow = 40\nshare = 0.5\nball = 0.3\n"
@@ -101,10 +106,13 @@ TEST_F(ForgedRun, ATunedRunSaysWhatItChose) {
 // A clip that follows the norms is computed again from the share that was within the last one, where two lines are
 // one step apart. Else it is no farther than it can have come.
 TEST_F(ForgedRun, AClipThatDoesNotFollowFromTheLastOneIsFound) {
-  for (const char* every : {"1", "7"}) {
-    configure(std::string("[method]\nbatch = 50\nsteps = 21\nclip_quantile = 0.5\nclip_rate = 0.5\n"
-                          "clip_share = 0.25\n") +
-              budget);
+  for (const auto& [every, method] : {std::pair{"1", "steps = 21"},
+                                      {"7", "steps = 21"},
+                                      {"1", "name = dp-ftrl\nrestarts = 2"},
+                                      {"7", "name = dp-ftrl\nrestarts = 2"}}) {
+    configure(
+        fmt::format("[method]\nbatch = 50\n{}\nclip_quantile = 0.5\nclip_rate = 0.5\nclip_share = 0.25\n", method) +
+        budget);
     ASSERT_NO_FATAL_FAILURE(run(folder_ + "/run.ini", {std::string("report.eval_every=") + every}));
     ASSERT_NO_FATAL_FAILURE(begin());
     const auto found = [&](const char* member, double factor) {
