@@ -42,13 +42,16 @@ Dataset dataset(const DataOptions& options, DataRole role, std::string key, cons
   return made;
 }
 
+void bring_persons_together(const DataOptions& options, Dataset& of_persons) {
+  if (!options.by_person()) return;
+  of_persons.rules.persons = ReadingRules::Persons::with_records;
+  of_persons.counted = false;  // what is counted, or declared, are persons
+  of_persons.person_records = static_cast<std::uint64_t>(options.person_records);
+}
+
 void add_training_files(const DataOptions& options, Dataset& training) {
-  if (options.by_person()) {
-    training.rules.persons = ReadingRules::Persons::with_records;
-    training.counted = false;  // what is counted, or declared, are persons
-    training.person_records = static_cast<std::uint64_t>(options.person_records);
-    training.slots_of_unit = options.slots_of_unit();
-  }
+  bring_persons_together(options, training);
+  training.slots_of_unit = options.slots_of_unit();
   const auto slots = static_cast<std::int64_t>(options.slots_of_unit());
   for (NamedFiles& whole : training.parts) whole.declared = options.records * slots;
   if (options.shards.empty()) return;
@@ -166,6 +169,13 @@ NamedFiles::NamedFiles(const DataOptions& options, std::string all, std::int64_t
   pattern = true;
   joined = matching.size() > 1;
   files = std::move(matching);
+}
+
+Dataset of_people(Dataset dataset, const DataOptions& options, std::int64_t declared) {
+  dataset.counted = declared == 0;
+  bring_persons_together(options, dataset);
+  for (NamedFiles& whole : dataset.parts) whole.declared = declared;
+  return dataset;
 }
 
 const NamedFiles& Dataset::first() const {

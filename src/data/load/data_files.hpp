@@ -71,6 +71,10 @@ struct Dataset {
   std::string digest_of_matches() const;
 };
 
+/// The same dataset as one of people whom a promise covers: counted by person where data.person says whose records
+/// are whose. `declared`: the public number of their slots; 0: they are counted. Local.
+Dataset of_people(Dataset dataset, const DataOptions& options, std::int64_t declared);
+
 /// The datasets of a config. A name that is empty has none.
 struct DataFiles {
   DataFiles() = default;

@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -59,8 +61,9 @@ class Curator {
           const std::optional<SecretKey>& key, bool mask_sums = true);
   ~Curator();
 
-  /// Where releases are recorded. Root only; must be set before the first draw and outlive the curator.
-  void record_in(Ledger& ledger) { ledger_ = &ledger; }
+  /// Where releases are recorded, each line with these members (JSON text without braces) beside its own. Root
+  /// only; must be set before the first draw and outlive the curator.
+  void record_in(Ledger& ledger, std::string members = {}) { ledger_ = &ledger, members_ = std::move(members); }
 
   /// Who watches the releases from now on, for audits; must outlive the curator. Null: nobody. Local.
   void announce_to(ReleaseListener* listener) { listener_ = listener; }
@@ -154,6 +157,7 @@ class Curator {
   const Communicator& comm_;
   const Shard& shard_;
   Ledger* ledger_ = nullptr;
+  std::string members_;  // of each line
   std::vector<std::unique_ptr<QueryState>> states_;
   std::unique_ptr<SecretStream> noise_;    // root only
   std::unique_ptr<SecretStream> shared_;   // noise that ranks add by themselves, if a query declares it

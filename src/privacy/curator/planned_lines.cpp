@@ -32,6 +32,11 @@ std::vector<LedgerEntry> planned_lines(const Query& query, std::uint64_t first, 
   return lines;
 }
 
+LedgerEntry with_members(LedgerEntry line, const std::string& members) {
+  if (!members.empty()) line.extra += "," + members;
+  return line;
+}
+
 bool each_planned_line(std::span<const Query> queries, const std::function<bool(const LedgerEntry&)>& take) {
   std::uint64_t steps = 0;
   for (const Query& query : queries) steps = std::max(steps, steps_of(query));
@@ -79,7 +84,8 @@ std::uint64_t Curator::window_end(std::uint64_t step) const {
 std::vector<LedgerEntry> Curator::entries(std::uint64_t first, std::uint64_t last) const {
   std::vector<LedgerEntry> lines;
   for (const auto& s : states_)
-    for (auto& line : planned_lines(s->query, first, last)) lines.push_back(std::move(line));
+    for (auto& line : planned_lines(s->query, first, last))
+      lines.push_back(with_members(std::move(line), members_));
   return lines;
 }
 

@@ -273,7 +273,7 @@ ModelAlone read_model_alone(const ModelToScore& model) {
   return alone;
 }
 
-TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& scored) {
+TrainedModel read_model_for(const Communicator& comm, const ModelToScore& scored) {
   const RunConfig& config = *scored.config;
   const DataFiles& files = scored.files;
   const Dataset& dataset = files.scored();
@@ -290,12 +290,31 @@ TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& sc
   model.objective = objective_of(scored, facts);
   give_public_records(comm, *model.objective, files);
   model.parameters = read_parameters(comm, scored, *model.objective);
-  const std::uint32_t blocks = std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size()));
-  model.records = load(comm, dataset, BlockLayout::of(facts, blocks), Ownership::even(blocks, comm.size()),
-                       model.objective->label_kind(), model.objective->classes());
-  model.records.facts.feature_names = facts.feature_names;
+  model.records.facts = facts;
+  return model;
+}
+
+BlockLayout scoring_layout(const Communicator& comm, const DatasetFacts& facts) {
+  return BlockLayout::of(facts, std::max(fewest_blocks, static_cast<std::uint32_t>(comm.size())));
+}
+
+void read_records_to_score(const Communicator& comm, const ModelToScore& scored, TrainedModel& model,
+                           const std::optional<SecretKey>& key) {
+  const Dataset& dataset = scored.files.scored();
+  const DatasetFacts facts = model.records.facts;
+  const BlockLayout layout = scoring_layout(comm, facts);
   const ShowFields show(dataset.shows_values());
-  throw_on_all_ranks(comm, [&] { model.objective->check_records(model.records); });
+  const auto check = [&](const Shard& records) { model.objective->check_records(records); };
+  model.records = load(comm, dataset, layout, Ownership::even(layout.blocks, comm.size()),
+                       model.objective->label_kind(), model.objective->classes(), {key, check});
+  model.records.facts.feature_names = facts.feature_names;
+  if (dataset.rules.persons == ReadingRules::Persons::nothing)
+    throw_on_all_ranks(comm, [&] { check(model.records); });
+}
+
+TrainedModel read_trained_model(const Communicator& comm, const ModelToScore& scored) {
+  TrainedModel model = read_model_for(comm, scored);
+  read_records_to_score(comm, scored, model);
   return model;
 }
 

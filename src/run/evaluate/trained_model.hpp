@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/communicator.hpp"
+#include "core/numbers/random.hpp"
 #include "data/load/data_files.hpp"
 #include "data/records/blocks.hpp"
 #include "objective/objective.hpp"
@@ -61,6 +62,15 @@ struct TrainedModel {
   std::vector<float> parameters;
   Shard records;  ///< its facts have the names of features on the root
 };
+
+/// The model, and of the records to score what is public: model.records has their facts alone. Collective; errors
+/// as for read_trained_model().
+TrainedModel read_model_for(const Communicator& comm, const ModelToScore& scored);
+/// The blocks by which the records of these facts are scored. Local.
+BlockLayout scoring_layout(const Communicator& comm, const DatasetFacts& facts);
+/// The records themselves; `key`: decides who has which slot, where they are of persons; on the root. Collective.
+void read_records_to_score(const Communicator& comm, const ModelToScore& scored, TrainedModel& model,
+                           const std::optional<SecretKey>& key = {});
 
 /// Reads the model and the records to score. Collective; all ranks throw alike: PrivacyError if a run's model is
 /// not the one that RUN/certificate.json certifies, DataError or ConfigError if a file is missing or the records do

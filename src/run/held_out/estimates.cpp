@@ -30,9 +30,14 @@ struct NoisySum {
 
 Estimate unsaid(std::string name) { return {std::move(name), {}, 0, 1}; }
 
-/// Whether a sum has at least so many records, and is far above its noise.
-bool is_seen(const NoisySum& sum, double noise_std, double records = 20) {
-  return sum.value >= std::max(records, 10 * std::sqrt(sum.variance_of_noise(noise_std)));
+constexpr double fewest_of_a_share = 20;
+
+/// What a sum has to be that has at least so many records and is far above its noise.
+double least_seen(const NoisySum& sum, double noise_std, double records) {
+  return std::max(records, 10 * std::sqrt(sum.variance_of_noise(noise_std)));
+}
+bool is_seen(const NoisySum& sum, double noise_std, double records = fewest_of_a_share) {
+  return sum.value >= least_seen(sum, noise_std, records);
 }
 
 /// Within [0, 1], unless the interval says next to nothing.
@@ -219,6 +224,10 @@ void add_classes(const NoisyCounts& counts, std::vector<Estimate>& all) {
 }
 
 }  // namespace
+
+double fewest_records(const CountedScores& shape, double counts_std) {
+  return least_seen({0, 2 * shape.bins}, counts_std, fewest_of_a_share);
+}
 
 std::vector<Estimate> estimates_of(const NoisyCounts& counts) {
   std::vector<Estimate> all;

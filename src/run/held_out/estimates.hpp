@@ -27,6 +27,10 @@ struct Estimate {
 /// balanced_accuracy and recall.K; log_loss where there is one.
 std::vector<Estimate> estimates_of(const NoisyCounts& counts);
 
+/// With fewer records than this nothing is said: neither how many are right, nor anything else of all of them.
+/// `counts_std`: the noise of each of the counts by bin.
+double fewest_records(const CountedScores& shape, double counts_std);
+
 /// Of each bin the share of +1 (of classes: of right predictions), named by nothing. Where scores are
 /// logits, to be compared with the probabilities at the bin's ends.
 std::vector<Estimate> shares_of_bins(const NoisyCounts& counts);

@@ -8,7 +8,6 @@
 
 #include "core/errors.hpp"
 #include "run/plan/made_by_root.hpp"
-#include "run/plan/releases.hpp"
 #include "run/plan/trains_models.hpp"
 
 namespace dpmpi {
@@ -56,33 +55,39 @@ Promise promise_like(const RunConfig& config, const EvaluationPlan& plan, const 
     throw PrivacyError(
         fmt::format("privacy.delta = {} is above 1/n for the {} that are held out: choose a smaller one",
                     training.delta(), plan.data.units()));
-  return promise_of(config, releases_of(plan), 0, training.epsilon(), training.delta());
-}
-
-void finish(EvaluationPlan& plan, const RunConfig& config, Promise promise) {
-  const auto declared = [&] { return releases_of(plan).declare(config, promise.noise_multiplier); };
-  // The noise of a count is the same for any number of bins.
-  plan.counted.bins = bins_for(plan.data.units(), declared()[1].noise_std);
-  plan.queries = declared();
-  plan.promise = std::move(promise);
-  if (config.is_private()) refuse_short_noise(plan.queries, 1, plan.promise.guarantee);
+  return promise_of_counts(config, plan, training.epsilon(), training.delta());
 }
 
 }  // namespace
 
-CountedScores CountedScores::of(const Objective& objective, const std::string& name) {
+Promise promise_of_counts(const ReleaseTerms& terms, const EvaluationPlan& outline, double epsilon, double delta) {
+  return promise_of(terms, releases_of(outline), 0, epsilon, delta);
+}
+
+EvaluationPlan with_promise(EvaluationPlan plan, const ReleaseTerms& terms, Promise promise) {
+  const auto declared = [&] { return releases_of(plan).declare(terms, promise.noise_multiplier); };
+  // The noise of a count is the same for any number of bins.
+  plan.counted.bins = bins_for(plan.data.units(), declared()[1].noise_std);
+  plan.queries = declared();
+  plan.promise = std::move(promise);
+  if (terms.is_private) refuse_short_noise(plan.queries, 1, plan.promise.guarantee);
+  return plan;
+}
+
+CountedScores CountedScores::of(const Objective& objective, const std::string& name, const std::string& asked_by) {
   const LabelKind kind = objective.label_kind();
   const std::size_t classes = kind == LabelKind::sign ? 2 : objective.classes();
   const bool scored = kind == LabelKind::sign ? objective.outputs() == 1 : objective.outputs() == classes;
   if (is_quantity(kind) || !scored || dynamic_cast<const TrainsModels*>(&objective))
     throw ConfigError(fmt::format(
-        "data.test_share: the evaluation on held-out records counts classes and scores, and objective.name = {} has "
-        "none; leave it out, or choose an objective that tells classes apart",
-        name));
+        "{}: the evaluation on held-out records counts classes and scores, and objective.name = {} has none; leave "
+        "it out, or choose an objective that tells classes apart",
+        asked_by, name));
   if (objective.record_factors.weight)
     throw ConfigError(
-        "data.test_share: the evaluation counts every held-out record once, and data.columns has a column of kind "
-        "weight: leave one of the two out");
+        fmt::format("{}: the evaluation counts every held-out record once, and data.columns has a column of kind "
+                    "weight: leave one of the two out",
+                    asked_by));
   return {.signs = kind == LabelKind::sign, .classes = classes, .logits = objective.scores_are_logits()};
 }
 
@@ -120,16 +125,15 @@ std::vector<Event> EvaluationPlan::events() const { return events_of(queries, 0,
 
 EvaluationPlan make_evaluation_plan(const RunConfig& config, const Objective& objective, const Plan& training,
                                     const HeldOut& part) {
-  EvaluationPlan plan = outline_of(objective, config, training, part);
-  finish(plan, config, promise_like(config, plan, training));
-  return plan;
+  const EvaluationPlan outline = outline_of(objective, config, training, part);
+  return with_promise(outline, config, promise_like(config, outline, training));
 }
 
 EvaluationPlan evaluation_plan_on_all_ranks(const Communicator& comm, const RunConfig& config,
                                             const Objective& objective, const Plan& training, const HeldOut& part) {
-  EvaluationPlan plan = outline_of(objective, config, training, part);
-  finish(plan, config, made_by_root<Promise>(comm, [&] { return promise_like(config, plan, training); }));
-  return plan;
+  const EvaluationPlan outline = outline_of(objective, config, training, part);
+  return with_promise(outline, config,
+                      made_by_root<Promise>(comm, [&] { return promise_like(config, outline, training); }));
 }
 
 std::vector<std::pair<double, double>> attacker_of_everybody(const Plan& plan) {

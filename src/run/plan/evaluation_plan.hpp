@@ -1,7 +1,9 @@
 #pragma once
-// What a run releases of the records that it keeps out of training (data.test_share), and with how much noise. They
-// are of other people than those that it trains on, so the promise to these is kept for those by itself: nobody is
-// in both parts (docs/theory/held_out.md).
+// What is released of records that a model was not trained on, and with how much noise: those that a run keeps out
+// of training (data.test_share), or those of a later look (run/look).
+//
+// What a run keeps out is of other people than those that it trains on, so the promise to these is kept for those
+// by itself: nobody is in both parts (docs/theory/held_out.md).
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "comm/communicator.hpp"
 #include "data/load/held_out.hpp"
 #include "run/plan/plan.hpp"
+#include "run/plan/releases.hpp"
 
 namespace dpmpi {
 
@@ -31,9 +34,10 @@ struct CountedScores {
   std::size_t bins = 16;
   bool logits = true;
 
-  /// Throws ConfigError if this objective has no classes whose scores could be counted. The number of
-  /// bins follows from the noise.
-  static CountedScores of(const Objective& objective, const std::string& name);
+  /// Throws ConfigError if this objective has no classes whose scores could be counted; `asked_by`, an option,
+  /// begins the message. The number of bins follows from the noise.
+  static CountedScores of(const Objective& objective, const std::string& name,
+                          const std::string& asked_by = "data.test_share");
   std::vector<QuerySpec> queries(double noise_multiplier) const;
   static std::size_t cell(double score);  ///< number of the grid's cell
   /// Where cell i begins: -infinity, ..., 0, ...
@@ -44,14 +48,20 @@ struct EvaluationPlan {
   static constexpr const char* ledger = "evaluation_ledger.jsonl";
   static constexpr const char* results = "evaluation.json";
 
-  DatasetFacts data;   ///< of the held-out part
-  BlockLayout layout;  ///< of its records, in the blocks of the training
+  DatasetFacts data;   ///< of the records that are counted
+  BlockLayout layout;  ///< of these; of a held-out part in the blocks of the training
   Adjacency adjacency = Adjacency::add_remove;
   CountedScores counted;
   std::vector<Query> queries;
   Promise promise;
   std::vector<Event> events() const;
 };
+
+/// What keeps (epsilon, delta) for the records of `outline`, which has all but queries and promise. Local,
+/// deterministic. Throws PrivacyError, as with_promise does.
+Promise promise_of_counts(const ReleaseTerms& terms, const EvaluationPlan& outline, double epsilon, double delta);
+/// The plan that keeps this promise. Local, cheap.
+EvaluationPlan with_promise(EvaluationPlan outline, const ReleaseTerms& terms, Promise promise);
 
 /// The plan of the evaluation that keeps the promise of `training`, its epsilon and its delta, for the held-out
 /// part. Local, deterministic. Throws ConfigError or PrivacyError.

@@ -65,17 +65,20 @@ Releases releases_of(const Outline& outline) {
 
 }  // namespace
 
-double delta_of(const RunConfig& config, const DatasetFacts& data) {
-  const auto n = static_cast<double>(data.units());
-  const double delta = config.privacy.delta > 0 ? config.privacy.delta : std::pow(n, -1.1);
-  if (config.privacy.delta > 0 && delta * n > 1)
+double delta_for(double asked, std::uint64_t units, const std::string& key) {
+  const auto n = static_cast<double>(units);
+  const double delta = asked > 0 ? asked : std::pow(n, -1.1);
+  if (asked > 0 && delta * n > 1)
     throw PrivacyError(
-        fmt::format("privacy.delta = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
+        fmt::format("{} = {} is above 1/n = {:.3g}: a mechanism that publishes a whole record would "
                     "keep that promise; choose a smaller delta",
-                    delta, 1 / n));
-  if (delta >= 1)
-    throw PrivacyError(fmt::format("delta = n^-1.1 is not below 1 for n = {}: set privacy.delta", data.units()));
+                    key, delta, 1 / n));
+  if (delta >= 1) throw PrivacyError(fmt::format("delta = n^-1.1 is not below 1 for n = {}: set {}", units, key));
   return delta;
+}
+
+double delta_of(const RunConfig& config, const DatasetFacts& data) {
+  return delta_for(config.privacy.delta, data.units(), "privacy.delta");
 }
 
 std::vector<Event> Plan::events(std::uint64_t first, std::uint64_t last) const {

@@ -82,7 +82,10 @@ Plan plan_on_all_ranks(const Communicator& comm, const RunConfig& config, const 
 /// plan.json: deterministic text, ends with a newline.
 std::string plan_json(const Plan& plan, const RunConfig& config, const PublicFacts& facts);
 
-/// privacy.delta, or what stands for 0: n^-1.1. Throws PrivacyError where it makes no sense.
+/// A delta for n units: what option `key` asks for, or what stands for 0: n^-1.1. Throws PrivacyError where it
+/// makes no sense.
+double delta_for(double asked, std::uint64_t n, const std::string& key);
+/// The same by privacy.delta.
 double delta_of(const RunConfig& config, const DatasetFacts& data);
 
 /// What the config's method may know: data, objective, adjacency and the privacy target. Throws PrivacyError where

@@ -19,26 +19,33 @@ namespace dpmpi {
 namespace {
 
 // What the config says of a query, and not the method.
-void complete(QuerySpec& spec, const RunConfig& config, const BlockLayout& layout) {
-  spec.noise = config.privacy.law();
-  spec.unit = config.data.slot_unit();
-  spec.slots_of_unit = config.data.slots_of_unit();
+void complete(QuerySpec& spec, const ReleaseTerms& terms, const BlockLayout& layout) {
+  spec.noise = terms.law;
+  spec.unit = terms.slot_unit;
+  spec.slots_of_unit = terms.slots_of_unit;
   spec.sampling = stratified(spec.sampling, layout);
   auto* const best = std::get_if<BestOfRuns>(&spec.kind);
   if (!best || !best->candidates) return;
   std::vector<RunCandidate> candidates = *best->candidates;
   for (RunCandidate& candidate : candidates)
-    for (QuerySpec& own : candidate.queries) complete(own, config, layout);
+    for (QuerySpec& own : candidate.queries) complete(own, terms, layout);
   best->candidates = std::make_shared<const std::vector<RunCandidate>>(std::move(candidates));
 }
 
 }  // namespace
 
-std::vector<Query> Releases::declare(const RunConfig& config, double noise_multiplier) const {
+ReleaseTerms::ReleaseTerms(const RunConfig& config)
+    : is_private(config.is_private()),
+      law(config.privacy.law()),
+      accountant(config.privacy.accountant),
+      slot_unit(config.data.slot_unit()),
+      slots_of_unit(config.data.slots_of_unit()) {}
+
+std::vector<Query> Releases::declare(const ReleaseTerms& terms, double noise_multiplier) const {
   std::vector<Query> queries;
   for (auto spec : specs(noise_multiplier)) {
-    complete(spec, config, layout);
-    verify((spec.noise_multiplier > 0) == config.is_private(), "releases have noise unless privacy.noise = none");
+    complete(spec, terms, layout);
+    verify((spec.noise_multiplier > 0) == terms.is_private, "releases have noise unless privacy.noise = none");
     queries.push_back(Query::declare(spec, static_cast<std::uint32_t>(queries.size()), adjacency, layout.records));
   }
   return queries;
@@ -156,27 +163,25 @@ Promise no_promise(Adjacency adjacency, double delta) {
   return promise;
 }
 
-Promise promise_of(const RunConfig& config, const Releases& releases, double noise_multiplier, double epsilon,
+Promise promise_of(const ReleaseTerms& terms, const Releases& releases, double noise_multiplier, double epsilon,
                    double delta) {
   Promise promise;
   Calibration noise{noise_multiplier};
   const KeptTransforms kept;  // from the search to the attacker's table
   // Events do not depend on lattice or slack, so a multiplier can be tried without declaring the queries.
-  const auto unit_queries = releases.declare(config, 1.0);
+  const auto unit_queries = releases.declare(terms, 1.0);
   const auto events_for = [&](double multiplier) {
     auto queries = unit_queries;
     const auto specs = releases.specs(multiplier);
     for (std::size_t i = 0; i < queries.size(); ++i) queries[i].assume_noise(specs[i]);
     return releases.events(queries);
   };
-  if (noise.value == 0)
-    noise = calibrate_noise(events_for, {epsilon, delta, releases.adjacency}, config.privacy.accountant);
+  if (noise.value == 0) noise = calibrate_noise(events_for, {epsilon, delta, releases.adjacency}, terms.accountant);
   promise.noise_multiplier = noise.value;
-  const auto queries = releases.declare(config, promise.noise_multiplier);
+  const auto queries = releases.declare(terms, promise.noise_multiplier);
   refuse_ends(queries, releases.runs, delta, 0);  // accounting for nearly no noise takes long
   const auto events = releases.events(queries);
-  promise.guarantee =
-      epsilon_guarantee(events, releases.adjacency, delta, config.privacy.accountant, noise.answered.get());
+  promise.guarantee = epsilon_guarantee(events, releases.adjacency, delta, terms.accountant, noise.answered.get());
   if (noise_multiplier == 0) verify(promise.guarantee.epsilon <= epsilon, "the calibrated noise keeps the target");
   promise.attacker = attacker_table(events, releases.adjacency, promise.guarantee);
   return promise;
