@@ -5,6 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/evaluation_text.hpp"
+#include "cli/look.hpp"
 #include "core/errors.hpp"
 #include "data/columns/columns_file.hpp"
 #include "data/records/labels.hpp"
@@ -24,10 +25,19 @@ struct EvaluationRequest {
   std::vector<std::string> overrides;
   std::int64_t resamples = 1000;
   bool json = false;
+  LookTyped look;
   ModelToScore scored;
 };
 
 void prepare_evaluation(EvaluationRequest& typed) {
+  check_look(typed.look);
+  if (typed.look.asked()) {
+    if (!typed.data.empty() || !typed.by.empty() || typed.resamples != EvaluationRequest().resamples)
+      throw ConfigError(
+          "--private: a look counts these people alone, with noise: leave out --data, --by and --bootstrap");
+    typed.scored = model_to_look_at(typed.run, typed.look.people, typed.overrides, typed.look.request);
+    return;
+  }
   if (typed.resamples > 0 && typed.resamples < fewest_resamples)
     throw ConfigError(
         fmt::format("--bootstrap = {}, allowed: 0, or at least {}", typed.resamples, fewest_resamples));
@@ -85,6 +95,7 @@ std::string remark_on_weights(const EvaluationRequest& typed) {
 
 /// Collective; the root prints.
 int show_evaluation(const Communicator& comm, const EvaluationRequest& typed) {
+  if (typed.look.asked()) return show_look(comm, typed.scored, typed.look.request, typed.json);
   refuse_to_evaluate(comm, typed.scored);
   TrainedModel model = read_trained_model(comm, typed.scored);
   const Assessment a = assessed(comm, model, typed);
@@ -105,7 +116,9 @@ Command evaluate_command() {
   return {
       .name = "evaluate",
       .forms = {{"mpirun -n N dpmpi evaluate RUN [--data FILE] [--by FEATURE]",
-                 "how good the model is on labelled records (default: data.eval)"}},
+                 "how good the model is on labelled records (default: data.eval)"},
+                {"mpirun -n N dpmpi evaluate RUN --private FILE --epsilon E",
+                 "the same on private records, by noisy counts with a promise"}},
       .about =
           "How good a finished run's model is on labelled records: those of the run's data.eval, or of FILE, read by the\n"
           "run's [data] options (data.label_map, data.scale, ...). The loss and, of classes, accuracy, balanced accuracy,\n"
@@ -117,10 +130,13 @@ Command evaluate_command() {
           "those for the exposure of each record.\n\n"
           "Intervals are by the bootstrap: the records are drawn again, with public draws that are the same every time.\n\n"
           "The numbers are not noised. Of records that are private they are a release that no certificate covers: use\n"
-          "public ones. The run's own training file is refused. Of a plugin's run, name the library yourself: --set\n"
-          "objective.library=FILE; the directory has to verify before it is loaded.\n\n"
-          "In place of RUN a model file is enough. Nothing certifies it then, and no training file is known.",
-      .options =
+          "public ones, or --private. The run's own training file is refused. Of a plugin's run, name the library\n"
+          "yourself: --set objective.library=FILE; the directory has to verify before it is loaded.\n\n"
+          "In place of RUN a model file is enough. Nothing certifies it then, and no training file is known.\n\n"
+          "With --private the records are counted with noise, which keeps a promise for whose they are. Looks at the same\n"
+          "people add up: their ledger stands beside FILE, and says what all of them cost. What was found goes to a folder\n"
+          "in RUN/looks.",
+      .options = options_of_looks(
           Options("")
               .add("run", typed->run, "the run directory, or its model.safetensors alone")
               .add(
@@ -131,6 +147,7 @@ Command evaluate_command() {
               .add("bootstrap", typed->resamples, "resamples for the intervals, 100 or more; 0: no intervals",
                    Range::closed(0, 1e6))
               .add("json", typed->json, "print JSON"),
+          typed->look),
       .arguments = {"run"},
       .needed = {"run"},
       .on_all_ranks = [] { return true; },

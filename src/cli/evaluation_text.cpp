@@ -17,20 +17,6 @@ std::string interval_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.4g} to {:.4g}", interval->first, interval->second) : "";
 }
 
-/// Columns as wide as what is in them, the first to the left and the others to the right.
-std::string aligned(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> width(rows.front().size());
-  for (const auto& row : rows)
-    for (std::size_t j = 0; j < row.size(); ++j) width[j] = std::max(width[j], row[j].size());
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line = fmt::format("  {:<{}}", row[0], width[0]);
-    for (std::size_t j = 1; j < row.size(); ++j) line += fmt::format("  {:>{}}", row[j], width[j]);
-    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return text;
-}
-
 std::string metrics_table(const std::vector<Metric>& metrics, std::int64_t resamples) {
   std::vector<std::vector<std::string>> rows{{"metric", "value", "95 % interval", "constant"}};
   for (const Metric& metric : metrics)
@@ -89,6 +75,19 @@ std::string calibration_text(const Objective& objective, const ScoreCalibration&
 }
 
 }  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> width(rows.front().size());
+  for (const auto& row : rows)
+    for (std::size_t j = 0; j < row.size(); ++j) width[j] = std::max(width[j], row[j].size());
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = fmt::format("  {:<{}}", row[0], width[0]);
+    for (std::size_t j = 1; j < row.size(); ++j) line += fmt::format("  {:>{}}", row[j], width[j]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
 
 std::string evaluation_text(const Objective& objective, const Assessment& a, std::int64_t resamples,
                             const std::string& grouped_by) {

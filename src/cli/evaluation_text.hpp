@@ -12,4 +12,7 @@ namespace dpmpi {
 std::string evaluation_text(const Objective& objective, const Assessment& a, std::int64_t resamples,
                             const std::string& grouped_by);
 
+/// Columns as wide as what is in them, the first to the left and the others to the right.
+std::string aligned(const std::vector<std::vector<std::string>>& rows);
+
 }  // namespace dpmpi

@@ -9,6 +9,7 @@
 #include "core/errors.hpp"
 #include "run/certify/verify.hpp"
 #include "run/held_out/stated_results.hpp"
+#include "run/look/verify_look.hpp"
 
 namespace dpmpi {
 namespace {
@@ -16,6 +17,15 @@ namespace {
 const char* word(VerifiedItem::State state) {
   constexpr std::array words{"ok", "absent", "unknown", "WARNING", "BAD"};
   return words[static_cast<std::size_t>(state)];
+}
+
+/// Of a run with all looks at its model, or of a look.
+std::vector<VerifiedItem> verified(const std::string& folder) {
+  if (is_look(folder)) return verify_look(folder);
+  std::vector<VerifiedItem> items = verify_run(folder, results_again);
+  if (items.empty() || items.back().state == VerifiedItem::State::bad) return items;
+  for (VerifiedItem& item : verify_looks(folder)) items.push_back(std::move(item));
+  return items;
 }
 
 /// The exit code is 4 if anything is bad.
@@ -33,7 +43,7 @@ int print_verification(const std::vector<VerifiedItem>& items, bool json) {
     fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
     for (const auto& item : items) fmt::print("{:<7} {:<20} {}\n", word(item.state), item.place, item.detail);
-    fmt::print("{}", bad      ? "the run does not verify\n"
+    fmt::print("{}", bad      ? "the files do not verify\n"
                      : absent ? "what is there fits together, but for what is unknown\n"
                               : "everything fits together, but for what is unknown\n");
   }
@@ -54,13 +64,14 @@ Command verify_command() {
       .about =
           "Plans the run again from its config.ini and the public facts in plan.json, and compares ledger, plan,\n"
           "certificate, metrics and model with that. Says if a key is left in a finished run. What cannot be\n"
-          "checked without the data or the key is named.",
-      .options = Options("").add("run", typed->run, "the run directory").add("json", typed->json, "print JSON"),
+          "checked without the data or the key is named. Of a run the looks at private records in RUN/looks are checked,\n"
+          "too; the folder of one is enough for that look.",
+      .options = Options("")
+                     .add("run", typed->run, "the run directory, or the folder of a look")
+                     .add("json", typed->json, "print JSON"),
       .arguments = {"run"},
       .needed = {"run"},
-      .run = [typed](const Communicator&) {
-        return print_verification(verify_run(typed->run, results_again), typed->json);
-      }};
+      .run = [typed](const Communicator&) { return print_verification(verified(typed->run), typed->json); }};
 }
 
 }  // namespace dpmpi

@@ -229,7 +229,8 @@ class EndOfRun {
 
   // What stands beside the files above.
   void other_files() {
-    std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint"};
+    // Looks come after the run, and have documents of their own (run/look).
+    std::set<std::string> read{"ledger.jsonl", "config.ini", "plan.json", "checkpoint", "looks"};
     if (run_.trainings) read.insert({run_.trainings->file, RunConfig::trainer_file});
     if (run_.config->data.columns_file) read.insert(RunConfig::columns_file);
     if (run_.evaluation) read.insert({EvaluationPlan::ledger, EvaluationPlan::results});

@@ -49,6 +49,19 @@ void refuse_private_evaluation(const Dataset& training, const Dataset& scored) {
   refuse_training_files(training.seen(), scored, scored.key, unnoised);
 }
 
+void refuse_known_files(const Dataset& training, const Dataset& evaluation, const Dataset& looked_at) {
+  refuse_training_files(
+      training.seen(), looked_at, looked_at.key,
+      "the model has seen its people, so metrics would be too good, and the promise of the training would add to that "
+      "of the look. Look at others, or train with data.test_share");
+  for (const std::string& file : looked_at.paths())
+    for (const std::string& open : evaluation.seen())
+      if (same_file(file, open))
+        throw ConfigError(fmt::format(
+            "{} = {} is data.eval, which is public: evaluate on it without noise, with --data in place of {}",
+            looked_at.key, file, looked_at.key));
+}
+
 void refuse_private_models(const DataFiles& files) {
   refuse_training_files(
       files.training.paths(), files.models, files.models.key,

@@ -16,6 +16,11 @@ void refuse_private_evaluation(const DataFiles& files);
 /// The same for a training set of which files may be missing here: those that are not compared.
 void refuse_private_evaluation(const Dataset& training, const Dataset& scored);
 
+/// For a look at the people of `looked_at` by a model that was trained on `training`: throws PrivacyError if they
+/// were trained on, by the same file, and ConfigError if they are those of `evaluation`, which is public. Local (of
+/// files that this rank cannot see nothing is known).
+void refuse_known_files(const Dataset& training, const Dataset& evaluation, const Dataset& looked_at);
+
 /// The same for the public data of objective.train that losses come from.
 void refuse_private_models(const DataFiles& files);
 
