@@ -24,7 +24,7 @@ std::string cost_text(const LookTerms& terms, const Guarantee& cost) {
 std::string ahead_text(const LookAhead& next, const std::string& run) {
   const LookTerms& terms = next.terms;
   const std::string rest =
-      fmt::format("delta {}, {}, {} {}, trust = {}", terms.delta, name(terms.adjacency), terms.n,
+      fmt::format("delta {}, {}, {} {}, trust = {}", rounded_up(terms.delta), name(terms.adjacency), terms.n,
                   plural(terms.noise.slot_unit), terms.ranks_trusted ? "cluster" : "root");
   std::vector<std::vector<std::string>> rows{
       {"model", run},
