@@ -28,6 +28,24 @@ def softmax(x, axis):
     return e / e.sum(axis=axis, keepdims=True)
 
 
+def windows(images, shape, strides, pads=(0, 0, 0, 0)):
+    """N x channels x height x width x window: the windows of images, with so many zeros around these."""
+    top, left, bottom, right = pads
+    framed = np.pad(images, ((0, 0), (0, 0), (top, bottom), (left, right)))
+    every = np.lib.stride_tricks.sliding_window_view(framed, tuple(shape), axis=(2, 3))
+    return every[:, :, ::strides[0], ::strides[1]]
+
+
+def conv(x, weights, bias, kernel_shape, strides, pads):
+    seen = windows(x, kernel_shape, strides, pads).astype(np.float64)
+    sums = np.einsum("nchwij,mcij->nmhw", seen, weights.astype(np.float64), optimize=True)
+    return (sums + bias.reshape(-1, 1, 1)).astype(x.dtype)
+
+
+def reshape(x, shape):
+    return x.reshape([x.shape[i] if size == 0 else size for i, size in enumerate(shape)])
+
+
 def stack(arrays, axis):
     return np.concatenate(arrays, axis=axis)
 
@@ -39,7 +57,10 @@ OPERATORS = {
     "LabelEncoder": label_encoder, "Identity": lambda x: x, "Flatten": lambda x: x.reshape(len(x), -1),
     "Concat": lambda *x, axis: stack(x, axis), "Gather": lambda x, i, axis=0: np.take(x, i, axis),
     "Cast": lambda x, to: x.astype(TYPES[to]), "Relu": lambda x: np.maximum(x, 0),
-    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "Sigmoid": lambda x: 1 / (1 + np.exp(-x)), "Reshape": reshape, "Conv": conv,
+    "MaxPool": lambda x, kernel_shape, strides: windows(x, kernel_shape, strides).max(axis=(4, 5)),
+    "AveragePool": lambda x, kernel_shape, strides: windows(x, kernel_shape, strides).mean(axis=(4, 5)),
+    "ReduceMean": lambda x, axes, keepdims: x.mean(axis=tuple(axes), keepdims=bool(keepdims)),
     "ArgMax": lambda x, axis, keepdims: np.expand_dims(np.argmax(x, axis), axis),
     "ReduceMax": lambda x, axes, keepdims: x.max(axis=tuple(axes), keepdims=bool(keepdims)),
     "ReduceSum": lambda x, axes, keepdims: x.sum(axis=tuple(axes), keepdims=bool(keepdims)),

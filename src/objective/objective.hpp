@@ -24,7 +24,7 @@
 #include "objective/at_point.hpp"
 #include "objective/capabilities.hpp"
 #include "objective/class_weights.hpp"
-#include "objective/score_layers.hpp"
+#include "objective/score_writer.hpp"
 
 namespace dpmpi {
 
@@ -68,8 +68,9 @@ class Objective {
   /// What of its records its losses and kernels heed beside features and label: weights multiply losses, and
   /// logarithms of exposures are added to scores.
   virtual RecordFactors heeds() const { return {}; }
-  /// How scores come from the features, without left_out_feature(); none: in another way.
-  virtual std::optional<ScoreLayers> score_layers() const { return {}; }
+  /// Says how scores come from the features, without left_out_feature(); none: in no words of a ScoreWriter. The
+  /// objective must outlive it.
+  virtual ScoreRecipe score_recipe() const { return {}; }
   /// Floating-point operations of one clipped gradient, for plans and for balancing blocks.
   virtual double flops_per_record() const = 0;
   /// Rows per micro-batch at most (a multiple of 16).

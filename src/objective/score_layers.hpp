@@ -1,10 +1,11 @@
 #pragma once
-// How scores follow from the features of a record, where that is dense layers one behind the other: for those who
-// write a model down in other words.
+// Scores that come of dense layers one behind the other.
 
 #include <cstddef>
-#include <optional>
 #include <vector>
+
+#include "objective/objective.hpp"
+#include "objective/score_writer.hpp"
 
 namespace dpmpi {
 
@@ -15,6 +16,9 @@ enum class Activation {
   softplus
 };
 inline constexpr float leak = 0.2F;
+
+/// The activation of each number.
+ScoreWriter::Value write_activation(ScoreWriter& writer, Activation activation, const ScoreWriter::Value& x);
 
 /// Layer l maps its input a to W a + b * constant, and the activation of that is the next one's input. What comes
 /// out of the last one are the scores.
@@ -27,12 +31,12 @@ struct ScoreLayers {
   };
   std::vector<Layer> layers;
   Activation activation = Activation::relu;
-  bool sigmoid = false;  ///< scores are 1 / (1 + exp(-s)) of what comes out
 };
 
 /// Parameters W, then b, if the records have a constant.
-inline ScoreLayers one_layer(std::size_t features, std::size_t outputs, float constant) {
-  return {{{features, outputs, 0, features * outputs, constant}}};
-}
+ScoreLayers one_layer(std::size_t features, std::size_t outputs, float constant);
+
+/// In a writer's words. Each W and b is one of the groups.
+ScoreRecipe recipe_of(ScoreLayers layers, std::vector<ParameterGroup> groups);
 
 }  // namespace dpmpi

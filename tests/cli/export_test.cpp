@@ -1,5 +1,6 @@
 // A model is used by somebody who has an ONNX file and nothing else. A second reader, made of python3-onnx and
 // numpy, checks the file and says the same as dpmpi predict (compare_onnx.py).
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -74,8 +75,8 @@ class Export : public ::testing::Test {
     return test::run_command(fmt::format("cd {} && {}", folder_, words));
   }
   Outcome dpmpi(const std::string& words) const { return shell(test::program() + " " + words); }
-  /// A run of some steps on this data, in `run`; m.safetensors is a copy of its model. It is the same model every time:
-  /// how far two readers' single precision is apart depends on the weights.
+  /// A run of some steps on this data, in `run`; m.safetensors is a copy of its model. It is the same model every
+  /// time: how far two readers' single precision is apart depends on the weights.
   void train(const std::string& data, const std::string& objective, const std::string& method = "") const {
     fs::remove_all(path("run"));
     std::ofstream(path("a.ini")) << "[data]\n"
@@ -262,6 +263,50 @@ TEST_F(Export, SparseText) {
   }
 }
 
+constexpr int image_numbers = 72;  // 2x6x6
+
+/// Images of three kinds, and a label of that kind.
+void write_images(const std::string& path, const std::vector<std::string>& labels) {
+  std::ofstream table(path);
+  for (int i = 0; i < 150; ++i) {
+    for (int j = 0; j < image_numbers; ++j)
+      table << fmt::format("{:.3f},", std::sin(0.37 * j * (1 + i % 3) + 0.11 * i));
+    table << labels[i % 3u] << '\n';
+  }
+}
+
+// Every kind of layer, every head; images, lists, and images of one place, which are both.
+TEST_F(Export, NetworksOfLayers) {
+  std::string columns = "--columns 1";
+  for (int j = 2; j <= image_numbers; ++j) columns += fmt::format(",{}", j);
+  const std::vector<std::string> classes{"0", "1", "2"}, signs{"1", "-1", "1"}, quantities{"0.5", "-1.25", "2"};
+  const std::string image = "input = 2x6x6\nlayers = ";
+  for (const auto& [labels, objective] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {classes,
+            "classes = 3\n" + image +
+                "conv 4 3x3 pad 1, relu, maxpool 2, groupnorm 2, residual(conv 4 3 pad 1, leaky_relu, layernorm), "
+                "avgpool 2x1 stride 1, softplus, flatten, dense 6, gelu, dense 3"},
+           {classes, "classes = 3\nclass_weights = 0:1,1:5,2:1\nlayers = dense 9, tanh, layernorm, dense 3"},
+           {signs,
+            "head = logistic\n" + image +
+                "conv 3 2x3 stride 2 pad 1, tanh, conv 12 4x3, layernorm, residual(dense 12, tanh), maxpool 1, "
+                "conv 2 1, dense 1"},
+           {signs, "head = ramp\nlayers = conv 4 1, relu, flatten, dense 1"},
+           {quantities, "head = squared\n" + image + "avgpool 3 stride 2, flatten, dense 4, softplus, dense 1"},
+           {quantities, "head = absolute\nlayers = dense 5, leaky_relu, groupnorm 5, dense 1"}}) {
+    write_images(path("t.csv"), labels);
+    train("train = t.csv\nheader = no\nlabel = last\nblocks = 4", "name = network\n" + objective,
+          "batch = 60\nsteps = 15\nrate = 0.03\n");
+    ASSERT_EQ(exported("m.safetensors").code, 0) << objective;
+    const std::string alone = read_file(path("m.onnx"));
+    const Outcome outcome = exported("run");
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "inputs: features\n")) << outcome.output;
+    EXPECT_EQ(read_file(path("m.onnx")), alone);
+    compare("t.csv", columns);
+  }
+}
+
 // The group that a record is of has no weight.
 TEST_F(Export, AFeatureThatIsNoInput) {
   std::ofstream table(path("t.csv"));
@@ -285,7 +330,9 @@ TEST_F(Export, WhatPredictRefusesHasNoScore) {
   for (int i = 0; i < 100; ++i)
     table << fmt::format("{},{},{}\n", i % 30, i % 2 ? "red" : "blue", i % 3 ? "big" : "-");
   table.close();
-  for (const char* const objective : {"name = logistic", "name = mlp\nhead = logistic\nhidden = 4"}) {
+  for (const char* const objective :
+       {"name = logistic", "name = mlp\nhead = logistic\nhidden = 4",
+        "name = network\nhead = logistic\nlayers = conv 3 1, relu, maxpool 1, dense 1"}) {
     train("train = t.csv\ncolumns = columns.txt\nheader = yes", objective);
     ASSERT_EQ(exported("run").code, 0);
     std::ofstream(path("new.csv")) << "size,colour\n40,red\n30,red\n,red\n3,green\n3,\n";
@@ -339,7 +386,7 @@ TEST_F(Export, Refusals) {
 }
 
 // A generator, values of states, and code in a library: of the run, and of the model file alone.
-TEST_F(Export, WhatIsNoScoreOfDenseLayers) {
+TEST_F(Export, WhatIsNoScoreOfLayers) {
   std::ofstream(path("t.csv")) << "a,b,y\n1,2,1\n2,1,-1\n1,3,1\n4,2,-1\n";
   ASSERT_EQ(dpmpi("generate --kind gridworld --records 100 --output g.csv").code, 0);
   const std::string two = "train = t.csv\nheader = yes\nblocks = 1", steps = "batch = 2\nsteps = 2\n";

@@ -6,16 +6,18 @@
 #include "objective/layers/kinds.hpp"
 #include "objective/network/activation.hpp"
 #include "objective/network/network.hpp"
+#include "objective/score_layers.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// Its shape is that of what comes in.
-struct SameShape {
-  Volume out(const Volume& in) const { return in; }
-};
-struct ActivationSettings : SameShape {
+struct ActivationSettings {
   Activation activation;
+  Volume out(const Volume& in) const { return in; }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& /*in*/,
+                           const LayerParameters& /*own*/) const {
+    return write_activation(writer, activation, x);
+  }
 };
 
 template <class T>
@@ -43,11 +45,32 @@ class ActivationLayer final : public Layer<T> {
   AlignedVector<T> outputs_, back_;
 };
 
+constexpr double gelu_a = 0.79788456080286535588, gelu_b = 0.044715;  // sqrt(2 / pi)
+
+struct GeluSettings {
+  Volume out(const Volume& in) const { return in; }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& /*in*/,
+                           const LayerParameters& /*own*/) const {
+    const auto times = [&](const ScoreWriter::Value& a, const ScoreWriter::Value& b) {
+      return writer.pair(PairFunction::product, a, b);
+    };
+    const auto plus = [&](const ScoreWriter::Value& a, const ScoreWriter::Value& b) {
+      return writer.pair(PairFunction::sum, a, b);
+    };
+    const ScoreWriter::Value cube = times(times(x, x), x);
+    const ScoreWriter::Value inside =
+        times(writer.number("a", gelu_a), plus(x, times(writer.number("b", gelu_b), cube)));
+    const ScoreWriter::Value twice =
+        times(x, plus(writer.number("one", 1), writer.function(NumberFunction::tanh, inside)));
+    return times(writer.number("half", 0.5), twice);
+  }
+};
+
 /// x (1 + tanh(a (x + b x^3))) / 2, the usual approximation of x P(normal <= x) (Hendrycks and Gimpel 2016).
 template <class T>
 class GeluLayer final : public Layer<T> {
  public:
-  GeluLayer(const SameShape& /*settings*/, const Volume& in)
+  GeluLayer(const GeluSettings& /*settings*/, const Volume& in)
       : Layer<T>(in, in), tanh_(room_for<T>(in)), outputs_(room_for<T>(in)), back_(room_for<T>(in)) {}
   bool rectifies() const override { return true; }
   const T* forward(const T* in) override {
@@ -70,15 +93,14 @@ class GeluLayer final : public Layer<T> {
   }
 
  private:
-  static constexpr T a = T(0.79788456080286535588),
-                     b = T(0.044715);  // sqrt(2 / pi)
+  static constexpr T a = T(gelu_a), b = T(gelu_b);
   AlignedVector<T> tanh_, outputs_, back_;
   const T* in_values_ = nullptr;
 };
 
 template <Activation activation>
 std::shared_ptr<const LayerPlan> read_activation(LayerWords&) {
-  return planned<ActivationLayer>(ActivationSettings{{}, activation});
+  return planned<ActivationLayer>(ActivationSettings{activation});
 }
 
 }  // namespace
@@ -88,7 +110,7 @@ std::vector<LayerKind> activation_kinds() {
           {"leaky_relu", "leaky_relu", read_activation<Activation::leaky_relu>},
           {"tanh", "tanh", read_activation<Activation::tanh>},
           {"softplus", "softplus", read_activation<Activation::softplus>},
-          {"gelu", "gelu", [](LayerWords&) { return planned<GeluLayer>(SameShape{}); }}};
+          {"gelu", "gelu", [](LayerWords&) { return planned<GeluLayer>(GeluSettings{}); }}};
 }
 
 }  // namespace dpmpi

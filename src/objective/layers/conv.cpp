@@ -25,6 +25,21 @@ struct ConvSettings {
                  outputs = static_cast<double>(channels) + 16;
     return 2 * static_cast<double>(out(in).positions() + 16) * (inputs + outputs) + 4 * inputs * outputs;
   }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           LayerParameters own) const {
+    const std::size_t inputs = windows.positions() * in.channels;
+    const auto here = own.take(inputs * channels), bias = own.take(channels);
+    std::vector<float> weights(here.size());  // channels behind x channels before x window
+    for (std::size_t at = 0; at < windows.positions(); ++at)
+      for (std::size_t k = 0; k < in.channels; ++k)
+        for (std::size_t c = 0; c < channels; ++c)
+          weights[(c * in.channels + k) * windows.positions() + at] = here[(at * in.channels + k) * channels + c];
+    return windows.write(writer, x, in, out(in), [&](const ScoreWriter::Value& image, const WindowShape& shape) {
+      return writer.convolution(
+          image, {own.name("weight"), {channels, in.channels, windows.height, windows.width}, weights},
+          {own.name("bias"), {channels}, bias}, shape);
+    });
+  }
 };
 
 /// A call of memcpy would cost more than the few numbers that there are.

@@ -23,6 +23,13 @@ struct DenseSettings {
   double numbers(const Volume& in) const {
     return 4 * (static_cast<double>(in.channels) + 16) * (static_cast<double>(units) + 16);
   }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           LayerParameters own) const {
+    const auto weights = own.take(in.channels * units), bias = own.take(units);
+    return writer.dense(x, {.weights = {own.name("weight"), {in.channels, units}, weights},
+                            .bias = ScoreWriter::Parameters{own.name("bias"), {units}, bias},
+                            .transposed = true});
+  }
 };
 
 /// Parameters: inputs x outputs weights, and a bias for each output.
@@ -94,6 +101,10 @@ class DenseLayer final : public Layer<T> {
 
 struct FlattenSettings {
   Volume out(const Volume& in) const { return {in.size(), 1, 1}; }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           const LayerParameters& /*own*/) const {
+    return in.positions() == 1 ? x : writer.reshape(x, {in.size()});
+  }
 };
 
 /// Channel after channel, and in each position after position, as other programs count them.

@@ -10,8 +10,32 @@
 #include <vector>
 
 #include "objective/layers/layer.hpp"
+#include "objective/score_writer.hpp"
 
 namespace dpmpi {
+
+/// Parameters of layers one behind the other, handed out in their order, with their names in the model file.
+class LayerParameters {
+ public:
+  explicit LayerParameters(std::span<const float>& left, std::string prefix = "")
+      : left_(left), prefix_(std::move(prefix)) {}
+
+  /// The next ones.
+  std::span<const float> take(std::size_t count) {
+    const auto taken = left_.first(count);
+    left_ = left_.subspan(count);
+    return taken;
+  }
+  std::string name(std::string_view own) const { return prefix_ + std::string(own); }
+  /// Of layer `number` among those that these belong to.
+  LayerParameters of_layer(std::size_t number) const {
+    return LayerParameters(left_, prefix_ + std::to_string(number) + ".");
+  }
+
+ private:
+  std::span<const float>& left_;
+  std::string prefix_;
+};
 
 /// A layer as the config says it, before it is known what it is put behind.
 class LayerPlan {
@@ -23,6 +47,10 @@ class LayerPlan {
   virtual double numbers(const Volume& in) const = 0;
   virtual std::unique_ptr<Layer<float>> make_float(const Volume& in) const = 0;
   virtual std::unique_ptr<Layer<double>> make_double(const Volume& in) const = 0;
+  /// Says what the layer makes of x, a value of that shape. What comes in and goes out are images of the volumes'
+  /// sizes, or lists of channels where there is one position.
+  virtual ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                                   LayerParameters own) const = 0;
 };
 /// With the words that say it.
 struct PlannedLayer {
@@ -31,8 +59,8 @@ struct PlannedLayer {
 };
 using LayerPlans = std::vector<PlannedLayer>;
 
-/// The plan of layers L<T>(settings, in), from settings that tell Volume out(in), and numbers(in) beside the values
-/// that come in and go out.
+/// The plan of layers L<T>(settings, in), from settings that tell Volume out(in), numbers(in) beside the values
+/// that come in and go out, and write().
 template <class Settings, template <class> class L>
 class PlanOf final : public LayerPlan {
  public:
@@ -50,6 +78,10 @@ class PlanOf final : public LayerPlan {
   }
   std::unique_ptr<Layer<double>> make_double(const Volume& in) const override {
     return std::make_unique<L<double>>(settings_, in);
+  }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           LayerParameters own) const override {
+    return settings_.write(writer, x, in, own);
   }
 
  private:

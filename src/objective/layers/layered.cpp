@@ -46,6 +46,7 @@ class LayeredNetwork final : public Objective,
   const ClassWeights& class_weights() const override { return weights_; }
   RecordFactors heeds() const override { return {.weight = true}; }
   std::vector<ParameterGroup> groups() const override { return pass_.network().groups(); }
+  ScoreRecipe score_recipe() const override { return recipe_of(shape_); }
   std::vector<std::string> structure() const override { return structure_of(shape_); }
   double flops_per_record() const override {
     return pass_.flops() * static_cast<double>(copies_ ? copies_->count() : 1);

@@ -13,12 +13,32 @@
 namespace dpmpi {
 namespace {
 
+/// Added to variances.
+constexpr double least_variance = 1e-5;
+
 struct NormSettings {
   std::size_t groups;
   Volume out(const Volume& in) const {
     if (in.channels % groups != 0)
       throw ConfigError(fmt::format("{} channels cannot be divided into {} equal groups", in.channels, groups));
     return in;
+  }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           LayerParameters own) const {
+    using enum PairFunction;
+    const auto factor = own.take(in.channels), bias = own.take(in.channels);
+    const ScoreWriter::Shape image{in.channels, in.height, in.width}, list{in.channels};
+    const ScoreWriter::Shape each = in.positions() == 1 ? list : ScoreWriter::Shape{in.channels, 1, 1};
+    const ScoreWriter::Value grouped = writer.reshape(x, {groups, in.size() / groups});
+    const ScoreWriter::Value off = writer.pair(difference, grouped, writer.mean(grouped));
+    const ScoreWriter::Value variance = writer.mean(writer.pair(product, off, off));
+    const ScoreWriter::Value deviation = writer.function(
+        NumberFunction::root, writer.pair(sum, variance, writer.number("least_variance", least_variance)));
+    const ScoreWriter::Value normalised =
+        writer.reshape(writer.pair(quotient, off, deviation), in.positions() == 1 ? list : image);
+    const ScoreWriter::Value scaled =
+        writer.pair(product, normalised, writer.parameters({own.name("weight"), each, factor}));
+    return writer.pair(sum, scaled, writer.parameters({own.name("bias"), each, bias}));
   }
 };
 
@@ -57,7 +77,7 @@ class NormLayer final : public Layer<T> {
         const double off = static_cast<double>(in[j]) - mean;
         return off * off;
       });
-      inverse_[g] = 1 / std::sqrt(variance + 1e-5);
+      inverse_[g] = 1 / std::sqrt(variance + least_variance);
       visit(g, [&](std::size_t j, std::size_t c) {
         normalised_[j] = static_cast<T>((static_cast<double>(in[j]) - mean) * inverse_[g]);
         outputs_[j] = factor_[c] * normalised_[j] + bias_[c];

@@ -11,10 +11,20 @@
 namespace dpmpi {
 namespace {
 
+/// `made`: how a writer calls what is made of each window.
+template <ScoreWriter::Value (ScoreWriter::*made)(const ScoreWriter::Value&, const WindowShape&)>
 struct PoolSettings {
   Windows windows;
   Volume out(const Volume& in) const { return windows.out(in, in.channels); }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           const LayerParameters& /*own*/) const {
+    return windows.write(writer, x, in, out(in), [&](const ScoreWriter::Value& image, const WindowShape& shape) {
+      return (writer.*made)(image, shape);
+    });
+  }
 };
+using MaxPoolSettings = PoolSettings<&ScoreWriter::largest_in>;
+using AveragePoolSettings = PoolSettings<&ScoreWriter::mean_in>;
 
 // Channels at a time, in a register: left to itself GCC keeps the largest ones in memory.
 template <class T>
@@ -35,7 +45,7 @@ struct Lane<double> {
 template <class T>
 class MaxPoolLayer final : public Layer<T> {
  public:
-  MaxPoolLayer(const PoolSettings& settings, const Volume& in)
+  MaxPoolLayer(const MaxPoolSettings& settings, const Volume& in)
       : Layer<T>(in, settings.out(in)),
         begins_(settings.windows.begins(in)),
         places_(settings.windows.places(in)),
@@ -111,7 +121,7 @@ class MaxPoolLayer final : public Layer<T> {
 template <class T>
 class AveragePoolLayer final : public Layer<T> {
  public:
-  AveragePoolLayer(const PoolSettings& settings, const Volume& in)
+  AveragePoolLayer(const AveragePoolSettings& settings, const Volume& in)
       : Layer<T>(in, settings.out(in)),
         begins_(settings.windows.begins(in)),
         places_(settings.windows.places(in)),
@@ -149,18 +159,20 @@ class AveragePoolLayer final : public Layer<T> {
   AlignedVector<T> outputs_, back_;
 };
 
-template <template <class> class L>
+template <template <class> class L, class Settings>
 std::shared_ptr<const LayerPlan> read_pool(LayerWords& words) {
-  return planned<L>(PoolSettings{windows_of(words, {}, false)});
+  return planned<L>(Settings{windows_of(words, {}, false)});
 }
 
 }  // namespace
 
 LayerKind max_pool_kind() {
-  return {"maxpool", "maxpool SIZE [stride S] or maxpool HEIGHTxWIDTH stride S", read_pool<MaxPoolLayer>};
+  return {"maxpool", "maxpool SIZE [stride S] or maxpool HEIGHTxWIDTH stride S",
+          read_pool<MaxPoolLayer, MaxPoolSettings>};
 }
 LayerKind average_pool_kind() {
-  return {"avgpool", "avgpool SIZE [stride S] or avgpool HEIGHTxWIDTH stride S", read_pool<AveragePoolLayer>};
+  return {"avgpool", "avgpool SIZE [stride S] or avgpool HEIGHTxWIDTH stride S",
+          read_pool<AveragePoolLayer, AveragePoolSettings>};
 }
 
 }  // namespace dpmpi

@@ -41,6 +41,16 @@ std::vector<std::string> structure_of(const LayeredShape& shape) {
   return lines;
 }
 
+ScoreRecipe recipe_of(const LayeredShape& shape) {
+  return [&shape](ScoreWriter& writer, const ScoreWriter::Value& features, std::span<const float> w) {
+    const Volume& in = shape.in;
+    const bool list = in.positions() == 1;
+    return write_layers(shape.plans, writer,
+                        list ? features : writer.reshape(features, {in.channels, in.height, in.width}), in,
+                        LayerParameters(w));
+  };
+}
+
 template <class T>
 RecordPass<T>::RecordPass(const LayeredShape& shape)
     : network_(shape.plans, shape.in),

@@ -9,6 +9,7 @@
 
 #include "objective/layers/sequence.hpp"
 #include "objective/objective.hpp"
+#include "objective/score_writer.hpp"
 
 namespace dpmpi {
 
@@ -23,6 +24,9 @@ struct LayeredShape {
 void check_layers(const LayeredShape& shape, std::size_t outputs);
 /// Each layer with its shape, parameters and products, as plans show it.
 std::vector<std::string> structure_of(const LayeredShape& shape);
+
+/// Says how the outputs come from the features. The shape must outlive it.
+ScoreRecipe recipe_of(const LayeredShape& shape);
 
 /// T: float, or double. A record's gradient is made in cache, whole. Local; allocates when it is made, and never
 /// again.

@@ -36,6 +36,15 @@ double numbers_of(const LayerPlans& plans, const Volume& in) {
   return all;
 }
 
+ScoreWriter::Value write_layers(const LayerPlans& plans, ScoreWriter& writer, ScoreWriter::Value x,
+                                const Volume& in, const LayerParameters& own) {
+  std::size_t number = 0;
+  walk(plans, in, [&](const LayerPlan& plan, const Volume& before) {
+    x = plan.write(writer, x, before, own.of_layer(++number));
+  });
+  return x;
+}
+
 template <class T>
 Sequence<T>::Sequence(const LayerPlans& plans, const Volume& in) : Layer<T>(in, out_of(plans, in)) {
   Volume volume = in;
@@ -113,6 +122,10 @@ struct ResidualSettings {
     return in;
   }
   double numbers(const Volume& in) const { return numbers_of(inside, in); }
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
+                           const LayerParameters& own) const {
+    return writer.pair(PairFunction::sum, x, write_layers(inside, writer, x, in, own));
+  }
 };
 
 /// x + layers(x).

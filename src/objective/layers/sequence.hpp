@@ -15,6 +15,10 @@ Volume out_of(const LayerPlans& plans, const Volume& in);
 /// About how many numbers they keep in memory. Throws as out_of().
 double numbers_of(const LayerPlans& plans, const Volume& in);
 
+/// Says what they make of x, as LayerPlan::write does.
+ScoreWriter::Value write_layers(const LayerPlans& plans, ScoreWriter& writer, ScoreWriter::Value x,
+                                const Volume& in, const LayerParameters& own);
+
 template <class T>
 class Sequence final : public Layer<T> {
  public:

@@ -24,6 +24,16 @@ struct Windows {
   std::vector<std::uint32_t> begins(const Volume& in) const;
   /// How far the positions of a window are from its beginning, row by row.
   std::vector<std::uint32_t> places(const Volume& in) const;
+
+  /// Says what windows of x are made into, as LayerPlan::write does, by a function of images.
+  template <class Make>
+  ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& before,
+                           const Volume& behind, Make&& make) const {
+    const bool list = before.positions() == 1;
+    const ScoreWriter::Value image =
+        make(list ? writer.reshape(x, {before.channels, 1, 1}) : x, WindowShape{height, width, stride, padding});
+    return behind.positions() == 1 ? writer.reshape(image, {behind.channels}) : image;
+  }
 };
 
 /// HEIGHTxWIDTH [stride S] [pad P]; without a stride: `stride`, or that of windows which do not overlap.

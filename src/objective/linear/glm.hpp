@@ -13,6 +13,7 @@
 #include "objective/linear/probe.hpp"
 #include "objective/math/losses.hpp"
 #include "objective/objective.hpp"
+#include "objective/score_layers.hpp"
 
 namespace dpmpi {
 
@@ -31,7 +32,7 @@ class Glm final : public Objective,
   std::size_t outputs() const override { return 1; }
   /// "weight" (1 x features) and "bias" (1 x 1); one layer, so that per-layer clipping is flat clipping.
   std::vector<ParameterGroup> groups() const override;
-  std::optional<ScoreLayers> score_layers() const override { return one_layer(features_, 1, bias_); }
+  ScoreRecipe score_recipe() const override { return recipe_of(one_layer(features_, 1, bias_), groups()); }
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
   /// Large: no scratch grows with it.
   std::size_t micro_batch_rows() const override { return 512; }

@@ -9,6 +9,7 @@
 
 #include "objective/class_weights.hpp"
 #include "objective/objective.hpp"
+#include "objective/score_layers.hpp"
 
 namespace dpmpi {
 
@@ -32,7 +33,7 @@ class SparseSoftmax final : public Objective,
   const ClassWeights& class_weights() const override { return weights_; }
   RecordFactors heeds() const override { return {.weight = true}; }
   std::vector<ParameterGroup> groups() const override;
-  std::optional<ScoreLayers> score_layers() const override { return one_layer(features_, classes_, bias_); }
+  ScoreRecipe score_recipe() const override { return recipe_of(one_layer(features_, classes_, bias_), groups()); }
   double flops_per_record() const override { return 6.0 * static_cast<double>(dim()); }
 
   /// All zero.

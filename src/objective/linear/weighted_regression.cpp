@@ -13,6 +13,7 @@
 #include "objective/copy_rows.hpp"
 #include "objective/joint_clip.hpp"
 #include "objective/objective.hpp"
+#include "objective/score_layers.hpp"
 #include "objective/takes_part.hpp"
 
 namespace dpmpi {
@@ -38,7 +39,7 @@ class Mallows final : public Objective, public PointValues, public GradientKerne
     if (bias_ != 0) all.push_back({"bias", features_, 1, 1});
     return all;
   }
-  std::optional<ScoreLayers> score_layers() const override { return one_layer(features_, 1, bias_); }
+  ScoreRecipe score_recipe() const override { return recipe_of(one_layer(features_, 1, bias_), groups()); }
   double flops_per_record() const override { return 8.0 * static_cast<double>(dim()); }
   NumericSlack gradient_slack() const override { return joint_clip_slack(dim()); }
 

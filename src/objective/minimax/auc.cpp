@@ -24,7 +24,7 @@ class Auc final : public NetworkSaddle, public ClassPrior {
 
   LabelKind label_kind() const override { return LabelKind::sign; }
   std::vector<ParameterGroup> groups() const override;
-  std::optional<ScoreLayers> score_layers() const override;
+  ScoreRecipe score_recipe() const override;
   float decision_threshold() const override { return (tail()[0] + tail()[1]) / 2; }
 
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
@@ -61,10 +61,12 @@ std::vector<ParameterGroup> Auc::groups() const {
   return all;
 }
 
-std::optional<ScoreLayers> Auc::score_layers() const {
-  std::optional<ScoreLayers> all = network().score_layers();
-  if (all) all->sigmoid = settings_.output == ScoreMap::sigmoid;
-  return all;
+ScoreRecipe Auc::score_recipe() const {
+  const ScoreRecipe output = network().score_recipe();
+  if (settings_.output == ScoreMap::identity) return output;
+  return [output](ScoreWriter& writer, const ScoreWriter::Value& features, std::span<const float> w) {
+    return writer.function(NumberFunction::sigmoid, output(writer, features, w));
+  };
 }
 
 void Auc::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,

@@ -96,6 +96,7 @@ class Layered final : public SaddleNetwork {
   std::size_t rows_at_once() const override { return records_at_once; }
   double flops() const override { return pass_.flops(); }
   std::vector<ParameterGroup> groups() const override { return pass_.network().groups(); }
+  ScoreRecipe score_recipe() const override { return recipe_of(shape_); }
   std::vector<std::string> structure() const override { return structure_of(shape_); }
   void initialise(const PublicStream& stream, std::span<float> weights) const override {
     stream.normals(0, weights);

@@ -20,7 +20,7 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   std::size_t outputs() const override { return network_->outputs(); }
   double flops_per_record() const override { return network_->flops(); }
   std::size_t micro_batch_rows() const override { return network_->rows_at_once(); }
-  std::optional<ScoreLayers> score_layers() const override { return network_->score_layers(); }
+  ScoreRecipe score_recipe() const override { return network_->score_recipe(); }
   std::vector<std::string> structure() const override { return network_->structure(); }
   RecordFactors heeds() const override { return {.weight = true}; }
   void initialise(const PublicStream& stream, std::span<float> w) const override;

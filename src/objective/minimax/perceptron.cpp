@@ -4,6 +4,7 @@
 #include "objective/minimax/saddle_network.hpp"
 #include "objective/network/difference.hpp"
 #include "objective/network/pass.hpp"
+#include "objective/score_layers.hpp"
 
 namespace dpmpi {
 namespace {
@@ -18,7 +19,7 @@ class Perceptron final : public SaddleNetwork {
   std::size_t rows_at_once() const override { return MlpPass::rows_at_once; }
   double flops() const override { return network_flops(shape_); }
   std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
-  std::optional<ScoreLayers> score_layers() const override { return score_layers_of(shape_); }
+  ScoreRecipe score_recipe() const override { return recipe_of(score_layers_of(shape_), groups()); }
   void initialise(const PublicStream& stream, std::span<float> weights) const override {
     initialise_network(shape_, stream, weights);
   }

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +11,7 @@
 #include "objective/network/shape.hpp"
 #include "objective/objective.hpp"
 #include "objective/output_loss.hpp"
-#include "objective/score_layers.hpp"
+#include "objective/score_writer.hpp"
 
 namespace dpmpi {
 
@@ -26,8 +25,8 @@ class SaddleNetwork {
   virtual std::size_t rows_at_once() const = 0;
   virtual double flops() const = 0;  ///< of one clipped gradient
   virtual std::vector<ParameterGroup> groups() const = 0;
-  /// As Objective::score_layers() and structure().
-  virtual std::optional<ScoreLayers> score_layers() const { return {}; }
+  /// As Objective::score_recipe() and structure(); the parameters begin with the weights.
+  virtual ScoreRecipe score_recipe() const = 0;
   virtual std::vector<std::string> structure() const { return {}; }
   virtual void initialise(const PublicStream& stream, std::span<float> weights) const = 0;
   /// Relative to the bound.

@@ -46,7 +46,7 @@ class Mlp final : public Objective,
     return shape_.layers() == 1 && shape_.head == Head::softmax ? LossForm(SoftmaxForm()) : AnyForm();
   }
   std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
-  std::optional<ScoreLayers> score_layers() const override { return score_layers_of(shape_); }
+  ScoreRecipe score_recipe() const override { return recipe_of(score_layers_of(shape_), groups()); }
   double flops_per_record() const override { return network_flops(shape_); }
   std::size_t micro_batch_rows() const override { return micro_rows; }
   void initialise(const PublicStream& stream, std::span<float> w) const override {

@@ -53,15 +53,15 @@ void add_metadata(WireMessage& model, const std::string& file, const Objective& 
 
 void refuse_what_has_no_graph(const RunConfig& config, const std::string& why) {
   throw ConfigError(fmt::format(
-      "a model of objective.name = {} cannot be written as ONNX: {}. Models that are linear or made of dense layers can",
+      "a model of objective.name = {} cannot be written as ONNX: {}. Linear models, perceptrons and networks of layers can",
       config.objective_name, why));
 }
 
-ScoreLayers layers_of(const RunConfig& config, const Objective& objective) {
+ScoreRecipe score_recipe_of(const RunConfig& config, const Objective& objective) {
   if (objective.outputs() == 0) refuse_what_has_no_graph(config, "it has no scores");
-  const auto layers = objective.score_layers();
-  if (!layers) refuse_what_has_no_graph(config, "its scores are not those of dense layers");
-  return *layers;
+  ScoreRecipe recipe = objective.score_recipe();
+  if (!recipe) refuse_what_has_no_graph(config, "its scores are not those of layers");
+  return recipe;
 }
 
 /// The scores of the records as they are, of a model that was trained with class weights.
@@ -91,14 +91,14 @@ OnnxNames write_onnx(const ModelToScore& scored, const std::string& path) {
   if (needs_more_than_the_model(config))
     refuse_what_has_no_graph(config, "it needs more than the model (code in a library, or records)");
   ModelAlone model = read_model_alone(scored);
-  const ScoreLayers layers = layers_of(config, *model.objective);
+  const ScoreRecipe recipe = score_recipe_of(config, *model.objective);
   const ModelInputs inputs = inputs_of(scored, model.features);
   const std::vector<std::string> classes = class_names(*model.objective, scored.files.scored().rules.label_map);
 
   OnnxGraph graph;
   const SeenInputs seen = add_features(graph, inputs);
   const std::string scores = without_class_weights(
-      graph, *model.objective, add_scores(graph, *model.objective, layers, model.parameters, seen));
+      graph, *model.objective, add_scores(graph, *model.objective, recipe, model.parameters, seen));
   model.objective->at(model.parameters);  // a threshold may be a parameter
   const std::vector<std::string> outputs = add_outputs(graph, *model.objective, classes, scores);
 

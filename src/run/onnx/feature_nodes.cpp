@@ -153,7 +153,8 @@ SeenInputs add_features(OnnxGraph& graph, const ModelInputs& inputs) {
   if (!inputs.numbers.empty()) add_numbers(graph, inputs, numbers, columns);
   for (const WordInput& words : inputs.words) add_words(graph, words, columns);
   const std::string features = rounded(graph, in_order(graph, columns));
-  return {.features = inputs.unit_norm ? with_unit_norm(graph, features) : features,
+  return {.width = inputs.features,
+          .features = inputs.unit_norm ? with_unit_norm(graph, features) : features,
           .offset = inputs.exposure ? offset_of(graph, *inputs.exposure) : ""};
 }
 

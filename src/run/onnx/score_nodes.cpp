@@ -1,48 +1,117 @@
 #include "run/onnx/score_nodes.hpp"
 
-#include <algorithm>
+#include <utility>
 
 #include "core/errors.hpp"
 
 namespace dpmpi {
 namespace {
 
-/// The parameters of a group, under its name in the model file.
-std::string parameters_at(OnnxGraph& graph, const Objective& objective, std::span<const float> w,
-                          std::size_t offset, const OnnxGraph::Shape& shape) {
-  for (const ParameterGroup& group : objective.groups())
-    if (group.offset == offset)
-      return graph.cast(graph.constant(group.name, shape, w.subspan(offset, group.size())), OnnxType::float64);
-  throw BugError("the parameters of a layer are a group");
-}
-
-std::string dense(OnnxGraph& graph, const Objective& objective, const ScoreLayers::Layer& layer,
-                  std::span<const float> w, const std::string& from) {
-  std::vector<std::string> inputs{from,
-                                  parameters_at(graph, objective, w, layer.weight, {layer.outputs, layer.inputs})};
-  if (layer.constant != 0) inputs.push_back(parameters_at(graph, objective, w, layer.bias, {layer.outputs}));
-  return graph.node("Gemm", inputs, {{"transB", std::int64_t{1}}, {"beta", layer.constant}});
-}
-
-/// Nodes that all runtimes have for float64: LeakyRelu and Softplus are not among them.
-std::string activated(OnnxGraph& graph, Activation activation, const std::string& x) {
-  switch (activation) {
-    case Activation::relu:
-      return graph.node("Relu", {x});
-    case Activation::leaky_relu:
-      return graph.node("Max", {x, graph.node("Mul", {x, graph.number("leak", static_cast<double>(leak))})});
-    case Activation::tanh:
-      return graph.node("Tanh", {x});
-    case Activation::softplus: {  // max(x, 0) + log(1 + exp(-|x|))
-      const std::string e = graph.node("Exp", {graph.node("Neg", {graph.node("Abs", {x})})});
-      const std::string rest = graph.node("Log", {graph.node("Add", {graph.number("one", 1), e})});
-      return graph.node("Add", {graph.node("Relu", {x}), rest});
-    }
+std::string_view operator_of(NumberFunction function) {
+  switch (function) {
+    case NumberFunction::absolute:
+      return "Abs";
+    case NumberFunction::exponential:
+      return "Exp";
+    case NumberFunction::logarithm:
+      return "Log";
+    case NumberFunction::negative:
+      return "Neg";
+    case NumberFunction::rectifier:
+      return "Relu";
+    case NumberFunction::root:
+      return "Sqrt";
+    case NumberFunction::sigmoid:
+      return "Sigmoid";
+    case NumberFunction::tanh:
+      return "Tanh";
   }
-  throw BugError("an activation that has no nodes");
+  throw BugError("a function that has no operator");
 }
 
-/// Adds 0, or NaN where a feature is no number: some runtimes make 0 of NaN in Relu and Max.
+std::string_view operator_of(PairFunction function) {
+  switch (function) {
+    case PairFunction::sum:
+      return "Add";
+    case PairFunction::difference:
+      return "Sub";
+    case PairFunction::product:
+      return "Mul";
+    case PairFunction::quotient:
+      return "Div";
+    case PairFunction::larger:
+      return "Max";
+  }
+  throw BugError("a function of two numbers that has no operator");
+}
+
+std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+/// Nodes that all runtimes have for float64: LeakyRelu and Softplus are not among them. What they have for float32
+/// alone, Conv and AveragePool, gets it. A value is N x its shape.
+class OnnxScores final : public ScoreWriter {
+ public:
+  explicit OnnxScores(OnnxGraph& graph) : graph_(graph) {}
+
+  /// Whether a number may have come of NaN: some runtimes make 0 of it in Relu and Max.
+  bool may_hide_nan() const { return may_hide_nan_; }
+
+  Value number(std::string_view name, double x) override { return graph_.number(name, x); }
+  Value parameters(const Parameters& p) override { return graph_.cast(constant(p), OnnxType::float64); }
+  Value function(NumberFunction of, const Value& x) override {
+    may_hide_nan_ |= of == NumberFunction::rectifier;
+    return graph_.node(operator_of(of), {x});
+  }
+  Value pair(PairFunction of, const Value& a, const Value& b) override {
+    may_hide_nan_ |= of == PairFunction::larger;
+    return graph_.node(operator_of(of), {a, b});
+  }
+  Value reshape(const Value& x, const Shape& shape) override {
+    std::vector<std::int64_t> sizes{0};  // as it is: N
+    for (const std::size_t size : shape) sizes.push_back(whole(size));
+    return graph_.node("Reshape",
+                       {x, graph_.constant("shape", {sizes.size()}, std::span<const std::int64_t>(sizes))});
+  }
+  Value mean(const Value& x) override {
+    return graph_.node("ReduceMean", {x}, {{"axes", std::vector<std::int64_t>{-1}}, {"keepdims", std::int64_t{1}}});
+  }
+  Value dense(const Value& x, const Dense& layer) override {
+    std::vector<std::string> inputs{x, parameters(layer.weights)};
+    if (layer.bias) inputs.push_back(parameters(*layer.bias));
+    return graph_.node("Gemm", inputs,
+                       {{"transB", std::int64_t{layer.transposed ? 0 : 1}}, {"beta", layer.constant}});
+  }
+  Value convolution(const Value& x, const Parameters& weights, const Parameters& bias,
+                    const WindowShape& windows) override {
+    std::vector<OnnxAttribute> attributes = attributes_of(windows);
+    attributes.emplace_back("pads", std::vector<std::int64_t>(4, whole(windows.padding)));
+    return in_float32("Conv", x, {constant(weights), constant(bias)}, attributes);
+  }
+  Value largest_in(const Value& x, const WindowShape& windows) override {
+    may_hide_nan_ = true;
+    return graph_.node("MaxPool", {x}, attributes_of(windows));
+  }
+  Value mean_in(const Value& x, const WindowShape& windows) override {
+    return in_float32("AveragePool", x, {}, attributes_of(windows));
+  }
+
+ private:
+  Value constant(const Parameters& p) { return graph_.constant(p.name, p.shape, p.values); }
+  Value in_float32(std::string_view op, const Value& x, std::vector<std::string> others,
+                   const std::vector<OnnxAttribute>& attributes) {
+    others.insert(others.begin(), graph_.cast(x, OnnxType::float32));
+    return graph_.cast(graph_.node(op, others, attributes), OnnxType::float64);
+  }
+  static std::vector<OnnxAttribute> attributes_of(const WindowShape& windows) {
+    return {{"kernel_shape", std::vector<std::int64_t>{whole(windows.height), whole(windows.width)}},
+            {"strides", std::vector<std::int64_t>(2, whole(windows.stride))}};
+  }
+
+  OnnxGraph& graph_;
+  bool may_hide_nan_ = false;
+};
+
+/// Adds 0, or NaN where a feature is no number.
 std::string no_number_if_a_feature_is_none(OnnxGraph& graph, const std::string& x, const std::string& features) {
   const std::string zeros = graph.node("Mul", {features, graph.number("zero", 0)});
   const std::int64_t one = 1;
@@ -50,28 +119,23 @@ std::string no_number_if_a_feature_is_none(OnnxGraph& graph, const std::string& 
   return graph.node("Add", {x, graph.node("ReduceSum", {zeros, axes}, {{"keepdims", one}})});
 }
 
-/// Of features those that are inputs of the model.
-std::string without(OnnxGraph& graph, const std::string& features, std::size_t left_out, std::size_t inputs) {
+/// Of so many features those that are inputs of the model.
+std::string without(OnnxGraph& graph, const std::string& features, std::size_t left_out, std::size_t count) {
   std::vector<std::int64_t> others;
-  for (std::size_t f = 0; f <= inputs; ++f)
-    if (f != left_out) others.push_back(static_cast<std::int64_t>(f));
+  for (std::size_t f = 0; f < count; ++f)
+    if (f != left_out) others.push_back(whole(f));
   return graph.columns(features, others);
 }
 
 }  // namespace
 
-std::string add_scores(OnnxGraph& graph, const Objective& objective, const ScoreLayers& layers,
+std::string add_scores(OnnxGraph& graph, const Objective& objective, const ScoreRecipe& recipe,
                        std::span<const float> parameters, const SeenInputs& seen) {
-  std::string x = seen.features;
-  if (const auto left_out = objective.left_out_feature())
-    x = without(graph, x, *left_out, layers.layers.front().inputs);
-  const std::string first = x;
-  for (std::size_t l = 0; l < layers.layers.size(); ++l) {
-    if (l > 0) x = activated(graph, layers.activation, x);
-    x = dense(graph, objective, layers.layers[l], parameters, x);
-  }
-  if (layers.layers.size() > 1) x = no_number_if_a_feature_is_none(graph, x, first);
-  if (layers.sigmoid) x = graph.node("Sigmoid", {x});
+  const auto left_out = objective.left_out_feature();
+  const std::string first = left_out ? without(graph, seen.features, *left_out, seen.width) : seen.features;
+  OnnxScores writer(graph);
+  std::string x = recipe(writer, first, parameters);
+  if (writer.may_hide_nan()) x = no_number_if_a_feature_is_none(graph, x, first);
   if (!seen.offset.empty()) x = graph.node("Add", {x, seen.offset});
   return graph.cast(x, OnnxType::float32);
 }

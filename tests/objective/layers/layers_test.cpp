@@ -1,5 +1,5 @@
-// Every kind of layer against finite differences in double, against its float32 form, and convolutions against
-// the sum that defines them.
+// Every kind of layer against finite differences in double, against its float32 form, against what it says of
+// itself, and convolutions against the sum that defines them.
 #include "objective/layers/layer.hpp"
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 
 #include "objective/layers/description.hpp"
 #include "objective/layers/sequence.hpp"
+#include "objective/score_reader.hpp"
 
 namespace dpmpi::test::layers_test {
 namespace {
@@ -115,6 +116,39 @@ TEST_P(Layers, Float32IsNearToDouble) {
     EXPECT_NEAR(gradient[j], by_parameters[j], 1e-4 * (1 + std::abs(by_parameters[j])));
 }
 
+/// What a layer says of itself in operators is what it does.
+TEST_P(Layers, TheirWordsAreTrue) {
+  const LayerPlans plans = plans_of(GetParam().layers);
+  Sequence<double> layer(plans, GetParam().in);
+  const std::vector<float> w = normals<float>(layer.parameters(), 2);
+  const std::vector<double> in = normals<double>(layer.in().size(), 1);
+  layer.load(std::vector<double>(w.begin(), w.end()));
+  const double* const out = layer.forward(in.data());
+  ScoreReader reader;
+  const auto shape_of = [](const Volume& v) {
+    return v.positions() == 1 ? ScoreWriter::Shape{v.channels} : ScoreWriter::Shape{v.channels, v.height, v.width};
+  };
+  /// As an image: channel after channel.
+  const auto image_of = [](const Volume& v, const double* values) {
+    std::vector<double> image;
+    for (std::size_t c = 0; c < v.channels; ++c)
+      for (std::size_t p = 0; p < v.positions(); ++p) image.push_back(values[p * v.channels + c]);
+    return image;
+  };
+  const auto x = reader.keep({shape_of(layer.in()), image_of(layer.in(), in.data())});
+  std::span<const float> left = w;
+  const auto& said = reader[write_layers(plans, reader, x, layer.in(), LayerParameters(left))];
+  EXPECT_TRUE(left.empty());
+  EXPECT_EQ(said.shape, shape_of(layer.out()));
+  const std::vector<double> expected = image_of(layer.out(), out);
+  ASSERT_EQ(said.numbers.size(), expected.size());
+  for (std::size_t j = 0; j < expected.size(); ++j)
+    EXPECT_NEAR(said.numbers[j], expected[j], 1e-11 * (1 + std::abs(expected[j])));
+  std::vector<std::string> names;
+  for (const ParameterGroup& group : layer.groups()) names.push_back(group.name);
+  EXPECT_EQ(reader.names, names);
+}
+
 /// Nothing of the record before is left.
 TEST_P(Layers, ForgetTheRecordBefore) {
   const LayerPlans plans = plans_of(GetParam().layers);
@@ -152,6 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
         LayerCase{"layernorm", {5, 2, 3}, "layernorm"},
         LayerCase{"residual", {4, 5, 5}, "residual(conv 4 3x3 pad 1, gelu, conv 4 1)"},
         LayerCase{"nested", {2, 4, 4}, "residual(residual(conv 2 3 pad 1), tanh)"},
+        LayerCase{
+            "list_as_image", {6, 1, 1}, "conv 4 1, maxpool 1, groupnorm 2, residual(dense 4, gelu), avgpool 1"},
         LayerCase{"network",
                   {1, 12, 12},
                   "conv 6 4x4 stride 2 pad 1, tanh, maxpool 2 stride 1, conv 8 3x3, "
