@@ -1,6 +1,7 @@
 #include "objective/layers/layered.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -126,6 +127,7 @@ class LayeredNetwork final : public Objective,
     head_.select(rows, r);
     copies_ ? differentiate_copies(rows, r) : differentiate(pass_.input(), rows, r);
     pass_.squares(squares_);
+    if (!pass_.finite()) squares_.front() = std::numeric_limits<double>::quiet_NaN();
   }
   void differentiate(const float* input, const Rows& rows, std::size_t r) {
     std::copy_n(pass_.forward(input), outputs(), outputs_.begin());

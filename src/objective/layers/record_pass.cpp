@@ -1,6 +1,7 @@
 #include "objective/layers/record_pass.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -79,6 +80,8 @@ void RecordPass<T>::read(const Rows& rows, std::size_t r) {
   const Volume& in = network_.in();
   verify(rows.records.features == in.size(), "records have the features that the network was made for");
   copy_rows(Rows{rows.records, rows.index.subspan(r, 1)}, features_.size(), features_.data());
+  const std::span<const float> features = std::span(features_).first(in.size());
+  finite_ = std::ranges::all_of(features, [](float x) { return std::isfinite(x); });
   for (std::size_t p = 0; p < in.positions(); ++p)
     for (std::size_t c = 0; c < in.channels; ++c)
       input_[p * in.channels + c] = static_cast<T>(features_[c * in.positions() + p]);

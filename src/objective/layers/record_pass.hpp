@@ -45,6 +45,9 @@ class RecordPass {
   void load(std::span<const T> w) { network_.load(w); }
   /// Takes row r to be the record at hand.
   void read(const Rows& rows, std::size_t r);
+  /// Whether all features of the record at hand are finite. Layers alone do not always say so: tanh makes 1 of an
+  /// infinite number, and a pool passes over it.
+  bool finite() const { return finite_; }
   /// The record at hand as layers take it, with room_for() its shape.
   const T* input() const { return input_.data(); }
   /// The outputs of the record at hand, or of another input; valid until the next call.
@@ -72,7 +75,8 @@ class RecordPass {
   Sequence<T> network_;
   std::size_t outputs_;
   std::vector<Range> layers_;
-  AlignedVector<float> features_;      ///< of one record, as it is stored
+  AlignedVector<float> features_;  ///< of one record, as it is stored
+  bool finite_ = false;
   AlignedVector<T> input_;             ///< as layers take it
   AlignedVector<T> delta_, gradient_;  ///< likewise of one record
 };

@@ -124,7 +124,7 @@ class Layered final : public SaddleNetwork {
       pass_.squares(squares_);
       const std::span<double> by_tail = slopes_.by_tail();
       if (!by_tail.empty()) squares_.back() = squared_norm(by_tail.data(), by_tail.size());
-      kept_[r] = squares_to_factors(bound, squares_);
+      kept_[r] = pass_.finite() && squares_to_factors(bound, squares_);
       if (kept(r)) add_scaled_gradient(sum);
     }
   }
