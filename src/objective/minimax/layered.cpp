@@ -48,6 +48,7 @@ class LayeredDifference {
   void add(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
     for (std::size_t r = 0; r < rows.size(); ++r) {
       at_w_.differentiate(rows, r);
+      if (!at_w_.pass.finite()) continue;
       at_v_.differentiate(rows, r);
       const std::size_t dim = at_w_.pass.dim();
       for (std::size_t j = 0; j < dim; ++j) difference_[j] = at_w_.pass.gradient()[j] - at_v_.pass.gradient()[j];
