@@ -13,6 +13,12 @@ namespace dpmpi {
 
 void Objective::initialise(const PublicStream&, std::span<float> w) const { std::ranges::fill(w, 0.0F); }
 
+void Objective::start_point(const PublicStream& stream, std::span<float> w) const {
+  if (start_.empty()) return initialise(stream, w);
+  verify(w.size() == start_.size(), "a start point has dim() coordinates");
+  std::ranges::copy(start_, w.begin());
+}
+
 // What was there is gone even if the new point is refused: the number counts first.
 AtPoint Objective::at(std::span<const float> w) {
   const AtPoint at(*this);

@@ -86,6 +86,19 @@ class Objective {
   /// Public start point: the origin, unless the objective has a better one.
   virtual void initialise(const PublicStream& stream, std::span<float> w) const;
 
+  // ---- the model, of which the parameters above may be a part: those that are trained ----
+
+  /// The tensors of a model file. As it stands: groups().
+  virtual std::vector<ParameterGroup> model_groups() const { return groups(); }
+  /// Their numbers where the parameters are w; valid until the next call, and as long as w.
+  virtual std::span<const float> model(std::span<const float> w) { return w; }
+  /// Of those numbers keeps what is not trained, and returns the parameters.
+  virtual std::vector<float> take_model(std::vector<float> numbers) { return numbers; }
+  /// Training is to start at these numbers.
+  void start_from(std::vector<float> numbers) { start_ = take_model(std::move(numbers)); }
+  /// There, or where initialise() says.
+  void start_point(const PublicStream& stream, std::span<float> w) const;
+
   // ---- at a point: each of these replaces what the one before has returned (at_point.hpp) ----
 
   /// Losses, scores and kernels at w; the span must stay valid and unchanged while they are used.
@@ -163,6 +176,7 @@ class Objective {
   /// Sets the point of losses, scores and kernels; the span stays valid and unchanged as long as they are used.
   virtual void prepare(std::span<const float> /*w*/) {}
 
+  std::vector<float> start_;
   std::uint64_t preparations_ = 0;  ///< so far: the number of the value that is the last to be valid
 };
 

@@ -35,7 +35,7 @@ class LayeredNetwork final : public Objective,
         squares_(pass_.layers()) {
     if (!augmentation.any()) return;
     copies_.emplace(augmentation, shape_.in);
-    mean_.resize(dim());
+    mean_.resize(pass_.gradient().size());
   }
 
   std::size_t dim() const override { return pass_.dim(); }
@@ -46,14 +46,21 @@ class LayeredNetwork final : public Objective,
   const ScalarLoss* loss_of_score() const override { return loss_of_score_.get(); }
   const ClassWeights& class_weights() const override { return weights_; }
   RecordFactors heeds() const override { return {.weight = true}; }
-  std::vector<ParameterGroup> groups() const override { return pass_.network().groups(); }
-  ScoreRecipe score_recipe() const override { return recipe_of(shape_); }
+  std::vector<ParameterGroup> groups() const override { return pass_.trained().groups(); }
+  std::vector<ParameterGroup> model_groups() const override { return pass_.network().groups(); }
+  std::span<const float> model(std::span<const float> w) override {
+    verify(pass_.trained().is_all() || started_, "layers that are not trained have numbers");
+    return pass_.whole(w);
+  }
+  std::vector<float> take_model(std::vector<float> numbers) override;
+  ScoreRecipe score_recipe() const override;
   std::vector<std::string> structure() const override { return structure_of(shape_); }
   double flops_per_record() const override {
     return pass_.flops() * static_cast<double>(copies_ ? copies_->count() : 1);
   }
   std::size_t micro_batch_rows() const override { return 16; }
   void initialise(const PublicStream& stream, std::span<float> w) const override {
+    verify(pass_.trained().is_all(), "layers that are not trained have a start");
     stream.normals(0, w);
     pass_.network().initialise(w, false);
   }
@@ -66,6 +73,7 @@ class LayeredNetwork final : public Objective,
   void prepare(std::span<const float> w) override {
     verify(w.size() == dim(), "a point has dim() coordinates");
     pass_.load(w);
+    verify(pass_.trained().is_all() || started_, "layers that are not trained have numbers");
     if (copies_) copies_->set_point(w);
   }
   void losses(const Rows& rows, std::span<double> out) override {
@@ -81,7 +89,7 @@ class LayeredNetwork final : public Objective,
       if (!squares_to_factors(bound, squares_)) continue;
       pass_.scale(squares_);
       sum.begin(1);
-      sum.add(0, std::span<const float>(pass_.gradient()));
+      pass_.add_gradient(sum);
     }
   }
   void gradient_norms(const Rows& rows, std::span<double> out) override {
@@ -93,7 +101,10 @@ class LayeredNetwork final : public Objective,
 
   void prepare_probes(std::span<const double> x, std::span<const double> y) override {
     verify(x.size() == dim() && (y.empty() || y.size() == dim()), "a point has dim() coordinates");
-    if (!probe_) probe_ = std::make_unique<Probe>(shape_);
+    if (!probe_) {
+      probe_ = std::make_unique<Probe>(shape_);
+      if (started_) probe_->pass.start_from(*started_);
+    }
     x_ = x, y_ = y;
   }
   void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
@@ -151,6 +162,7 @@ class LayeredNetwork final : public Objective,
 
   LayeredShape shape_;
   RecordPass<float> pass_;
+  std::optional<std::vector<float>> started_;  ///< numbers of all layers, where not all are trained
   std::unique_ptr<Probe> probe_;
   std::span<const double> x_, y_;
   Head head_kind_;
@@ -162,6 +174,28 @@ class LayeredNetwork final : public Objective,
   std::optional<RandomCopies> copies_;  ///< if records are augmented
   AlignedVector<float> mean_;           ///< of their gradients
 };
+
+std::vector<float> LayeredNetwork::take_model(std::vector<float> numbers) {
+  const TrainedPart& trained = pass_.trained();
+  verify(numbers.size() == pass_.network().parameters(), "a model has the numbers of its groups");
+  if (trained.is_all()) return numbers;
+  std::vector<float> w(dim());
+  trained.take(numbers, w);
+  pass_.start_from(numbers);
+  probe_.reset();
+  started_ = std::move(numbers);
+  return w;
+}
+
+ScoreRecipe LayeredNetwork::score_recipe() const {
+  ScoreRecipe of_all = recipe_of(shape_);
+  if (pass_.trained().is_all()) return of_all;
+  return [this, of_all](ScoreWriter& writer, const ScoreWriter::Value& features, std::span<const float> w) {
+    std::vector<float> numbers = started_.value();
+    pass_.trained().put(w, numbers);
+    return of_all(writer, features, numbers);
+  };
+}
 
 }  // namespace
 

@@ -24,7 +24,8 @@ void check_layers(const LayeredShape& shape, std::size_t outputs) {
   if (bytes > static_cast<double>(available_memory()))
     throw ConfigError(fmt::format("they need about {:.3g} GB a rank, and {:.3g} GB are free: make them smaller",
                                   bytes * 1e-9, static_cast<double>(available_memory()) * 1e-9));
-  if (Sequence<float>(shape.plans, shape.in).parameters() == 0) throw ConfigError("no layer has parameters");
+  if (TrainedPart(Sequence<float>(shape.plans, shape.in).groups(), shape.trained).size() == 0)
+    throw ConfigError("no layer has parameters");
 }
 
 std::vector<std::string> structure_of(const LayeredShape& shape) {
@@ -37,6 +38,7 @@ std::vector<std::string> structure_of(const LayeredShape& shape) {
     if (out.positions() > 1) line += fmt::format("x{}x{}", out.height, out.width);
     if (layer.parameters() > 0) line += fmt::format(", {} parameters", layer.parameters());
     if (layer.multiply_adds() > 0) line += fmt::format(", {:.0f} products", layer.multiply_adds());
+    if (layer.parameters() > 0 && !shape.trained.has(i + 1)) line += ", not trained";
     lines.push_back(std::move(line));
   }
   return lines;
@@ -55,8 +57,10 @@ ScoreRecipe recipe_of(const LayeredShape& shape) {
 template <class T>
 RecordPass<T>::RecordPass(const LayeredShape& shape)
     : network_(shape.plans, shape.in),
+      trained_(network_.groups(), shape.trained),
+      whole_(trained_.is_all() ? 0 : network_.parameters()),
       outputs_(network_.out().size()),
-      layers_(layers_of(network_.groups())),
+      layers_(layers_of(trained_.in_network())),
       features_(shape.in.size() + 16),
       input_(room_for<T>(shape.in)),
       delta_(room_for<T>(network_.out())),
@@ -76,6 +80,28 @@ std::vector<typename RecordPass<T>::Range> RecordPass<T>::layers_of(const std::v
 }
 
 template <class T>
+double RecordPass<T>::flops() const {
+  double flops = 0;
+  for (std::size_t i = 0; i < network_.size(); ++i)
+    flops += (i < trained_.first_layer() ? 2 : 6) * network_[i].multiply_adds();
+  return flops;
+}
+
+template <class T>
+std::span<const T> RecordPass<T>::whole(std::span<const T> w) {
+  if (trained_.is_all()) return w;
+  trained_.put(w, whole_);
+  return whole_;
+}
+
+template <class T>
+void RecordPass<T>::add_gradient(LatticeAccumulator& sum) const {
+  trained_.for_each_run([&](std::size_t in_network, std::size_t first, std::size_t count) {
+    sum.add(first, std::span<const T>(gradient_).subspan(in_network, count));
+  });
+}
+
+template <class T>
 void RecordPass<T>::read(const Rows& rows, std::size_t r) {
   const Volume& in = network_.in();
   verify(rows.records.features == in.size(), "records have the features that the network was made for");
@@ -90,7 +116,7 @@ void RecordPass<T>::read(const Rows& rows, std::size_t r) {
 template <class T>
 void RecordPass<T>::backward(std::span<const double> slopes) {
   for (std::size_t k = 0; k < outputs_; ++k) delta_[k] = static_cast<T>(slopes[k]);
-  network_.backward(delta_.data(), gradient_.data(), false);
+  network_.backward_to(trained_.first_layer(), delta_.data(), gradient_.data(), false);
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 #pragma once
 // One record at a time through a network of layers, forwards and back.
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "objective/layers/sequence.hpp"
+#include "objective/layers/trained.hpp"
 #include "objective/objective.hpp"
 #include "objective/score_writer.hpp"
 
@@ -17,15 +19,16 @@ namespace dpmpi {
 struct LayeredShape {
   LayerPlans plans;
   Volume in;
+  TrainedLayers trained = {};
 };
 
-/// Throws ConfigError if layers do not fit to each other, if the last one does not give `outputs` numbers, if there
-/// are no parameters, or if they need more memory than is free, as float32 and once more in double.
+/// Throws ConfigError if layers do not fit to each other, if the last one does not give `outputs` numbers, if no
+/// trained layer has parameters, or if they need more memory than is free, as float32 and once more in double.
 void check_layers(const LayeredShape& shape, std::size_t outputs);
 /// Each layer with its shape, parameters and products, as plans show it.
 std::vector<std::string> structure_of(const LayeredShape& shape);
 
-/// Says how the outputs come from the features. The shape must outlive it.
+/// Says how the outputs come from the features, at the parameters of all layers. The shape must outlive it.
 ScoreRecipe recipe_of(const LayeredShape& shape);
 
 /// T: float, or double. A record's gradient is made in cache, whole. Local; allocates when it is made, and never
@@ -36,13 +39,19 @@ class RecordPass {
   explicit RecordPass(const LayeredShape& shape);
 
   const Sequence<T>& network() const { return network_; }
-  std::size_t dim() const { return gradient_.size(); }
+  const TrainedPart& trained() const { return trained_; }
+  std::size_t dim() const { return trained_.size(); }  ///< parameters that are trained
   std::size_t outputs() const { return outputs_; }
-  /// Of forward and backward pass: two operations a multiplication, and twice as many backwards.
-  double flops() const { return 6 * network_.multiply_adds(); }
+  /// Of forward and backward pass: two operations a multiplication, and twice as many backwards, as far as that
+  /// goes.
+  double flops() const;
 
+  /// What all parameters are, of which those that are not trained keep these numbers.
+  void start_from(std::span<const float> numbers) { std::ranges::copy(numbers, whole_.begin()); }
+  /// All parameters where those that are trained are w; valid until the next call.
+  std::span<const T> whole(std::span<const T> w);
   /// Moves to these parameters.
-  void load(std::span<const T> w) { network_.load(w); }
+  void load(std::span<const T> w) { network_.load(whole(w)); }
   /// Takes row r to be the record at hand.
   void read(const Rows& rows, std::size_t r);
   /// Whether all features of the record at hand are finite. Layers alone do not always say so: tanh makes 1 of an
@@ -57,13 +66,17 @@ class RecordPass {
   /// After forward(): makes gradient() from the slopes of a loss by the outputs.
   void backward(std::span<const double> slopes);
 
+  /// By all parameters of the network, of which those that are not trained do not count.
   std::span<T> gradient() { return gradient_; }
-  /// How many layers have parameters.
+  /// How many trained layers have parameters.
   std::size_t layers() const { return layers_.size(); }
-  /// Writes the squared norms of gradient() in the layers that have parameters.
+  /// Writes the squared norms of gradient() in these layers.
   void squares(std::span<double> out) const;
   /// Multiplies gradient() in each of them by a factor, which rounds to float32 as each product does.
   void scale(std::span<const double> factors) requires std::is_same_v<T, float>;
+
+  /// Adds the dim() coordinates of gradient().
+  void add_gradient(LatticeAccumulator& sum) const;
 
  private:
   /// The parameters of one layer.
@@ -73,6 +86,8 @@ class RecordPass {
   static std::vector<Range> layers_of(const std::vector<ParameterGroup>& groups);
 
   Sequence<T> network_;
+  TrainedPart trained_;
+  std::vector<T> whole_;  ///< parameters of all layers, where not all are trained
   std::size_t outputs_;
   std::vector<Range> layers_;
   AlignedVector<float> features_;  ///< of one record, as it is stored

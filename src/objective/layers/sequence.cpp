@@ -100,9 +100,9 @@ const T* Sequence<T>::forward(const T* in) {
 }
 
 template <class T>
-const T* Sequence<T>::backward(const T* delta, T* gradient, bool wanted) {
-  for (std::size_t i = members_.size(); i-- > 0;)
-    delta = members_[i].layer->backward(delta, gradient + members_[i].offset, wanted || i > 0);
+const T* Sequence<T>::backward_to(std::size_t first, const T* delta, T* gradient, bool wanted) {
+  for (std::size_t i = members_.size(); i-- > first;)
+    delta = members_[i].layer->backward(delta, gradient + members_[i].offset, wanted || i > first);
   return delta;
 }
 

@@ -30,7 +30,11 @@ class Sequence final : public Layer<T> {
   void initialise(std::span<float> w, bool rectified) const override;
   void load(std::span<const T> w) override;
   const T* forward(const T* in) override;
-  const T* backward(const T* delta, T* gradient, bool wanted) override;
+  const T* backward(const T* delta, T* gradient, bool wanted) override {
+    return backward_to(0, delta, gradient, wanted);
+  }
+  /// The same of the layers from `first` on, whose inputs are then meant.
+  const T* backward_to(std::size_t first, const T* delta, T* gradient, bool wanted);
 
   std::size_t size() const { return members_.size(); }
   const Layer<T>& operator[](std::size_t i) const { return *members_[i].layer; }

@@ -23,15 +23,26 @@ struct LayeredCase {
   Storage storage = Storage::dense_f32;
   bool smooth = true;
   ClassWeights weights = {};
+  const char* trained = "";
 };
 std::ostream& operator<<(std::ostream& out, const LayeredCase& c) { return out << c.name; }
+
+/// Numbers of the whole network.
+std::vector<float> start_of(const LayerPlans& plans, const LayeredCase& c) {
+  const auto whole = make_layered({plans, c.in}, c.head, c.outputs);
+  std::vector<float> numbers(whole->dim());
+  whole->initialise(PublicStream(3, "initialise"), numbers);
+  return numbers;
+}
 
 class LayeredNetworks : public testing::TestWithParam<LayeredCase> {};
 
 TEST_P(LayeredNetworks, KeepTheContract) {
   const LayeredCase& c = GetParam();
   std::vector<std::string> problems;
-  const auto objective = make_layered({read_layers(c.layers, problems), c.in}, c.head, c.outputs, c.weights);
+  const LayerPlans plans = read_layers(c.layers, problems);
+  const TrainedLayers trained(c.trained, plans.size(), problems);
+  const auto objective = make_layered({plans, c.in, trained}, c.head, c.outputs, c.weights);
   ASSERT_TRUE(problems.empty()) << problems.front();
   const Records records = random_records({.storage = c.storage,
                                           .count = 37,
@@ -39,7 +50,8 @@ TEST_P(LayeredNetworks, KeepTheContract) {
                                           .labels = labels_of(c.head),
                                           .classes = objective->classes()});
   std::vector<float> w(objective->dim());
-  objective->initialise(PublicStream(3, "initialise"), w);
+  objective->start_from(start_of(plans, c));
+  objective->start_point(PublicStream(0, "not used"), w);
   PropertyCase property{.objective = *objective,
                         .records = records,
                         .w = w,
@@ -83,7 +95,16 @@ INSTANTIATE_TEST_SUITE_P(
                                 3,
                                 Storage::dense_f32,
                                 true,
-                                ClassWeights({1, 13, 0.25})}),
+                                ClassWeights({1, 13, 0.25})},
+                    LayeredCase{"partly_trained",
+                                {2, 5, 5},
+                                "conv 4 3x3, tanh, groupnorm 2, conv 4 2x2, softplus, flatten, dense 3",
+                                Head::softmax,
+                                3,
+                                Storage::dense_f32,
+                                true,
+                                {},
+                                "3,7"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 // Pairs of losses are those at points in double, whatever float32 makes of them.
@@ -119,6 +140,65 @@ TEST(LayeredProbes, AreLossesNearBothPoints) {
     for (std::size_t k = 0; k < x.size(); ++k) slope += gradient[k] * tile.row(j)[k];
     EXPECT_NEAR((up[j] - down[j]) / 2e-9, slope, 1e-4) << "steps that float32 would not see";
   }
+}
+
+// What is not trained has no part in the gradient, and the rest of it is the same, up to the lattice.
+TEST(TrainedLayers, HaveTheirPartOfTheGradient) {
+  const LayeredCase c{
+      "",
+      {2, 5, 5},
+      "conv 4 3x3, tanh, groupnorm 2, residual(conv 4 3x3 pad 1, softplus), flatten, dense 5, tanh, dense 3"};
+  std::vector<std::string> problems;
+  const LayerPlans plans = read_layers(c.layers, problems);
+  const auto whole = make_layered({plans, c.in}, c.head, c.outputs);
+  const std::vector<float> numbers = start_of(plans, c);
+  const Records records = random_records({.count = 5, .features = 50, .labels = LabelKind::class_, .classes = 3});
+  for (const char* const trained : {"", "from 1", "from 6", "from 8", "3,6", "4", " 1 , 8 "}) {
+    const auto part =
+        make_layered({plans, c.in, TrainedLayers(trained, plans.size(), problems)}, c.head, c.outputs);
+    ASSERT_TRUE(problems.empty()) << problems.front();
+    std::vector<float> w(part->dim());
+    part->start_from(numbers);
+    part->start_point(PublicStream(9, "not used"), w);
+    const auto model = part->model(w);
+    EXPECT_EQ(std::vector<float>(model.begin(), model.end()), numbers);
+    EXPECT_EQ(part->model_groups().size(), whole->groups().size());
+    EXPECT_EQ(loss_of(*part, w, records, 2), loss_of(*whole, numbers, records, 2));
+    const std::vector<double> all = gradient_of(*whole, numbers, records, 2),
+                              own = gradient_of(*part, w, records, 2);
+    std::size_t found = 0;
+    for (const ParameterGroup& group : part->groups())
+      for (const ParameterGroup& same : whole->groups()) {
+        if (same.name != group.name) continue;
+        ++found;
+        for (std::size_t j = 0; j < group.size(); ++j)
+          ASSERT_NEAR(own[group.offset + j], all[same.offset + j], 1e-6) << trained;
+      }
+    EXPECT_EQ(found, part->groups().size());
+    EXPECT_EQ(own.size(), part->dim());
+    for (float& x : w) x += 1;
+    const auto moved = part->model(w);
+    std::size_t changed = 0;
+    for (std::size_t j = 0; j < numbers.size(); ++j) changed += moved[j] != numbers[j];
+    EXPECT_EQ(changed, part->dim()) << "the others stay: " << trained;
+  }
+}
+
+TEST(TrainedLayers, MistakesAreTold) {
+  const auto told = [](const char* trained) {
+    std::vector<std::string> problems;
+    TrainedLayers(trained, 3, problems);
+    return problems.empty() ? std::string() : problems.front();
+  };
+  for (const char* const right : {"", "1", "3,2", "from 2", " from  3 "}) EXPECT_EQ(told(right), "");
+  for (const char* const wrong : {"0", "4", "1,", "from 4", "from", "dense", "1 2", "-1", "from 1,2"})
+    EXPECT_MENTIONS(told(wrong), "it takes numbers of layers from 1 to 3, as 8,10, or from 8");
+  std::vector<std::string> problems;
+  const LayerPlans plans = read_layers("dense 4, tanh, dense 3", problems);
+  EXPECT_MENTIONS(message_of<ConfigError>([&] {
+                    make_layered({plans, {2, 1, 1}, TrainedLayers("2", 3, problems)}, Head::softmax, 3);
+                  }),
+                  "the layers of objective.train_layers have no parameters");
 }
 
 /// All that is wrong with a list of layers, line after line.
