@@ -100,8 +100,12 @@ std::vector<Chapter> section_chapters() {
   add_preparation(all[1], all[2]);
   std::string objective = "logistic", method = "dp-sgd";
   double l2 = 0;
+  StartOptions start;
   all.push_back({"objective", "[objective]", "Of every objective. Those of the chosen one: dpmpi help NAME.",
-                 declared("objective", [&](Options& o) { declare_objective(o, objective, l2); })});
+                 declared("objective", [&](Options& o) {
+                   declare_objective(o, objective, l2);
+                   start.declare(o);
+                 })});
   all.push_back({"method", "[method]", "Of every method. Those of the chosen one: dpmpi help NAME.",
                  declared("method", [&](Options& o) { declare_method(o, method); })});
   return all;

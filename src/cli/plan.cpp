@@ -15,6 +15,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "privacy/promise/group_guarantee.hpp"
 #include "run/certify/named_code.hpp"
+#include "run/objective/public_start.hpp"
 #include "run/plan/evaluation_plan.hpp"
 #include "run/plan/person_sampling.hpp"
 #include "run/plan/plan.hpp"
@@ -143,6 +144,7 @@ int show_plan(const Communicator& comm, PlanRequest& typed) {
     if (comm.is_root()) verify_before_code(config);
   });
   const auto objective = make_objective(config, data);
+  give_start(comm, config.start, *objective);
   const PublicFacts facts = public_facts(config, data, *objective);
   const Machine machine =
       typed.measure ? measure_machine(comm, facts, *objective, static_cast<float>(config.data.bias)) : Machine();

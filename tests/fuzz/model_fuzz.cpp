@@ -1,10 +1,11 @@
-// Model files (evaluate, predict, verify) and checkpoints (resume, verify).
+// Model files (evaluate, predict, verify, objective.start_model) and checkpoints (resume, verify).
 #include "check.hpp"
 #include "core/errors.hpp"
 #include "core/files/digest.hpp"
 #include "memory_file.hpp"
 #include "run/directory/checkpoint.hpp"
 #include "run/directory/safetensors.hpp"
+#include "run/directory/start_tensors.hpp"
 
 namespace {
 
@@ -30,6 +31,7 @@ void read_model(std::string_view bytes) {
   attempt([&] { read_metadata(file.path()); });
   attempt([&] { fuzzing::require(parameters_digest(file.path()).size() == 64); });
   attempt([&] { fuzzing::require(read_safetensors(file.path(), groups).size() == 3); });
+  attempt([&] { fuzzing::require(read_start_tensors(file.path(), groups).size() == 3); });
 }
 
 void read_saved(std::string_view bytes) {

@@ -143,7 +143,7 @@ class DpFtrl final : public Algorithm, public ClipsRecords {
         x_(objective.dim()),
         mean_(objective.dim()),
         prefix_(gradient.dim) {
-    objective.initialise(PublicStream(whole(settings.seed), "start point"), x_);
+    objective.start_point(PublicStream(whole(settings.seed), "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {

@@ -109,7 +109,7 @@ class DpSgd final : public Algorithm, public ClipsRecords {
         optimizer_(optimizer, objective.dim(), gradient.steps),
         x_(objective.dim()),
         mean_(objective.dim()) {
-    objective.initialise(PublicStream(whole(settings.seed), "start point"), x_);
+    objective.start_point(PublicStream(whole(settings.seed), "start point"), x_);
   }
 
   void step(Curator& curator, std::uint64_t t) override {

@@ -28,9 +28,10 @@ void LayersOption::declare_layers(Options& options) {
               "shape of a record's features, CHANNELSxHEIGHTxWIDTH as 1x28x28 (empty: a list of numbers)");
 }
 
-void LayersOption::check_layers_option(std::vector<std::string>& problems) const {
+void LayersOption::check_layers_option(std::vector<std::string>& problems, std::string_view trained) const {
   const std::size_t before = problems.size();
   const LayerPlans plans = read_layers(layers_, problems);
+  if (problems.size() == before) TrainedLayers(trained, plans.size(), problems);
   const Volume in = input_.empty() ? Volume() : read_volume(input_, problems);
   if (problems.size() > before || input_.empty()) return;
   try {

@@ -2,6 +2,7 @@
 // The options that say a network of layers.
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/options.hpp"
@@ -13,8 +14,9 @@ class LayersOption {
  public:
   void declare_layers(Options& options);
   bool any_layers() const { return !layers_.empty(); }
-  /// Appends what is wrong with the layers, and that they do not fit to each other if it is said what comes in.
-  void check_layers_option(std::vector<std::string>& problems) const;
+  /// Appends what is wrong with the layers and with the list of those that are trained, and that they do not fit to
+  /// each other if it is said what comes in.
+  void check_layers_option(std::vector<std::string>& problems, std::string_view trained = {}) const;
   /// Throws ConfigError as check_layers().
   LayeredShape shape_for(std::size_t features, std::size_t outputs) const;
 

@@ -11,6 +11,9 @@ class LayeredBuilder : public HeadedBuilder, public LayersOption {
  public:
   void declare(Options& options) override {
     declare_layers(options);
+    options.add(
+        "train_layers", trained_,
+        "numbers of the layers that are trained, as 8,10 or from 8; the others stay as objective.start_model has them (empty: all are trained)");
     options.add("augment", augment_,
                 "how random copies of an image differ from it: shift N (rows and columns), flip (left and right)");
     options.add("augmentations", copies_,
@@ -21,7 +24,7 @@ class LayeredBuilder : public HeadedBuilder, public LayersOption {
   void validate(std::vector<std::string>& problems) const override {
     HeadedBuilder::validate(problems);
     if (any_layers())
-      check_layers_option(problems);
+      check_layers_option(problems, trained_);
     else
       problems.emplace_back("objective.layers is not set: the layers of the network, as dense 32, relu, dense 10");
     read_augmentation(augment_, problems);
@@ -30,11 +33,13 @@ class LayeredBuilder : public HeadedBuilder, public LayersOption {
     std::vector<std::string> none;
     Augmentation augmentation = read_augmentation(augment_, none);
     augmentation.copies = static_cast<std::size_t>(copies_);
-    return make_layered(shape_for(facts.features, outputs()), head(), outputs(), class_weights(), augmentation);
+    LayeredShape shape = shape_for(facts.features, outputs());
+    shape.trained = TrainedLayers(trained_, shape.plans.size(), none);
+    return make_layered(std::move(shape), head(), outputs(), class_weights(), augmentation);
   }
 
  private:
-  std::string augment_;
+  std::string trained_, augment_;
   std::int64_t copies_ = 1;
 };
 

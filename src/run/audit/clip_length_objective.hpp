@@ -25,7 +25,7 @@ class WorstCase final : public Objective, public GradientKernel, public Gradient
   double flops_per_record() const override { return real_.flops_per_record(); }
   std::size_t micro_batch_rows() const override { return real_.micro_batch_rows(); }
   NumericSlack gradient_slack() const override { return offered(real_.gradients()).gradient_slack(); }
-  void initialise(const PublicStream& stream, std::span<float> w) const override { real_.initialise(stream, w); }
+  void initialise(const PublicStream& stream, std::span<float> w) const override { real_.start_point(stream, w); }
 
  protected:
   Capabilities capabilities() override { return {.gradients = this, .norms = this}; }

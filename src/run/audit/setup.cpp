@@ -13,6 +13,7 @@
 #include "data/load/throw_on_all_ranks.hpp"
 #include "data/records/stored_as.hpp"
 #include "run/objective/on_ranks.hpp"
+#include "run/objective/public_start.hpp"
 #include "run/suggest/suggest.hpp"
 #include "run/train/input_checks.hpp"
 
@@ -80,6 +81,7 @@ AuditSetup::AuditSetup(const Communicator& all, const std::string& path, const s
   facts.data = inspect(world, files.training);
   parts_of(config.data.test_share, facts.data);  // an audit is of the training
   objective = make_objective(config, facts.data);
+  give_start(world, config.start, *objective);
   facts = public_facts(config, facts.data, *objective);
   plan = plan_on_all_ranks(world, config, facts);
   shape = RecordShape::of(facts.data, config.data);

@@ -264,6 +264,7 @@ std::string certificate_json(const RunConfig& config, const PublicFacts& facts, 
       out["hidden_state"] = json_explanation(*run, plan);
   auto assumptions = plan.method->assumptions;
   for (auto& about_loss : facts.objective->assumptions()) assumptions.push_back(std::move(about_loss));
+  if (config.start.given()) assumptions.push_back(start_assumption(config.start));
   if (!assumptions.empty()) out["assumptions"] = assumptions;
   if (provenance.training) {
     out["training"] = json_training(config, facts, plan, *provenance.training);

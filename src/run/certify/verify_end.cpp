@@ -214,7 +214,7 @@ class EndOfRun {
     const auto metadata = expected_metadata(
         *run_.config, certificate, features.is_number_unsigned() ? features.get<std::uint64_t>() : 0, written);
     if (written != std::map<std::string, std::string>(metadata.begin(), metadata.end()) ||
-        (run_.derived && !has_safetensors_header(file, run_.derived->objective->groups(), metadata)))
+        (run_.derived && !has_safetensors_header(file, run_.derived->objective->model_groups(), metadata)))
       throw Failure{found_.place, "says other things of itself than it was written with"};
     const auto columns = written.find("columns");
     if (!prepared_.is_null() && columns != written.end() && prepared_ != columns->second)

@@ -134,6 +134,7 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
   data.declare(data_section);
   Options& objective_section = section("objective");
   declare_objective(objective_section, objective_name, l2);
+  start.declare(objective_section);
   Options& method_section = section("method");
   declare_method(method_section, method_name);
   Options& privacy_section = section("privacy");
@@ -172,6 +173,13 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
     data.columns_copy = data.config_folder + "/" + columns_file;
   if (!on_command_line(settings, "data.columns")) data.columns_text = columns;
   read_columns(data, problems);
+  if (on_command_line(settings, "objective.start_model") && !on_command_line(settings, "objective.start_digest"))
+    start.digest.clear();
+  if (of_run_directory_ && start.given() && start.digest.empty())  // it may come from anybody, and name any file
+    problems.push_back(
+        fmt::format("{}: objective.start_digest is empty, and every run with a start has it", path_));
+  else
+    start.find(data, problems);
   data.validate(problems);
   if (objective) resolve_class_weights(*objective, data, problems);
   privacy.validate(problems);
@@ -183,6 +191,7 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
           "a private run needs privacy.epsilon (noise is calibrated to it) or privacy.noise_multiplier");
   }
   check_prepare(problems);
+  check_start(*this, problems);
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
   if (problems.empty()) read_trainer(settings, problems);
@@ -271,6 +280,10 @@ void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>&
     problems.push_back(fmt::format(
         "objective.trainer = {} has data.prepare = private, which is for a training by itself: leave it out",
         value("objective.trainer")));
+  if (trainer() && trainer()->start.given())
+    problems.push_back(
+        fmt::format("objective.trainer = {} has objective.start_model, which is for a training by itself",
+                    value("objective.trainer")));
   if (trainer() && (data.by_person() || trainer()->data.by_person()))
     problems.push_back(
         fmt::format("data.person: with objective.name = {} the promise is for a record of each set, and not for "
@@ -319,6 +332,7 @@ std::string RunConfig::resolved_value(const Options::Declaration& declaration) c
   if (declaration.name == "data.root" && data.root.empty()) return data.config_folder;
   if (declaration.name == "data.columns" && data.columns_file)
     return fs::absolute(data.columns_file->path).string();
+  if (declaration.name == "objective.start_model" && !start.path.empty()) return start.path;
   if (declaration.name == "objective.trainer" && trainer()) return trainer_file;
   return declaration.text();
 }
@@ -353,7 +367,8 @@ std::string RunConfig::essentials() const { return essential_lines(true); }
 
 std::string RunConfig::essential_lines(bool with_defaults) const {
   std::string text;
-  // Code and columns are known by their digests, wherever the files lie. Runs of older versions have none of code.
+  // Code, columns and start are known by their digests, wherever the files lie. Runs of older versions have none of
+  // code.
   const bool identified = !value("objective.library_digest").empty();
   const std::string left_out = identified ? "objective.library" : "objective.library_digest";
   for (const auto& options : sections_)
@@ -361,7 +376,7 @@ std::string RunConfig::essential_lines(bool with_defaults) const {
       const std::string& name = declaration.name;
       if (name.starts_with("run.") || name.starts_with("report.") || name.starts_with("audit.") ||
           (name.starts_with("tune.") && !tunes()) || name == "data.root" || name == "data.columns" ||
-          name == "objective.trainer")
+          name == "objective.trainer" || name == "objective.start_model")
         continue;
       if (name == left_out || (!with_defaults && declaration.text() == declaration.initial)) continue;
       text += fmt::format("{} = {}\n", name, declaration.text());

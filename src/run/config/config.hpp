@@ -12,6 +12,7 @@
 #include "method/tuning/tuned_training.hpp"
 #include "objective/objective.hpp"
 #include "run/config/sections.hpp"
+#include "run/config/start.hpp"
 
 namespace dpmpi {
 
@@ -35,6 +36,7 @@ class RunConfig {
   DataOptions data;
   PrivacyOptions privacy;
   PrepareOptions prepare;
+  StartOptions start;
   ReportOptions report;
   AuditOptions audit;
   TuningOptions tune;

@@ -37,6 +37,8 @@ const std::vector<Synonyms>& synonyms() {
       {{"loss", "model"}, {"objective.name"}},
       {{"algorithm", "optimizer", "optimiser"}, {"method.name"}},
       {{"layers", "hidden_layers", "hidden_sizes", "units"}, {"objective.hidden"}},
+      {{"start", "pretrained", "pretrained_model", "init", "init_from", "warm_start"}, {"objective.start_model"}},
+      {{"freeze", "frozen", "trainable", "train"}, {"objective.train_layers"}},
       {{"output", "output_dir", "out"}, {"run.dir"}}};
   return all;
 }

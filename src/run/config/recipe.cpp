@@ -20,13 +20,29 @@ namespace {
 /// Half of what the header of a model file may hold, with room for the quotation marks of JSON.
 constexpr std::size_t longest = file_limit::mebibyte / 2;
 
-// Which records there were, and how a run went through them, says nothing of how others are read.
+// Which records there were, how a run went through them, and what it began with and left as it was, says nothing of
+// how others are read.
 bool is_of_recipe(std::string_view name) {
-  constexpr std::array others{
-      "data.train",         "data.eval",        "data.root",    "data.shards",         "data.columns",
-      "data.shard_records", "data.records",     "data.blocks",  "data.person_records", "data.person_sampling",
-      "data.show_values",   "data.keep_one_in", "data.prepare", "objective.library",   "objective.library_digest",
-      "objective.trainer",  "objective.train"};
+  constexpr std::array others{"data.train",
+                              "data.eval",
+                              "data.root",
+                              "data.shards",
+                              "data.columns",
+                              "data.shard_records",
+                              "data.records",
+                              "data.blocks",
+                              "data.person_records",
+                              "data.person_sampling",
+                              "data.show_values",
+                              "data.keep_one_in",
+                              "data.prepare",
+                              "objective.library",
+                              "objective.library_digest",
+                              "objective.trainer",
+                              "objective.train",
+                              "objective.start_model",
+                              "objective.start_digest",
+                              "objective.train_layers"};
   return (name.starts_with("data.") || name.starts_with("objective.")) &&
          std::ranges::find(others, name) == others.end();
 }

@@ -103,11 +103,11 @@ std::uint64_t announced_bytes(const Json& header) {
   return end;
 }
 
-nlohmann::json read_header(FileReader& file, const std::string& path) {
+}  // namespace
+
+nlohmann::json read_safetensors_header(FileReader& file, const std::string& path) {
   return parsed_header<nlohmann::json>(read_header_text(file, path), path);
 }
-
-}  // namespace
 
 bool has_safetensors_header(const std::string& path, std::span<const ParameterGroup> groups,
                             const std::vector<std::pair<std::string, std::string>>& metadata) {
@@ -121,7 +121,7 @@ bool has_safetensors_header(const std::string& path, std::span<const ParameterGr
 
 std::map<std::string, std::string> read_metadata(const std::string& path) {
   FileReader file = open_run_file(path);
-  const auto header = read_header(file, path);
+  const auto header = read_safetensors_header(file, path);
   std::map<std::string, std::string> metadata;
   if (const auto pairs = header.find("__metadata__"); pairs != header.end())
     for (const auto& [key, value] : pairs->items())
@@ -147,7 +147,7 @@ std::string parameters_digest(const std::string& path) {
 
 std::vector<float> read_safetensors(const std::string& path, std::span<const ParameterGroup> groups) {
   FileReader file = open_run_file(path);
-  auto header = read_header(file, path);
+  auto header = read_safetensors_header(file, path);
   header.erase("__metadata__");
   const std::uint64_t tensors = file.left(), begin = file.size() - tensors;
   // What a writer would have said of these groups, tensor by tensor.
@@ -173,7 +173,7 @@ std::vector<float> read_safetensors(const std::string& path, std::span<const Par
 
 std::optional<Tensor> read_tensor(const std::string& path, const std::string& name, std::size_t most) {
   FileReader file = open_run_file(path);
-  const auto header = read_header(file, path);
+  const auto header = read_safetensors_header(file, path);
   const std::uint64_t begin = file.size() - file.left();
   const auto entry = header.find(name);
   if (entry == header.end()) return {};

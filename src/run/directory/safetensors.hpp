@@ -8,6 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/files/file_reader.hpp"
 #include "objective/objective.hpp"
 
 namespace dpmpi {
@@ -23,6 +26,8 @@ void write_safetensors(const std::string& path, std::span<const ParameterGroup> 
 /// Whether a model file begins as one that was written with these groups and this metadata, byte by byte.
 bool has_safetensors_header(const std::string& path, std::span<const ParameterGroup> groups,
                             const std::vector<std::pair<std::string, std::string>>& metadata);
+/// What a model file says of its tensors, with `file` left behind that. Throws DataError for a file that is none.
+nlohmann::json read_safetensors_header(FileReader& file, const std::string& path);
 /// A model file's text pairs.
 std::map<std::string, std::string> read_metadata(const std::string& path);
 /// The same of a model file: safetensors_digest of what was written, or of other bytes if the file was edited.

@@ -70,21 +70,23 @@ void check_certified(const std::string& run, const std::string& model) {
 std::string model_of(const std::string& run) { return run + "/model.safetensors"; }
 
 std::vector<float> read_certified(const std::string& run, const Objective& objective) {
-  std::vector<float> w = read_safetensors(model_of(run), objective.groups());
+  std::vector<float> numbers = read_safetensors(model_of(run), objective.model_groups());
   check_certified(run, model_of(run));
-  return w;
+  return numbers;
 }
 
-std::vector<float> read_parameters(const Communicator& comm, const ModelToScore& scored,
-                                   const Objective& objective) {
-  std::vector<float> w(objective.dim());
+std::vector<float> read_parameters(const Communicator& comm, const ModelToScore& scored, Objective& objective) {
+  std::vector<float> numbers;
   throw_on_all_ranks(comm, [&] {
     if (!comm.is_root()) return;
-    w = scored.run.empty() ? read_safetensors(scored.file, objective.groups())
-                           : read_certified(scored.run, objective);
+    numbers = scored.run.empty() ? read_safetensors(scored.file, objective.model_groups())
+                                 : read_certified(scored.run, objective);
   });
-  comm.broadcast(std::span<float>(w));
-  return w;
+  std::uint64_t count = numbers.size();
+  comm.broadcast(count);
+  numbers.resize(count);
+  comm.broadcast(std::span<float>(numbers));
+  return objective.take_model(std::move(numbers));
 }
 
 std::optional<std::uint64_t> planned_features(const std::string& run) {
@@ -260,7 +262,7 @@ ModelAlone read_model_alone(const std::string& run, const RunConfig& config) {
   ModelAlone model;
   model.features = *features;
   model.objective = make_objective(config, {.features = *features});
-  model.parameters = read_certified(run, *model.objective);
+  model.parameters = model.objective->take_model(read_certified(run, *model.objective));
   return model;
 }
 
@@ -269,7 +271,7 @@ ModelAlone read_model_alone(const ModelToScore& model) {
   ModelAlone alone;
   alone.features = *model.features;
   alone.objective = objective_of(model, {.features = alone.features});
-  alone.parameters = read_safetensors(model.file, alone.objective->groups());
+  alone.parameters = alone.objective->take_model(read_safetensors(model.file, alone.objective->model_groups()));
   return alone;
 }
 

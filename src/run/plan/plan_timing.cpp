@@ -77,7 +77,7 @@ double record_seconds(const PublicFacts& facts, Objective& objective, float bias
   std::vector<std::uint32_t> index(rows);
   std::iota(index.begin(), index.end(), 0u);
   AlignedVector<float> w(objective.dim());
-  objective.initialise(PublicStream(1, "measure"), w);
+  objective.start_point(PublicStream(1, "measure"), w);
   SaddleObjective* const saddle = objective.saddle();
   const bool dual_only = saddle && !saddle->primal();
   const std::size_t dim = dual_only ? saddle->dual_dim() : objective.dim();

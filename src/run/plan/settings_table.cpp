@@ -83,6 +83,10 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),
                                config.l2 > 0 ? fmt::format(", l2 {}", config.l2) : ""));
   for (const std::string& part : facts.objective->structure()) row("", part);
+  if (config.start.given()) {
+    row("start", fmt::format("{}, SHA-256 {}", config.start.model, config.start.digest.substr(0, 12)));
+    row("", "PUBLIC: the promise does not cover those on whose records it was trained");
+  }
   if (!facts.objective->class_weights().empty())
     row("", fmt::format("class weights {} (the largest counts as 1)", config.value("objective.class_weights")));
   for (const std::string& text : factor_texts(config.data)) row("", text);

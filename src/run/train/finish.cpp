@@ -57,7 +57,7 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
                            .commitment = run.commitment,
                            .program = run.program.digest,
                            .generators = generator_commitments(root.key->key, run.records.layout.blocks),
-                           .model = safetensors_digest(run.objective->groups(), model),
+                           .model = safetensors_digest(run.objective->model_groups(), model),
                            .metrics = file_digest(root.file("metrics.jsonl")),
                            .public_models = run.public_models,
                            .training_files = run.files.training.digest_of_matches(),
@@ -70,7 +70,7 @@ std::string certificate_of(const Training& run, std::span<const float> model) {
 void write_model(const Training& run, std::span<const float> model, const std::string& certificate) {
   const auto& file = run.config.data.columns_file;
   const std::string columns = run.preparation ? run.preparation->columns_text() : file ? file->text : "";
-  write_safetensors(run.root->file("model.safetensors"), run.objective->groups(), model,
+  write_safetensors(run.root->file("model.safetensors"), run.objective->model_groups(), model,
                     model_metadata(run.config, sha256(certificate), run.facts.data.features, columns));
 }
 
@@ -89,12 +89,12 @@ void print_chosen(const Algorithm& algorithm) {
   print_user("chosen: {}, noisy mean loss {:.4f}\n", fmt::join(settings, " "), algorithm.measures().front().value);
 }
 
-void print_end(const Training& run, std::span<const float> model) {
+void print_end(const Training& run, std::span<const float> iterate) {
   const std::string time = run.plan.hides_times() ? "" : " in " + duration_text(seconds_since(run.started));
   print_user("done{}: {}\n", time, run.note());
   if (!run.tested.is_null()) print_user("on held-out records, 95 %: {}\n", results_text(run.tested));
   if (run.config.tunes()) print_chosen(*run.algorithm);
-  if (run.trains_models) print_user("{}\n", run.trains_models->advice(model));
+  if (run.trains_models) print_user("{}\n", run.trains_models->advice(iterate));
   fmt::print("{}\n", run.root->place.path);
 }
 
@@ -112,7 +112,8 @@ void finish(Training& run) {
   check_ledgers(run);
   root.metrics.sync();
   root.timing.sync();
-  const auto model = run.algorithm->iterate();
+  const auto iterate = run.algorithm->iterate();
+  const auto model = run.objective->model(iterate);
   const std::string certificate = certificate_of(run, model);
   write_model(run, model, certificate);
   if (run.plan.hides_times()) level_times(directory);
@@ -122,7 +123,7 @@ void finish(Training& run) {
   remove_checkpoints(directory);
   if (run.prints()) write_report(directory);
   if (run.plan.hides_times()) level_times(directory);
-  if (run.prints()) print_end(run, model);
+  if (run.prints()) print_end(run, iterate);
 }
 
 }  // namespace dpmpi

@@ -21,6 +21,7 @@
 #include "run/certify/named_code.hpp"
 #include "run/evaluate/mean_gradient.hpp"
 #include "run/objective/on_ranks.hpp"
+#include "run/objective/public_start.hpp"
 #include "run/plan/time_estimate.hpp"
 #include "run/train/input_checks.hpp"
 #include "run/train/stop_requests.hpp"
@@ -177,6 +178,7 @@ void look_at_inputs(Training& run, Problems& problems) {
     run.parts = parts_of(config.data.test_share, run.facts.data);
     if (run.options.resume) permit_code(config);  // the root is beyond open_run: nobody gets facts before
     run.objective = make_objective(config, run.facts.data);
+    give_start(run.comm, config.start, *run.objective);
     if (config.report.gradient_norm)
       check_mean_gradient(config.objective_name, *run.objective, !config.data.eval.empty());
     run.trains_models = dynamic_cast<TrainsModels*>(run.objective.get());

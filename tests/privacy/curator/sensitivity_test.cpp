@@ -71,6 +71,13 @@ std::vector<Case> cases() {
            {storage, 700, 33, 1, class_, 5},
            clipping});
   }
+  for (const Clipping clipping : {Clipping::flat, Clipping::per_layer})
+    all.push_back({"network",
+                   {{"objective.classes", "5"},
+                    {"objective.layers", "dense 9, tanh, dense 8, softplus, dense 7, tanh, dense 5"},
+                    {"objective.train_layers", "3,7"}},
+                   {Storage::dense_f32, 700, 33, 1, class_, 5},
+                   clipping});
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i) {
     if (all[i].shape.labels == real) continue;
@@ -120,13 +127,27 @@ std::vector<std::int64_t> lattice_sum(Objective& objective, const Query& query, 
   return {total.begin(), total.end()};
 }
 
+/// Parameters to begin with. What is not trained is made up, too.
+std::vector<float> start_of(Objective& objective) {
+  std::vector<float> w(objective.dim());
+  std::size_t numbers = 0;
+  for (const ParameterGroup& group : objective.model_groups()) numbers += group.size();
+  if (numbers > w.size()) {
+    std::vector<float> model(numbers);
+    PublicStream(3, "model").normals(0, model);
+    for (float& x : model) x *= 0.3F;
+    objective.start_from(std::move(model));
+  }
+  objective.start_point(PublicStream(3, "start"), w);
+  return w;
+}
+
 class Sensitivity : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
   const Case& c = GetParam();
   const auto objective = objective_of(c);
-  std::vector<float> w(objective->dim());
-  objective->initialise(PublicStream(3, "start"), w);
+  std::vector<float> w = start_of(*objective);
   for (std::size_t j = 0; j < w.size(); ++j)
     w[j] += 0.3f * static_cast<float>(PublicStream(4, "shift").uniform(j) - 0.5);
   Records records = test::random_records(c.shape, 5);
