@@ -6,6 +6,7 @@
 
 #include "core/aligned.hpp"
 #include "core/numbers/random.hpp"
+#include "core/numbers/waves.hpp"
 
 namespace dpmpi {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 constexpr std::size_t terms = 2048;
 constexpr double deviation = 0.05;
 constexpr double inverse_pi = 0.318309886183790671538;
-
-/// cos(pi x) for any x.
-double cos_pi(double x) {
-  const double turned = std::abs(x) - 2 * std::floor(std::abs(x) / 2);
-  return portable_cos_pi(turned > 1 ? 2 - turned : turned);
-}
 
 /// Frequencies over pi, term after term. The lengths of the weak features grow with their number, so that all of
 /// them together do not matter more in a wide record.
