@@ -26,10 +26,10 @@ std::uint64_t convert(const ConvertOptions& options, DataOptions data) {
   if (options.input.empty() || options.output.empty())
     throw ConfigError("convert needs an input and an output file");
   if (data.scale != 1 || !data.mean.empty() || !data.deviation.empty() || data.normalize != "none" ||
-      !data.keep_one_in.empty() || !data.only_labels.empty() || data.records != 0)
+      !data.transform.empty() || !data.keep_one_in.empty() || !data.only_labels.empty() || data.records != 0)
     throw ConfigError(
-        "convert writes the values of the file: set data.scale, mean, std, normalize, keep_one_in, only_labels and records "
-        "in the config that trains on the result");
+        "convert writes the values of the file: set data.scale, mean, std, normalize, transform, keep_one_in, only_labels and "
+        "records in the config that trains on the result");
   data.train = options.input;
   data.shards.clear();
   std::vector<std::string> problems;

@@ -26,6 +26,7 @@ class FileLoader {
         end_(range.ownership.end(comm.rank())),
         map_(source.feature_map(dataset.rules)),
         rule_{dataset.rules.normalize == "l2", to_feature(dataset.rules.bias), to_feature(dataset.rules.scale)},
+        file_rule_(source.transform ? RowRule{false, 0, rule_.row_scale} : rule_),
         factors_(factors_of(dataset.rules)),
         counted_(dataset.counted),
         persons_(dataset.rules.persons != ReadingRules::Persons::nothing),
@@ -43,6 +44,7 @@ class FileLoader {
     std::vector<Block> blocks;
     for (std::uint32_t b = begin_; b < end_; ++b)
       blocks.push_back({b, range_.layout.begin(b), builders_[b - begin_].take()});
+    if (source_.transform && faults_.empty()) transform(blocks);
     return blocks;
   }
 
@@ -61,21 +63,31 @@ class FileLoader {
     return 2 * text;
   }
 
+  /// What the file holds, and beside it what becomes of that.
+  std::uint64_t row_bytes() const {
+    const Layout& layout = source_.layout;
+    std::uint64_t bytes =
+        RecordsBuilder::bytes(layout.storage, layout.features, own_slots(), layout.row_entries, factors_);
+    if (source_.transform)
+      bytes += RecordsBuilder::bytes(source_.storage(), source_.features(), own_slots(), 0, factors_);
+    return bytes;
+  }
+
   void allocate(const std::vector<Extent>& extents) {
     const Layout& layout = source_.layout;
     const bool sparse_text =
         layout.records().is_text() && layout.storage == Storage::sparse_f32 && layout.row_entries == 0;
-    const std::uint64_t rows =
-        RecordsBuilder::bytes(layout.storage, layout.features, own_slots(), layout.row_entries, factors_);
+    const std::uint64_t rows = row_bytes();
     if (persons_)  // twice: while they are brought together
-      check_memory_together(comm_, 2 * (rows + own_slots() * sizeof(PersonTag)), 0, layout.features, source_.path(),
-                            false);
+      check_memory_together(comm_, 2 * (rows + own_slots() * sizeof(PersonTag)), 0, source_.features(),
+                            source_.path(), false);
     else
-      check_memory_together(comm_, rows + (sparse_text ? entry_bytes(extents) : 0), own_slots(), layout.features,
+      check_memory_together(comm_, rows + (sparse_text ? entry_bytes(extents) : 0), own_slots(), source_.features(),
                             source_.path(), !sparse_text);
     throw_on_all_ranks(comm_, [&] {
       for (std::uint32_t b = begin_; b < end_; ++b)
-        builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), rule_, layout.row_entries);
+        builders_.emplace_back(layout.storage, layout.features, range_.layout.size(b), file_rule_,
+                               layout.row_entries);
     });
   }
 
@@ -88,6 +100,16 @@ class FileLoader {
     return {fmt::format("reading {}{}", std::filesystem::path(source.path).filename().string(),
                         slots == range_.slots() ? "" : " (the root's part)"),
             counted_ ? slots : 0, counted_ ? "records" : ""};
+  }
+
+  /// Each block gives up its images when their features are there.
+  void transform(std::vector<Block>& blocks) {
+    TransformedImage work(*source_.transform);
+    const bool all = own_slots() == range_.slots();
+    Progress progress(all ? "transforming images" : "transforming images (the root's part)",
+                      counted_ ? own_slots() : 0, counted_ ? "images" : "");
+    for (Block& block : blocks)
+      block.records = transformed(work, std::move(block.records), source_.features(), rule_, progress);
   }
 
   void read(const Section& section, const std::vector<Extent>& extents) {
@@ -122,7 +144,7 @@ class FileLoader {
   BlockRange range_;
   std::uint32_t begin_, end_;  // this rank's blocks
   FeatureMap map_;
-  RowRule rule_;
+  RowRule rule_, file_rule_;  // the second is for rows as they stand in the file
   RecordFactors factors_;
   bool counted_;  // the number of records is public
   bool persons_;  // records are those of persons: how many there are is secret, and not declared either

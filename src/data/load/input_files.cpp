@@ -82,6 +82,7 @@ void inspect_heads(const std::vector<Head>& heads, const ReadingRules& rules, So
                 fmt::format("has {} features where data.features = {}", layout.features, rules.features));
   const FeatureMap map = source.feature_map(rules);
   if (layout.storage == Storage::dense_u8 && map.affine()) layout.storage = Storage::dense_f32;
+  if (source.transform) check_images(*source.transform, layout, source.path());
 }
 
 /// What the root read off the first bytes, on all ranks; how many records there are stays with the root, and so do
@@ -156,6 +157,7 @@ void open_everywhere(const Communicator& comm, const std::vector<FoundFile>& her
 Source open_source(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
   const ReadingRules& rules = dataset.rules;
   Source source;
+  source.transform = transform_of(rules);
   throw_on_all_ranks(comm, [&] {
     check_dimension(rules, part.names);
     if (!comm.is_root()) return source.files.resize(part.joined ? 1 : part.files.size());

@@ -2,12 +2,14 @@
 // A dataset's file, or its pair images,labels, opened by the ranks of a communicator.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "comm/communicator.hpp"
 #include "data/formats/format.hpp"
 #include "data/load/data_files.hpp"
+#include "data/load/transformed.hpp"
 
 namespace dpmpi {
 
@@ -29,6 +31,12 @@ struct Source {
   std::string format_name;
   std::unique_ptr<Format> format;
   Layout layout;
+  std::optional<ImageTransform> transform;  ///< what becomes of records as they are read
+
+  /// Of records in memory.
+  std::uint64_t features() const { return transform ? transform->out.size() : layout.features; }
+  Storage storage() const { return transform ? Storage::dense_f32 : layout.storage; }
+  std::string feature_names() const { return transform ? std::string() : layout.feature_names; }
 
   const SourceFile& file_of(const Section& section) const { return files[section.file]; }
   const std::string& path() const { return files.front().path; }

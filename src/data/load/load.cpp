@@ -28,11 +28,8 @@ int first_reader(std::uint32_t shard, std::uint32_t shards, int ranks) {
 
 DatasetFacts inspect_part(const Communicator& comm, const Dataset& dataset, const NamedFiles& part) {
   const Source source = open_source(comm, dataset, part);
-  DatasetFacts facts{static_cast<std::uint64_t>(part.declared),
-                     source.layout.features,
-                     source.layout.storage,
-                     {},
-                     source.layout.feature_names};
+  DatasetFacts facts{
+      static_cast<std::uint64_t>(part.declared), source.features(), source.storage(), {}, source.feature_names()};
   facts.row_entries = source.layout.row_entries;
   if (part.declared == 0) facts.records = count_records(comm, source);
   return facts;
@@ -125,8 +122,8 @@ void load_sites(const Communicator& comm, const Dataset& dataset, const LabelRul
       file = source.path();
       if (!mine.empty()) check_signature(file, signature(source.layout), mine);
       mine = signature(source.layout);
-      shard.facts.features = source.layout.features;
-      shard.facts.storage = source.layout.storage;
+      shard.facts.features = source.features();
+      shard.facts.storage = source.storage();
       // The layout of the site's own records, so that row numbers start at its file's first record.
       const Ownership run{{std::max(first, s * per_site), std::min(last, (s + 1) * per_site)}};
       const BlockRange range{shard.layout, run, s * per_site, (s + 1) * per_site};
@@ -154,8 +151,8 @@ Shard load_records(const Communicator& comm, const Dataset& dataset, const Block
     load_sites(comm, dataset, labels, ownership, shard, faults);
   } else {
     const Source source = open_source(comm, dataset, dataset.first());
-    shard.facts.features = source.layout.features;
-    shard.facts.storage = source.layout.storage;
+    shard.facts.features = source.features();
+    shard.facts.storage = source.storage();
     shard.blocks = load_file(comm, dataset, labels, source, {shard.layout, ownership, 0, layout.blocks}, faults);
   }
   refuse_on_all_ranks(comm, faults);
@@ -192,6 +189,7 @@ Dataset persons_alone(const Dataset& dataset) {
   rules.persons = ReadingRules::Persons::alone;
   rules.label = no_label;
   rules.features = 0;
+  rules.image.clear(), rules.transform.clear();
   for (auto* of_values : {&rules.mean, &rules.deviation, &rules.positive, &rules.label_map, &rules.only_labels})
     of_values->clear();
   return alone;
@@ -239,7 +237,7 @@ std::string feature_names(const Dataset& training) try {
   std::string& label = labelled.rules.label;
   if (label == no_label) label = "auto";  // of records to predict; those of the training have one
   const ShowFields show(labelled.shows_values());
-  return open_source(Communicator::alone(), labelled, labelled.first()).layout.feature_names;
+  return open_source(Communicator::alone(), labelled, labelled.first()).feature_names();
 } catch (const Error&) {  // not here
   return {};
 }

@@ -6,10 +6,12 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/errors.hpp"
 #include "core/trim.hpp"
 #include "data/records/text.hpp"
+#include "data/transform/image_transform.hpp"
 
 namespace dpmpi {
 namespace {
@@ -128,6 +130,14 @@ void declare_values(ReadingRules& d, Options& o) {
       "normalize", d.normalize,
       "none, or l2: every record to Euclidean norm 1 (before the constant column). Column statistics of private data are "
       "not offered; standard and minmax need data.mean and data.std");
+  o.add(
+      "image", d.image,
+      "Shape CHANNELSxHEIGHTxWIDTH of the images that data.transform takes, whose pixels a file has channel by channel, "
+      "each row by row");
+  o.add(
+      "transform", d.transform,
+      "Steps that make features of an image, each image by itself: scattering J=SCALES L=ANGLES, groupnorm GROUPS. After "
+      "data.scale, mean and std, before data.normalize");
   o.add("bias", d.bias, "Value of the constant column added to every record; 0: none", Range::closed(0, 1e6));
   o.add(
       "positive", d.positive,
@@ -187,6 +197,22 @@ void check_shard_paths(const std::vector<std::string>& shards) {
 /// known.
 constexpr std::int64_t most_sampled_records = 1024;
 
+/// Every number of a file is to be one of an image, at its place.
+void check_transform(const DataOptions& data, std::vector<std::string>& problems) {
+  const auto transform = read_transform(data.image, data.transform, problems);
+  if (data.transform.empty()) return;
+  const auto refuse = [&](const std::string& why) {
+    problems.push_back(fmt::format("data.transform = {}: {}", fmt::join(data.transform, ", "), why));
+  };
+  if (!data.columns.empty())
+    refuse("a table with data.columns has columns of several kinds, and no images: leave one of the two out");
+  if (!data.one_hot.empty()) refuse("words of data.one_hot are no pixels: leave one of the two out");
+  if (data.storage == "sparse") refuse("images have all their pixels: leave data.storage = sparse out");
+  if (transform && data.features > 0 && data.features != static_cast<std::int64_t>(transform->in.size()))
+    refuse(fmt::format("data.features = {} is the number of pixels in the file, and images of {} have {}",
+                       data.features, data.image, transform->in.size()));
+}
+
 bool needs_private_statistics(const std::string& normalize) { return normalize != "none" && normalize != "l2"; }
 
 }  // namespace
@@ -234,6 +260,7 @@ void DataOptions::validate(std::vector<std::string>& problems) const {
     problems.emplace_back(
         "data.keep_one_in goes by a record's place in the file, which other persons' records move: leave it out, or "
         "data.person");
+  check_transform(*this, problems);
   if (test_share > 0 && samples_records())
     problems.emplace_back(
         "data.test_share with data.person_sampling = records: held-out persons are counted by the means of their records; "

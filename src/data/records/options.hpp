@@ -33,6 +33,10 @@ struct ReadingRules {
   enum class Persons { nothing, with_records, alone } persons = Persons::nothing;
   bool more_columns = false;  ///< a table may have columns that data.columns does not name (set by Dataset)
 
+  // Images, of which other features are computed (transform/image_transform.hpp).
+  std::string image;
+  std::vector<std::string> transform;
+
   // Features.
   double scale = 1, bias = 1;
   std::string normalize = "none";

@@ -90,6 +90,10 @@ OnnxNames write_onnx(const ModelToScore& scored, const std::string& path) {
   const RunConfig& config = *scored.config;
   if (needs_more_than_the_model(config))
     refuse_what_has_no_graph(config, "it needs more than the model (code in a library, or records)");
+  if (!config.data.transform.empty())
+    throw ConfigError(
+        "data.transform cannot be written as ONNX: a graph would have to compute the wavelets of every image. Score with "
+        "dpmpi predict");
   ModelAlone model = read_model_alone(scored);
   const ScoreRecipe recipe = score_recipe_of(config, *model.objective);
   const ModelInputs inputs = inputs_of(scored, model.features);

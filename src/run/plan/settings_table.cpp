@@ -10,6 +10,7 @@
 
 #include "core/console/print.hpp"
 #include "data/columns/columns_file.hpp"
+#include "data/load/transformed.hpp"
 #include "data/records/text.hpp"
 #include "run/plan/evaluation_plan.hpp"
 #include "run/plan/trains_models.hpp"
@@ -78,6 +79,7 @@ void print_settings(const RunConfig& config, const PublicFacts& facts, const Pla
   row(std::string(plural(config.data.unit())),
       fmt::format("{} x {} features ({}), {} blocks on {} rank{}", facts.data.units(), facts.data.features,
                   storage_text(facts.data), plan.layout.blocks, ranks, ranks == 1 ? "" : "s"));
+  if (const auto transform = transform_of(config.data)) row("of images", transform->text());
   if (config.data.samples_records())
     row("", fmt::format("with up to {} records each, in slots of their own", config.data.person_records));
   row("objective", fmt::format("{}, {} parameters{}", config.objective_name, facts.objective->dim(),

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "data/columns/columns_file.hpp"
+#include "data/load/transformed.hpp"
 
 namespace dpmpi {
 namespace {
@@ -23,6 +24,8 @@ std::pair<double, std::string> square_of(const ReadingRules& rules, const Datase
     const auto made = std::ranges::count_if(rules.columns_file->columns, makes_features);
     return {static_cast<double>(made), fmt::format("data.columns: {} columns, each of size 1", made)};
   }
+  if (const auto transform = transform_of(rules); transform && transform->normalises())
+    return {features, fmt::format("data.transform: {} features, of mean square 1", data.features)};
   const double scale = rules.scale * rules.scale;
   if (data.storage == Storage::dense_u8)
     return {features * scale * 255 * 255 * byte_square, fmt::format("{} bytes, times data.scale", data.features)};
