@@ -72,6 +72,7 @@ double SaddleSettings::dual_bound(const SaddleObjective& f) const {
 }
 
 void SaddleSettings::check(const SaddleObjective& f) const {
+  check_weights(f);  // first: the curvature of the dual has the mean weight
   if (descent.rate == 0 && !f.primal())
     throw ConfigError(
         "method.rate is needed: no record takes part in the primal's gradients, so that no noise says how large its "
@@ -80,7 +81,6 @@ void SaddleSettings::check(const SaddleObjective& f) const {
     throw ConfigError(
         "method.dual_rate = 0 is 0.3 / mu of a quadratic dual, and this objective has none: give a rate above 0");
   if (private_prior && !f.class_prior()) throw ConfigError("method.prior = private: this objective has no prior");
-  check_weights(f);
 }
 
 void SaddleSettings::check_weights(const SaddleObjective& f) const {

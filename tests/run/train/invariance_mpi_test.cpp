@@ -346,7 +346,10 @@ TEST_F(Invariance, WeightsAndExposures) {
         {"dp-ftrl", "mlp", "class", "person", "sparse"},
         {"clipped-gd", "softmax", "class", "ignore", "sparse"},
         {"gibo", "logistic", "sign", "ignore", "dense"},
-        {"zo-o2nc", "hinge", "sign", "person", "dense"}}) {
+        {"zo-o2nc", "hinge", "sign", "person", "dense"},
+        {"dp-sgda", "auc", "sign", "ignore", "sparse"},
+        {"private-diff", "auc", "sign", "person", "dense"},
+        {"dp-sgda", "worst_group", "class", "ignore", "dense"}}) {
     Settings settings = options_of(method, objective);
     settings.insert(settings.end(),
                     {fmt::format("data.train={}/weighted.csv", folder()),
@@ -355,6 +358,9 @@ TEST_F(Invariance, WeightsAndExposures) {
                      fmt::format("data.storage={}", storage), fmt::format("method.name={}", method),
                      fmt::format("objective.name={}", objective)});
     if (std::string(label) == "class") settings.emplace_back("objective.classes=3");
+    if (min_max(method)) settings.emplace_back("objective.mean_weight=0.6");
+    if (std::string(objective) == "auc") settings.emplace_back("objective.prior=0.5");
+    if (std::string(objective) == "worst_group") settings.emplace_back("objective.group_sizes=5,4,6");
     if (std::string(who) == "person") settings.emplace_back("data.records=350");
     expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} {} by {}, {}", method, objective, who, storage));
   }
