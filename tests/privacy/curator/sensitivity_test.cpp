@@ -204,7 +204,9 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
 
 std::string case_name(const ::testing::TestParamInfo<Case>& param) {
   const char* storage[] = {"f32", "u8", "sparse"};
-  return param.param.objective + "_" + storage[static_cast<int>(param.param.shape.storage)] +
+  const bool partly = !param.param.options.empty() && param.param.options.back().first == "objective.train_layers";
+  return param.param.objective + (partly ? "_partly_" : "_") +
+         storage[static_cast<int>(param.param.shape.storage)] +
          (param.param.clipping == Clipping::per_layer ? "_per_layer" : "") +
          (param.param.weights.empty() ? "" : "_weighted") + (param.param.factors ? "_factors" : "");
 }
