@@ -73,8 +73,9 @@ TEST_F(Predict, NeedsTheRunDirectoryAlone) {
   std::ofstream(folder_ + "/new.csv")
       << "\"note, own\",colour,who,size\n\"x, y\",red,A,2\nz,\"blue, dark\",\"B, C\",28\n,red,D,28\n";
   for (const int ranks : {1, 3}) {
-    const test::Outcome outcome = dpmpi(
-        "predict run --data new.csv --set data.label=none --keep 'who,\"note, own\"' --output out.csv", ranks);
+    const test::Outcome outcome =
+        dpmpi("predict run --data new.csv --set data.label=none --keep \"who,\\\"note, own\\\"\" --output out.csv",
+              ranks);
     ASSERT_EQ(outcome.code, 0) << outcome.output;
     const auto rows = lines("out.csv");
     ASSERT_EQ(rows.size(), 4u);

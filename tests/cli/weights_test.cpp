@@ -47,15 +47,15 @@ class Weights : public ::testing::Test {
                                table, columns, objective));
     dpmpi("--config a.ini --quiet");
   }
-  /// The column `prediction` of predictions for `table`.
-  std::vector<double> predicted(const std::string& table) const {
+  /// The last column of predictions for `table`.
+  std::vector<double> predicted(const std::string& table, const char* columns = "record,prediction") const {
     dpmpi(fmt::format("predict run/model.safetensors --data {} --output p.csv --set data.label=none", table));
     std::ifstream in(path("p.csv"));
     std::string line;
     std::getline(in, line);
-    EXPECT_EQ(line, "record,prediction");
+    EXPECT_EQ(line, columns);
     std::vector<double> all;
-    while (std::getline(in, line)) all.push_back(std::stod(line.substr(line.find(',') + 1)));
+    while (std::getline(in, line)) all.push_back(std::stod(line.substr(line.rfind(',') + 1)));
     return all;
   }
   nlohmann::json evaluated(const std::string& table) const {
@@ -173,12 +173,12 @@ TEST_F(Weights, TheAucOfWeightedRecordsIsThatOfRepeatedOnes) {
     dpmpi("--config a.ini --quiet");
   };
   train_auc("t.csv", "columns.txt", 0.5);  // weights are 0, 1, 2, 3 of 3
-  const std::vector<double> of_weighted = predicted("t.csv");
+  const std::vector<double> of_weighted = predicted("t.csv", "record,prediction,score");
   const auto weighted = evaluated("t.csv"), as_if_repeated = evaluated("repeated.csv");
   for (const char* const name : {"auc", "loss"})
     EXPECT_NEAR(weighted.at("metrics").at(name), as_if_repeated.at("metrics").at(name), 1e-6);
   train_auc("repeated.csv", "all.txt", 1);
-  const std::vector<double> of_repeated = predicted("t.csv");
+  const std::vector<double> of_repeated = predicted("t.csv", "record,prediction,score");
   ASSERT_EQ(of_weighted.size(), of_repeated.size());
   for (std::size_t i = 0; i < of_weighted.size(); ++i) EXPECT_NEAR(of_weighted[i], of_repeated[i], 1e-4);
   EXPECT_NEAR(evaluated("repeated.csv").at("metrics").at("loss"), as_if_repeated.at("metrics").at("loss"), 1e-4);

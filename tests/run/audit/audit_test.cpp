@@ -57,7 +57,7 @@ class Watched {
     };
     const auto* running = query_.as<RunningSum>();
     for (std::uint64_t t = 0; t < query_.steps; ++t) {
-      constexpr double scales[] = {0.2, 0.4, 0.05, 0.3};
+      constexpr double scales[] = {0.1, 0.2, 0.3, 0.25};
       const double scale = running && running->adaptive ? scales[t % 4] : 1;
       auto total = curator.sum(query_, curator.draw(query_, t), vectors, scale);
       if (query_.exact)
