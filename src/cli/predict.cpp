@@ -7,6 +7,7 @@
 #include "core/errors.hpp"
 #include "data/formats/table.hpp"
 #include "data/formats/write.hpp"
+#include "data/records/text.hpp"
 #include "run/evaluate/predictions.hpp"
 #include "run/train/input_checks.hpp"
 
@@ -20,12 +21,21 @@ struct PredictionRequest {
   ModelToScore scored;
 };
 
+/// As a table writes its names.
+std::vector<std::string> names_in(const std::string& keep) {
+  try {
+    return split_fields(keep, ',');
+  } catch (const Malformed& fault) {
+    throw ConfigError(fmt::format("--keep {}: {}", keep, fault.what()));
+  }
+}
+
 void prepare(PredictionRequest& typed) {
   if (!typed.output.ends_with(".csv") && !typed.output.ends_with(".npy"))
     throw ConfigError(fmt::format("--output {}: its name must end with .csv or .npy", typed.output));
   if (typed.format.threshold && !(*typed.format.threshold > 0 && *typed.format.threshold < 1))
     throw ConfigError(fmt::format("--threshold is {}, allowed: numbers in (0, 1)", *typed.format.threshold));
-  if (!typed.keep.empty()) typed.format.keep = split_fields(typed.keep, ',');  // as a table writes its names
+  if (!typed.keep.empty()) typed.format.keep = names_in(typed.keep);
   if (typed.output.ends_with(".npy") && (typed.format.threshold || !typed.format.keep.empty()))
     throw ConfigError("--threshold and --keep are for OUT.csv: OUT.npy holds the scores");
   typed.scored = model_to_score(typed.run, typed.data, typed.overrides);

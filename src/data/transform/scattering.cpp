@@ -188,6 +188,19 @@ class Scattering final : public ImageStep {
   ComplexValues image_;
 };
 
+/// Of all resolutions, in double: shapes from a config may be any.
+double bytes_of_wavelets(const ScatteringSettings& settings, const ImageShape& in) {
+  double bytes = 0;
+  const MirroredSide down(in.height, settings.square()), across(in.width, settings.square());
+  for (std::size_t r = 0; r < settings.scales; ++r) {
+    const std::size_t scales = r == 0 ? settings.scales : settings.scales - r - 1;
+    const double pixels = static_cast<double>(down.outer >> r) * static_cast<double>(across.outer >> r);
+    bytes += static_cast<double>(scales * settings.angles) * pixels * sizeof(double);
+  }
+  return bytes;
+}
+constexpr double most_bytes = 0x1p29;  // to make more would take minutes, too, in which nothing is seen to happen
+
 class ScatteringPlan final : public ImageStepPlan {
  public:
   explicit ScatteringPlan(const ScatteringSettings& settings) : settings_(settings) {}
@@ -198,6 +211,10 @@ class ScatteringPlan final : public ImageStepPlan {
       throw ConfigError(
           fmt::format("J={} averages over squares of {} pixels, and images of {} are not larger: make J smaller",
                       settings_.scales, square, in.text()));
+    if (const double bytes = bytes_of_wavelets(settings_, in); bytes > most_bytes)
+      throw ConfigError(fmt::format(
+          "its wavelets of images of {} take {:.3g} GB on every rank, and at most {:.3g} GB are allowed: make J, L or the images smaller",
+          in.text(), bytes * 1e-9, most_bytes * 1e-9));
     return {in.channels * settings_.channels(), in.height / square, in.width / square};
   }
   std::unique_ptr<ImageStep> make(const ImageShape& in) const override {

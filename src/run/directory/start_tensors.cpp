@@ -78,9 +78,10 @@ class StartFile {
   }
 
   void finish(std::span<const ParameterGroup> groups) {
+    check_places();
     for (const auto& [name, entry] : header_.items())
       if (std::ranges::find(groups, name, &ParameterGroup::name) == groups.end())
-        refuse(name, "is none of the model's that is to be trained");
+        refuse(name, "is none of the model's");
     if (!problems_.empty())
       throw DataError(fmt::format("{} does not fit:\n  {}", path_, fmt::join(problems_, "\n  ")));
   }
@@ -98,14 +99,33 @@ class StartFile {
       return refuse(group.name, fmt::format("has the shape [{}], where the model has [{}]", fmt::join(shape, ","),
                                             fmt::join(shape_of(group), ",")));
     const std::uint64_t bytes = group.size() * type->bytes, there = file_.size() - data_;
-    if (at.size() != 2 || at[0] > there || there - at[0] < bytes || at[1] - at[0] != bytes)
-      return refuse(group.name, "is not where the header says: the file is cut");
+    if (!places_are_whole(entry) || at.size() != 2 || at[1] < at[0])
+      return refuse(group.name,
+                    fmt::format("stands at {}, which is no place", shown_json(entry.at("data_offsets"))));
+    if (at[1] - at[0] != bytes)
+      return refuse(group.name, fmt::format("has {} bytes, where {} numbers of type {} have {}", at[1] - at[0],
+                                            group.size(), name, bytes));
+    if (at[1] > there) return refuse(group.name, "is not where the header says: the file is cut");
+    places_.push_back({at[0], at[1]});
     std::string raw(bytes, '\0');
     file_.go_to(data_ + at[0]);
     file_.read(raw);
     for (std::size_t j = 0; j < to.size(); ++j) to[j] = type->read(raw.data() + j * type->bytes);
     if (!std::ranges::all_of(to, [](float x) { return std::isfinite(x); }))
       refuse(group.name, "has numbers that are not finite, or beyond float32");
+  }
+  static bool places_are_whole(const nlohmann::json& entry) {
+    return std::ranges::all_of(entry.at("data_offsets"), [](const auto& at) { return at.is_number_unsigned(); });
+  }
+  /// The tensors stand one behind the other, as the layout has it, and nothing else does.
+  void check_places() {
+    if (!problems_.empty()) return;
+    std::ranges::sort(places_);
+    std::uint64_t end = 0;
+    bool gapless = true;
+    for (const auto& [first, last] : places_) gapless = gapless && first == end, end = last;
+    if (!gapless || end != file_.size() - data_)
+      problems_.emplace_back("its tensors overlap, leave gaps, or do not fill the file");
   }
   void refuse(const std::string& tensor, const std::string& what) {
     problems_.push_back(fmt::format("tensor {} {}", shown_json(nlohmann::json(tensor)), what));
@@ -115,6 +135,7 @@ class StartFile {
   FileReader file_;
   nlohmann::json header_;
   std::uint64_t data_ = 0;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> places_;  ///< of the tensors that were read
   std::vector<std::string> problems_;
 };
 

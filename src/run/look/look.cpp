@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Beside the file itself, whatever link leads there.
+/// Beside the file itself, whatever symbolic link leads there.
 std::string ledger_path(const Dataset& people, const LookRequest& request) {
   if (!request.ledger.empty()) return request.ledger;
   const std::vector<FoundFile>& files = people.first().files;
@@ -37,7 +37,13 @@ std::string ledger_path(const Dataset& people, const LookRequest& request) {
     throw ConfigError(
         fmt::format("{} = {} names several files: say with --ledger where the ledger of their people is",
                     people.key, people.first().names));
-  return fs::weakly_canonical(files.front().path()).string() + ".looks.jsonl";
+  const fs::path file = fs::weakly_canonical(files.front().path());
+  std::error_code unknown;
+  if (fs::is_regular_file(file, unknown) && fs::hard_link_count(file, unknown) > 1)
+    throw ConfigError(fmt::format(
+        "{} = {} has several names (hard links), and its ledger would have one of them: say with --ledger where the ledger of its people is",
+        people.key, people.first().names));
+  return file.string() + ".looks.jsonl";
 }
 
 /// The header of the ledger, or of one that is to begin.
@@ -178,7 +184,13 @@ class Taking {
     throw_on_all_ranks(comm_, [&] {
       if (!comm_.is_root()) return;
       folder = make_folder(scored_.run, request_.output);
-      if (!ledger_->header()) ledger_->begin(header_);
+      try {
+        if (!ledger_->header()) ledger_->begin(header_);
+      } catch (const std::exception&) {
+        std::error_code ignored;
+        fs::remove(folder, ignored);  // nothing was looked at
+        throw;
+      }
       before = ledger_->file().events().size();
     });
     Curator curator(comm_, model_.records, plan_.queries, model_.objective->micro_batch_rows(), key_,

@@ -76,7 +76,12 @@ LooksLedger::LooksLedger(std::string path) : path_(std::move(path)) {
 
 void LooksLedger::begin(const LooksHeader& header) {
   verify(!file_, "a ledger begins once");
-  file_.emplace(Ledger::create(path_, {header.adjacency, {}, header.seeded, header.unit}, header.members()));
+  try {
+    file_.emplace(Ledger::create(path_, {header.adjacency, {}, header.seeded, header.unit}, header.members()));
+  } catch (const std::exception&) {
+    if (!std::filesystem::exists(path_)) throw;
+    throw DataError(fmt::format("{}: another look has begun this ledger a moment ago: look again", path_));
+  }
   header_ = header;
 }
 

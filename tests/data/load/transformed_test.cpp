@@ -150,6 +150,9 @@ TEST_F(Transformed, WrongWordsAreNamed) {
     options_.image = image, options_.transform = steps;
     return problems_of(options_);
   };
+  EXPECT_MENTIONS(problem("1x4096x4096", {"scattering J=9 L=32"}),
+                  "its wavelets of images of 1x4096x4096 take 75.3 GB on every rank");
+  EXPECT_EQ(problem("1x224x224", {"scattering J=4 L=8"}), "");
   EXPECT_MENTIONS(problem("9x12", {"groupnorm 1"}), "data.image = 9x12: it takes CHANNELSxHEIGHTxWIDTH");
   EXPECT_MENTIONS(problem("1x9x", {"groupnorm 1"}), "data.image = 1x9x: it takes");
   EXPECT_MENTIONS(problem("", {"groupnorm 1"}), "set data.image");

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
@@ -66,8 +67,7 @@ TEST_F(StartTensors, AllThatDoesNotFitIsTold) {
   for (const char* const said :
        {"does not fit:", "tensor \"1.weight\" has numbers that are not finite, or beyond float32",
         "tensor \"1.bias\" has the type \"I64\"; F64, F32, F16 and BF16 are read",
-        "tensor \"2.weight\" is not there; its shape is [3]",
-        "tensor \"3.weight\" is none of the model's that is to be trained"})
+        "tensor \"2.weight\" is not there; its shape is [3]", "tensor \"3.weight\" is none of the model's"})
     EXPECT_TRUE(contains(all, said)) << said << "\n" << all;
   write(R"({"1.weight":{"dtype":"F32","shape":[4],"data_offsets":[0,16]},)"
         R"("1.bias":{"dtype":"F32","shape":[2,1],"data_offsets":[20,28]},)"
@@ -78,8 +78,41 @@ TEST_F(StartTensors, AllThatDoesNotFitIsTold) {
        {"tensor \"1.weight\" has the shape [4], where the model has [2,2]",
         "tensor \"1.bias\" is not where the header says: the file is cut", "tensor \"2.weight\" is described as "})
     EXPECT_TRUE(contains(more, said)) << said << "\n" << more;
+  write(R"({"1.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0.5,16]},)"
+        R"("1.bias":{"dtype":"F32","shape":[2,1],"data_offsets":[0,12]},)"
+        R"("2.weight":{"dtype":"F32","shape":[3],"data_offsets":[12,-4]}})",
+        numbers);
+  const std::string places = refusal();
+  for (const char* const said : {"tensor \"1.weight\" stands at [0.5,16], which is no place",
+                                 "tensor \"1.bias\" has 12 bytes, where 2 numbers of type F32 have 8",
+                                 "tensor \"2.weight\" stands at [12,-4], which is no place"})
+    EXPECT_TRUE(contains(places, said)) << said << "\n" << places;
   write_file(path_, "no such file");
   EXPECT_TRUE(contains(refusal(), "is no model file"));
+}
+
+// The layout has tensors one behind the other, and nothing else. A name that stands twice leaves a gap.
+TEST_F(StartTensors, StandOneBehindTheOther) {
+  const std::string numbers = bytes_of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const auto header = [](const char* weight, const char* bias, const char* last, const char* more = "") {
+    return fmt::format(R"({{{}"1.weight":{{"dtype":"F32","shape":[2,2],"data_offsets":{}}},)"
+                       R"("1.bias":{{"dtype":"F32","shape":[2],"data_offsets":{}}},)"
+                       R"("2.weight":{{"dtype":"F32","shape":[3],"data_offsets":{}}}}})",
+                       more, weight, bias, last);
+  };
+  write(header("[0,16]", "[16,24]", "[24,36]"), numbers);
+  EXPECT_EQ(refusal(), "accepted");
+  const char* const said = "its tensors overlap, leave gaps, or do not fill the file";
+  write(header("[0,16]", "[8,16]", "[16,28]"), numbers.substr(0, 28));
+  EXPECT_TRUE(contains(refusal(), said)) << refusal();
+  write(header("[0,16]", "[16,24]", "[24,36]"), numbers + "more");
+  EXPECT_TRUE(contains(refusal(), said)) << refusal();
+  write(header("[4,20]", "[20,28]", "[28,40]"), "more" + numbers);
+  EXPECT_TRUE(contains(refusal(), said)) << refusal();
+  write(
+      header("[16,32]", "[32,40]", "[40,52]", R"("1.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"),
+      numbers.substr(0, 16) + numbers);
+  EXPECT_TRUE(contains(refusal(), said)) << refusal();
 }
 
 }  // namespace

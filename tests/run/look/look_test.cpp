@@ -249,6 +249,9 @@ TEST_F(Look, TakesNoLedgerButTheirOwn) {
     EXPECT_MENTIONS(refusal({.epsilon = 1}), "another process is writing to it");
   }
   EXPECT_MENTIONS(refusal({.epsilon = 1, .ledger = run_ + "/ledger.jsonl"}), "is no ledger of looks");
+  fs::create_hard_link(people_, here_ + "/hard.csv");
+  EXPECT_MENTIONS(refusal({.epsilon = 1}), "has several names (hard links)");
+  fs::remove(here_ + "/hard.csv");
   EXPECT_MENTIONS(refusal({.epsilon = 1, .ledger = people_}), "people.csv");
   const std::string several =
       refusal({.epsilon = 1, .delta = 1e-6, .budget = 3, .adjacency = Adjacency::replace_one, .seed = 3});
