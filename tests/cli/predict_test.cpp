@@ -211,7 +211,7 @@ TEST_F(Predict, AThresholdDecides) {
        {std::pair{"--threshold 1 --output out.csv", "--threshold is 1, allowed: numbers in (0, 1)"},
         {"--threshold 0.5 --output out.npy", "--threshold and --keep are for OUT.csv"},
         {"--keep sise --output out.csv", "--keep: there is no column 'sise'; columns are size, colour"},
-        {"--keep '\"size' --output out.csv", "--keep \"size: a quoted field is not closed"},
+        {"--keep \\\"size --output out.csv", "--keep \"size: a quoted field is not closed"},
         {"--keep size, --output out.csv", "--keep: there is no column ''; columns are size, colour"}}) {
     const test::Outcome outcome = dpmpi(fmt::format("predict run --data new.csv --set data.label=none {}", words));
     EXPECT_EQ(outcome.code, 2) << outcome.output;
