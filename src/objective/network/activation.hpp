@@ -1,7 +1,7 @@
 #pragma once
 // exp, tanh, softplus and log1p from + - * / alone: compilers turn loops over them into vector code, and without
 // contraction every lane (or scalar remainder) gives the same bits. NaN stays NaN. Errors are a few units in the
-// last place.
+// last place. They are always inlined: a call within such a loop would leave it scalar.
 
 #include <array>
 #include <bit>
@@ -35,7 +35,7 @@ struct SplitExp {
 };
 
 template <class T>
-inline SplitExp<T> split_exp(T y) {
+[[gnu::always_inline]] inline SplitExp<T> split_exp(T y) {
   using F = Format<T>;
   y = y < F::lowest ? F::lowest : y;
   const T shifted = y * F::log2_e + F::shift;
@@ -52,28 +52,28 @@ inline SplitExp<T> split_exp(T y) {
 
 /// e^y, y <= 0.
 template <class T>
-inline T exp_nonpositive(T y) {
+[[gnu::always_inline]] inline T exp_nonpositive(T y) {
   const SplitExp<T> e = split_exp(y);
   return e.power * e.fraction + e.power;
 }
 
 /// e^y - 1, y <= 0, to full relative accuracy near 0.
 template <class T>
-inline T expm1_nonpositive(T y) {
+[[gnu::always_inline]] inline T expm1_nonpositive(T y) {
   const SplitExp<T> e = split_exp(y);
   return e.power * e.fraction + (e.power - T(1));
 }
 
 /// tanh(x) = -m / (m + 2) with m = e^(-2|x|) - 1, odd.
 template <class T>
-inline T tanh(T x) {
+[[gnu::always_inline]] inline T tanh(T x) {
   const T m = expm1_nonpositive(T(-2) * std::fabs(x));
   return std::copysign(-m / (m + T(2)), x);
 }
 
 /// log(1 + t) = 2 artanh(t / (2 + t)), 0 <= t <= 1.
 template <class T>
-inline T log1p_unit(T t) {
+[[gnu::always_inline]] inline T log1p_unit(T t) {
   const T s = t / (T(2) + t);
   const T z = s * s;
   T sum = T(1) / T(2 * Format<T>::log_terms + 1);
@@ -84,13 +84,13 @@ inline T log1p_unit(T t) {
 
 /// log(1 + e^x) = max(x, 0) + log(1 + e^-|x|).
 template <class T>
-inline T softplus(T x) {
+[[gnu::always_inline]] inline T softplus(T x) {
   return (x < T(0) ? T(0) : x) + log1p_unit(exp_nonpositive(-std::fabs(x)));
 }
 
 /// 1 / (1 + e^-x).
 template <class T>
-inline T sigmoid(T x) {
+[[gnu::always_inline]] inline T sigmoid(T x) {
   const T e = exp_nonpositive(-std::fabs(x));
   return (x < T(0) ? e : T(1)) / (T(1) + e);
 }
