@@ -79,7 +79,7 @@ void LooksLedger::begin(const LooksHeader& header) {
   try {
     file_.emplace(Ledger::create(path_, {header.adjacency, {}, header.seeded, header.unit}, header.members()));
   } catch (const std::exception&) {
-    if (!std::filesystem::exists(path_)) throw;
+    if (!fs::exists(path_)) throw;
     throw DataError(fmt::format("{}: another look has begun this ledger a moment ago: look again", path_));
   }
   header_ = header;
