@@ -1,0 +1,39 @@
+"""A folder for this user alone, that is gone afterwards."""
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator, List
+
+from .errors import ConfigError
+
+
+def _candidates() -> List[str]:
+    """Memory before disks: what was on a disk may be found there later."""
+    return [folder for folder in ("/dev/shm", os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir()) if folder]
+
+
+def _place_for(size: int) -> str:
+    chosen = os.environ.get("DPMPI_PRIVATE_FOLDER")
+    if chosen:
+        return chosen
+    if int(os.environ.get("SLURM_JOB_NUM_NODES", "1")) > 1:
+        raise ConfigError("this job has several nodes: set DPMPI_PRIVATE_FOLDER to a folder that all of them see")
+    for folder in _candidates():
+        if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            if shutil.disk_usage(folder).free > size + (16 << 20):
+                return folder
+    raise ConfigError(f"no folder has room for {size} bytes: tried {', '.join(_candidates())}; "
+                      "set DPMPI_PRIVATE_FOLDER to one that has")
+
+
+@contextmanager
+def private_folder(size: int = 0) -> Iterator[Path]:
+    """A new folder of mode 0700 with room for ``size`` bytes. It is removed at the end, whatever the end is."""
+    folder = Path(tempfile.mkdtemp(prefix="dpmpi-", dir=_place_for(size)))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)

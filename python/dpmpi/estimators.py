@@ -1,0 +1,245 @@
+"""Estimators with scikit-learn's conventions: each fit is one training, with one promise.
+
+What fit takes from its arguments without noise, and so takes to be public: the number of records, the number and names
+of the columns, whether all values are finite, and the set of the classes (or ``classes``). All else of X and y goes
+into the training alone. Two fits on the same records are two promises, whose epsilons add up at worst: grid searches
+and cross-validation on private records spend a multiple of epsilon. ``dpmpi tune`` pays for a choice once.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Dict, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._conventions import (BaseEstimator, ClassifierMixin, RegressorMixin, checked, checked_new, require_fitted)
+from ._private_folder import private_folder
+from ._records_file import write_arrays, write_table
+from .model import Model
+from .training import train
+
+_fresh_noise = "noise is fresh in every fit: a fit that could be repeated would say what its noise was"
+_exceptions = {name: _fresh_noise for name in ("check_fit_idempotent", "check_classifier_data_not_an_array",
+                                               "check_regressor_data_not_an_array", "check_supervised_y_2d")}
+
+
+class _Private(BaseEstimator):
+    """What the estimators share: from arrays to a trained model."""
+
+    epsilon: float
+    delta: Optional[float]
+    settings: Optional["Mapping[str, Any]"]
+    run_dir: Optional[str]
+    ranks: int
+    show: bool
+    model_: Model
+
+    def _train(self, X: np.ndarray, y: np.ndarray, prepare: str, settings: Dict[str, Any]) -> None:
+        """X: n x d; y: labels as the program takes them, n."""
+        if prepare not in ("private", "none"):
+            raise ValueError(f"prepare is {prepare!r}, allowed: 'private' and 'none'")
+        with private_folder(X.nbytes * (4 if prepare == "private" else 1) + y.nbytes) as folder:
+            if prepare == "private":
+                names = [f"x{i + 1}" for i in range(X.shape[1])]
+                files = write_table(folder, names, X.T, y, "\n".join(f"{name} number" for name in names))
+                files["data.prepare"] = "private"
+            else:
+                files = write_arrays(folder, X, y)
+            config = {**files, "data.root": str(folder), "privacy.epsilon": self.epsilon, "privacy.delta": self.delta,
+                      "data.blocks": _blocks(self.ranks), **settings, **dict(self.settings or {})}
+            run = train(config, self.ranks, run_dir=self.run_dir or folder / "run", show=self.show)
+            self.model_ = run.model
+            self.certificate_ = run.certificate
+            self.run_ = run if self.run_dir else None
+
+    def _scores(self, X: Any) -> np.ndarray:
+        X = checked_new(self, X)
+        return self.model_.decision_function(X)
+
+    @property
+    def epsilon_(self) -> float:
+        """Of the certificate."""
+        require_fitted(self)
+        return float(self.certificate_["epsilon"])
+
+    @property
+    def delta_(self) -> float:
+        """Of the certificate."""
+        require_fitted(self)
+        return float(self.certificate_["delta"])
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {"non_deterministic": True, "poor_score": True, "_xfail_checks": _exceptions}
+
+
+def _blocks(ranks: int) -> Optional[int]:
+    """Few records have one block, and every rank needs one."""
+    return None if ranks == 1 else 1 << (ranks - 1).bit_length()
+
+
+def _settings_of(objective: str, hidden: Sequence[int], records: int) -> Dict[str, Any]:
+    """Of dp-sgd: those that follow from what is public for linear models, and numbers for networks."""
+    settings: Dict[str, Any] = {"objective.name": objective, "method.name": "dp-sgd"}
+    if not hidden:
+        names = ("batch", "epochs", "clip", "rate", "momentum", "schedule")
+        return {**settings, **{f"method.{name}": "auto" for name in names}}
+    return {**settings, "objective.hidden": list(hidden), "method.batch": max(1, min(1024, records // 10)),
+            "method.epochs": 20, "method.clip": 1, "method.rate": 1, "method.schedule": "linear"}
+
+
+class DPClassifier(ClassifierMixin, _Private):
+    """Logistic or softmax regression, or a perceptron, trained by dp-sgd.
+
+    epsilon   the budget of a fit
+    delta     probability that the promise may fail; None: n^-1.1
+    hidden    units of the hidden layers, e.g. (64,); none: a linear model
+    classes   the classes, in order. None takes the set of y, which is then public: give them if a class might be absent
+    prepare   "private": mean, standard deviation and range of the columns are found out under the promise, for a tenth
+              of the budget. "none": columns are taken as they stand, and should be of about the same size, near 1
+    settings  settings of a config, over those that are chosen here: {"method.epochs": 20}
+    run_dir   keeps the run in this folder. Without it nothing is left on disk
+    ranks     processes
+    show      whether plan and progress are printed
+
+    After fit: ``classes_``, ``model_`` (of ``load_model``), ``certificate_`` (a dictionary), ``epsilon_``, ``delta_``,
+    ``n_features_in_``, and with run_dir ``run_``.
+    """
+
+    def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, hidden: Sequence[int] = (),
+                 classes: Optional[Sequence[Any]] = None, prepare: str = "private",
+                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 show: bool = False) -> None:
+        self.epsilon, self.delta, self.hidden, self.classes = epsilon, delta, hidden, classes
+        self.prepare, self.settings, self.run_dir = prepare, settings, run_dir
+        self.ranks, self.show = ranks, show
+
+    def fit(self, X: Any, y: Any) -> "DPClassifier":
+        """X: n x d numbers. y: n classes. Trains once, and spends epsilon."""
+        X, y = checked(self, X, y, numeric_y=False)
+        self.classes_, of_class = _encoded(y, self.classes)
+        settings = _settings_of("mlp" if self.hidden else "logistic", self.hidden, len(X))
+        labels = of_class.astype(np.float64)
+        if len(self.classes_) == 2:
+            labels = 2 * labels - 1
+            settings["objective.head"] = "logistic" if self.hidden else None
+        else:
+            settings["objective.name"] = "mlp" if self.hidden else "softmax"
+            settings["objective.classes"] = len(self.classes_)
+        self._train(X, labels, self.prepare, settings)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """n scores of ``classes_[1]``, or n x classes."""
+        return self._scores(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """n x classes, in the order of ``classes_``."""
+        X = checked_new(self, X)
+        return self.model_.predict_proba(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """n classes."""
+        return self.classes_[_chosen(self.decision_function(X))]
+
+
+class DPRegressor(RegressorMixin, _Private):
+    """Linear regression, or a perceptron, trained by dp-sgd.
+
+    loss      "squared", "huber" or "absolute" (a perceptron has no "huber")
+    y_range   (low, high), public: y counts as its nearer end beyond it, and training sees it scaled to -1 .. 1. None:
+              y is taken as it stands, and should be near 1
+
+    All else as for ``DPClassifier``. After fit as there, but for the classes.
+    """
+
+    def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, loss: str = "squared",
+                 y_range: Optional[Tuple[float, float]] = None, hidden: Sequence[int] = (), prepare: str = "private",
+                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 show: bool = False) -> None:
+        self.epsilon, self.delta, self.loss, self.y_range, self.hidden = epsilon, delta, loss, y_range, hidden
+        self.prepare, self.settings, self.run_dir = prepare, settings, run_dir
+        self.ranks, self.show = ranks, show
+
+    def fit(self, X: Any, y: Any) -> "DPRegressor":
+        """X: n x d numbers. y: n numbers. Trains once, and spends epsilon."""
+        X, y = checked(self, X, y, numeric_y=True)
+        low, high = self.y_range or (-1.0, 1.0)
+        if not low < high:
+            raise ValueError(f"y_range is {self.y_range}: the lower end must be below the higher one")
+        self._center, self._width = (low + high) / 2, (high - low) / 2
+        settings = _settings_of("mlp" if self.hidden else self.loss, self.hidden, len(X))
+        if self.hidden:
+            settings["objective.head"] = self.loss
+        labels = y if self.y_range is None else (np.clip(y, low, high) - self._center) / self._width
+        self._train(X, labels, self.prepare, settings)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """n numbers."""
+        return self._center + self._width * self._scores(X)
+
+
+class DPAUC(ClassifierMixin, _Private):
+    """A score that ranks one class above the other: the area under the ROC curve, trained by dp-sgda.
+
+    prior     the share of ``classes_[1]``, a public number. None: it is released once with noise, within the promise
+    hidden    units of the hidden layers; none: a linear score
+
+    All else as for ``DPClassifier``, but ``prepare``: columns are taken as they stand, and should be of about the same
+    size, near 1.
+    """
+
+    def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, prior: Optional[float] = None,
+                 hidden: Sequence[int] = (), classes: Optional[Sequence[Any]] = None,
+                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 show: bool = False) -> None:
+        self.epsilon, self.delta, self.prior, self.hidden, self.classes = epsilon, delta, prior, hidden, classes
+        self.settings, self.run_dir, self.ranks, self.show = settings, run_dir, ranks, show
+
+    def fit(self, X: Any, y: Any) -> "DPAUC":
+        """X: n x d numbers. y: n labels of two classes. Trains once, and spends epsilon."""
+        X, y = checked(self, X, y, numeric_y=False)
+        self.classes_, of_class = _encoded(y, self.classes)
+        if len(self.classes_) > 2:
+            raise ValueError(f"Only binary classification is supported: there are {len(self.classes_)} classes")
+        settings = {"objective.name": "auc", "objective.scorer": "mlp" if self.hidden else "linear",
+                    "objective.hidden": list(self.hidden) or None, "objective.prior": self.prior or 0.5,
+                    "method.name": "dp-sgda", "method.prior": "private" if self.prior is None else "public",
+                    "method.batch": max(1, min(1024, len(X) // 10)), "method.epochs": 20, "method.rate": 1,
+                    "method.schedule": "linear", "method.final_rate": 0.1}
+        self._train(X, 2.0 * of_class - 1, "none", settings)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """n scores: higher ones for ``classes_[1]``. Their order is what was trained."""
+        return self._scores(X) - self.model_.threshold
+
+    def predict(self, X: Any) -> np.ndarray:
+        """n classes: the second one for scores above the middle of the classes' mean scores."""
+        return self.classes_[_chosen(self.decision_function(X))]
+
+    def _more_tags(self) -> Dict[str, Any]:
+        return {**super()._more_tags(), "binary_only": True}
+
+
+def _chosen(scores: np.ndarray) -> np.ndarray:
+    return (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+
+
+def _encoded(y: np.ndarray, classes: Optional[Sequence[Any]]) -> Tuple[np.ndarray, np.ndarray]:
+    """The classes, and the number of each label's."""
+    known, of_class = np.unique(y, return_inverse=True)
+    if classes is not None:
+        given = np.asarray(classes)
+        place = {label: k for k, label in enumerate(given.tolist())}
+        if len(place) < len(given):
+            raise ValueError("classes has a class twice")
+        strange = [label for label in known.tolist() if label not in place]
+        if strange:
+            raise ValueError(f"y has {len(strange)} labels that are none of classes")
+        of_class = np.array([place[label] for label in known.tolist()])[of_class]
+        known = given
+    if len(known) < 2:
+        raise ValueError("there is one class alone: two are needed (classes= names those that y lacks)")
+    return known, of_class

@@ -1,0 +1,73 @@
+"""Training, and going on with it."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Iterator, List, Optional, Union
+
+from . import _program
+from ._config import config_file, settings_of
+from .model.recipe import read_settings
+from .run import Run
+
+PathLike = Union[str, "os.PathLike[str]"]
+Config = Union[PathLike, "Mapping[str, Any]"]
+
+
+def train(config: Config, ranks: int = 2, *, run_dir: Optional[PathLike] = None, show: bool = True) -> Run:
+    """Trains, and returns the finished run.
+
+    config   a path of a config file, or a dictionary of sections: ``{"data": {"train": "people.csv"}, ...}``.
+             Relative paths of a dictionary are those of the working directory.
+    ranks    processes, started by mpirun, or by srun within a Slurm allocation. Results do not depend on it.
+    run_dir  the folder of the run. Without it the config's run.dir, else runs/NAME or runs/NAME-2 and so on, where
+             NAME is that of the config file, and ``python`` for a dictionary.
+    show     whether the plan and the progress are printed.
+
+    Ctrl-C waits for the step at hand and for a checkpoint, then raises KeyboardInterrupt. ``resume`` goes on.
+    Raises the exception of the program's exit code, with its message.
+    """
+    folder = Path(os.path.abspath(run_dir or _folder_of(config)))
+    with config_file(config) as path:
+        _program.follow(["--config", path, "--set", f"run.dir={folder}", *_progress(show)], ranks, show)
+    return Run(folder)
+
+
+def resume(run: Union[PathLike, Run], ranks: int = 2, *, data_root: Optional[PathLike] = None,
+           show: bool = True) -> Run:
+    """Goes on with a run that was stopped or killed, on any number of ranks, to the bytes of an unstopped one.
+
+    data_root  a folder that relative paths of the data start from now, if it is not the one of the start.
+    """
+    folder = Path(os.path.abspath(run.path if isinstance(run, Run) else run))
+    sets = ["--set", f"data.root={os.path.abspath(data_root)}"] if data_root else []
+    _program.follow(["resume", str(folder), *sets, *_progress(show)], ranks, show)
+    return Run(folder)
+
+
+def _progress(show: bool) -> List[str]:
+    how = "none" if not show else "bar" if _program.is_shown_live() else "lines"
+    return ["--set", f"report.progress={how}"]
+
+
+def _folder_of(config: Config) -> Path:
+    """That of the config's run.dir, else a new one."""
+    if isinstance(config, Mapping):
+        settings, name = settings_of(config), "python"
+    else:
+        name = Path(config).stem
+        try:
+            settings = read_settings(Path(config).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            settings = {}  # the program says what is wrong with it
+    return Path(settings.get("run.dir") or next(_free_folders(name)))
+
+
+def _free_folders(name: str) -> Iterator[Path]:
+    """runs/NAME, runs/NAME-2, ... of those that are not there. The program refuses one that appears meanwhile."""
+    number = 1
+    while True:
+        folder = Path("runs") / (name if number == 1 else f"{name}-{number}")
+        if not os.path.lexists(folder):
+            yield folder
+        number += 1
