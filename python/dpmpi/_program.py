@@ -120,16 +120,15 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
     command = [*launcher(ranks), find_program(), *arguments]
     with _StopRequests() as stops:
         # In a session of its own, so that a terminal's Ctrl-C comes here alone, and once.
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 env=environment(), start_new_session=True)
-        stops.watch(child)
-        try:
-            said = _relay(child, show)
-            code = child.wait()
-        finally:
-            if child.poll() is None:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env=environment(), start_new_session=True) as child:
+            stops.watch(child)
+            try:
+                said = _relay(child, show)
+            except BaseException:
                 child.terminate()
-                child.wait()
+                raise
+        code = child.returncode
     if signal.SIGTERM in stops.asked:
         raise SystemExit(128 + signal.SIGTERM)
     if stops.asked:

@@ -1,0 +1,135 @@
+"""load_model says in numpy what dpmpi predict says, of every model that has scores."""
+
+import numpy as np
+
+import dpmpi
+from support import TINY_SADDLE, InFolder, records
+
+
+class Models(InFolder):
+    def arrays(self, X, y):
+        np.save("x.npy", X)
+        np.save("y.npy", np.asarray(y, float))
+        return {"data.train": "x.npy,y.npy"}
+
+    def same(self, X, y, settings, **base):
+        run = self.train({**self.arrays(X, y), **settings}, **base)
+        self.assert_same_scores(run, X, "x.npy", "data.label=none")
+        return run
+
+    def test_every_linear_loss(self):
+        X = records()
+        signs, numbers, counts = np.sign(X[:, 0]), X[:, 0] + 0.3, np.floor(np.abs(3 * X[:, 0]))
+        losses = {"logistic": signs, "hinge": signs, "smoothed_hinge": signs, "sigmoid": signs, "ramp": signs,
+                  "squared": numbers, "huber": numbers, "absolute": numbers, "pinball": numbers, "capped_l1": numbers,
+                  "mallows": numbers, "poisson": counts}
+        for name, y in losses.items():
+            with self.subTest(name):
+                run = self.same(X, y, {"objective.name": name})
+                said = self.predicted(run, "x.npy", "data.label=none", ends="said.csv")
+                own = run.model.predict(X)
+                np.testing.assert_allclose(own, [float(row["prediction"]) for row in said], rtol=2e-6)
+
+    def test_probabilities_and_thresholds_of_logistic_models(self):
+        X = records()
+        run = self.same(X, np.sign(X[:, 0]), {"objective.name": "logistic", "data.bias": 2.5})
+        said = self.predicted(run, "x.npy", "data.label=none", ends="said.csv", more=["--threshold", "0.6"])
+        probability = run.model.predict_proba(X)
+        np.testing.assert_allclose(probability.sum(axis=1), 1)
+        np.testing.assert_allclose(probability[:, 1], [float(row["probability"]) for row in said], rtol=2e-6)
+        self.assertEqual(run.model.predict(X, threshold=0.6).tolist(), [int(row["prediction"]) for row in said])
+        self.assertNotEqual(run.model.predict(X, threshold=0.6).tolist(), run.model.predict(X).tolist())
+
+    def test_class_weights_are_taken_from_logits(self):
+        X = records()
+        signs = self.same(X, np.sign(X[:, 0]), {"objective.name": "logistic", "objective.class_weights": "1:5,-1:1"})
+        plain = signs.model.scores(X)
+        self.assertEqual(plain.shape, (80, 1))
+        self.same(X, np.digitize(X[:, 0], [-0.5, 0.5]),
+                  {"objective.name": "softmax", "objective.classes": 3, "objective.class_weights": "0:3,2:0.5"})
+
+    def test_perceptrons_of_every_head_and_activation(self):
+        X = records()
+        signs, classes = np.sign(X[:, 0]), np.digitize(X[:, 0], [-0.5, 0.5])
+        for head, activation, y in (("logistic", "relu", signs), ("ramp", "leaky_relu", signs),
+                                    ("squared", "tanh", X[:, 0]), ("absolute", "softplus", X[:, 0]),
+                                    ("softmax", "tanh", classes)):
+            with self.subTest(head):
+                self.same(X, y, {"objective.name": "mlp", "objective.hidden": [7, 5], "objective.head": head,
+                                 "objective.activation": activation, "data.bias": 0.5,
+                                 "objective.classes": 3 if head == "softmax" else None})
+
+    def test_a_linear_model_without_bias(self):
+        X = records()
+        self.same(X, np.digitize(X[:, 0], [0]), {"objective.name": "softmax", "objective.classes": 2, "data.bias": 0})
+
+    def test_networks_of_every_layer(self):
+        X = records(d=2 * 6 * 7)
+        layers = ("conv 4 3x3 pad 1, relu, residual(conv 4 3 pad 1, groupnorm 2, gelu), maxpool 2 stride 1, "
+                  "conv 6 2x3 stride 2, layernorm, avgpool 2x1 stride 1, leaky_relu, flatten, dense 9, softplus, "
+                  "layernorm, residual(dense 9, tanh), dense 3")
+        self.same(X, np.digitize(X[:, 0], [-0.5, 0.5]),
+                  {"objective.name": "network", "objective.input": "2x6x7", "objective.layers": layers,
+                   "objective.classes": 3})
+
+    def test_networks_of_lists_with_one_output(self):
+        X = records()
+        self.same(X, X[:, 0], {"objective.name": "network", "objective.layers": "dense 6, gelu, dense 1",
+                               "objective.head": "squared"})
+
+    def test_rankings(self):
+        X = records()
+        signs = np.sign(X[:, 0])
+        for settings in ({}, {"objective.scorer": "mlp", "objective.hidden": [5]}, {"objective.output": "identity"},
+                         {"objective.scorer": "network", "objective.layers": "dense 5, tanh, dense 1"}):
+            with self.subTest(settings):
+                run = self.same(X, signs, {"objective.name": "auc", "objective.prior": 0.5, **settings},
+                                base=TINY_SADDLE)
+                said = self.predicted(run, "x.npy", "data.label=none", ends="said.csv")
+                self.assertEqual(run.model.predict(X).tolist(), [int(row["prediction"]) for row in said])
+
+    def test_worst_groups_do_not_see_their_group(self):
+        X = records()
+        X[:, 1] = X[:, 1] > 0
+        run = self.same(X, np.digitize(X[:, 0], [-0.5, 0.5]),
+                        {"objective.name": "worst_group", "objective.classes": 3, "objective.group_feature": 2,
+                         "objective.group_sizes": "40,40", "objective.hidden": [5],
+                         "method.dual_clip": 1}, base=TINY_SADDLE)
+        other = X.copy()
+        other[:, 1] = 1 - other[:, 1]
+        self.assertEqual(run.model.scores(other).tolist(), run.model.scores(X).tolist())
+
+    def test_scales_of_all_features_and_records_of_length_one(self):
+        X = records()
+        self.same(X, X[:, 0], {"objective.name": "squared", "data.scale": 0.5, "data.mean": [0.1, 0.2, -0.3, 0],
+                               "data.std": 2, "data.normalize": "l2"})
+        self.same(X, X[:, 0], {"objective.name": "squared", "data.mean": "2:0.5,4:-1", "data.std": "1:3"})
+
+    def test_images_in_bytes(self):
+        X = np.random.default_rng(2).integers(0, 256, size=(80, 6), dtype=np.uint8)
+        self.same(X, X[:, 0] > 128, {"objective.name": "logistic", "data.scale": 1 / 255})
+
+    def test_scattering_of_images(self):
+        for image, steps in (("1x12x16", "scattering J=2 L=3, groupnorm 4"), ("2x9x8", "scattering J=1 L=2")):
+            with self.subTest(image):
+                channels, height, width = map(int, image.split("x"))
+                X = records(n=60, d=channels * height * width)
+                self.same(X, X[:, 0] > 0, {"objective.name": "logistic", "data.image": image, "data.transform": steps,
+                                           "data.scale": 0.5})
+
+    def test_a_score_that_is_no_number_is_told(self):
+        X = records()
+        run = self.train({**self.arrays(X, np.sign(X[:, 0])), "objective.name": "logistic"})
+        file = bytearray((run.path / "model.safetensors").read_bytes())
+        file[-20:-16] = np.float32("nan").tobytes()
+        (self.folder / "other.safetensors").write_bytes(file)
+        predicted = dpmpi.load_model("other.safetensors").predict(X)
+        self.assertTrue(np.isnan(predicted).all())
+        said = self.predicted("other.safetensors", "x.npy", "data.label=none", ends="said.csv")
+        self.assertEqual({row["prediction"] for row in said}, {"nan"})
+
+    def test_what_is_no_model_of_scores_is_refused_with_a_sentence(self):
+        X = records()
+        run = self.train({**self.arrays(X, X[:, 0]), "objective.name": "mean", "data.bias": 0})
+        with self.assertRaisesRegex(dpmpi.DataError, "models of 'mean' are not known here: use dpmpi predict"):
+            dpmpi.load_model(run.path)
