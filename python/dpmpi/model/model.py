@@ -110,8 +110,6 @@ class Model:
 
     def _quantities(self, scores: np.ndarray) -> np.ndarray:
         largest = float(np.finfo(np.float32).max)
-        if self.objective == "worst_group":
-            return scores[:, 0]
         with np.errstate(over="ignore"):
             quantities = np.exp(scores[:, 0]) if self.label_kind == "count" else scores[:, 0]
         return np.where(np.isnan(scores[:, 0]), np.nan, np.clip(quantities, -largest, largest))

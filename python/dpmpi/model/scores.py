@@ -32,6 +32,10 @@ def _score_function(recipe: Recipe, tensors: Tensors) -> Callable[[np.ndarray], 
         score = _of_layers(recipe, tensors)
     elif name in LINEAR + ("softmax", "mlp", "auc", "worst_group"):
         score = _of_perceptron(recipe, tensors)
+    elif name == "td":
+        score = _of_states(recipe, tensors)
+    elif name == "mean":
+        score = _distance(recipe, tensors)
     else:
         raise DataError(f"models of {name!r} are not known here: use dpmpi predict")
     if name == "auc" and recipe.text("objective.output", "sigmoid") == "sigmoid":
@@ -66,6 +70,26 @@ def _of_perceptron(recipe: Recipe, tensors: Tensors) -> Callable[[np.ndarray], n
         return x
 
     return score
+
+
+def _of_states(recipe: Recipe, tensors: Tensors) -> Callable[[np.ndarray], np.ndarray]:
+    """The value of the first state of a record, by a function with tanh units whose tensors begin with theta."""
+    value = _of_perceptron(recipe, {name[len("theta."):]: tensor for name, tensor in tensors.items()
+                                    if name.startswith("theta.")})
+    state = min(tensor.shape[-1] for name, tensor in tensors.items() if name in ("theta.weight", "theta.layer1.weight"))
+    return lambda x: value(x[:, :state])
+
+
+def _distance(recipe: Recipe, tensors: Tensors) -> Callable[[np.ndarray], np.ndarray]:
+    """Of a record from the mean, with its constant."""
+    mean = np.append(tensors["mean"].ravel(), tensors.get("bias", ())).astype(np.float64)
+    constant = recipe.number("data.bias", 1.0)
+
+    def distance(x: np.ndarray) -> np.ndarray:
+        x = np.concatenate([x, np.full((len(x), len(mean) - x.shape[1]), constant)], axis=1)
+        return np.sqrt(((x - mean) ** 2).sum(axis=1, keepdims=True))
+
+    return distance
 
 
 def _dense_layers(tensors: Tensors, constant: float) -> List[Tuple[np.ndarray, np.ndarray]]:
