@@ -12,12 +12,14 @@ from .errors import ConfigError, Error
 _files = ("objective.trainer", "objective.library")  # are looked for beside the config, which a dictionary is not
 
 
-def settings_of(config: Mapping) -> Dict[str, str]:
-    """``{"method.rate": "0.5", ...}`` of ``{"method": {"rate": 0.5}}`` or ``{"method.rate": 0.5}``.
+def texts_of(config: Mapping) -> Dict[str, str]:
+    """``{"method.rate": "0.5", ...}`` of ``{"method": {"rate": 0.5}}`` or ``{"method.rate": 0.5}``, without None."""
+    return {key: _text(key, value) for key, value in _flat(config) if value is not None}
 
-    Relative paths are those of the working directory. Settings that are None are left out.
-    """
-    settings = {key: _text(key, value) for key, value in _flat(config) if value is not None}
+
+def settings_of(config: Mapping) -> Dict[str, str]:
+    """The same of a whole config, whose relative paths are those of the working directory."""
+    settings = texts_of(config)
     settings.setdefault("data.root", os.getcwd())
     for key in _files:
         if settings.get(key):

@@ -17,10 +17,11 @@ def read_bytes(path: "os.PathLike[str]", most: int) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as problem:
         raise DataError(f"cannot read {os.fspath(path)}: {problem.strerror}") from None
+    facts = os.fstat(handle)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(handle)
+        raise DataError(f"{os.fspath(path)} is no regular file")
     with open(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            raise DataError(f"{os.fspath(path)} is no regular file")
         if facts.st_size > most:
             raise DataError(f"{os.fspath(path)} has {facts.st_size} bytes; at most {most} are allowed")
         return file.read(facts.st_size)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Iterator, List, Optional, Union
 
 from . import _program
-from ._config import config_file, settings_of
+from ._config import config_file, settings_of, texts_of
 from .model.recipe import read_settings
 from .run import Run
 
@@ -33,14 +33,14 @@ def train(config: Config, ranks: int = 2, *, run_dir: Optional[PathLike] = None,
     return Run(folder)
 
 
-def resume(run: Union[PathLike, Run], ranks: int = 2, *, data_root: Optional[PathLike] = None,
+def resume(run: Union[PathLike, Run], ranks: int = 2, *, settings: Optional["Mapping[str, Any]"] = None,
            show: bool = True) -> Run:
     """Goes on with a run that was stopped or killed, on any number of ranks, to the bytes of an unstopped one.
 
-    data_root  a folder that relative paths of the data start from now, if it is not the one of the start.
+    settings  new values of [run] and [report], and of data.root: the folder that relative paths of the data start from.
     """
     folder = Path(os.path.abspath(run.path if isinstance(run, Run) else run))
-    sets = ["--set", f"data.root={os.path.abspath(data_root)}"] if data_root else []
+    sets = [word for key, value in texts_of(settings or {}).items() for word in ("--set", f"{key}={value}")]
     _program.follow(["resume", str(folder), *sets, *_progress(show)], ranks, show)
     return Run(folder)
 

@@ -1,0 +1,110 @@
+"""Run directories and model files of somebody else: nothing of them is imported, run or believed."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import dpmpi
+from support import TINY, InFolder, records
+
+PACKAGE = Path(dpmpi.__file__).resolve().parents[1]
+MARK = "import pathlib; pathlib.Path({!r}).write_text('run')\n"
+
+
+class OfSomebodyElse(InFolder):
+    def setUp(self):
+        super().setUp()
+        X = records()
+        np.save("x.npy", X)
+        np.save("y.npy", X[:, 0])
+        self.run_ = self.train({"data.train": "x.npy,y.npy", "objective.name": "squared"})
+        self.file = (self.run_.path / "model.safetensors").read_bytes()
+
+    def test_run_directories_are_read_and_nothing_of_them_is_run(self):
+        """Modules with the names of those that are imported stand in the run, and in its config."""
+        mark = self.folder / "mark"
+        for name in ("numpy", "json", "pickle", "sklearn", "dpmpi", "sitecustomize", "os"):
+            (self.run_.path / f"{name}.py").write_text(MARK.format(str(mark)))
+        (self.run_.path / "config.ini").write_text(f"[objective]\nlibrary = {self.run_.path}/numpy.py\n")
+        program = ("import sys; import dpmpi; r = dpmpi.Run(sys.argv[1]); r.metrics, r.ledger, r.certificate, r.plan; "
+                   "r.model.predict([[1, 2, 3, 4]]); print([m for m in sys.modules if 'pickle' in m and '_' not in m])")
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+        for argument in (str(self.run_.path), "runs/python"):
+            done = subprocess.run([sys.executable, "-c", program, argument], env=environment, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertFalse(mark.exists())
+
+    def test_names_are_paths_and_never_modules_or_options(self):
+        for name in ("os", "numpy", "--help", "--json", "http://localhost/run", "__main__", "a\nb"):
+            for read in (dpmpi.Run, dpmpi.load_model, dpmpi.verify, dpmpi.evaluate,
+                         lambda run: dpmpi.resume(run, ranks=1, show=False)):
+                with self.subTest(name, read=read), self.assertRaises(dpmpi.Error):
+                    read(name)
+
+    def test_models_of_other_runs_are_refused(self):
+        other = self.train({"data.train": "x.npy,y.npy", "objective.name": "squared"})
+        target = self.run_.path / "model.safetensors"
+        target.write_bytes((other.path / "model.safetensors").read_bytes())
+        with self.assertRaisesRegex(dpmpi.PrivacyRefusal, "is not the model of .*certificate.json"):
+            self.run_.model
+        changed = bytearray(self.file)
+        changed[-1] ^= 1
+        target.write_bytes(changed)
+        with self.assertRaises(dpmpi.PrivacyRefusal):
+            self.run_.model
+        target.write_bytes(self.file)
+        self.assertEqual(self.run_.model.objective, "squared")
+
+    def test_model_files_that_are_cut_or_forged_are_errors(self):
+        size = int.from_bytes(self.file[:8], "little")
+        header = json.loads(self.file[8:8 + size])
+        forged = [b"", self.file[:7], self.file[:40], self.file[:-1], b"\xff" * 8 + self.file[8:],
+                  (8).to_bytes(8, "little") + b"[" * 8, (5).to_bytes(8, "little") + b"[1,2]"]
+        for change in ({"dtype": "F64"}, {"shape": [3]}, {"shape": [-4]}, {"shape": [2**62, 4]}, {"shape": "x"},
+                       {"data_offsets": [0, 2**70]}, {"data_offsets": [-16, 0]}, {"data_offsets": []}):
+            text = json.dumps({**header, "weight": {**header["weight"], **change}}).encode()
+            forged.append(len(text).to_bytes(8, "little") + text + self.file[8 + size:])
+        for metadata in ({"features": "99999999999999999999"}, {"features": "-1"}, {"recipe": "[data]\nmean = x:1"}):
+            text = json.dumps({**header, "__metadata__": {**header["__metadata__"], **metadata}}).encode()
+            forged.append(len(text).to_bytes(8, "little") + text + self.file[8 + size:])
+        for number, content in enumerate(forged):
+            Path("forged.safetensors").write_bytes(content)
+            with self.subTest(number), self.assertRaises(dpmpi.DataError):
+                dpmpi.load_model("forged.safetensors").predict(records())
+
+    def test_files_that_are_no_files_are_errors(self):
+        for make in (lambda path: os.mkfifo(path), lambda path: os.mkdir(path),
+                     lambda path: os.symlink("/dev/zero", path), lambda path: path.write_text("[" * 100000 + "\n"),
+                     lambda path: path.write_text("3\n")):
+            for name in ("certificate.json", "metrics.jsonl", "ledger.jsonl"):
+                path = self.run_.path / name
+                kept = path.read_bytes()
+                path.unlink()
+                make(path)
+                with self.subTest(name), self.assertRaises(dpmpi.DataError):
+                    run = dpmpi.Run(self.run_.path)
+                    run.certificate, run.metrics, run.ledger, run.model
+                os.rmdir(path) if path.is_dir() else path.unlink()
+                path.write_bytes(kept)
+
+
+class Imports(unittest.TestCase):
+    def test_need_numpy_alone(self):
+        program = ("import sys, dpmpi; print(sorted({name.split('.')[0] for name in sys.modules} & "
+                   "{'sklearn', 'scipy', 'pandas', 'IPython', 'matplotlib', 'onnx'}))")
+        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+                              stdout=subprocess.PIPE, text=True, check=True)
+        self.assertEqual(done.stdout, "[]\n")
+
+    def test_name_no_module_by_a_text_and_load_no_pickle(self):
+        """What a path or a file says could be imported by these alone."""
+        for source in (PACKAGE / "dpmpi").rglob("*.py"):
+            text = source.read_text()
+            for word in ("importlib", "__import__", "eval(", "exec(", "pickle", "np.load", "shell=True", "os.system"):
+                self.assertNotIn(word, text.replace("shift_of_logits(", ""), source)
