@@ -3,11 +3,14 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "core/errors.hpp"
+#include "run/directory/files.hpp"
+#include "support/process.hpp"
 #include "support/text.hpp"
 
 namespace dpmpi::command_table_test {
@@ -60,6 +63,27 @@ TEST(CommandTable, EveryCommandIsInTheHelpTheManualTheReferenceAndTheCompletion)
       EXPECT_FALSE(option.help.empty()) << option.name;
     }
   }
+}
+
+// As bash splits words: "=" is one of its own.
+TEST(CommandTable, CompletionOffersTheValuesOfSettingsAndOptions) {
+  const std::string file = ::testing::TempDir() + "dpmpi_completion.bash";
+  write_file(file, bash_completion());
+  const auto offered = [&](const std::string& words) {
+    return test::run_command(
+               fmt::format("bash -c \"source {}; COMP_WORDS=(dpmpi {}); COMP_CWORD=\\$((\\${{#COMP_WORDS[@]}}-1)); "
+                           "_dpmpi; echo \\${{COMPREPLY[*]}}\"",
+                           file, words))
+        .output;
+  };
+  EXPECT_EQ(offered("--set method.name = dp-s"), "dp-sgd dp-sgda\n");
+  EXPECT_EQ(offered("train --set privacy.trust ="), "cluster root\n");
+  EXPECT_EQ(offered("--set data.densify = t"), "true\n");
+  EXPECT_EQ(offered("account e.jsonl --accountant = r"), "rdp\n");
+  EXPECT_EQ(offered("account e.jsonl --accountant p"), "pld\n");
+  EXPECT_EQ(offered("--log-level d"), "debug\n");
+  EXPECT_EQ(offered("verify --js"), "--json\n");
+  EXPECT_EQ(offered("--set method.fi"), "method.final_rate= method.first_clip= method.first_round=\n");
 }
 
 TEST(CommandTable, EveryCommandRefusesAnUnknownOptionByName) {

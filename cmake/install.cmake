@@ -1,0 +1,43 @@
+# What `cmake --install` brings, in the folders of GNUInstallDirs. The manual page and the completion are what the program
+# says of itself.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(templates ${PROJECT_SOURCE_DIR}/cmake/install)
+set(made ${PROJECT_BINARY_DIR}/install)
+set(shared ${CMAKE_INSTALL_DATADIR}/dpmpi)
+
+foreach(page man:dpmpi.1 completion:dpmpi.bash)
+  string(REPLACE ":" ";" words ${page})
+  list(GET words 0 topic)
+  list(GET words 1 name)
+  add_custom_command(OUTPUT ${made}/${name} COMMAND ${CMAKE_COMMAND} -E make_directory ${made}
+                     COMMAND dpmpi help ${topic} > ${made}/${name} DEPENDS dpmpi VERBATIM)
+  list(APPEND pages ${made}/${name})
+endforeach()
+add_custom_target(pages ALL DEPENDS ${pages})
+
+install(TARGETS dpmpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${made}/dpmpi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${made}/dpmpi.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dpmpi)
+install(DIRECTORY configs examples DESTINATION ${shared})
+install(DIRECTORY launch/ DESTINATION ${shared}/launch USE_SOURCE_PERMISSIONS
+        PATTERN setup EXCLUDE PATTERN build EXCLUDE PATTERN test EXCLUDE PATTERN quickstart EXCLUDE
+        PATTERN package-trial EXCLUDE PATTERN Containerfile EXCLUDE PATTERN dpmpi.def EXCLUDE)
+install(FILES README.md CHANGELOG.md SECURITY.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN *.md PATTERN *.svg PATTERN *.png)
+install(DIRECTORY include/dpmpi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN *.hpp)
+
+# A folder that Debian's Python looks into below /usr; elsewhere the environment module names it.
+if(EXISTS ${PROJECT_SOURCE_DIR}/python/dpmpi)
+  install(DIRECTORY python/dpmpi DESTINATION lib/python3/dist-packages FILES_MATCHING PATTERN *.py PATTERN py.typed)
+endif()
+
+# An environment module (Environment Modules, Lmod). It has to know the prefix, which `cmake --install --prefix` may change.
+install(CODE "
+  set(DPMPI_VERSION ${PROJECT_VERSION})
+  set(DPMPI_BIN ${CMAKE_INSTALL_BINDIR})
+  set(DPMPI_MAN ${CMAKE_INSTALL_MANDIR})
+  set(DPMPI_LIB ${CMAKE_INSTALL_LIBDIR})
+  configure_file(\"${templates}/modulefile.in\" \"${made}/modulefile\" @ONLY)
+  file(INSTALL \"${made}/modulefile\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${shared}/modulefiles/dpmpi\"
+       RENAME ${PROJECT_VERSION})")
