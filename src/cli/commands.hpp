@@ -48,6 +48,7 @@ Command predict_command();
 Command export_command();
 Command sample_command();
 Command audit_command();
+Command watch_command();
 Command report_command();
 Command verify_command();
 Command generate_command();

@@ -83,7 +83,7 @@ TEST(CommandTable, CompletionOffersTheValuesOfSettingsAndOptions) {
   EXPECT_EQ(offered("account e.jsonl --accountant p"), "pld\n");
   EXPECT_EQ(offered("--log-level d"), "debug\n");
   EXPECT_EQ(offered("verify --js"), "--json\n");
-  EXPECT_EQ(offered("--set method.fi"), "method.final_rate= method.first_clip= method.first_round=\n");
+  EXPECT_EQ(offered("--set method.fi"), "method.final_rate= method.first_batch=\n");
 }
 
 TEST(CommandTable, EveryCommandRefusesAnUnknownOptionByName) {

@@ -137,6 +137,11 @@ TEST_F(HostileFiles, Report) {
                    "assessment.json", "model.safetensors", "samples.png", "report.html"});
 }
 
+TEST_F(HostileFiles, WatchAndTensorboard) {
+  expect_refusals("finished", "watch R", {"plan.json", "metrics.jsonl"});
+  expect_refusals("finished", "export R --tensorboard events", {"metrics.jsonl"});
+}
+
 TEST_F(HostileFiles, AccountAndCalibrate) {
   expect_refusals("finished", "account R/ledger.jsonl --delta 1e-4", {"ledger.jsonl"});
   expect_refusals("finished", "account R/ledger.jsonl --delta 1e-4 --plan R/plan.json --stopped results",

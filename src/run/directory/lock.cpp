@@ -134,4 +134,9 @@ RunLock::~RunLock() {
   if (file_.is_open()) ::unlink(path_.c_str());
 }
 
+bool run_is_locked(const std::string& run_directory) {
+  const auto owner = owner_in(run_directory + "/lock");
+  return owner && !is_gone(*owner);
+}
+
 }  // namespace dpmpi

@@ -23,4 +23,8 @@ class RunLock {
   DurableFile file_;
 };
 
+/// Whether a process works in this run directory, as far as RUN/lock says: an owner on this machine that is gone
+/// does not, one on another machine is believed. Takes no lock, not even for a moment.
+bool run_is_locked(const std::string& run_directory);
+
 }  // namespace dpmpi

@@ -14,6 +14,9 @@ namespace dpmpi {
 
 using OrderedJson = nlohmann::ordered_json;
 
+/// A member of plan.json that is there, and true, where Plan::hides_times().
+inline constexpr const char* secret_times = "secret_times";
+
 /// JSON has no infinity; "infinity" reads as one in every language that has a conversion from text.
 inline OrderedJson json_number(double x) { return std::isinf(x) ? OrderedJson("infinity") : OrderedJson(x); }
 

@@ -75,6 +75,7 @@ OrderedJson json_plan(const Plan& plan, const RunConfig& config, const PublicFac
   out["adjacency"] = name(plan.adjacency);
   out["steps"] = plan.steps;
   out["n"] = facts.data.units();
+  if (plan.hides_times()) out[secret_times] = true;
   if (config.data.by_person()) out["unit"] = name(config.data.unit());
   out["data"] = json_data(facts.data);
   out["dim"] = facts.objective->dim();

@@ -88,6 +88,8 @@ TEST_F(PhasesRun, NothingOfRepeatedRunsIsOnDisk) {
       EXPECT_FALSE(contains(outcome, time)) << outcome.output;
     const std::string times = read_file(whole + "/timing.jsonl");
     EXPECT_EQ(std::count(times.begin(), times.end(), '\n'), 1) << times;
+    EXPECT_NE(read_file(whole + "/plan.json").find("\"secret_times\": true"), std::string::npos)
+        << "dpmpi watch reads it";
     ASSERT_NE(alone("reduce@0#1=kill", fresh(run_)).code, 0);
     const auto early = content(run_);
     ASSERT_NE(alone("reduce@0#7=kill", run_).code, 0);
