@@ -41,3 +41,27 @@ install(CODE "
   configure_file(\"${templates}/modulefile.in\" \"${made}/modulefile\" @ONLY)
   file(INSTALL \"${made}/modulefile\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${shared}/modulefiles/dpmpi\"
        RENAME ${PROJECT_VERSION})")
+
+if(NOT DPMPI_LIBRARY)
+  return()
+endif()
+
+# dpmpi for other C++ programs. All objects are made into one: a linker that takes it takes the methods and objectives that
+# register themselves, too. An archive, because a run knows its program by the bytes of its executable.
+set(objects $<FILTER:$<TARGET_OBJECTS:dpmpi_library>,EXCLUDE,[.][gp]ch$>)  # without the precompiled header
+add_custom_command(OUTPUT ${made}/dpmpi.o COMMAND ${CMAKE_LINKER} -r -o ${made}/dpmpi.o ${objects}
+                   DEPENDS dpmpi_library ${objects} COMMAND_EXPAND_LISTS VERBATIM)
+add_library(dpmpi_archive STATIC ${made}/dpmpi.o)
+set_target_properties(dpmpi_archive PROPERTIES OUTPUT_NAME dpmpi LINKER_LANGUAGE CXX)
+install(TARGETS dpmpi_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+
+# What it is linked with: by CMake's names, and as files for pkg-config.
+set(library_files ${MPI_C_LIBRARIES} ${FFTW_LIBRARY} ${HDF5_LIBRARY})
+list(JOIN library_files " " linked_files)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dpmpi)
+configure_package_config_file(${templates}/dpmpiConfig.cmake.in ${made}/dpmpiConfig.cmake INSTALL_DESTINATION ${package_folder}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${made}/dpmpiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+configure_file(${templates}/dpmpi.pc.in ${made}/dpmpi.pc @ONLY)
+install(FILES ${made}/dpmpiConfig.cmake ${made}/dpmpiConfigVersion.cmake DESTINATION ${package_folder})
+install(FILES ${made}/dpmpi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

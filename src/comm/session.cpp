@@ -53,7 +53,7 @@ void report_alike(const Failure& failure, bool first, const std::string& rank) {
   print_user("dpmpi: {}{}\n", first ? "" : rank, failure.text);
 }
 
-[[noreturn]] void end_job(const Communicator& world, const Failure& failure) {
+[[noreturn]] void end_job_of(const Communicator& world, const Failure& failure) {
   char host[256] = "?";
   gethostname(host, sizeof host - 1);
   const std::string rank = fmt::format("rank {}/{} on {}: ", world.rank(), world.size(), host);
@@ -118,8 +118,22 @@ int Session::run(const std::function<int(const Communicator&)>& body) {
       print_user("dpmpi: {}\n", failure.text);
       return static_cast<int>(failure.code);
     }
-    end_job(world_, failure);
+    end_job_of(world_, failure);
   }
+}
+
+Communicator Session::world_of_host() {
+  int started = 0;
+  MPI_Initialized(&started);
+  if (started) return Communicator(Communicator::Handle::duplicate(MPI_COMM_WORLD));
+  if (launchers_word())
+    throw CommError(
+        "a launcher started this program, and it has not called MPI_Init: every process would train alone");
+  return Communicator::alone();
+}
+
+void Session::end_job(const Communicator& world, const std::exception_ptr& error) {
+  end_job_of(world, describe(error));
 }
 
 }  // namespace dpmpi

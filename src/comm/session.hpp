@@ -25,6 +25,13 @@ class Session {
   /// value.
   int run(const std::function<int(const Communicator&)>& body);
 
+  /// For programs that have MPI's life in their own hands and dpmpi as a library. All processes of one that has
+  /// started MPI, else this process alone; throws CommError if a launcher started several and nobody has started
+  /// MPI. Collective.
+  static Communicator world_of_host();
+  /// Ends the job of `world` as run() does.
+  [[noreturn]] static void end_job(const Communicator& world, const std::exception_ptr& error);
+
  private:
   bool launched_;
   Communicator world_;
