@@ -54,9 +54,10 @@ class ScoreWriter {
     float constant = 1;
   };
   virtual Value dense(const Value& x, const Dense& layer) = 0;
-  /// Of images, in float32. Weights: channels behind x channels before x window.
+  /// Of images, in float32. Weights: channels behind x channels before of one group x window. Group g of `groups`
+  /// equal ones before is seen by group g behind.
   virtual Value convolution(const Value& x, const Parameters& weights, const Parameters& bias,
-                            const WindowShape& windows) = 0;
+                            const WindowShape& windows, std::size_t groups) = 0;
   /// The largest number of each window, channel by channel.
   virtual Value largest_in(const Value& x, const WindowShape& windows) = 0;
   /// Its mean, in float32.

@@ -286,6 +286,9 @@ TEST_F(Export, NetworksOfLayers) {
             "classes = 3\n" + image +
                 "conv 4 3x3 pad 1, relu, maxpool 2, groupnorm 2, residual(conv 4 3 pad 1, leaky_relu, layernorm), "
                 "avgpool 2x1 stride 1, softplus, flatten, dense 6, gelu, dense 3"},
+           {classes,
+            "classes = 3\n" + image +
+                "conv 4 3x2 groups 2, tanh, conv 4 2x3 stride 2 pad 1 groups 4, softplus, flatten, dense 3"},
            {classes, "classes = 3\nclass_weights = 0:1,1:5,2:1\nlayers = dense 9, tanh, layernorm, dense 3"},
            {signs,
             "head = logistic\n" + image +

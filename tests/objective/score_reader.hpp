@@ -76,16 +76,19 @@ class ScoreReader final : public ScoreWriter {
     }
     return keep(std::move(out));
   }
-  Value convolution(const Value& x, const Parameters& weights, const Parameters& bias,
-                    const WindowShape& windows) override {
+  Value convolution(const Value& x, const Parameters& weights, const Parameters& bias, const WindowShape& windows,
+                    std::size_t groups) override {
     const Array w = (*this)[parameters(weights)], b = (*this)[parameters(bias)], from = (*this)[x];
-    const std::size_t before = from.shape.at(0), behind = b.numbers.size(), size = windows.height * windows.width;
+    const std::size_t before = from.shape.at(0) / groups, behind = b.numbers.size(),
+                      size = windows.height * windows.width;
+    if (from.shape.at(0) % groups != 0 || behind % groups != 0) throw std::logic_error("groups that do not fit");
     if (w.shape != Shape{behind, before, windows.height, windows.width})
       throw std::logic_error("shapes that do not fit");
     return over_windows(from, behind, windows, [&](std::size_t c, auto&& in_window) {
       double sum = b.numbers[c];
       for (std::size_t k = 0; k < before; ++k)
-        for (std::size_t at = 0; at < size; ++at) sum += in_window(k, at) * w.numbers[(c * before + k) * size + at];
+        for (std::size_t at = 0; at < size; ++at)
+          sum += in_window(c / (behind / groups) * before + k, at) * w.numbers[(c * before + k) * size + at];
       return sum;
     });
   }

@@ -62,7 +62,7 @@ using LayerPlans = std::vector<PlannedLayer>;
 /// The plan of layers L<T>(settings, in), from settings that tell Volume out(in), numbers(in) beside the values
 /// that come in and go out, and write().
 template <class Settings, template <class> class L>
-class PlanOf final : public LayerPlan {
+class PlanOf : public LayerPlan {
  public:
   explicit PlanOf(Settings settings) : settings_(std::move(settings)) {}
   Volume out(const Volume& in) const override { return settings_.out(in); }
@@ -83,6 +83,9 @@ class PlanOf final : public LayerPlan {
                            LayerParameters own) const override {
     return settings_.write(writer, x, in, own);
   }
+
+ protected:
+  const Settings& settings() const { return settings_; }
 
  private:
   Settings settings_;

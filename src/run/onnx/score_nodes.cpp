@@ -81,9 +81,10 @@ class OnnxScores final : public ScoreWriter {
     return graph_.node("Gemm", inputs,
                        {{"transB", std::int64_t{layer.transposed ? 0 : 1}}, {"beta", layer.constant}});
   }
-  Value convolution(const Value& x, const Parameters& weights, const Parameters& bias,
-                    const WindowShape& windows) override {
+  Value convolution(const Value& x, const Parameters& weights, const Parameters& bias, const WindowShape& windows,
+                    std::size_t groups) override {
     std::vector<OnnxAttribute> attributes = attributes_of(windows);
+    if (groups > 1) attributes.emplace_back("group", whole(groups));
     attributes.emplace_back("pads", std::vector<std::int64_t>(4, whole(windows.padding)));
     return in_float32("Conv", x, {constant(weights), constant(bias)}, attributes);
   }

@@ -82,6 +82,9 @@ INSTANTIATE_TEST_SUITE_P(
                                 Storage::dense_u8,
                                 false},
                     LayeredCase{"three_colours", {3, 6, 6}, "conv 16 3x3, tanh, avgpool 2, flatten, dense 3"},
+                    LayeredCase{"groups_of_channels",
+                                {4, 5, 5},
+                                "conv 8 3x3 groups 2, tanh, conv 8 3x3 pad 1 groups 8, softplus, flatten, dense 3"},
                     LayeredCase{"residual",
                                 {2, 5, 5},
                                 "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "
@@ -218,7 +221,7 @@ TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
       "conf 3, conv, conv 3 3y3, conv 3 3 stride 0, dense -1, "
       "dense 3 4, maxpool 2x3, ,"
       "residual(tanh, dens 3), batchnorm, conv 2 3 pad 3, "
-      "relu(tanh), flatten), dense 1e3");
+      "relu(tanh), flatten), dense 1e3, conv 6 3 groups 4, conv 6 3 groups 0, conv 6 3 groups 2 pad 1");
   for (const char* said :
        {"layer 1 (conf 3): there is no such layer; there are: dense, conv, "
         "maxpool",
@@ -232,7 +235,10 @@ TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
         "layer 11 (conv 2 3 pad 3): pad is 3; in front of a window of 3x3 it "
         "takes at most 2",
         "layer 12 (relu(tanh)): it takes no layers in parentheses", "layer 13 (flatten)): a parenthesis is closed",
-        "layer 14 (dense 1e3): the number of units is 1e3"})
+        "layer 14 (dense 1e3): the number of units is 1e3",
+        "layer 15 (conv 6 3 groups 4): 6 channels cannot be divided into 4 equal groups; it is written conv",
+        "layer 16 (conv 6 3 groups 0): groups is 0; it takes a whole number from 1",
+        "layer 17 (conv 6 3 groups 2 pad 1): pad is not expected there"})
     EXPECT_NE(all.find(said), all.npos) << said << "\nin\n" << all;
   EXPECT_NE(problems_of("residual(dense 3").find("its parentheses are not closed"), std::string::npos);
   EXPECT_NE(problems_of("residual").find("it takes layers in parentheses"), std::string::npos);
@@ -251,6 +257,8 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
   EXPECT_MENTIONS(refused("conv 2 3, dense 3"),
                   "layer 2 (dense 3): it takes a list of numbers, and there "
                   "are 2 channels of 2x2");
+  EXPECT_MENTIONS(refused("conv 6 3, conv 8 1 groups 4"),
+                  "layer 2 (conv 8 1 groups 4): 6 channels come in, which cannot be divided into 4 equal groups");
   EXPECT_MENTIONS(refused("conv 3 3, groupnorm 2"),
                   "layer 2 (groupnorm 2): 3 channels cannot be divided into 2 "
                   "equal groups");
@@ -281,15 +289,20 @@ TEST(LayerDescription, LayersThatDoNotFitInMemoryAreRefused) {
 
 TEST(LayerDescription, PlansShowEveryLayer) {
   std::vector<std::string> problems;
-  const auto network =
-      make_layered({read_layers("conv  4 3x3 pad 1,relu, flatten,dense 3", problems), {2, 4, 4}}, Head::softmax, 3);
+  const auto network = make_layered(
+      {read_layers("conv  4 3x3 pad 1,relu, conv 4 3 pad 1  groups 4, conv 2 1 groups 2, flatten,dense 3",
+                   problems),
+       {2, 4, 4}},
+      Head::softmax, 3);
   const auto lines = network->structure();
-  ASSERT_EQ(lines.size(), 4U);
+  ASSERT_EQ(lines.size(), 6U);
   EXPECT_EQ(lines[0], "conv 4 3x3 pad 1: 4x4x4, 76 parameters, 1152 products");
   EXPECT_EQ(lines[1], "relu: 4x4x4");
-  EXPECT_EQ(lines[2], "flatten: 64");
-  EXPECT_EQ(lines[3], "dense 3: 3, 195 parameters, 192 products");
-  EXPECT_EQ(network->dim(), 76U + 195U);
+  EXPECT_EQ(lines[2], "conv 4 3 pad 1 groups 4: 4x4x4, 40 parameters, 576 products");
+  EXPECT_EQ(lines[3], "conv 2 1 groups 2: 2x4x4, 6 parameters, 64 products");
+  EXPECT_EQ(lines[4], "flatten: 32");
+  EXPECT_EQ(lines[5], "dense 3: 3, 99 parameters, 96 products");
+  EXPECT_EQ(network->dim(), 76U + 40U + 6U + 99U);
 }
 
 TEST(LayerDescription, Volumes) {

@@ -178,6 +178,11 @@ INSTANTIATE_TEST_SUITE_P(
         LayerCase{"conv", {1, 9, 7}, "conv 16 3x3"}, LayerCase{"conv_narrow", {3, 5, 6}, "conv 5 2x3 stride 2"},
         LayerCase{"conv_padded", {2, 6, 5}, "conv 4 4x4 stride 3 pad 2"},
         LayerCase{"conv_one_by_one", {18, 3, 3}, "conv 20 1"},
+        LayerCase{"conv_groups", {6, 5, 4}, "conv 4 3x2 stride 2 pad 1 groups 2"},
+        LayerCase{"conv_wide_groups", {4, 4, 3}, "conv 32 2 groups 2"},
+        LayerCase{"conv_one_channel_to_two", {3, 4, 4}, "conv 6 3 pad 1 groups 3"},
+        LayerCase{"depthwise", {19, 4, 5}, "conv 19 3x2 groups 19"},
+        LayerCase{"depthwise_padded", {3, 5, 6}, "conv 3 3 stride 2 pad 1 groups 3"},
         LayerCase{"maxpool", {3, 6, 5}, "maxpool 2 stride 1"}, LayerCase{"maxpool_apart", {17, 4, 4}, "maxpool 2"},
         LayerCase{"avgpool", {3, 5, 5}, "avgpool 3x2 stride 2"}, LayerCase{"flatten", {3, 2, 4}, "flatten"},
         LayerCase{"relu", {3, 4, 4}, "relu"}, LayerCase{"leaky_relu", {3, 4, 4}, "leaky_relu"},
@@ -198,31 +203,37 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Convolution, IsTheSumOverItsWindow) {
   struct Geometry {
     Volume in;
-    std::size_t channels, height, width, stride, padding;
+    std::size_t channels, height, width, stride, padding, groups = 1;
   };
   for (const Geometry& g : {Geometry{{1, 28, 28}, 16, 8, 8, 2, 3},
                             {{3, 7, 5}, 4, 3, 2, 1, 1},
                             {{16, 6, 6}, 32, 4, 4, 2, 0},
-                            {{2, 5, 9}, 17, 5, 3, 2, 2}}) {
-    const std::string text =
-        fmt::format("conv {} {}x{} stride {} pad {}", g.channels, g.height, g.width, g.stride, g.padding);
+                            {{2, 5, 9}, 17, 5, 3, 2, 2},
+                            {{6, 5, 5}, 4, 3, 3, 1, 1, 2},
+                            {{12, 6, 4}, 12, 2, 3, 2, 1, 12},
+                            {{4, 5, 5}, 34, 2, 2, 1, 0, 2}}) {
+    const std::string text = fmt::format("conv {} {}x{} stride {} pad {} groups {}", g.channels, g.height, g.width,
+                                         g.stride, g.padding, g.groups);
     Sequence<double> layer(plans_of(text.c_str()), g.in);
     const std::vector<double> in = normals<double>(g.in.size(), 1);
     const std::vector<double> w = normals<double>(layer.parameters(), 2);
     layer.load(w);
     const double* const out = layer.forward(in.data());
-    const std::size_t window = g.height * g.width * g.in.channels;
+    const std::size_t before = g.in.channels / g.groups, behind = g.channels / g.groups;
+    const std::size_t window = g.height * g.width * before;
+    EXPECT_EQ(layer.parameters(), (window + 1) * g.channels);
+    EXPECT_EQ(layer.multiply_adds(), static_cast<double>(layer.out().size() * window));
     for (std::size_t y = 0; y < layer.out().height; ++y)
       for (std::size_t x = 0; x < layer.out().width; ++x)
         for (std::size_t c = 0; c < g.channels; ++c) {
           double sum = w[window * g.channels + c];
           for (std::size_t ky = 0; ky < g.height; ++ky)
             for (std::size_t kx = 0; kx < g.width; ++kx)
-              for (std::size_t k = 0; k < g.in.channels; ++k) {
+              for (std::size_t k = 0; k < before; ++k) {
                 const std::size_t iy = y * g.stride + ky - g.padding, ix = x * g.stride + kx - g.padding;
                 if (iy >= g.in.height || ix >= g.in.width) continue;  // unsigned: below 0, too
-                sum += in[(iy * g.in.width + ix) * g.in.channels + k] *
-                       w[((ky * g.width + kx) * g.in.channels + k) * g.channels + c];
+                sum += in[(iy * g.in.width + ix) * g.in.channels + c / behind * before + k] *
+                       w[((ky * g.width + kx) * before + k) * g.channels + c];
               }
           ASSERT_NEAR(out[(y * layer.out().width + x) * g.channels + c], sum, 1e-10) << text;
         }

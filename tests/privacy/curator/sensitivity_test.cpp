@@ -31,6 +31,7 @@ struct Case {
   Clipping clipping = Clipping::flat;
   std::string weights = {};  ///< of classes
   bool factors = false;      ///< adversarial weights of records, and exposures where there are any
+  std::string variant = {};  ///< of the objective, for the test's name
 };
 
 /// What no table could hold among what one could.
@@ -78,6 +79,15 @@ std::vector<Case> cases() {
                     {"objective.train_layers", "3,7"}},
                    {Storage::dense_f32, 700, 33, 1, class_, 5},
                    clipping});
+  for (const auto& [variant, layers] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"_groups", "conv 6 3x1 groups 3, tanh, conv 6 2x1 pad 0 groups 6, flatten, dense 5"}})
+    all.push_back({"network",
+                   {{"objective.classes", "5"}, {"objective.input", "3x11x1"}, {"objective.layers", layers}},
+                   {Storage::dense_f32, 700, 33, 1, class_, 5},
+                   Clipping::flat,
+                   {},
+                   false,
+                   variant});
   const std::size_t plain = all.size();
   for (std::size_t i = 0; i < plain; ++i) {
     if (all[i].shape.labels == real) continue;
@@ -205,7 +215,7 @@ TEST_P(Sensitivity, NeighboursDifferByAtMostTheSensitivity) {
 std::string case_name(const ::testing::TestParamInfo<Case>& param) {
   const char* storage[] = {"f32", "u8", "sparse"};
   const bool partly = !param.param.options.empty() && param.param.options.back().first == "objective.train_layers";
-  return param.param.objective + (partly ? "_partly_" : "_") +
+  return param.param.objective + param.param.variant + (partly ? "_partly_" : "_") +
          storage[static_cast<int>(param.param.shape.storage)] +
          (param.param.clipping == Clipping::per_layer ? "_per_layer" : "") +
          (param.param.weights.empty() ? "" : "_weighted") + (param.param.factors ? "_factors" : "");
