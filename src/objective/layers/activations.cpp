@@ -14,6 +14,7 @@ namespace {
 struct ActivationSettings {
   Activation activation;
   Volume out(const Volume& in) const { return in; }
+  SlopeBound slope_bound(const Volume& /*in*/, double /*radius*/) const { return {}; }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& /*in*/,
                            const LayerParameters& /*own*/) const {
     return write_activation(writer, activation, x);
@@ -49,6 +50,8 @@ constexpr double gelu_a = 0.79788456080286535588, gelu_b = 0.044715;  // sqrt(2 
 
 struct GeluSettings {
   Volume out(const Volume& in) const { return in; }
+  // Its steepest slope is 1.12899, near x = 1.42.
+  SlopeBound slope_bound(const Volume& /*in*/, double /*radius*/) const { return {.factor = 1.13}; }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& /*in*/,
                            const LayerParameters& /*own*/) const {
     const auto times = [&](const ScoreWriter::Value& a, const ScoreWriter::Value& b) {

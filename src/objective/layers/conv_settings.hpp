@@ -1,6 +1,7 @@
 #pragma once
 // What convolutions say of themselves, whatever kernel they have.
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -20,6 +21,11 @@ struct ConvSettings {
   /// Throws ConfigError if they cannot stand behind values of that shape.
   Volume out(const Volume& in) const;
   double numbers(const Volume& in) const;
+  /// Each output is a product of (its group of) a window with weights of norm |w| at most, and a number is in that
+  /// many windows.
+  SlopeBound slope_bound(const Volume& in, double /*radius*/) const {
+    return {.factor = std::sqrt(static_cast<double>(windows.overlap(in))), .powers = 1};
+  }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
                            LayerParameters own) const;
 

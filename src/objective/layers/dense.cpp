@@ -20,6 +20,7 @@ struct DenseSettings {
                       in.channels, in.height, in.width));
     return {units, 1, 1};
   }
+  SlopeBound slope_bound(const Volume& /*in*/, double /*radius*/) const { return {.powers = 1}; }
   double numbers(const Volume& in) const {
     return 4 * (static_cast<double>(in.channels) + 16) * (static_cast<double>(units) + 16);
   }
@@ -101,6 +102,7 @@ class DenseLayer final : public Layer<T> {
 
 struct FlattenSettings {
   Volume out(const Volume& in) const { return {in.size(), 1, 1}; }
+  SlopeBound slope_bound(const Volume& /*in*/, double /*radius*/) const { return {}; }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
                            const LayerParameters& /*own*/) const {
     return in.positions() == 1 ? x : writer.reshape(x, {in.size()});

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/errors.hpp"
 #include "objective/layers/layer.hpp"
 #include "objective/score_writer.hpp"
 
@@ -37,6 +38,12 @@ class LayerParameters {
   std::string prefix_;
 };
 
+/// How far a layer moves two inputs apart at most: factor |its parameters|^powers times as far as they are.
+struct SlopeBound {
+  double factor = 1;
+  std::size_t powers = 0;
+};
+
 /// A layer as the config says it, before it is known what it is put behind.
 class LayerPlan {
  public:
@@ -45,6 +52,9 @@ class LayerPlan {
   virtual Volume out(const Volume& in) const = 0;
   /// About how many numbers it keeps in memory, in double: sizes from a config may be any.
   virtual double numbers(const Volume& in) const = 0;
+  /// Holds where all its parameters have a norm of at most `radius`. Throws ConfigError if their norm bounds
+  /// nothing.
+  virtual SlopeBound slope_bound(const Volume& in, double radius) const = 0;
   virtual std::unique_ptr<Layer<float>> make_float(const Volume& in) const = 0;
   virtual std::unique_ptr<Layer<double>> make_double(const Volume& in) const = 0;
   /// Says what the layer makes of x, a value of that shape. What comes in and goes out are images of the volumes'
@@ -60,7 +70,7 @@ struct PlannedLayer {
 using LayerPlans = std::vector<PlannedLayer>;
 
 /// The plan of layers L<T>(settings, in), from settings that tell Volume out(in), numbers(in) beside the values
-/// that come in and go out, and write().
+/// that come in and go out, write(), and slope_bound(in, radius) if there is one.
 template <class Settings, template <class> class L>
 class PlanOf : public LayerPlan {
  public:
@@ -72,6 +82,12 @@ class PlanOf : public LayerPlan {
       return 2 * values + settings_.numbers(in);
     else
       return 2 * values;
+  }
+  SlopeBound slope_bound(const Volume& in, double radius) const override {
+    if constexpr (requires { settings_.slope_bound(in, radius); })
+      return settings_.slope_bound(in, radius);
+    else
+      throw ConfigError("the norm of its parameters does not bound its slope");
   }
   std::unique_ptr<Layer<float>> make_float(const Volume& in) const override {
     return std::make_unique<L<float>>(settings_, in);

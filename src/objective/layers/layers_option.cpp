@@ -20,22 +20,24 @@ void naming_the_option(Check&& check) {
 
 }  // namespace
 
-void LayersOption::declare_layers(Options& options) {
+void LayersOption::declare_layers(Options& options, std::string_view part, std::string_view usual) {
   options.add(
       "layers", layers_,
-      "layers one behind the other, separated by commas, as: conv 16 8x8 stride 2 pad 3, tanh, maxpool 2 stride 1, flatten, dense 10");
+      fmt::format(
+          "layers{} one behind the other, separated by commas, as: conv 16 8x8 stride 2 pad 3, tanh, maxpool 2 stride 1, flatten, dense 10",
+          part));
   options.add("input", input_,
-              "shape of a record's features, CHANNELSxHEIGHTxWIDTH as 1x28x28 (empty: a list of numbers)");
+              fmt::format("shape of a record's features, CHANNELSxHEIGHTxWIDTH as 1x28x28 (empty: {})", usual));
 }
 
 void LayersOption::check_layers_option(std::vector<std::string>& problems, std::string_view trained) const {
   const std::size_t before = problems.size();
   const LayerPlans plans = read_layers(layers_, problems);
   if (problems.size() == before) TrainedLayers(trained, plans.size(), problems);
-  const Volume in = input_.empty() ? Volume() : read_volume(input_, problems);
-  if (problems.size() > before || input_.empty()) return;
+  const std::optional<Volume> in = input_.empty() ? usual_input() : read_volume(input_, problems);
+  if (problems.size() > before || !in) return;
   try {
-    naming_the_option([&] { out_of(plans, in); });
+    naming_the_option([&] { out_of(plans, *in); });
   } catch (const ConfigError& error) {
     problems.emplace_back(error.what());
   }
@@ -43,7 +45,7 @@ void LayersOption::check_layers_option(std::vector<std::string>& problems, std::
 
 LayeredShape LayersOption::shape_for(std::size_t features, std::size_t outputs) const {
   std::vector<std::string> none;
-  const Volume in = input_.empty() ? Volume{features, 1, 1} : read_volume(input_, none);
+  const Volume in = input_.empty() ? usual_input().value_or(Volume{features, 1, 1}) : read_volume(input_, none);
   if (in.size() != features)
     throw ConfigError(fmt::format("objective.input = {} has {} numbers, and the records have {} features", input_,
                                   in.size(), features));

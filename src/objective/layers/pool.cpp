@@ -1,6 +1,7 @@
 // The largest number of each window, or their mean, channel by channel.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -11,11 +12,17 @@
 namespace dpmpi {
 namespace {
 
-/// `made`: how a writer calls what is made of each window.
-template <ScoreWriter::Value (ScoreWriter::*made)(const ScoreWriter::Value&, const WindowShape&)>
+/// `made`: how a writer calls what is made of each window; `mean`: whether that is their mean.
+template <ScoreWriter::Value (ScoreWriter::*made)(const ScoreWriter::Value&, const WindowShape&), bool mean>
 struct PoolSettings {
   Windows windows;
   Volume out(const Volume& in) const { return windows.out(in, in.channels); }
+  // The largest numbers of two windows are no further apart than the windows, their means by the root of a window
+  // less, and a number is in that many windows.
+  SlopeBound slope_bound(const Volume& in, double /*radius*/) const {
+    return {.factor = std::sqrt(static_cast<double>(windows.overlap(in)) /
+                                static_cast<double>(mean ? windows.positions() : 1))};
+  }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
                            const LayerParameters& /*own*/) const {
     return windows.write(writer, x, in, out(in), [&](const ScoreWriter::Value& image, const WindowShape& shape) {
@@ -23,8 +30,8 @@ struct PoolSettings {
     });
   }
 };
-using MaxPoolSettings = PoolSettings<&ScoreWriter::largest_in>;
-using AveragePoolSettings = PoolSettings<&ScoreWriter::mean_in>;
+using MaxPoolSettings = PoolSettings<&ScoreWriter::largest_in, false>;
+using AveragePoolSettings = PoolSettings<&ScoreWriter::mean_in, true>;
 
 // Channels at a time, in a register: left to itself GCC keeps the largest ones in memory.
 template <class T>

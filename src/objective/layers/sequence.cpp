@@ -1,6 +1,7 @@
 #include "objective/layers/sequence.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -34,6 +35,18 @@ double numbers_of(const LayerPlans& plans, const Volume& in) {
   double all = 0;
   walk(plans, in, [&](const LayerPlan& plan, const Volume& before) { all += plan.numbers(before); });
   return all;
+}
+
+// A product of n norms whose squares add up to at most radius^2 is largest where they are equal.
+double slope_bound_of(const LayerPlans& plans, const Volume& in, double radius) {
+  SlopeBound all;
+  walk(plans, in, [&](const LayerPlan& plan, const Volume& before) {
+    const SlopeBound own = plan.slope_bound(before, radius);
+    all.factor *= own.factor;
+    all.powers += own.powers;
+  });
+  const auto n = static_cast<double>(all.powers);
+  return n == 0 ? all.factor : all.factor * std::pow(radius / std::sqrt(n), n);
 }
 
 ScoreWriter::Value write_layers(const LayerPlans& plans, ScoreWriter& writer, ScoreWriter::Value x,
@@ -122,6 +135,10 @@ struct ResidualSettings {
     return in;
   }
   double numbers(const Volume& in) const { return numbers_of(inside, in); }
+  // The layers inside have all of the radius here, for what others leave of it is not known.
+  SlopeBound slope_bound(const Volume& in, double radius) const {
+    return {.factor = 1 + slope_bound_of(inside, in, radius)};
+  }
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
                            const LayerParameters& own) const {
     return writer.pair(PairFunction::sum, x, write_layers(inside, writer, x, in, own));

@@ -15,6 +15,10 @@ Volume out_of(const LayerPlans& plans, const Volume& in);
 /// About how many numbers they keep in memory. Throws as out_of().
 double numbers_of(const LayerPlans& plans, const Volume& in);
 
+/// How far they move two inputs apart at most, as a multiple of their distance, where all parameters together have
+/// a norm of at most `radius`. Throws as out_of(), and where the norm bounds nothing.
+double slope_bound_of(const LayerPlans& plans, const Volume& in, double radius);
+
 /// Says what they make of x, as LayerPlan::write does.
 ScoreWriter::Value write_layers(const LayerPlans& plans, ScoreWriter& writer, ScoreWriter::Value x,
                                 const Volume& in, const LayerParameters& own);

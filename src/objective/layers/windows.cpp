@@ -33,6 +33,14 @@ std::vector<std::uint32_t> Windows::places(const Volume& in) const {
   return at;
 }
 
+std::size_t Windows::overlap(const Volume& in) const {
+  const Volume windows = out(in, 1);
+  const auto side = [this](std::size_t length, std::size_t count) {
+    return std::min((length + stride - 1) / stride, count);
+  };
+  return side(height, windows.height) * side(width, windows.width);
+}
+
 Windows windows_of(LayerWords& words, std::optional<std::size_t> stride, bool padded) {
   const auto [height, width] = words.window("window");
   if (!stride && height != width) {

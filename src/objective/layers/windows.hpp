@@ -25,6 +25,9 @@ struct Windows {
   /// How far the positions of a window are from its beginning, row by row.
   std::vector<std::uint32_t> places(const Volume& in) const;
 
+  /// How many windows have a position in common, at most.
+  std::size_t overlap(const Volume& in) const;
+
   /// Says what windows of x are made into, as LayerPlan::write does, by a function of images.
   template <class Make>
   ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& before,

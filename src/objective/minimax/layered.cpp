@@ -99,8 +99,8 @@ class Layered final : public SaddleNetwork {
   std::vector<ParameterGroup> groups() const override { return pass_.network().groups(); }
   ScoreRecipe score_recipe() const override { return recipe_of(shape_); }
   std::vector<std::string> structure() const override { return structure_of(shape_); }
-  void initialise(const PublicStream& stream, std::span<float> weights) const override {
-    stream.normals(0, weights);
+  void initialise(const PublicStream& stream, std::span<float> weights, std::uint64_t first) const override {
+    stream.normals(first, weights);
     pass_.network().initialise(weights, false);
   }
   NumericSlack gradient_slack() const override { return record_gradient_slack(dim() + loss_.slopes()); }

@@ -12,7 +12,7 @@ NetworkSaddle::NetworkSaddle(const SaddleNetworkMaker& network, std::unique_ptr<
 
 void NetworkSaddle::initialise(const PublicStream& stream, std::span<float> w) const {
   verify(w.size() == dim(), "a point has dim() coordinates");
-  network_->initialise(stream, w.first(network_->dim()));
+  network_->initialise(stream, w.first(network_->dim()), 0);
   std::fill(w.begin() + static_cast<std::ptrdiff_t>(network_->dim()), w.end(), tail_start());
 }
 

@@ -20,8 +20,8 @@ class Perceptron final : public SaddleNetwork {
   double flops() const override { return network_flops(shape_); }
   std::vector<ParameterGroup> groups() const override { return network_groups(shape_); }
   ScoreRecipe score_recipe() const override { return recipe_of(score_layers_of(shape_), groups()); }
-  void initialise(const PublicStream& stream, std::span<float> weights) const override {
-    initialise_network(shape_, stream, weights);
+  void initialise(const PublicStream& stream, std::span<float> weights, std::uint64_t first) const override {
+    initialise_network(shape_, stream, weights, first);
   }
   NumericSlack gradient_slack() const override { return gradient_.slack(); }
   NumericSlack difference_slack() const override { return MlpDifference::slack(); }

@@ -2,6 +2,7 @@
 // What min-max problems need of a network: passes over a micro-batch, and clipped gradients and differences of a
 // loss of its outputs, by the weights and by the loss's slopes() behind them.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,7 +29,8 @@ class SaddleNetwork {
   /// As Objective::score_recipe() and structure(); the parameters begin with the weights.
   virtual ScoreRecipe score_recipe() const = 0;
   virtual std::vector<std::string> structure() const { return {}; }
-  virtual void initialise(const PublicStream& stream, std::span<float> weights) const = 0;
+  /// From the stream's numbers from `first` on.
+  virtual void initialise(const PublicStream& stream, std::span<float> weights, std::uint64_t first) const = 0;
   /// Relative to the bound.
   virtual NumericSlack gradient_slack() const = 0;
   virtual NumericSlack difference_slack() const = 0;

@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/layers/layers_option.hpp"
 #include "objective/math/ball.hpp"
 #include "objective/minimax/mean_weight.hpp"
+#include "objective/minimax/saddle_network.hpp"
 #include "objective/minimax/wgan_fakes.hpp"
 #include "objective/network/pass.hpp"
 
@@ -43,19 +45,19 @@ class Wgan final : public SaddleObjective, public Generator {
   explicit Wgan(WganSettings settings)
       : settings_(std::move(settings)),
         score_(settings_.classes),
-        pass_(settings_.critic),
-        gradient_(settings_.critic, pass_, score_),
-        fakes_(settings_.generator, settings_.critic, settings_.classes) {}
+        critic_((settings_.layers ? layered(*settings_.layers) : perceptron(settings_.critic))(score_)),
+        fakes_(settings_.generator, critic_of_fakes(settings_), settings_.classes) {}
 
-  std::size_t dim() const override { return primal_dim() + settings_.critic.dim(); }
+  std::size_t dim() const override { return primal_dim() + critic_->dim(); }
   std::size_t primal_dim() const override { return settings_.generator.dim(); }
   LabelKind label_kind() const override { return settings_.classes > 0 ? LabelKind::class_ : LabelKind::real; }
   std::size_t classes() const override { return settings_.classes; }
   RecordFactors heeds() const override { return {.weight = true}; }
   std::size_t outputs() const override { return settings_.classes > 0 ? 0 : 1; }
   std::vector<ParameterGroup> groups() const override;
-  double flops_per_record() const override { return network_flops(settings_.critic); }
-  std::size_t micro_batch_rows() const override { return MlpPass::rows_at_once; }
+  std::vector<std::string> structure() const override;
+  double flops_per_record() const override { return critic_->flops(); }
+  std::size_t micro_batch_rows() const override { return critic_->rows_at_once(); }
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   std::string_view loss_name() const override { return "wasserstein"; }
@@ -63,7 +65,7 @@ class Wgan final : public SaddleObjective, public Generator {
   void add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void add_public_primal(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const override;
   void project_dual(std::span<float> y) const override;
-  NumericSlack dual_gradient_slack() const override { return gradient_.slack(); }
+  NumericSlack dual_gradient_slack() const override { return critic_->gradient_slack(); }
 
  protected:
   Capabilities capabilities() override { return {.values = this, .saddle = this, .generator = this}; }
@@ -72,12 +74,16 @@ class Wgan final : public SaddleObjective, public Generator {
   void prepare(std::span<const float> w) override;
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
-  std::size_t width() const override { return settings_.critic.units.front(); }
+  std::size_t width() const override { return settings_.generator.units.back(); }
   GreyImage picture(const std::vector<float>& records) const override;
   void generate(std::span<const float> w, const PublicStream& stream, std::uint64_t first,
                 std::span<float> records) override;
   void add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override;
 
+  static std::unique_ptr<FakeCritic> critic_of_fakes(const WganSettings& settings) {
+    return settings.layers ? layered_on_fakes(*settings.layers)
+                           : perceptron_on_fakes(settings.critic, WganFakes::rows_at_once);
+  }
   /// Of a step, no two of which share one.
   Latents latents(const PublicStream& stream, std::uint64_t step) const {
     return {stream, settings_.fakes, step * settings_.fakes};
@@ -85,8 +91,7 @@ class Wgan final : public SaddleObjective, public Generator {
 
   WganSettings settings_;
   CriticScore score_;
-  MlpPass pass_;
-  MlpClippedGradient gradient_;
+  std::unique_ptr<SaddleNetwork> critic_;
   mutable WganFakes fakes_;  ///< scratch: it is loaded with the point before each use
   std::span<const float> w_;
   std::optional<double> fake_score_;  ///< at w_
@@ -96,23 +101,31 @@ class Wgan final : public SaddleObjective, public Generator {
 
 std::vector<ParameterGroup> Wgan::groups() const {
   std::vector<ParameterGroup> all;
-  std::size_t offset = 0;
-  for (const auto& [prefix, shape] :
-       {std::pair{"generator.", &settings_.generator}, {"critic.", &settings_.critic}}) {
-    for (ParameterGroup group : network_groups(*shape)) {
+  const auto append = [&](const char* prefix, std::vector<ParameterGroup> groups, std::size_t offset) {
+    for (ParameterGroup& group : groups) {
       group.name = prefix + group.name;
       group.offset += offset;
       all.push_back(std::move(group));
     }
-    offset += shape->dim();
-  }
+  };
+  append("generator.", network_groups(settings_.generator), 0);
+  append("critic.", critic_->groups(), primal_dim());
   return all;
+}
+
+std::vector<std::string> Wgan::structure() const {
+  std::vector<std::string> lines = critic_->structure();
+  if (settings_.layers && settings_.dual_radius > 0)
+    lines.push_back(
+        fmt::format("slope of the critic at most {:.4g}",
+                    slope_bound_of(settings_.layers->plans, settings_.layers->in, settings_.dual_radius)));
+  return lines;
 }
 
 void Wgan::initialise(const PublicStream& stream, std::span<float> w) const {
   verify(w.size() == dim(), "a point has dim() coordinates");
   initialise_network(settings_.generator, stream, w.first(primal_dim()));
-  initialise_network(settings_.critic, stream, w.subspan(primal_dim()), round_up(primal_dim(), 2));
+  critic_->initialise(stream, w.subspan(primal_dim()), round_up(primal_dim(), 2));
   project_dual(w.subspan(primal_dim()));
 }
 
@@ -120,7 +133,7 @@ void Wgan::prepare(std::span<const float> w) {
   verify(w.size() == dim(), "a point has dim() coordinates");
   w_ = w;
   fake_score_.reset();
-  pass_.network().load(w.subspan(primal_dim()));
+  critic_->load(w.subspan(primal_dim()), {});
 }
 
 void Wgan::losses(const Rows& rows, std::span<double> out) {
@@ -128,11 +141,11 @@ void Wgan::losses(const Rows& rows, std::span<double> out) {
     fakes_.load(w_);
     fake_score_ = fakes_.mean_score(evaluated_);
   }
-  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
-    pass_.forward(part);
+  for_each_part(rows, critic_->rows_at_once(), [&](const Rows& part, std::size_t first) {
+    critic_->forward(part);
     for (std::size_t r = 0; r < part.size(); ++r) {
       const auto own = score_.output_of(label(part, r));
-      out[first + r] = own ? static_cast<double>(pass_.outputs(r)[*own]) - *fake_score_
+      out[first + r] = own ? static_cast<double>(critic_->outputs_of(r)[*own]) - *fake_score_
                            : std::numeric_limits<double>::quiet_NaN();
     }
   });
@@ -140,9 +153,9 @@ void Wgan::losses(const Rows& rows, std::span<double> out) {
 
 void Wgan::scores(const Rows& rows, std::span<float> out) {
   if (outputs() == 0) return;
-  for_each_part(rows, MlpPass::rows_at_once, [&](const Rows& part, std::size_t first) {
-    pass_.forward(part);
-    for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = pass_.outputs(r)[0];
+  for_each_part(rows, critic_->rows_at_once(), [&](const Rows& part, std::size_t first) {
+    critic_->forward(part);
+    for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = critic_->outputs_of(r)[0];
   });
 }
 
@@ -160,8 +173,8 @@ void Wgan::generate(std::span<const float> w, const PublicStream& stream, std::u
 }
 
 void Wgan::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
-  for_each_part(rows, std::min(MlpPass::rows_at_once, sum.rows_at_once()),
-                [&](const Rows& part, std::size_t) { gradient_.add(part, bound, sum); });
+  for_each_part(rows, std::min(critic_->rows_at_once(), sum.rows_at_once()),
+                [&](const Rows& part, std::size_t) { critic_->add_gradients(part, bound, sum); });
 }
 
 void Wgan::add_public_dual(std::span<const float> w, std::uint64_t step, std::span<double> gradient) const {
@@ -184,7 +197,7 @@ MlpShape network(std::size_t inputs, float bias, const std::vector<std::int64_t>
   return {.units = units_of(inputs, hidden, outputs), .input_bias = bias, .activation = Activation::leaky_relu};
 }
 
-class WganBuilder final : public ObjectiveEntry::Builder {
+class WganBuilder final : public ObjectiveEntry::Builder, public LayersOption {
  public:
   void declare(Options& options) override {
     options.add("generator", generator_, "units of the generator's hidden layers", Range::at_least(1))
@@ -201,11 +214,16 @@ class WganBuilder final : public ObjectiveEntry::Builder {
         .add("dual_radius", dual_radius_,
              "largest norm of the critic's weights, which are projected there (0: none)", Range::non_negative())
         .add("seed", seed_, "public seed of the u", Range::at_least(0));
+    declare_layers(options, " of the critic, in place of objective.critic,",
+                   "one channel of image_rows x image_columns");
     declare_mean_weight(options, mean_weight_);
   }
   void validate(std::vector<std::string>& problems) const override {
     if (classes_ == 1)
       problems.emplace_back("objective.classes = 1, allowed: 2 or more, or 0 for images without one");
+    if (any_layers() && critic_ != usual_critic)
+      problems.emplace_back("objective.layers and objective.critic are two critics: take one of them");
+    if (any_layers()) check_layers_option(problems);
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto size = [](std::int64_t n) { return static_cast<std::size_t>(n); };
@@ -215,16 +233,19 @@ class WganBuilder final : public ObjectiveEntry::Builder {
           fmt::format("objective wgan makes images of {} x {} pixels, and the records have {} features: set "
                       "objective.image_rows and image_columns",
                       rows_, columns_, facts.features));
-    auto wgan =
-        make_wgan({.generator = network(size(latent_ + classes_), 1, generator_, facts.features),
-                   .critic = network(facts.features, facts.bias, critic_, std::max<std::size_t>(1, classes())),
-                   .classes = classes(),
-                   .rows = size(rows_),
-                   .columns = size(columns_),
-                   .fakes = size(fakes_),
-                   .penalty = penalty_,
-                   .dual_radius = dual_radius_,
-                   .seed = static_cast<std::uint64_t>(seed_)});
+    const std::size_t outputs = std::max<std::size_t>(1, classes());
+    const std::optional<LayeredShape> layers =
+        any_layers() ? std::optional(shape_for(facts.features, outputs)) : std::nullopt;
+    auto wgan = make_wgan({.generator = network(size(latent_ + classes_), 1, generator_, facts.features),
+                           .critic = network(facts.features, facts.bias, critic_, outputs),
+                           .layers = layers,
+                           .classes = classes(),
+                           .rows = size(rows_),
+                           .columns = size(columns_),
+                           .fakes = size(fakes_),
+                           .penalty = penalty_,
+                           .dual_radius = dual_radius_,
+                           .seed = static_cast<std::uint64_t>(seed_)});
     wgan->given_mean_weight = mean_weight_;
     return wgan;
   }
@@ -232,13 +253,29 @@ class WganBuilder final : public ObjectiveEntry::Builder {
   std::size_t classes() const override { return static_cast<std::size_t>(classes_); }
 
  private:
-  std::vector<std::int64_t> generator_ = {128, 256}, critic_ = {64};
+  std::optional<Volume> usual_input() const override {
+    return Volume{1, static_cast<std::size_t>(rows_), static_cast<std::size_t>(columns_)};
+  }
+
+  static inline const std::vector<std::int64_t> usual_critic = {64};
+  std::vector<std::int64_t> generator_ = {128, 256}, critic_ = usual_critic;
   std::int64_t latent_ = 100, classes_ = 0, rows_ = 28, columns_ = 28, fakes_ = 256, seed_ = 1;
   double penalty_ = 1e-3, dual_radius_ = 0, mean_weight_ = 0;
 };
 
 const ObjectiveRegistration wgan{
     {"wgan", "generator of images and critic: Wasserstein GAN, min-max form", make_builder<WganBuilder>}};
+
+/// Throws ConfigError for layers that the ball does not bound.
+void check_ball(const LayeredShape& critic, double radius) {
+  try {
+    slope_bound_of(critic.plans, critic.in, radius);
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format(
+        "objective.layers: {}: such a critic has no bound within objective.dual_radius = {}: leave the layer out, or set objective.dual_radius = 0",
+        error.what(), radius));
+  }
+}
 
 }  // namespace
 
@@ -258,6 +295,10 @@ std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings) {
   if (!(settings.penalty >= 0) || !(settings.dual_radius >= 0))
     throw ConfigError(fmt::format("objective.penalty = {}, objective.dual_radius = {}, allowed: numbers >= 0",
                                   settings.penalty, settings.dual_radius));
+  if (settings.layers) {
+    verify(settings.layers->in.size() == settings.critic.units.front(), "layers take the features");
+    if (settings.dual_radius > 0) check_ball(*settings.layers, settings.dual_radius);
+  }
   return std::make_unique<Wgan>(std::move(settings));
 }
 

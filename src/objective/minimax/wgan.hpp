@@ -11,16 +11,19 @@
 // records' is not looked at. (Mirza and Osindero 2014, arXiv:1411.1784, for the conditional game.)
 
 #include <memory>
+#include <optional>
 
+#include "objective/layers/record_pass.hpp"
 #include "objective/minimax/saddle.hpp"
 #include "objective/network/shape.hpp"
 
 namespace dpmpi {
 
 struct WganSettings {
-  MlpShape generator;       ///< latents and classes ... features, the last layer followed by tanh
-  MlpShape critic;          ///< features ... an output for each class, or one
-  std::size_t classes = 0;  ///< K of the labels, at least 2; 0: labels are not used
+  MlpShape generator;                       ///< latents and classes ... features, the last layer followed by tanh
+  MlpShape critic;                          ///< features ... an output for each class, or one
+  std::optional<LayeredShape> layers = {};  ///< the critic instead of that, with the same features and outputs
+  std::size_t classes = 0;                  ///< K of the labels, at least 2; 0: labels are not used
   std::size_t rows = 0;     ///< of pixels of an image, for sheets of samples; rows * columns = features
   std::size_t columns = 0;  ///< likewise
   std::size_t fakes = 256;  ///< of a step, for each network
@@ -32,8 +35,8 @@ struct WganSettings {
 /// Parameters: the generator's (primal), then the critic's (dual). Records: images with values in [-1, 1]. Scores
 /// are D(record), and there are none with classes; losses are D(record) less the mean of D over 1024 fakes that are
 /// always made from the same latents, so that their mean is the critic's estimate of the Wasserstein distance.
-/// Throws ConfigError for networks and images that do not fit each other or a bound, penalty or number of fakes
-/// that is out of range.
+/// Throws ConfigError for networks and images that do not fit each other, for a bound, penalty or number of fakes
+/// that is out of range, and for layers of which a ball does not bound the slope, if there is one.
 std::unique_ptr<SaddleObjective> make_wgan(WganSettings settings);
 
 }  // namespace dpmpi

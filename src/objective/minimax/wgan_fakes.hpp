@@ -5,9 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "core/numbers/random.hpp"
+#include "objective/minimax/fake_critic.hpp"
 #include "objective/network/gradient.hpp"
 #include "objective/network/network.hpp"
 
@@ -24,9 +27,12 @@ struct Latents {
 /// Values at a point w = (generator, critic). All local, and the same bits on every rank.
 class WganFakes {
  public:
+  /// How many images are made at a time.
+  static constexpr std::size_t rows_at_once = 128;
+
   /// The generator's outputs go through tanh; they are the critic's features. The critic has an output for each of
-  /// K classes, and one for K = 0; the generator's last K inputs say which class. The shapes must outlive it.
-  WganFakes(const MlpShape& generator, const MlpShape& critic, std::size_t classes);
+  /// K classes, and one for K = 0; the generator's last K inputs say which class. The shape must outlive it.
+  WganFakes(const MlpShape& generator, std::unique_ptr<FakeCritic> critic, std::size_t classes);
   void load(std::span<const float> w);
 
   /// The mean of D(G(u)) over the latents.
@@ -39,23 +45,20 @@ class WganFakes {
   void generate(const Latents& latents, std::span<float> images);
 
  private:
+  /// Calls visit(images, place of the first among the latents), part after part.
   template <class Visit>
   void for_each_part(const Latents& latents, Visit visit);
-  void score(std::size_t padded);
-  void backward(std::size_t rows, std::size_t padded);
-  static void add(const MlpShape& shape, const Scratch<float>& input, const MlpNetwork<float>& network,
-                  LayerGradient<float>& gradient, std::size_t padded, PublicSum& sum);
-
   /// The critic's output for fake number i.
   std::size_t output_of(std::uint64_t i) const { return classes_ > 0 ? static_cast<std::size_t>(i % classes_) : 0; }
 
-  const MlpShape &generator_shape_, &critic_shape_;
+  const MlpShape& generator_shape_;
   std::size_t classes_;
-  std::uint64_t number_ = 0;  ///< of the first fake in image_
-  MlpNetwork<float> generator_, critic_;
-  LayerGradient<float> generator_gradient_, critic_gradient_;
-  PackedMatrix<float> first_layer_;  ///< of the critic, as the left operand of its features
-  Scratch<float> latent_, image_;    ///< both networks' inputs
+  std::unique_ptr<FakeCritic> critic_;
+  MlpNetwork<float> generator_;
+  LayerGradient<float> generator_gradient_;
+  Scratch<float> latent_;         ///< the generator's input
+  std::vector<std::size_t> own_;  ///< of each image of a part, the critic's output
+  std::vector<float> scores_;     ///< likewise
 };
 
 }  // namespace dpmpi

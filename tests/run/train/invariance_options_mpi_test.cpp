@@ -175,6 +175,24 @@ TEST_F(Invariance, EveryMinMaxVariant) {
   }
 }
 
+// Critics that see images, with a class each and without.
+TEST_F(Invariance, CriticsOfLayers) {
+  for (const auto& [method, classes] : {std::pair{"private-diff", 0}, {"dp-sgda", 5}}) {
+    Settings settings{fmt::format("data.train={}/blobs.csv", folder()),
+                      fmt::format("data.eval={}/blobs-eval.csv", folder()), "data.header=yes", "data.features=12"};
+    for (const auto& option : options_of(method, "wgan")) settings.push_back(option);
+    settings.insert(
+        settings.end(),
+        {fmt::format("method.name={}", method), "objective.name=wgan", "objective.image_rows=3",
+         "objective.image_columns=4", "objective.latent=3", "objective.generator=5", "objective.fakes=20",
+         "objective.dual_radius=2", fmt::format("objective.classes={}", classes),
+         fmt::format(
+             "objective.layers=conv 3 2x2 pad 1, leaky_relu, maxpool 2, residual(conv 3 1), flatten, dense {}",
+             std::max(1, classes))});
+    expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} wgan with layers", method));
+  }
+}
+
 TEST_F(Invariance, EveryUpdateRule) {
   for (const char* update :
        {"method.momentum=0.9", "method.optimizer=adam", "method.optimizer=adam_bc", "method.average=0.9",
