@@ -17,6 +17,9 @@ endforeach()
 add_custom_target(pages ALL DEPENDS ${pages})
 
 install(TARGETS dpmpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET dpmpi_python)  # beside the program or in lib/dpmpi: there it is looked for
+  install(TARGETS dpmpi_python LIBRARY DESTINATION lib/dpmpi)
+endif()
 install(FILES ${made}/dpmpi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${made}/dpmpi.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dpmpi)
 install(DIRECTORY configs examples DESTINATION ${shared})

@@ -16,7 +16,7 @@
  *
  * What the privacy guarantee asks of a plugin: a record's loss depends on (w, record, label, parameters) only. It
  * must not depend on other records, on earlier calls, on time or on the machine, and it must write to no file.
- * dpmpi cannot check this. Functions must not throw, exit, or call MPI.
+ * dpmpi tries this on made-up records before a run, and cannot prove it. Functions must not throw, exit, or call MPI.
  */
 #include <stdint.h>
 
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define DPMPI_PLUGIN_VERSION 1u
+#define DPMPI_PLUGIN_VERSION 2u
 
 enum dpmpi_label_kind {
   DPMPI_LABEL_REAL = 0, /* any finite number */
@@ -34,7 +34,7 @@ enum dpmpi_label_kind {
 
 /* All fields are required unless they may be NULL. */
 typedef struct dpmpi_plugin {
-  uint32_t version;    /* DPMPI_PLUGIN_VERSION of the header that the plugin was compiled with */
+  uint32_t version;    /* DPMPI_PLUGIN_VERSION of the header that the plugin was compiled with: 1 or 2 */
   uint32_t label_kind; /* enum dpmpi_label_kind */
   /* 1: loss() gives a record the same bits whatever other records it gets in the same call; 0: it gets one at a
    * time. */
@@ -55,6 +55,30 @@ typedef struct dpmpi_plugin {
      < count. NaN or infinity: the record does not count. */
   void (*loss)(void* handle, const float* w, const float* records, uint64_t stride, uint64_t count,
                const float* labels, double* losses);
+
+  /* ---- since version 2; each may be NULL ---- */
+
+  /* Most records that a call gets, 1 .. 4096; NULL: 128. */
+  uint64_t (*rows)(const void* handle);
+
+  /* losses[p * count + i] = loss at point p (points[p * dim], .., dim values) of record i: the losses of loss(), at
+   * `many` points in one call. NULL: loss() is called at one point after the other. */
+  void (*losses_at)(void* handle, const float* points, uint64_t many, const float* records, uint64_t stride,
+                    uint64_t count, const float* labels, double* losses);
+
+  /* Scores of a record: 1, or the number of classes; NULL or 0: there are none. scores[i * outputs + k] = score k at
+   * w of record i: a prediction (real labels), above 0 for +1 (signs), largest for the class that is meant. */
+  uint64_t (*outputs)(const void* handle);
+  void (*scores)(void* handle, const float* w, const float* records, uint64_t stride, uint64_t count, float* scores);
+
+  /* Makes records and labels up that could be real ones, to try the plugin on: the same ones in every call, and
+   * most with a finite loss. They come as normal numbers, which stay where this writes nothing. */
+  void (*synthetic)(void* handle, uint64_t count, float* records, uint64_t stride, float* labels);
+
+  /* After any call above: NULL, or why it failed. The run ends with these words, which must quote nothing of a
+   * record once private_from_now() was called. */
+  const char* (*failure)(void* handle);
+  void (*private_from_now)(void* handle);
 } dpmpi_plugin;
 
 /* A structure with static lifetime. */
@@ -63,6 +87,14 @@ __attribute__((visibility("default")))
 #endif
 const dpmpi_plugin*
 dpmpi_plugin_entry(void);
+
+/* Exported in its place by a plugin whose structure depends on `parameters`: NULL and a message if they make no
+ * sense. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const dpmpi_plugin*
+dpmpi_plugin_for(const char* parameters, char* error, uint64_t error_size);
 
 #ifdef __cplusplus
 }

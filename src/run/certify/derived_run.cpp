@@ -18,8 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* plugin = "plugin";  // objective.name of what a library computes
-
 // A member of plan.json that has to be of that type.
 template <class T>
 T stated(const json& object, const std::string& name, const std::string& part) {
@@ -41,7 +39,7 @@ std::unique_ptr<Objective> objective_of(const RunConfig& config, const DatasetFa
                                         const json& stated_plan) {
   const auto bias = static_cast<float>(config.data.bias);
   std::unique_ptr<Objective> objective;
-  if (config.objective_name == plugin)
+  if (config.library())
     objective = unloaded_plugin(positive(stated_plan, "dim", "plan.json"));
   else if (const TrainingBuilder* const builder = config.training())
     objective = builder->make({data.features, data.storage, bias},
@@ -102,7 +100,7 @@ DatasetFacts stated_facts(const json& stated_plan, const DataOptions& declared, 
 std::string not_derivable(const RunConfig& config) {
   if (config.prepare.on() && !config.data.columns_file)
     return "data.prepare asks for columns of data.columns, which is not here";
-  if (!config.trainer() || config.trainer()->objective_name != plugin) return {};
+  if (!config.trainer() || !config.trainer()->library()) return {};
   return "objective.trainer has a plugin, and libraries that a run names are not loaded";
 }
 

@@ -203,7 +203,7 @@ class Verification {
                      fmt::format("taken as stated ({} {}, {}): only the records could show it{}", part["n"].dump(),
                                  plural(config.data.unit()), part["data"].dump(),
                                  declared ? "" : ", or data.records in config.ini"));
-    if (config.objective_name == "plugin")
+    if (config.library())
       found_.unchecked("plan.json", "dim",
                        fmt::format("taken as stated ({}): the plugin says it", part["dim"].dump()));
   }

@@ -28,8 +28,8 @@ std::string obstacle(const Settings& settings) {
       return fmt::format("an objective other than {}", name);
   if (is_other("method.final_rate", {"0"})) return "method.final_rate = 0";
   if (is_other("method.clip_quantile", {"0"})) return "method.clip_quantile = 0: rates are per clip where it moves";
-  if (settings.contains("objective.library") || settings.contains("objective.trainer"))
-    return "an objective of dpmpi itself";
+  for (const char* const of_others : {"objective.library", "objective.module", "objective.trainer"})
+    if (settings.contains(of_others)) return "an objective of dpmpi itself";
   return {};
 }
 

@@ -163,7 +163,7 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
     check_unknown(settings, declared, problems, hint_for);
   }
   for (const char* const file :
-       {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.trainer"})
+       {"run.dir", "run.stop_file", "audit.result", "objective.library", "objective.module", "objective.trainer"})
     if (const auto* const option = find(file)) option->parse(expand_home(option->text()));
   if (objective) objective->validate(problems);
   // Whoever names another columns file does not mean the one of the digest in the config.
@@ -240,17 +240,17 @@ LibraryBuilder* RunConfig::library() const { return objective ? objective->code(
 void RunConfig::look_at_library(const Settings& settings) {
   LibraryBuilder* const code = library();
   if (!code || code->library().empty()) return;
-  const bool named_by_user = on_command_line(settings, "objective.library");
-  if (of_run_directory_ && named_by_user && value("objective.library_digest").empty())
-    throw ConfigError(fmt::format(
-        "{}: objective.library_digest is empty: nothing says which code the run was made with, so {} is "
-        "not loaded for it. Put back the config of the run; every run has the digest there",
-        path_, code->library()));
+  const bool named_by_user = on_command_line(settings, code->key());
+  if (of_run_directory_ && named_by_user && value(code->key() + "_digest").empty())
+    throw ConfigError(
+        fmt::format("{}: {}_digest is empty: nothing says which code the run was made with, so {} is "
+                    "not loaded for it. Put back the config of the run; every run has the digest there",
+                    path_, code->key(), code->library()));
   if (!of_run_directory_ || named_by_user) return code->identify();
-  code->refuse(fmt::format(
-      "{}: objective.library = {}: a run directory names code that would be run, and that is not for it to say. "
-      "If you know the file, name it yourself: --set objective.library=FILE",
-      path_, code->library()));
+  code->refuse(
+      fmt::format("{0}: {1} = {2}: a run directory names code that would be run, and that is not for it to say. "
+                  "If you know the file, name it yourself: --set {1}=FILE",
+                  path_, code->key(), code->library()));
 }
 
 TrainingBuilder* RunConfig::training() const { return dynamic_cast<TrainingBuilder*>(objective.get()); }
@@ -268,9 +268,8 @@ void RunConfig::read_trainer(const Settings& settings, std::vector<std::string>&
   // A config elsewhere is not taken for that of a run directory, and this one may not lend its name to it.
   if (of_run_directory_ && trainer()->library() && !trainer()->of_run_directory() &&
       !on_command_line(settings, "objective.trainer"))
-    problems.push_back(
-        fmt::format("{}: objective.trainer = {} names code (objective.library); in a run directory it is {}", path_,
-                    value("objective.trainer"), trainer_file));
+    problems.push_back(fmt::format("{}: objective.trainer = {} names code ({}); in a run directory it is {}", path_,
+                                   value("objective.trainer"), trainer()->library()->key(), trainer_file));
   if (trainer() && !trainer()->automatic().empty())
     problems.push_back(
         fmt::format("objective.trainer = {}: {} = auto: give numbers there (dpmpi suggest prints them)",
@@ -369,8 +368,8 @@ std::string RunConfig::essential_lines(bool with_defaults) const {
   std::string text;
   // Code, columns and start are known by their digests, wherever the files lie. Runs of older versions have none of
   // code.
-  const bool identified = !value("objective.library_digest").empty();
-  const std::string left_out = identified ? "objective.library" : "objective.library_digest";
+  const std::string code = library() ? library()->key() : "", digest = code + "_digest";
+  const std::string& left_out = value(digest).empty() ? digest : code;
   for (const auto& options : sections_)
     for (const auto& declaration : options->declarations()) {
       const std::string& name = declaration.name;

@@ -38,6 +38,8 @@ bool is_of_recipe(std::string_view name) {
                               "data.prepare",
                               "objective.library",
                               "objective.library_digest",
+                              "objective.module",
+                              "objective.module_digest",
                               "objective.trainer",
                               "objective.train",
                               "objective.start_model",

@@ -116,7 +116,8 @@ void check_width(const ModelToScore& scored, const DatasetFacts& facts) {
 void check_overrides(const std::vector<std::string>& overrides) {
   for (const auto& setting : overrides) {
     const std::string name = setting.substr(0, setting.find('='));
-    if (name == "objective.library") continue;  // which file, not which code: its digest is compared
+    if (name == "objective.library" || name == "objective.module")
+      continue;  // which file, not which code: its digest is compared
     if (!name.starts_with("data.") || name == "data.train" || name == "data.shards" || name == "data.shard_records")
       throw ConfigError(
           fmt::format("--set {}: a finished run's settings stay as they are, but for how records are read "

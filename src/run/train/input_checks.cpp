@@ -101,7 +101,8 @@ std::string digest_of_plugin(const std::string& library) {
 
 }  // namespace
 
-ProgramIdentity program_identity(const std::string& plugin, const std::vector<std::string>& public_files) {
+ProgramIdentity program_identity(const std::vector<std::string>& code,
+                                 const std::vector<std::string>& public_files) {
   static const std::string program = file_digest("/proc/self/exe");  // it stays what it is while it runs
   std::string features;
   for (const auto& [name, has] :
@@ -112,9 +113,10 @@ ProgramIdentity program_identity(const std::string& plugin, const std::vector<st
       fmt::format("dpmpi {} (program {}), C library {} (functions {}), processor with{}", DPMPI_VERSION,
                   program.substr(0, 12), gnu_get_libc_version(), elementary_functions(), features);
   std::string other_digests;
-  if (!plugin.empty()) {
-    other_digests = digest_of_plugin(plugin);
-    text += fmt::format(", plugin {}", other_digests.substr(0, 12));
+  for (const auto& file : code) {
+    const std::string digest = digest_of_plugin(file);
+    other_digests += digest;
+    text += fmt::format(", plugin {}", digest.substr(0, 12));
   }
   for (const auto& file : public_files) {
     const std::string digest = file_digest(file);

@@ -27,17 +27,17 @@ void refuse_private_models(const DataFiles& files);
 /// The same for the private data of objective.trainer.
 void refuse_private_trainer(const DataFiles& files, const Dataset& of_trainer);
 
-/// The program that this process runs: its bytes, those of the `plugin` that computes its losses (a shared object's
-/// name, empty: none; not what that loads in turn), those of public files that the losses depend on, the C library
-/// with the values of its elementary functions, and the processor features that choose its arithmetic. A step that
-/// is replayed by another program could round differently, and the same noise on two different sums gives their
-/// difference away.
+/// The program that this process runs: its bytes, those of `code` that computes its losses (names of files; not
+/// what they load in turn), those of public files that the losses depend on, the C library with the values of its
+/// elementary functions, and the processor features that choose its arithmetic. A step that is replayed by another
+/// program could round differently, and the same noise on two different sums gives their difference away.
 struct ProgramIdentity {
   std::string digest;
   std::string text;  ///< for people
 };
-/// Local; throws DataError if the program's file cannot be read, ConfigError if the plugin cannot be loaded.
-ProgramIdentity program_identity(const std::string& plugin = {}, const std::vector<std::string>& public_files = {});
+/// Local; throws DataError if the program's file cannot be read, ConfigError if code cannot be.
+ProgramIdentity program_identity(const std::vector<std::string>& code = {},
+                                 const std::vector<std::string>& public_files = {});
 
 /// Size, time of change and number of files that this rank can see. A file that is written while it
 /// is read gives neither the old nor the new data.

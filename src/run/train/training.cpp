@@ -11,6 +11,7 @@
 #include "core/console/log.hpp"
 #include "core/fault.hpp"
 #include "core/files/digest.hpp"
+#include "objective/plugin/library.hpp"
 #include "run/evaluate/mean_gradient.hpp"
 #include "run/evaluate/metrics.hpp"
 #include "run/evaluate/samples.hpp"
@@ -22,12 +23,18 @@
 namespace dpmpi {
 namespace {
 
-// With a plugin of the trainer's config.
+// All files of the code that a config names, if it names any.
+std::vector<std::string> code_files(const RunConfig* config) {
+  const LibraryBuilder* const code = config ? config->library() : nullptr;
+  return code && !code->library().empty() ? code->files() : std::vector<std::string>{};
+}
+
+// With the code of the trainer's config.
 ProgramIdentity identity_of(const RunConfig& config, const DataFiles& files) {
-  ProgramIdentity program = program_identity(config.value("objective.library"), files.models.paths());
-  const std::string library = config.trainer() ? config.trainer()->value("objective.library") : "";
-  if (library.empty()) return program;
-  const ProgramIdentity trainer = program_identity(library);
+  ProgramIdentity program = program_identity(code_files(&config), files.models.paths());
+  const std::vector<std::string> code = code_files(config.trainer());
+  if (code.empty()) return program;
+  const ProgramIdentity trainer = program_identity(code);
   return {sha256(program.digest + trainer.digest), program.text + "; trains by " + trainer.text};
 }
 

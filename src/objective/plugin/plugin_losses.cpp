@@ -1,0 +1,87 @@
+#include "objective/plugin/plugin_losses.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/errors.hpp"
+#include "objective/copy_rows.hpp"
+#include "objective/plugin/trial.hpp"
+#include "objective/takes_part.hpp"
+
+namespace dpmpi {
+
+PluginLosses::PluginLosses(std::shared_ptr<const PluginLibrary> library, const std::string& parameters,
+                           const ObjectiveFacts& facts)
+    : library_(std::move(library)),
+      columns_(facts.features + (facts.bias != 0 ? 1 : 0)),
+      stride_(round_up(facts.features + 1, 16)),
+      handle_(nullptr, {library_.get()}),
+      classes_(library_->classes(parameters)) {
+  std::array<char, 1024> error{};
+  handle_.reset((*library_)->create(parameters.c_str(), columns_, error.data(), error.size()));
+  error.back() = '\0';
+  if (!handle_) throw ConfigError(fmt::format("{}: {}", library_->name(), error.data()));
+  size_up();
+  try_plugin(*library_, handle_.get(),
+             {.columns = columns_, .stride = stride_, .rows = rows_, .classes = classes_});
+  if ((*library_)->private_from_now) (*library_)->private_from_now(handle_.get());
+}
+
+// The plugin's numbers, and room for its calls.
+void PluginLosses::size_up() {
+  const PluginLibrary& plugin = *library_;
+  dim_ = plugin->dim(handle_.get());
+  if (dim_ == 0) throw ConfigError(fmt::format("{}: a model without parameters", plugin.name()));
+  if (plugin->rows) rows_ = plugin->rows(handle_.get());
+  if (rows_ < 1 || rows_ > 4096)
+    throw ConfigError(fmt::format("{}: {} records at once, allowed: 1 to 4096", plugin.name(), rows_));
+  if (plugin->outputs) outputs_ = plugin->outputs(handle_.get());
+  if (outputs_ > 0 && outputs_ != std::max<std::size_t>(classes_, 1))
+    throw ConfigError(fmt::format("{}: {} scores of a record, allowed: none or {}", plugin.name(), outputs_,
+                                  std::max<std::size_t>(classes_, 1)));
+  records_.resize(micro_batch_rows() * stride_);
+  labels_.resize(micro_batch_rows());
+}
+
+// What must not count gets a NaN label, and a NaN loss whatever the plugin makes of it.
+void PluginLosses::losses(const Rows& rows, std::span<double> out) {
+  const std::size_t count = rows.size(), most = (*library_)->row_invariant == 1 ? rows_ : 1;
+  verify(count <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
+  copy_rows(rows, stride_, records_.data());
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::uint32_t i = rows.index[r];
+    labels_[r] = takes_part(rows.records, i) ? rows.records.label[i] : std::numeric_limits<float>::quiet_NaN();
+  }
+  for (std::size_t r = 0; r < count; r += most) {
+    (*library_)->loss(handle_.get(), w_.data(), records_.data() + r * stride_, stride_, std::min(most, count - r),
+                      labels_.data() + r, out.data() + r);
+    refuse_failure();
+  }
+  for (std::size_t r = 0; r < count; ++r)
+    if (!std::isfinite(labels_[r])) out[r] = std::numeric_limits<double>::quiet_NaN();
+}
+
+void PluginLosses::scores(const Rows& rows, std::span<float> out) {
+  if (outputs_ == 0) return;
+  const std::size_t count = rows.size();
+  verify(count <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
+  copy_rows(rows, stride_, records_.data());
+  for (std::size_t r = 0; r < count; r += rows_) {
+    (*library_)->scores(handle_.get(), w_.data(), records_.data() + r * stride_, stride_,
+                        std::min(rows_, count - r), out.data() + r * outputs_);
+    refuse_failure();
+  }
+}
+
+// One rank may be alone with it.
+void PluginLosses::refuse_failure() const {
+  if (const char* const why = plugin_failure(*library_, handle_.get()))
+    throw DataError(fmt::format("{}: {}", library_->name(), why));
+}
+
+}  // namespace dpmpi

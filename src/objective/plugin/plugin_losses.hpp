@@ -1,0 +1,54 @@
+#pragma once
+// An objective whose losses a plugin computes (include/dpmpi/plugin.h): a black box, for zeroth-order methods.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "objective/objective.hpp"
+#include "objective/plugin/plugin_library.hpp"
+
+namespace dpmpi {
+
+class PluginLosses final : public Objective, public PointValues {
+ public:
+  /// Makes the plugin's handle and tries it on synthetic records. Throws ConfigError where it refuses `parameters`
+  /// or fails, PrivacyError if a loss depends on more than parameters and record.
+  PluginLosses(std::shared_ptr<const PluginLibrary> library, const std::string& parameters,
+               const ObjectiveFacts& facts);
+
+  std::size_t dim() const override { return dim_; }
+  LabelKind label_kind() const override { return library_->label_kind(); }
+  std::size_t classes() const override { return classes_; }
+  std::size_t outputs() const override { return outputs_; }
+  std::vector<ParameterGroup> groups() const override { return {{"parameters", 0, dim_, 1}}; }
+  double flops_per_record() const override { return 2 * static_cast<double>(dim_); }
+  std::size_t micro_batch_rows() const override { return round_up(rows_, 16); }
+
+ protected:
+  Capabilities capabilities() override { return {.values = this}; }
+
+ private:
+  struct Destroy {
+    const PluginLibrary* library;
+    void operator()(void* handle) const { (*library)->destroy(handle); }
+  };
+  void size_up();
+  void prepare(std::span<const float> w) override { w_ = w; }
+  void losses(const Rows& rows, std::span<double> out) override;
+  void scores(const Rows& rows, std::span<float> out) override;
+  void refuse_failure() const;
+
+  std::shared_ptr<const PluginLibrary> library_;
+  std::size_t columns_, stride_;
+  std::unique_ptr<void, Destroy> handle_;
+  std::size_t dim_ = 0, classes_ = 0, outputs_ = 0, rows_ = 128;
+  std::span<const float> w_;
+  AlignedVector<float> records_;
+  std::vector<float> labels_;  ///< NaN: a slot or record that does not count
+};
+
+}  // namespace dpmpi

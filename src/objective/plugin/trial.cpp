@@ -1,0 +1,148 @@
+#include "objective/plugin/trial.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/aligned.hpp"
+#include "core/errors.hpp"
+#include "core/numbers/random.hpp"
+
+namespace dpmpi {
+namespace {
+
+// Simulators take their time: what does not say how many records it gets at once is asked for few.
+constexpr std::size_t few = 32;
+
+class PluginTrial {
+ public:
+  PluginTrial(const PluginLibrary& plugin, void* handle, const PluginShape& shape)
+      : plugin_(plugin),
+        handle_(handle),
+        shape_(shape),
+        count_(plugin->rows ? shape.rows : std::min(few, shape.rows)),
+        records_(count_ * shape.stride),
+        labels_(count_),
+        given_records_(count_ * shape.stride),
+        given_labels_(count_) {
+    for (const std::uint64_t number : {0, 1}) points_.push_back(point(number));
+    make_up_records();
+  }
+
+  void run() {
+    const std::vector<std::size_t> order = straight(), other = shuffled();
+    const std::vector<double> first = losses(0, order);
+    check_finite(first);
+    compare(first, losses(0, order), "differs when it is asked for twice: it depends on what came before");
+    losses(1, order);
+    compare(first, losses(0, other), "depends on the records beside it, or on earlier calls");
+    for (const std::size_t i : {std::size_t{0}, count_ / 2, count_ - 1}) {
+      std::vector<double> alone(first);
+      alone[i] = losses(0, {i})[i];
+      compare(first, alone, "is another one when the record is alone");
+    }
+  }
+
+ private:
+  std::vector<float> point(std::uint64_t number) const {
+    std::vector<float> w(round_up(plugin_->dim(handle_), 2));
+    PublicStream(number, "plugin trial: points").normals(0, w);
+    for (float& v : w) v *= 0.1F;
+    return w;
+  }
+
+  void make_up_records() {
+    const PublicStream stream(0, "plugin trial: records");
+    for (std::size_t i = 0; i < count_; ++i) {
+      std::vector<float> values(round_up(shape_.columns + 1, 2));
+      PublicStream(i, "plugin trial: records").normals(0, values);
+      std::copy_n(values.begin(), shape_.columns,
+                  records_.begin() + static_cast<std::ptrdiff_t>(i * shape_.stride));
+      const float value = values[shape_.columns];
+      labels_[i] = value;
+      if (plugin_->label_kind == DPMPI_LABEL_SIGN) labels_[i] = value < 0 ? -1.0F : 1.0F;
+      if (plugin_->label_kind == DPMPI_LABEL_CLASS) labels_[i] = static_cast<float>(i % shape_.classes);
+    }
+    if (!plugin_->synthetic) return;
+    plugin_->synthetic(handle_, count_, records_.data(), shape_.stride, labels_.data());
+    refuse_failure();
+  }
+
+  std::vector<std::size_t> straight() const {
+    std::vector<std::size_t> order(count_);
+    for (std::size_t i = 0; i < count_; ++i) order[i] = i;
+    return order;
+  }
+  std::vector<std::size_t> shuffled() const {
+    const auto permutation = PublicStream(0, "plugin trial: order").permutation(static_cast<std::uint32_t>(count_));
+    return {permutation.begin(), permutation.end()};
+  }
+
+  /// By the record's own number, at point number p, of the records in this order.
+  std::vector<double> losses(std::size_t p, const std::vector<std::size_t>& order) {
+    for (std::size_t r = 0; r < order.size(); ++r) {
+      std::copy_n(records_.data() + order[r] * shape_.stride, shape_.stride,
+                  given_records_.data() + r * shape_.stride);
+      given_labels_[r] = labels_[order[r]];
+    }
+    std::vector<double> given(order.size()), own(count_);
+    const std::size_t most = plugin_->row_invariant == 1 ? shape_.rows : 1;
+    for (std::size_t r = 0; r < order.size(); r += most) {
+      plugin_->loss(handle_, points_[p].data(), given_records_.data() + r * shape_.stride, shape_.stride,
+                    std::min(most, order.size() - r), given_labels_.data() + r, given.data() + r);
+      refuse_failure();
+    }
+    for (std::size_t r = 0; r < order.size(); ++r) own[order[r]] = given[r];
+    return own;
+  }
+
+  /// Bit by bit; what is no number has no bits that count.
+  void compare(std::span<const double> one, std::span<const double> other, const char* what) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool both_nan = std::isnan(one[i]) && std::isnan(other[i]);
+      if (both_nan || std::bit_cast<std::uint64_t>(one[i]) == std::bit_cast<std::uint64_t>(other[i])) continue;
+      throw PrivacyError(
+          fmt::format("{}: the loss of synthetic record {} of {} {} ({} and {}). The guarantee needs a loss that "
+                      "follows from parameters and record alone",
+                      plugin_.name(), i + 1, count_, what, one[i], other[i]));
+    }
+  }
+
+  // A comparison of NaN with NaN would let everything through.
+  void check_finite(std::span<const double> losses) const {
+    const auto finite = std::ranges::count_if(losses, [](double v) { return std::isfinite(v); });
+    if (!plugin_->synthetic || 2 * static_cast<std::size_t>(finite) >= count_) return;
+    throw ConfigError(fmt::format(
+        "{}: of {} synthetic records {} have a finite loss, and nothing can be tried on the others: its function "
+        "synthetic has to make up records like yours",
+        plugin_.name(), count_, finite));
+  }
+
+  void refuse_failure() const {
+    if (const char* const why = plugin_failure(plugin_, handle_))
+      throw ConfigError(fmt::format("{} on synthetic records: {}", plugin_.name(), why));
+  }
+
+  const PluginLibrary& plugin_;
+  void* handle_;
+  PluginShape shape_;
+  std::size_t count_;
+  AlignedVector<float> records_;
+  std::vector<float> labels_;
+  AlignedVector<float> given_records_;
+  std::vector<float> given_labels_;
+  std::vector<std::vector<float>> points_;
+};
+
+}  // namespace
+
+void try_plugin(const PluginLibrary& plugin, void* handle, const PluginShape& shape) {
+  PluginTrial(plugin, handle, shape).run();
+}
+
+}  // namespace dpmpi
