@@ -2,7 +2,8 @@
 
 import inspect
 import warnings
-from typing import Any, Dict, Tuple
+from contextlib import contextmanager
+from typing import Any, Dict, Iterator, Tuple
 
 import numpy as np
 
@@ -91,12 +92,25 @@ def _sklearn_data(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     try:
         from sklearn.utils.validation import validate_data  # 1.6 and later
     except ImportError:
-        return estimator._validate_data(X, *y, dtype=np.float64, **how)
-    return validate_data(estimator, X, *y, dtype=np.float64, **how)
+        validate_data = type(estimator)._validate_data
+    with _values_not_quoted():
+        return validate_data(estimator, X, *y, dtype=np.float64, **how)
+
+
+@contextmanager
+def _values_not_quoted() -> Iterator[None]:
+    """numpy quotes the text that is no number. It may be of a private record."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string" not in str(error):
+            raise
+        raise ValueError("X or y holds a text that is no number") from None
 
 
 def _plain(X: Any) -> np.ndarray:
-    array = np.asarray(X, dtype=np.float64)
+    with _values_not_quoted():
+        array = np.asarray(X, dtype=np.float64)
     if array.ndim != 2 or array.size == 0:
         raise ValueError(f"X has the shape {array.shape}, where records x features are needed")
     if not np.isfinite(array).all():

@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import tempfile
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Iterator, List
@@ -29,11 +31,33 @@ def _place_for(size: int) -> str:
                       "set DPMPI_PRIVATE_FOLDER to one that has")
 
 
+def _exit(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+@contextmanager
+def _ends_in_order() -> Iterator[None]:
+    """Signals that would end the process at once raise SystemExit, so that it tidies up. Others' handlers stay."""
+    changed = []
+    if threading.current_thread() is threading.main_thread():  # others cannot have handlers
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _exit)
+                changed.append(number)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
+
+
 @contextmanager
 def private_folder(size: int = 0) -> Iterator[Path]:
     """A new folder of mode 0700 with room for ``size`` bytes. It is removed at the end, whatever the end is."""
-    folder = Path(tempfile.mkdtemp(prefix="dpmpi-", dir=_place_for(size)))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
+    place = _place_for(size)
+    with _ends_in_order():
+        folder = Path(tempfile.mkdtemp(prefix="dpmpi-", dir=place))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)

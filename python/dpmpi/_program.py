@@ -3,6 +3,7 @@
 Python sees what somebody sees who types the same command: exit code, standard output and standard error.
 """
 
+import codecs
 import os
 import re
 import shutil
@@ -83,7 +84,7 @@ def message_in(text: str) -> str:
 
 
 class _StopRequests:
-    """While it lasts, Ctrl-C and SIGTERM ask the child to write a checkpoint and stop; a second one ends it."""
+    """While it lasts, Ctrl-C, SIGTERM and SIGHUP ask the child for a checkpoint and a stop; a second one ends it."""
 
     def __init__(self) -> None:
         self.child: Optional["subprocess.Popen[bytes]"] = None
@@ -92,7 +93,7 @@ class _StopRequests:
 
     def __enter__(self) -> "_StopRequests":
         if threading.current_thread() is threading.main_thread():  # others cannot have handlers
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 self._before[number] = signal.signal(number, self._ask)
         return self
 
@@ -115,7 +116,7 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
     """Runs a command on ranks, and shows what it says as it comes if ``show``.
 
     Raises the exception of its exit code. After Ctrl-C it waits until the checkpoint is written and raises
-    KeyboardInterrupt; after SIGTERM, SystemExit.
+    KeyboardInterrupt; after SIGTERM and SIGHUP, SystemExit.
     """
     command = [*launcher(ranks), find_program(), *arguments]
     with _StopRequests() as stops:
@@ -129,8 +130,8 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
                 child.terminate()
                 raise
         code = child.returncode
-    if signal.SIGTERM in stops.asked:
-        raise SystemExit(128 + signal.SIGTERM)
+    if stops.asked and stops.asked[0] != signal.SIGINT:
+        raise SystemExit(128 + stops.asked[0])
     if stops.asked:
         raise KeyboardInterrupt(message_in(said) if code else "")
     if code:
@@ -140,15 +141,17 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
 def _relay(child: "subprocess.Popen[bytes]", show: bool) -> str:
     """Passes on all that the child says; returns the end of it."""
     assert child.stdout is not None
-    said = b""
+    text = codecs.getincrementaldecoder("utf-8")("replace")  # pieces may end within a character
+    said = ""
     while True:
         piece = os.read(child.stdout.fileno(), 4096)
-        if not piece:
-            return said.decode("utf-8", "replace")
-        said = (said + piece)[-_kept:]
+        new = text.decode(piece, final=not piece)
+        said = (said + new)[-_kept:]
         if show:
-            sys.stdout.write(piece.decode("utf-8", "replace"))
+            sys.stdout.write(new)
             sys.stdout.flush()
+        if not piece:
+            return said
 
 
 def is_shown_live() -> bool:

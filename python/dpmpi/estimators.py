@@ -216,11 +216,13 @@ class DPAUC(ClassifierMixin, _Private):
         self.classes_, of_class = _encoded(y, self.classes)
         if len(self.classes_) > 2:
             raise ValueError(f"Only binary classification is supported: there are {len(self.classes_)} classes")
+        records = len(X)
         settings = {"objective.name": "auc", "objective.scorer": "mlp" if self.hidden else "linear",
                     "objective.hidden": list(self.hidden) or None, "objective.prior": self.prior or 0.5,
-                    "method.name": "dp-sgda", "method.prior": "private" if self.prior is None else "public",
-                    "method.batch": max(1, min(1024, len(X) // 10)), "method.epochs": 20, "method.rate": 1,
-                    "method.schedule": "linear", "method.final_rate": 0.1}
+                    "method.name": "dp-sgda", "method.batch": max(1, min(1024, records // 10)), "method.epochs": 20,
+                    "method.schedule": "linear"}
+        if self.prior is None:  # to a hundredth or two of the records, which costs next to nothing
+            settings.update({"method.prior": "private", "method.prior_noise": max(10, records // 50)})
         self._train(X, 2.0 * of_class - 1, "none", settings)
         return self
 

@@ -92,7 +92,7 @@ class Estimators(InFolder):
         program = ("import numpy as np, dpmpi; X = np.random.default_rng(0).normal(size=(200, 3)); "
                    "dpmpi.DPClassifier(settings={'method.epochs': 1000000, 'privacy.accountant': 'rdp'})"
                    ".fit(X, X[:, 0] > 0)")
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             child = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL,
                                      env={**os.environ, "PYTHONPATH": str(PACKAGE)})
             end = time.time() + 60
@@ -135,6 +135,11 @@ class Estimators(InFolder):
                 DPClassifier(**wrong).fit(X, y)
         with self.assertRaisesRegex(ValueError, "lower end must be below"):
             DPRegressor(y_range=(1, 0)).fit(X, X[:, 0])
+        words = X.astype(str).astype(object)
+        words[3, 1] = "SECRET"
+        with self.assertRaisesRegex(ValueError, "a text that is no number") as caught:
+            DPClassifier().fit(words, y)
+        self.assertNotIn("SECRET", str(caught.exception))
         with self.assertRaisesRegex(ValueError, "Only binary classification"):
             DPAUC().fit(X, np.arange(100) % 3)
 

@@ -70,6 +70,15 @@ class Training(InFolder):
             self.assertEqual("done in" in shown.getvalue(), show)
         self.assertEqual(shown.getvalue(), "")
 
+    def test_redraws_a_line_where_standard_output_does(self):
+        class Terminal(io.StringIO):
+            def isatty(self):
+                return True
+
+        with contextlib.redirect_stdout(Terminal()) as shown:
+            dpmpi.train({**self.config, "method.steps": 5000, "report.eval_every": 5000}, ranks=2)
+        self.assertRegex(shown.getvalue(), r"\rtraining \[#+-*\] ")
+
     def test_leaves_no_folder_of_its_own(self):
         os.mkdir("private")
         with mock.patch.dict(os.environ, DPMPI_PRIVATE_FOLDER=str(self.folder / "private")):
