@@ -34,13 +34,15 @@ def find_program() -> str:
     raise ConfigError("the program dpmpi was not found: name it by the environment variable DPMPI, or put it in PATH")
 
 
-def environment() -> Dict[str, str]:
+def environment(ranks: int = 1) -> Dict[str, str]:
     """That of this process, with what launch/environment sets for mpirun, unless it is set already."""
     settings = {
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
         "OMPI_MCA_pml": "ob1",
     }
+    if ranks > (os.cpu_count() or 1):  # a rank that waits gives its core to one that works
+        settings["OMPI_MCA_mpi_yield_when_idle"] = "1"
     if os.geteuid() == 0:
         settings.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return {**settings, **os.environ}
@@ -122,7 +124,7 @@ def follow(arguments: Sequence[str], ranks: int, show: bool) -> None:
     with _StopRequests() as stops:
         # In a session of its own, so that a terminal's Ctrl-C comes here alone, and once.
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              env=environment(), start_new_session=True) as child:
+                              env=environment(ranks), start_new_session=True) as child:
             stops.watch(child)
             try:
                 said = _relay(child, show)

