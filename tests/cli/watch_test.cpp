@@ -71,6 +71,15 @@ TEST_F(Watch, ARunThatNobodyWorksOnEndsWithSix) {
   EXPECT_EQ(outcome.code, 6) << outcome.output;
   EXPECT_TRUE(contains(outcome.output, "go on with: dpmpi resume left\n")) << outcome.output;
   EXPECT_EQ(dpmpi("watch left --once").code, 0);
+  std::string owner;
+  {
+    const RunLock lock(path("left"));
+    owner = read_file(path("left/lock"));
+  }
+  owner.insert(owner.size() - 1, "7");  // of a process that began at another time
+  write_file(path("left/lock"), owner);
+  EXPECT_EQ(dpmpi("watch left").code, 6) << "whoever held the lock was killed";
+  fs::remove(path("left/lock"));
   EXPECT_TRUE(contains(dpmpi("watch .").output, "is not a run directory"));
 }
 
