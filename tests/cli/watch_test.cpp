@@ -60,7 +60,7 @@ TEST_F(Watch, AFinishedRunIsShownAndEnds) {
   const Outcome outcome = dpmpi("watch done");
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   for (const char* part :
-       {"done: 40 steps, epsilon 2.99", "delta 0.0001, add_remove\n", "step 0/40    0 %  epsilon 0  eval.loss ",
+       {"done: 40 steps, epsilon ", ", delta 0.0001, add_remove\n", "step 0/40    0 %  epsilon 0  eval.loss ",
         "step 40/40  100 %  epsilon ", "finished: done/certificate.json\n"})
     EXPECT_TRUE(contains(outcome.output, part)) << part << outcome.output;
   EXPECT_FALSE(contains(outcome.output, "steps/s")) << "nobody saw how fast it was";

@@ -30,11 +30,13 @@ RunOutline outline_of_run(const std::string& directory) {
   if (!plan.is_object() || !plan.contains("steps") || !plan["steps"].is_number_unsigned()) throw wrong("steps");
   for (const char* member : {"epsilon", "delta"})
     if (!plan.contains(member) || !(plan[member].is_number() || plan[member] == "infinity")) throw wrong(member);
-  return {.steps = plan["steps"].get<std::uint64_t>(),
-          .tells_times = !plan.contains(secret_times),
-          .promise = fmt::format("epsilon {}, delta {}, {}",
-                                 plan["epsilon"].is_string() ? "infinity" : plan["epsilon"].dump(),
-                                 plan["delta"].dump(), shown_name(text_member(plan, "adjacency")))};
+  RunOutline run;
+  run.steps = plan["steps"].get<std::uint64_t>();
+  run.tells_times = !plan.contains(secret_times);
+  const std::string epsilon = plan["epsilon"].is_number() ? rounded_up(plan["epsilon"].get<double>()) : "infinity";
+  run.promise = fmt::format("epsilon {}, delta {}, {}", epsilon, plan["delta"].dump(),
+                            shown_name(text_member(plan, "adjacency")));
+  return run;
 }
 
 }  // namespace dpmpi
