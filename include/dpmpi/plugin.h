@@ -62,7 +62,8 @@ typedef struct dpmpi_plugin {
   uint64_t (*rows)(const void* handle);
 
   /* losses[p * count + i] = loss at point p (points[p * dim], .., dim values) of record i: the losses of loss(), at
-   * `many` points in one call. NULL: loss() is called at one point after the other. */
+   * `many` points in one call, for methods that ask for one record at many points (zo-o2nc). NULL: loss() is called
+   * at one point after the other. */
   void (*losses_at)(void* handle, const float* points, uint64_t many, const float* records, uint64_t stride,
                     uint64_t count, const float* labels, double* losses);
 

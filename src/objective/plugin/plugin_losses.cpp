@@ -49,14 +49,18 @@ void PluginLosses::size_up() {
 }
 
 // What must not count gets a NaN label, and a NaN loss whatever the plugin makes of it.
-void PluginLosses::losses(const Rows& rows, std::span<double> out) {
-  const std::size_t count = rows.size(), most = (*library_)->row_invariant == 1 ? rows_ : 1;
-  verify(count <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
+void PluginLosses::load(const Rows& rows) {
+  verify(rows.size() <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
   copy_rows(rows, stride_, records_.data());
-  for (std::size_t r = 0; r < count; ++r) {
+  for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::uint32_t i = rows.index[r];
     labels_[r] = takes_part(rows.records, i) ? rows.records.label[i] : std::numeric_limits<float>::quiet_NaN();
   }
+}
+
+void PluginLosses::losses(const Rows& rows, std::span<double> out) {
+  const std::size_t count = rows.size(), most = (*library_)->row_invariant == 1 ? rows_ : 1;
+  load(rows);
   for (std::size_t r = 0; r < count; r += most) {
     (*library_)->loss(handle_.get(), w_.data(), records_.data() + r * stride_, stride_, std::min(most, count - r),
                       labels_.data() + r, out.data() + r);
@@ -69,12 +73,49 @@ void PluginLosses::losses(const Rows& rows, std::span<double> out) {
 void PluginLosses::scores(const Rows& rows, std::span<float> out) {
   if (outputs_ == 0) return;
   const std::size_t count = rows.size();
-  verify(count <= micro_batch_rows(), "at most micro_batch_rows() rows at once");
-  copy_rows(rows, stride_, records_.data());
+  load(rows);
   for (std::size_t r = 0; r < count; r += rows_) {
     (*library_)->scores(handle_.get(), w_.data(), records_.data() + r * stride_, stride_,
                         std::min(rows_, count - r), out.data() + r * outputs_);
     refuse_failure();
+  }
+}
+
+void PluginLosses::prepare_probes(std::span<const double> x, std::span<const double> y) {
+  x_ = x;
+  y_ = y;
+}
+
+// One record at all points in one call: that is what losses_at is for.
+void PluginLosses::probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+                         std::span<double> down) {
+  verify(row.size() == 1, "one record at a time");
+  load(row);
+  form_points(radius, tile);
+  at_points_.resize(std::max(at_points_.size(), 2 * tile.count));
+  (*library_)->losses_at(handle_.get(), points_.data(), 2 * tile.count, records_.data(), stride_, 1, labels_.data(),
+                         at_points_.data());
+  refuse_failure();
+  const bool counts = std::isfinite(labels_[0]);
+  for (std::size_t j = 0; j < tile.count; ++j) {
+    up[j] = counts ? at_points_[j] : std::numeric_limits<double>::quiet_NaN();
+    down[j] = counts ? at_points_[tile.count + j] : std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+// Rounded to float32, as PairedLosses rounds the points of objectives without pairs.
+void PluginLosses::form_points(double radius, const DirectionTile& tile) {
+  points_.resize(std::max(points_.size(), 2 * tile.count * dim_));
+  const std::span<const double> from = y_.empty() ? x_ : y_;
+  const double back = y_.empty() ? -radius : radius;
+  for (std::size_t j = 0; j < tile.count; ++j) {
+    const double* const u = tile.row(j);
+    float* const up = points_.data() + j * dim_;
+    float* const down = up + tile.count * dim_;
+    for (std::size_t k = 0; k < dim_; ++k) {
+      up[k] = static_cast<float>(x_[k] + radius * u[k]);
+      down[k] = static_cast<float>(from[k] + back * u[k]);
+    }
   }
 }
 

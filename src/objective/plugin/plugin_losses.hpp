@@ -13,7 +13,7 @@
 
 namespace dpmpi {
 
-class PluginLosses final : public Objective, public PointValues {
+class PluginLosses final : public Objective, public PointValues, public LossPairs {
  public:
   /// Makes the plugin's handle and tries it on synthetic records. Throws ConfigError where it refuses `parameters`
   /// or fails, PrivacyError if a loss depends on more than parameters and record.
@@ -29,7 +29,9 @@ class PluginLosses final : public Objective, public PointValues {
   std::size_t micro_batch_rows() const override { return round_up(rows_, 16); }
 
  protected:
-  Capabilities capabilities() override { return {.values = this}; }
+  Capabilities capabilities() override {
+    return {.values = this, .pairs = (*library_)->losses_at ? this : nullptr};
+  }
 
  private:
   struct Destroy {
@@ -40,6 +42,11 @@ class PluginLosses final : public Objective, public PointValues {
   void prepare(std::span<const float> w) override { w_ = w; }
   void losses(const Rows& rows, std::span<double> out) override;
   void scores(const Rows& rows, std::span<float> out) override;
+  void prepare_probes(std::span<const double> x, std::span<const double> y) override;
+  void probe(const Rows& row, double radius, const DirectionTile& tile, std::span<double> up,
+             std::span<double> down) override;
+  void load(const Rows& rows);
+  void form_points(double radius, const DirectionTile& tile);
   void refuse_failure() const;
 
   std::shared_ptr<const PluginLibrary> library_;
@@ -49,6 +56,10 @@ class PluginLosses final : public Objective, public PointValues {
   std::span<const float> w_;
   AlignedVector<float> records_;
   std::vector<float> labels_;  ///< NaN: a slot or record that does not count
+
+  std::span<const double> x_, y_;  ///< of probe()
+  std::vector<float> points_;      ///< of one call: those with + radius u_j about x, then the others
+  std::vector<double> at_points_;
 };
 
 }  // namespace dpmpi

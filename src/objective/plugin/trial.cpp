@@ -25,35 +25,49 @@ class PluginTrial {
       : plugin_(plugin),
         handle_(handle),
         shape_(shape),
+        dim_(plugin->dim(handle)),
         count_(plugin->rows ? shape.rows : std::min(few, shape.rows)),
         records_(count_ * shape.stride),
         labels_(count_),
         given_records_(count_ * shape.stride),
         given_labels_(count_) {
-    for (const std::uint64_t number : {0, 1}) points_.push_back(point(number));
+    for (const std::uint64_t number : {0, 1}) {
+      const std::vector<float> w = point(number);
+      points_.insert(points_.end(), w.begin(), w.end());
+    }
     make_up_records();
   }
 
   void run() {
-    const std::vector<std::size_t> order = straight(), other = shuffled();
-    const std::vector<double> first = losses(0, order);
+    const std::vector<double> first = losses(0, straight());
     check_finite(first);
-    compare(first, losses(0, order), "differs when it is asked for twice: it depends on what came before");
-    losses(1, order);
-    compare(first, losses(0, other), "depends on the records beside it, or on earlier calls");
+    try_all(first);
+    if (!plugin_->losses_at) return;
+    together_ = true;
+    const std::vector<double> same = losses(0, straight());
+    try_all(same);
+    check_close(first, same);
+  }
+
+ private:
+  std::vector<float> point(std::uint64_t number) const {
+    std::vector<float> w(round_up(dim_, 2));
+    PublicStream(number, "plugin trial: points").normals(0, w);
+    for (float& v : w) v *= 0.1F;
+    w.resize(dim_);
+    return w;
+  }
+
+  /// `first`: of all records at point 0.
+  void try_all(const std::vector<double>& first) {
+    compare(first, losses(0, straight()), "differs when it is asked for twice: it depends on what came before");
+    losses(1, straight());
+    compare(first, losses(0, shuffled()), "depends on the records beside it, or on earlier calls");
     for (const std::size_t i : {std::size_t{0}, count_ / 2, count_ - 1}) {
       std::vector<double> alone(first);
       alone[i] = losses(0, {i})[i];
       compare(first, alone, "is another one when the record is alone");
     }
-  }
-
- private:
-  std::vector<float> point(std::uint64_t number) const {
-    std::vector<float> w(round_up(plugin_->dim(handle_), 2));
-    PublicStream(number, "plugin trial: points").normals(0, w);
-    for (float& v : w) v *= 0.1F;
-    return w;
   }
 
   void make_up_records() {
@@ -92,13 +106,24 @@ class PluginTrial {
     }
     std::vector<double> given(order.size()), own(count_);
     const std::size_t most = plugin_->row_invariant == 1 ? shape_.rows : 1;
-    for (std::size_t r = 0; r < order.size(); r += most) {
-      plugin_->loss(handle_, points_[p].data(), given_records_.data() + r * shape_.stride, shape_.stride,
-                    std::min(most, order.size() - r), given_labels_.data() + r, given.data() + r);
-      refuse_failure();
-    }
+    for (std::size_t r = 0; r < order.size(); r += most)
+      call(p, r, std::span(given).subspan(r, std::min(most, order.size() - r)));
     for (std::size_t r = 0; r < order.size(); ++r) own[order[r]] = given[r];
     return own;
+  }
+
+  /// The losses at point number p of the given records from number `first` on.
+  void call(std::size_t p, std::size_t first, std::span<double> out) {
+    const float* const records = given_records_.data() + first * shape_.stride;
+    const float* const labels = given_labels_.data() + first;
+    if (together_) {
+      std::vector<double> both(2 * out.size());
+      plugin_->losses_at(handle_, points_.data(), 2, records, shape_.stride, out.size(), labels, both.data());
+      std::copy_n(both.begin() + static_cast<std::ptrdiff_t>(p * out.size()), out.size(), out.begin());
+    } else {
+      plugin_->loss(handle_, points_.data() + p * dim_, records, shape_.stride, out.size(), labels, out.data());
+    }
+    refuse_failure();
   }
 
   /// Bit by bit; what is no number has no bits that count.
@@ -123,6 +148,15 @@ class PluginTrial {
         plugin_.name(), count_, finite));
   }
 
+  // They may round otherwise, and no more.
+  void check_close(std::span<const double> one, std::span<const double> together) const {
+    for (std::size_t i = 0; i < count_; ++i)
+      if (std::abs(one[i] - together[i]) > 1e-3 * (1 + std::abs(one[i])))
+        throw ConfigError(
+            fmt::format("{}: the loss of synthetic record {} of {} is {} by losses and {} by losses_at",
+                        plugin_.name(), i + 1, count_, one[i], together[i]));
+  }
+
   void refuse_failure() const {
     if (const char* const why = plugin_failure(plugin_, handle_))
       throw ConfigError(fmt::format("{} on synthetic records: {}", plugin_.name(), why));
@@ -131,12 +165,13 @@ class PluginTrial {
   const PluginLibrary& plugin_;
   void* handle_;
   PluginShape shape_;
-  std::size_t count_;
+  std::size_t dim_, count_;
   AlignedVector<float> records_;
   std::vector<float> labels_;
   AlignedVector<float> given_records_;
   std::vector<float> given_labels_;
-  std::vector<std::vector<float>> points_;
+  std::vector<float> points_;  // two
+  bool together_ = false;      // by losses_at
 };
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include "core/errors.hpp"
+#include "objective/math/directions.hpp"
 #include "objective/objective_property.hpp"
 #include "objective/plugin/library.hpp"
+#include "objective/values/paired_losses.hpp"
 #include "support/python_host.hpp"
 
 namespace dpmpi::test::python_test {
@@ -130,6 +132,51 @@ TEST_F(PythonLosses, ScoresAndClassesAreThoseOfTheModule) {
     EXPECT_EQ(losses[i], 2 * records.label[i]);
     for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(scores[3 * i + k], 2 * feature(records, i, k));
   }
+}
+
+// zo-o2nc asks for one record at all points of a tile.
+TEST_F(PythonLosses, OfManyPointsAreThoseOfOneAfterTheOther) {
+  const std::string by_one = with_dim(plain);
+  const std::string together = by_one +
+                               "def losses_at(points, X, y):\n"
+                               "    return np.stack([losses(w, X, y) for w in points])\n";
+  const auto one = module_of(by_one)->make(facts), many = module_of(together)->make(facts);
+  EXPECT_EQ(one->pairs(), nullptr);
+  ASSERT_NE(many->pairs(), nullptr);
+  Records records = random_records({.count = 4, .features = 6, .labels = LabelKind::real});
+  empty_slot(records, 2);
+  const std::vector<double> x = {0.1, -0.2, 0.3, 0.5, -0.7, 0.2, 0.4}, y = {0.2, -0.1, 0.3, 0.4, -0.7, 0.2, 0.1};
+  Directions directions(DirectionScheme::iid, 7, 5, 1, 1);
+  const DirectionTile tile = directions.tile(0, 0, 0);
+  for (const bool pair : {false, true}) {
+    const std::span<const double> other = pair ? std::span<const double>(y) : std::span<const double>();
+    PairedLosses losses(*one), same(*many);
+    losses.prepare(x, other), same.prepare(x, other);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      std::vector<double> up(5), down(5), same_up(5), same_down(5);
+      losses.probe({records, {&i, 1}}, 0.5, tile, up, down);
+      same.probe({records, {&i, 1}}, 0.5, tile, same_up, same_down);
+      for (std::size_t j = 0; j < 5; ++j) {
+        EXPECT_EQ(std::isnan(same_up[j]), i == 2);
+        if (i == 2) continue;
+        EXPECT_EQ(up[j], same_up[j]);
+        EXPECT_EQ(down[j], same_down[j]);
+      }
+    }
+  }
+}
+
+TEST_F(PythonTrial, TriesLossesAtManyPointsToo) {
+  const std::string other = refusal<ConfigError>(with_dim(
+      plain + "def losses_at(points, X, y):\n    return np.stack([1 + losses(w, X, y) for w in points])\n"));
+  EXPECT_TRUE(says(other, "by losses and ")) << other;
+  const std::string mean = refusal<PrivacyError>(
+      with_dim(plain + "def losses_at(points, X, y):\n"
+                       "    return np.stack([losses(w, X, y) + np.arange(16) * 1e-9 for w in points])\n"));
+  EXPECT_TRUE(says(mean, "depends on the records beside it")) << mean;
+  const std::string shape =
+      refusal<ConfigError>(with_dim(plain + "def losses_at(points, X, y):\n    return losses(points[0], X, y)\n"));
+  EXPECT_TRUE(says(shape, "losses_at returned an array of float64 and shape (16,)")) << shape;
 }
 
 // What breaks the guarantee is found on made-up records, and the message has the record's place.
