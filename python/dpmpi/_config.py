@@ -14,7 +14,7 @@ _files = ("objective.trainer", "objective.library")  # are looked for beside the
 
 def texts_of(config: Mapping) -> Dict[str, str]:
     """``{"method.rate": "0.5", ...}`` of ``{"method": {"rate": 0.5}}`` or ``{"method.rate": 0.5}``, without None."""
-    return {key: _text(key, value) for key, value in _flat(config) if value is not None}
+    return {key: _text(key, value) for key, value in flat(config) if value is not None}
 
 
 def settings_of(config: Mapping) -> Dict[str, str]:
@@ -54,7 +54,8 @@ def ini_of(settings: Mapping) -> str:
     return text
 
 
-def _flat(config: Mapping) -> Iterator[Tuple[str, Any]]:
+def flat(config: Mapping) -> Iterator[Tuple[str, Any]]:
+    """Pairs of section.key and value. Raises ConfigError for keys that are written otherwise."""
     for key, value in config.items():
         inner = value.items() if isinstance(value, Mapping) else [(None, value)]
         for name, setting in inner:

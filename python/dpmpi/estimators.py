@@ -13,10 +13,12 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._conventions import (BaseEstimator, ClassifierMixin, RegressorMixin, checked, checked_new, require_fitted)
+from ._config import flat
+from ._conventions import BaseEstimator, ClassifierMixin, RegressorMixin, checked, checked_new, require_fitted
 from ._private_folder import private_folder
-from ._records_file import write_arrays, write_table
+from ._records_file import Columns, text_of_columns, write_arrays, write_table
 from .model import Model
+from .model.table import Table, table_of
 from .training import train
 
 _fresh_noise = "it compares two fits, and each has noise of its own: noise that came again could be subtracted"
@@ -34,39 +36,62 @@ FORCED_BY_PRIVACY = {
 
 
 class _Private(BaseEstimator):
-    """What the estimators share: from arrays to a trained model."""
+    """What the estimators share: from records to a trained model."""
 
     epsilon: float
     delta: Optional[float]
+    columns: Optional[Columns]
     settings: Optional["Mapping[str, Any]"]
     run_dir: Optional[str]
     ranks: int
     show: bool
     model_: Model
 
-    def _train(self, X: np.ndarray, y: np.ndarray, prepare: str, settings: Dict[str, Any]) -> None:
-        """X: n x d; y: labels as the program takes them, n."""
+    def _checked(self, X: Any, y: Any, numeric_y: bool) -> Tuple[Union[np.ndarray, Table], np.ndarray]:
+        """n x d numbers, or the table that ``columns`` speaks of; and n labels."""
+        if self.columns is None:
+            return checked(self, X, y, numeric_y)
+        table, y = table_of(X), np.asarray(y, dtype=float if numeric_y else None)
+        if y.shape != (table.records,):
+            raise ValueError(f"y has the shape {y.shape}, where X has {table.records} records")
+        self.n_features_in_ = table.width
+        return table, y
+
+    def _train(self, X: Union[np.ndarray, Table], y: np.ndarray, prepare: str, settings: Dict[str, Any]) -> None:
+        """X: n x d, or a table; y: labels as the program takes them, n."""
         if prepare not in ("private", "none"):
             raise ValueError(f"prepare is {prepare!r}, allowed: 'private' and 'none'")
-        if len(X) == 1 and self.delta is None:
+        if len(y) == 1 and self.delta is None:
             raise ValueError("n_samples=1: delta = n^-1.1 is not below 1, so delta is needed")
-        with private_folder(X.nbytes * (4 if prepare == "private" else 1) + y.nbytes) as folder:
-            if prepare == "private":
-                names = [f"x{i + 1}" for i in range(X.shape[1])]
-                files = write_table(folder, names, X.T, y, "\n".join(f"{name} number" for name in names))
-                files["data.prepare"] = "private"
-            else:
-                files = write_arrays(folder, X, y)
-            config = {**files, "data.root": str(folder), "privacy.epsilon": self.epsilon, "privacy.delta": self.delta,
-                      "data.blocks": _blocks(self.ranks), **settings, **dict(self.settings or {})}
+        with private_folder(_bytes_of(X, y)) as folder:
+            config = {**self._files(folder, X, y, prepare), "data.root": str(folder), "data.prepare": prepare,
+                      "privacy.epsilon": self.epsilon, "privacy.delta": self.delta,
+                      "data.blocks": _blocks(self.ranks), **settings, **dict(flat(self.settings or {}))}
             run = train(config, self.ranks, run_dir=self.run_dir or folder / "run", show=self.show)
             self.model_ = run.model
             self.certificate_ = run.certificate
             self.run_ = run if self.run_dir else None
 
+    def _files(self, folder: Path, X: Union[np.ndarray, Table], y: np.ndarray, prepare: str) -> Dict[str, str]:
+        """Writes the records; returns the settings that read them."""
+        if isinstance(X, Table):
+            assert self.columns is not None
+            return write_table(folder, X, y, text_of_columns(self.columns))
+        if prepare == "none":
+            return write_arrays(folder, X, y)
+        names = [f"x{i + 1}" for i in range(X.shape[1])]
+        table = Table(names, len(names), len(X), lambda i: X[:, i])
+        return write_table(folder, table, y, "".join(f"{name} number\n" for name in names))
+
     def _scores(self, X: Any) -> np.ndarray:
-        X = checked_new(self, X)
+        X = self._checked_new(X)
         return self.model_.decision_function(X)
+
+    def _checked_new(self, X: Any) -> Any:
+        if getattr(self, "columns", None) is None:
+            return checked_new(self, X)
+        require_fitted(self)
+        return X
 
     @property
     def epsilon_(self) -> float:
@@ -82,6 +107,12 @@ class _Private(BaseEstimator):
 
     def _more_tags(self) -> Dict[str, Any]:
         return {"non_deterministic": True, "poor_score": True, "_xfail_checks": FORCED_BY_PRIVACY}
+
+
+def _bytes_of(X: Union[np.ndarray, Table], y: np.ndarray) -> int:
+    """At most, of the file of the records: a number in a text takes 25 bytes, and a word less, mostly."""
+    numbers = X.width * X.records if isinstance(X, Table) else X.size
+    return 25 * (numbers + y.size)
 
 
 def _blocks(ranks: int) -> Optional[int]:
@@ -106,8 +137,10 @@ class DPClassifier(ClassifierMixin, _Private):
     delta     probability that the promise may fail; None: n^-1.1
     hidden    units of the hidden layers, e.g. (64,); none: a linear model
     classes   the classes, in order. None takes the set of y, which is then public: give them if a class might be absent
-    prepare   "private": mean, standard deviation and range of the columns are found out under the promise, for a tenth
-              of the budget. "none": columns are taken as they stand, and should be of about the same size, near 1
+    columns   a columns file (docs/guide/columns.md), as a path or as a list of its lines, without one of the label: X is
+              then a table whose columns go by their names, with words, dates and gaps
+    prepare   "private": mean, standard deviation and range of numbers of which ``columns`` says none are found out under
+              the promise, for a tenth of the budget. "none": columns are taken as they stand, and should be of about the same size, near 1
     settings  settings of a config, over those that are chosen here: {"method.epochs": 20}
     run_dir   keeps the run in this folder. Without it nothing is left on disk
     ranks     processes
@@ -118,18 +151,18 @@ class DPClassifier(ClassifierMixin, _Private):
     """
 
     def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, hidden: Sequence[int] = (),
-                 classes: Optional[Sequence[Any]] = None, prepare: str = "private",
-                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 classes: Optional[Sequence[Any]] = None, columns: Optional[Columns] = None,
+                 prepare: str = "private", settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
                  show: bool = False) -> None:
         self.epsilon, self.delta, self.hidden, self.classes = epsilon, delta, hidden, classes
-        self.prepare, self.settings, self.run_dir = prepare, settings, run_dir
-        self.ranks, self.show = ranks, show
+        self.columns, self.prepare, self.settings = columns, prepare, settings
+        self.run_dir, self.ranks, self.show = run_dir, ranks, show
 
     def fit(self, X: Any, y: Any) -> "DPClassifier":
         """X: n x d numbers. y: n classes. Trains once, and spends epsilon."""
-        X, y = checked(self, X, y, numeric_y=False)
+        X, y = self._checked(X, y, numeric_y=False)
         self.classes_, of_class = _encoded(y, self.classes)
-        settings = _settings_of("mlp" if self.hidden else "logistic", self.hidden, len(X))
+        settings = _settings_of("mlp" if self.hidden else "logistic", self.hidden, len(y))
         labels = of_class.astype(np.float64)
         if len(self.classes_) == 2:
             labels = 2 * labels - 1
@@ -146,7 +179,7 @@ class DPClassifier(ClassifierMixin, _Private):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """n x classes, in the order of ``classes_``."""
-        X = checked_new(self, X)
+        X = self._checked_new(X)
         return self.model_.predict_proba(X)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -166,21 +199,21 @@ class DPRegressor(RegressorMixin, _Private):
     """
 
     def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, loss: str = "squared",
-                 y_range: Optional[Tuple[float, float]] = None, hidden: Sequence[int] = (), prepare: str = "private",
-                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 y_range: Optional[Tuple[float, float]] = None, hidden: Sequence[int] = (),
+                 columns: Optional[Columns] = None, prepare: str = "private", settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
                  show: bool = False) -> None:
         self.epsilon, self.delta, self.loss, self.y_range, self.hidden = epsilon, delta, loss, y_range, hidden
-        self.prepare, self.settings, self.run_dir = prepare, settings, run_dir
-        self.ranks, self.show = ranks, show
+        self.columns, self.prepare, self.settings = columns, prepare, settings
+        self.run_dir, self.ranks, self.show = run_dir, ranks, show
 
     def fit(self, X: Any, y: Any) -> "DPRegressor":
         """X: n x d numbers. y: n numbers. Trains once, and spends epsilon."""
-        X, y = checked(self, X, y, numeric_y=True)
+        X, y = self._checked(X, y, numeric_y=True)
         low, high = self.y_range or (-1.0, 1.0)
         if not low < high:
             raise ValueError(f"y_range is {self.y_range}: the lower end must be below the higher one")
         self._center, self._width = (low + high) / 2, (high - low) / 2
-        settings = _settings_of("mlp" if self.hidden else self.loss, self.hidden, len(X))
+        settings = _settings_of("mlp" if self.hidden else self.loss, self.hidden, len(y))
         if self.hidden:
             settings["objective.head"] = self.loss
         labels = y if self.y_range is None else (np.clip(y, low, high) - self._center) / self._width
@@ -205,18 +238,19 @@ class DPAUC(ClassifierMixin, _Private):
 
     def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, prior: Optional[float] = None,
                  hidden: Sequence[int] = (), classes: Optional[Sequence[Any]] = None,
-                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 columns: Optional[Columns] = None, settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
                  show: bool = False) -> None:
         self.epsilon, self.delta, self.prior, self.hidden, self.classes = epsilon, delta, prior, hidden, classes
-        self.settings, self.run_dir, self.ranks, self.show = settings, run_dir, ranks, show
+        self.columns, self.settings = columns, settings
+        self.run_dir, self.ranks, self.show = run_dir, ranks, show
 
     def fit(self, X: Any, y: Any) -> "DPAUC":
         """X: n x d numbers. y: n labels of two classes. Trains once, and spends epsilon."""
-        X, y = checked(self, X, y, numeric_y=False)
+        X, y = self._checked(X, y, numeric_y=False)
         self.classes_, of_class = _encoded(y, self.classes)
         if len(self.classes_) > 2:
             raise ValueError(f"Only binary classification is supported: there are {len(self.classes_)} classes")
-        records = len(X)
+        records = len(y)
         settings = {"objective.name": "auc", "objective.scorer": "mlp" if self.hidden else "linear",
                     "objective.hidden": list(self.hidden) or None, "objective.prior": self.prior or 0.5,
                     "method.name": "dp-sgda", "method.batch": max(1, min(1024, records // 10)), "method.epochs": 20,

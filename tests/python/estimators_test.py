@@ -126,6 +126,29 @@ class Estimators(InFolder):
         again = pickle.loads(pickle.dumps(model))
         self.assertEqual(again.predict_proba(X).tolist(), model.predict_proba(X).tolist())
 
+    def test_learn_tables_by_the_names_of_their_columns(self):
+        draw = np.random.default_rng(4)
+        n = 800
+        ward, day = draw.choice(["east", "west", None], n), draw.integers(0, 3000, n).astype("datetime64[D]")
+        age = np.where(draw.random(n) < 0.1, np.nan, draw.uniform(20, 80, n))
+        table = {"note": draw.choice(["a,b", '"'], n), "ward": ward, "age": age, "smokes": draw.random(n) < 0.5,
+                 "seen": day, "children": draw.choice([0, 1, np.nan], n), "label": draw.random(n)}
+        sick = np.where((ward == "east") ^ (np.nan_to_num(age, nan=50) > 50), "sick", "well")
+        columns = ["ward category words=east,west indicator", "age number indicator", "smokes yes/no",
+                   "seen date format=%d.%m.%Y from=1974-01-01 unit=years", "note ignore",
+                   "children ordinal words=0,1 impute=0"]
+        Path("columns.txt").write_text("\n".join(columns))
+        for given in (columns, "columns.txt"):
+            model = DPClassifier(epsilon=20, hidden=(16,), columns=given, settings={"privacy.accountant": "rdp"})
+            self.assertGreater(model.fit(table, sick).score(table, sick), 0.8)
+        self.assertEqual(os.listdir("private"), [])
+        self.assertEqual(model.predict_proba({**table, "more": age}).tolist(), model.predict_proba(table).tolist())
+        for wrong, problem in (({"columns": [*columns, "y label"]}, "leave the line out"),
+                               ({"columns": ["weight number"]}, "the table has not: 'weight'"),
+                               ({"columns": ["age number"], "prepare": "none"}, "missing value")):
+            with self.assertRaisesRegex(ValueError, problem):
+                DPClassifier(**wrong).fit(table, sick)
+
     def test_train_on_ranks(self):
         X, y = separable(100)
         self.assertEqual(DPClassifier(ranks=2, settings=QUICK).fit(X, y).certificate_["n"], 100)
