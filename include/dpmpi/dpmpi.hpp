@@ -45,15 +45,16 @@ struct Planned {
 /// Reads headers of data files and counts lines, but no value. Local. Throws Error.
 Planned plan(const std::string& config, const Settings& settings = {});
 
-/// The smallest epsilon at `delta`, in (0, 1), of events as JSON lines: a ledger, or any list of events
-/// (docs/reference/ account_and_calibrate.md). Of a list without header: under add_remove. Local. Throws Error.
+/// The smallest epsilon at `delta`, in (0, 1), of events as JSON lines, each in its line: a ledger, or any list of
+/// events. Of a list without header: under add_remove. If a run was stopped because of its results, all of its plan
+/// counts: that, and ledgers of a search's trainings, are for the program (dpmpi account). Local. Throws Error.
 Guarantee account(const std::string& events, double delta, const std::string& accountant = "best");
 
 struct Trained {
   bool finished = false;  ///< false: it was stopped (run.max_hours, run.stop_file); resume() goes on
   std::string directory;  ///< the run directory: docs/reference/files.md
-  std::map<std::string, double>
-      metrics;  ///< numbers of the last line of metrics.jsonl: "step", "epsilon", "eval.loss", ...
+  /// Numbers of the last line of metrics.jsonl: "step", "epsilon", "eval.loss", ...
+  std::map<std::string, double> metrics;
 };
 /// Trains a model into run.dir, which has to be set. Says warnings and why it stopped, on standard error.
 /// Collective over MPI_COMM_WORLD if the program has called MPI_Init, alone if it has not. Alone, it throws Error.

@@ -86,6 +86,16 @@ TEST_F(Library, TrainsStopsResumesAndAccountsAsTheProgramDoes) {
   EXPECT_TRUE(std::isinf(library::account(read_file(path("mine/ledger.jsonl")), 1e-4).epsilon)) << "it has a seed";
 }
 
+// It holds the trainings that were drawn, and all that were planned cost.
+TEST_F(Library, TheLedgerOfASearchesTrainingsIsNotTakenForAList) {
+  library::train(path("a.ini"), into("of_header"));
+  const std::string ledger = read_file(path("of_header/ledger.jsonl"));
+  std::string header = ledger.substr(0, ledger.find('\n') + 1);
+  EXPECT_NO_THROW(library::account(header, 1e-5));
+  header.insert(header.find('{') + 1, "\"trainings\":9,");
+  expect_error(4, "costs what was planned", [&] { library::account(header, 1e-5); });
+}
+
 TEST_F(Library, PredictsAsTheProgramDoes) {
   library::train(path("a.ini"), into("model"));
   std::vector<float> rows;
