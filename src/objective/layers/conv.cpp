@@ -11,6 +11,7 @@
 #include "core/errors.hpp"
 #include "objective/layers/conv_settings.hpp"
 #include "objective/layers/padded_image.hpp"
+#include "objective/layers/standardised.hpp"
 
 namespace dpmpi {
 namespace {
@@ -165,14 +166,17 @@ class ConvPlan final : public PlanOf<ConvSettings, ConvLayer> {
 
 LayerKind conv_kind() {
   return {
-      "conv", "conv CHANNELS HEIGHTxWIDTH [stride S] [pad P] [groups G]",
+      "conv", "conv CHANNELS HEIGHTxWIDTH [stride S] [pad P] [groups G] [standardised]",
       [](LayerWords& words) -> std::shared_ptr<const LayerPlan> {
         const std::size_t channels = words.number("number of channels");
         const Windows windows = windows_of(words, 1, true);
         const std::size_t groups = words.after("groups").value_or(1);
         if (channels % groups != 0)
           throw ConfigError(fmt::format("{} channels cannot be divided into {} equal groups", channels, groups));
-        return std::make_shared<ConvPlan>(ConvSettings{channels, windows, groups});
+        const ConvSettings settings{channels, windows, groups};
+        const auto plain = std::make_shared<ConvPlan>(settings);
+        if (!words.flag("standardised")) return plain;
+        return standardised(plain, [settings](const Volume& in) { return settings.inputs(in); });
       }};
 }
 

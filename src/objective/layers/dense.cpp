@@ -7,6 +7,7 @@
 
 #include "core/errors.hpp"
 #include "objective/layers/kinds.hpp"
+#include "objective/layers/standardised.hpp"
 
 namespace dpmpi {
 namespace {
@@ -136,8 +137,11 @@ class FlattenLayer final : public Layer<T> {
 }  // namespace
 
 LayerKind dense_kind() {
-  return {"dense", "dense UNITS",
-          [](LayerWords& words) { return planned<DenseLayer>(DenseSettings{words.number("number of units")}); }};
+  return {"dense", "dense UNITS [standardised]", [](LayerWords& words) {
+            const auto plain = planned<DenseLayer>(DenseSettings{words.number("number of units")});
+            return words.flag("standardised") ? standardised(plain, [](const Volume& in) { return in.channels; })
+                                              : plain;
+          }};
 }
 LayerKind flatten_kind() {
   return {"flatten", "flatten", [](LayerWords&) { return planned<FlattenLayer>(FlattenSettings{}); }};

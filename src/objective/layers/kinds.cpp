@@ -57,6 +57,12 @@ std::optional<std::size_t> LayerWords::after(std::string_view word, std::size_t 
   return read;
 }
 
+bool LayerWords::flag(std::string_view word) {
+  const bool there = read_ < words_.size() && words_[read_] == word;
+  if (there) ++read_;
+  return there;
+}
+
 LayerPlans LayerWords::inside() {
   inside_read_ = true;
   return inside_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -28,6 +29,8 @@ class LayerParameters {
     return taken;
   }
   std::string name(std::string_view own) const { return prefix_ + std::string(own); }
+  /// The same names for other numbers.
+  LayerParameters with(std::span<const float>& others) const { return LayerParameters(others, prefix_); }
   /// Of layer `number` among those that these belong to.
   LayerParameters of_layer(std::size_t number) const {
     return LayerParameters(left_, prefix_ + std::to_string(number) + ".");
@@ -62,6 +65,15 @@ class LayerPlan {
   virtual ScoreWriter::Value write(ScoreWriter& writer, const ScoreWriter::Value& x, const Volume& in,
                                    LayerParameters own) const = 0;
 };
+/// The layer with numbers of type T.
+template <class T>
+std::unique_ptr<Layer<T>> make_layer(const LayerPlan& plan, const Volume& in) {
+  if constexpr (std::is_same_v<T, float>)
+    return plan.make_float(in);
+  else
+    return plan.make_double(in);
+}
+
 /// With the words that say it.
 struct PlannedLayer {
   std::string text;
@@ -124,6 +136,8 @@ class LayerWords {
   std::pair<std::size_t, std::size_t> window(std::string_view what);
   /// The number behind `word`, if that stands next.
   std::optional<std::size_t> after(std::string_view word, std::size_t least = 1);
+  /// Whether `word` stands next, which is read then.
+  bool flag(std::string_view word);
   /// The layers in its parentheses.
   LayerPlans inside();
   /// Throws if anything is left.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -63,11 +62,7 @@ Sequence<T>::Sequence(const LayerPlans& plans, const Volume& in) : Layer<T>(in, 
   Volume volume = in;
   std::size_t offset = 0;
   for (const auto& [text, plan] : plans) {
-    std::unique_ptr<Layer<T>> layer;
-    if constexpr (std::is_same_v<T, float>)
-      layer = plan->make_float(volume);
-    else
-      layer = plan->make_double(volume);
+    std::unique_ptr<Layer<T>> layer = make_layer<T>(*plan, volume);
     volume = layer->out();
     const std::size_t parameters = layer->parameters();
     members_.push_back({std::move(layer), offset, parameters});

@@ -85,6 +85,10 @@ INSTANTIATE_TEST_SUITE_P(
                     LayeredCase{"groups_of_channels",
                                 {4, 5, 5},
                                 "conv 8 3x3 groups 2, tanh, conv 8 3x3 pad 1 groups 8, softplus, flatten, dense 3"},
+                    LayeredCase{"standardised",
+                                {2, 5, 5},
+                                "conv 4 3x3 standardised, tanh, conv 4 3 pad 1 groups 2 standardised, softplus, "
+                                "flatten, dense 6 standardised, tanh, dense 3"},
                     LayeredCase{"residual",
                                 {2, 5, 5},
                                 "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "
@@ -221,7 +225,8 @@ TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
       "conf 3, conv, conv 3 3y3, conv 3 3 stride 0, dense -1, "
       "dense 3 4, maxpool 2x3, ,"
       "residual(tanh, dens 3), batchnorm, conv 2 3 pad 3, "
-      "relu(tanh), flatten), dense 1e3, conv 6 3 groups 4, conv 6 3 groups 0, conv 6 3 groups 2 pad 1");
+      "relu(tanh), flatten), dense 1e3, conv 6 3 groups 4, conv 6 3 groups 0, conv 6 3 groups 2 pad 1, "
+      "conv 3 3 standardised groups 3, dense 3 standardized");
   for (const char* said :
        {"layer 1 (conf 3): there is no such layer; there are: dense, conv, "
         "maxpool",
@@ -238,7 +243,9 @@ TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
         "layer 14 (dense 1e3): the number of units is 1e3",
         "layer 15 (conv 6 3 groups 4): 6 channels cannot be divided into 4 equal groups; it is written conv",
         "layer 16 (conv 6 3 groups 0): groups is 0; it takes a whole number from 1",
-        "layer 17 (conv 6 3 groups 2 pad 1): pad is not expected there"})
+        "layer 17 (conv 6 3 groups 2 pad 1): pad is not expected there",
+        "layer 18 (conv 3 3 standardised groups 3): groups is not expected there",
+        "layer 19 (dense 3 standardized): standardized is not expected there"})
     EXPECT_NE(all.find(said), all.npos) << said << "\nin\n" << all;
   EXPECT_NE(problems_of("residual(dense 3").find("its parentheses are not closed"), std::string::npos);
   EXPECT_NE(problems_of("residual").find("it takes layers in parentheses"), std::string::npos);
@@ -259,6 +266,8 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
                   "are 2 channels of 2x2");
   EXPECT_MENTIONS(refused("conv 6 3, conv 8 1 groups 4"),
                   "layer 2 (conv 8 1 groups 4): 6 channels come in, which cannot be divided into 4 equal groups");
+  EXPECT_MENTIONS(refused("conv 2 3, conv 2 1 groups 2 standardised"),
+                  "layer 2 (conv 2 1 groups 2 standardised): each output has a single weight");
   EXPECT_MENTIONS(refused("conv 3 3, groupnorm 2"),
                   "layer 2 (groupnorm 2): 3 channels cannot be divided into 2 "
                   "equal groups");

@@ -23,6 +23,7 @@ struct LayerCase {
   const char* name;
   Volume in;
   const char* layers;
+  double words = 1e-11;  ///< what it says of itself is so near to what it does in double
 };
 std::ostream& operator<<(std::ostream& out, const LayerCase& c) { return out << c.name; }
 
@@ -143,7 +144,7 @@ TEST_P(Layers, TheirWordsAreTrue) {
   const std::vector<double> expected = image_of(layer.out(), out);
   ASSERT_EQ(said.numbers.size(), expected.size());
   for (std::size_t j = 0; j < expected.size(); ++j)
-    EXPECT_NEAR(said.numbers[j], expected[j], 1e-11 * (1 + std::abs(expected[j])));
+    EXPECT_NEAR(said.numbers[j], expected[j], GetParam().words * (1 + std::abs(expected[j])));
   std::vector<std::string> names;
   for (const ParameterGroup& group : layer.groups()) names.push_back(group.name);
   EXPECT_EQ(reader.names, names);
@@ -183,6 +184,11 @@ INSTANTIATE_TEST_SUITE_P(
         LayerCase{"conv_one_channel_to_two", {3, 4, 4}, "conv 6 3 pad 1 groups 3"},
         LayerCase{"depthwise", {19, 4, 5}, "conv 19 3x2 groups 19"},
         LayerCase{"depthwise_padded", {3, 5, 6}, "conv 3 3 stride 2 pad 1 groups 3"},
+        // Standardised weights are written down as float32.
+        LayerCase{"dense_standardised", {9, 1, 1}, "dense 5 standardised", 1e-6},
+        LayerCase{"conv_standardised", {3, 5, 6}, "conv 5 2x3 stride 2 standardised", 1e-6},
+        LayerCase{"groups_standardised", {4, 4, 4}, "conv 6 3 pad 1 groups 2 standardised", 1e-6},
+        LayerCase{"depthwise_standardised", {4, 4, 3}, "conv 4 2 groups 4 standardised", 1e-6},
         LayerCase{"maxpool", {3, 6, 5}, "maxpool 2 stride 1"}, LayerCase{"maxpool_apart", {17, 4, 4}, "maxpool 2"},
         LayerCase{"avgpool", {3, 5, 5}, "avgpool 3x2 stride 2"}, LayerCase{"flatten", {3, 2, 4}, "flatten"},
         LayerCase{"relu", {3, 4, 4}, "relu"}, LayerCase{"leaky_relu", {3, 4, 4}, "leaky_relu"},
@@ -238,6 +244,35 @@ TEST(Convolution, IsTheSumOverItsWindow) {
           ASSERT_NEAR(out[(y * layer.out().width + x) * g.channels + c], sum, 1e-10) << text;
         }
   }
+}
+
+// The layer is the plain one at weights of mean 0 and length 1, and its outputs know nothing of what was taken
+// away.
+TEST(StandardisedWeights, HaveMeanZeroAndLengthOne) {
+  const Volume in{4, 3, 3};
+  Sequence<double> layer(plans_of("conv 6 2 groups 2 standardised"), in), plain(plans_of("conv 6 2 groups 2"), in);
+  const std::vector<double> x = normals<double>(in.size(), 1);
+  std::vector<double> w = normals<double>(layer.parameters(), 2), made = w;
+  const std::size_t rows = 8, cols = 6;
+  ASSERT_EQ(w.size(), (rows + 1) * cols);
+  for (std::size_t c = 0; c < cols; ++c) {
+    double mean = 0, squares = 0;
+    for (std::size_t k = 0; k < rows; ++k) mean += w[k * cols + c] / rows;
+    for (std::size_t k = 0; k < rows; ++k) squares += std::pow(w[k * cols + c] - mean, 2);
+    for (std::size_t k = 0; k < rows; ++k)
+      made[k * cols + c] = (w[k * cols + c] - mean) / std::sqrt(squares + rows * 1e-8);
+  }
+  const auto outputs = [&](Sequence<double>& of, const std::vector<double>& at) {
+    of.load(at);
+    const double* const out = of.forward(x.data());
+    return std::vector<double>(out, out + of.out().size());
+  };
+  const std::vector<double> expected = outputs(plain, made), given = outputs(layer, w);
+  for (std::size_t j = 0; j < given.size(); ++j) EXPECT_NEAR(given[j], expected[j], 1e-12);
+  for (std::size_t k = 0; k < rows; ++k)
+    for (std::size_t c = 0; c < cols; ++c) w[k * cols + c] = 3 * w[k * cols + c] + 7;
+  const std::vector<double> moved = outputs(layer, w);
+  for (std::size_t j = 0; j < given.size(); ++j) EXPECT_NEAR(moved[j], given[j], 1e-6);
 }
 
 TEST(MaxPool, TheFirstOfEqualNumbersGetsTheSlope) {
