@@ -290,8 +290,9 @@ TEST_F(Export, NetworksOfLayers) {
             "classes = 3\n" + image +
                 "conv 4 3x2 groups 2, tanh, conv 4 2x3 stride 2 pad 1 groups 4, softplus, flatten, dense 3"},
            {classes, "classes = 3\nclass_weights = 0:1,1:5,2:1\nlayers = dense 9, tanh, layernorm, dense 3"},
-           {classes, "classes = 3\n" + image +
-                         "conv 4 3 groups 2 standardised, tanh, flatten, dense 5 standardised, tanh, dense 3"},
+           {classes,
+            "classes = 3\n" + image +
+                "conv 4 3 groups 2 standardised, tanh, flatten, dense 5 standardised, tanh, dropout 0.2, dense 3"},
            {signs,
             "head = logistic\n" + image +
                 "conv 3 2x3 stride 2 pad 1, tanh, conv 12 4x3, layernorm, residual(dense 12, tanh), maxpool 1, "

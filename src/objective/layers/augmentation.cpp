@@ -1,7 +1,6 @@
 #include "objective/layers/augmentation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -9,22 +8,13 @@
 #include "core/errors.hpp"
 #include "core/numbers/random.hpp"
 #include "core/trim.hpp"
+#include "objective/layers/draws.hpp"
 
 namespace dpmpi {
 namespace {
 
 constexpr std::size_t largest_shift = 1000;
 constexpr std::uint32_t counter_tag = 0x61756721;  // no other stream has it
-
-/// Of values by their bits: to tell them apart, not to hide them.
-std::uint64_t digest(std::span<const float> values) {
-  std::uint64_t state = 0x9e3779b97f4a7c15;
-  for (const float value : values) {
-    state = (state ^ std::bit_cast<std::uint32_t>(value)) * 0xd6e8feb86659fd93;
-    state ^= state >> 32;
-  }
-  return state;
-}
 
 }  // namespace
 
@@ -66,11 +56,11 @@ void check_augmentation(const Augmentation& augmentation, const Volume& in) {
                                   augmentation.shift, in.height, in.width, std::min(in.height, in.width) - 1));
 }
 
-void RandomCopies::set_point(std::span<const float> w) { point_ = digest(w); }
+void RandomCopies::set_point(std::span<const float> w) { point_ = digest_of(w); }
 
 void RandomCopies::set_record(const float* record) {
   record_ = record;
-  of_record_ = digest({record, in_.size()});
+  of_record_ = digest_of({record, in_.size()});
 }
 
 const float* RandomCopies::copy(std::size_t k) {

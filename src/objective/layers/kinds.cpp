@@ -63,6 +63,16 @@ bool LayerWords::flag(std::string_view word) {
   return there;
 }
 
+double LayerWords::probability(std::string_view what) {
+  const auto word = next();
+  if (!word) throw ConfigError(fmt::format("the {} is missing", what));
+  double value = 0;
+  const auto [end, error] = std::from_chars(word->data(), word->data() + word->size(), value);
+  if (error != std::errc() || end != word->data() + word->size() || !(value > 0 && value < 1))
+    throw ConfigError(fmt::format("the {} is {}; it takes a number above 0 and below 1, as 0.1", what, *word));
+  return value;
+}
+
 LayerPlans LayerWords::inside() {
   inside_read_ = true;
   return inside_;
@@ -75,8 +85,9 @@ void LayerWords::finish() const {
 
 const std::vector<LayerKind>& layer_kinds() {
   static const std::vector<LayerKind> kinds = [] {
-    std::vector<LayerKind> all = {dense_kind(),   conv_kind(),       max_pool_kind(),   average_pool_kind(),
-                                  flatten_kind(), group_norm_kind(), layer_norm_kind(), residual_kind()};
+    std::vector<LayerKind> all = {dense_kind(),        conv_kind(),     max_pool_kind(),
+                                  average_pool_kind(), flatten_kind(),  group_norm_kind(),
+                                  layer_norm_kind(),   residual_kind(), dropout_kind()};
     for (const LayerKind& kind : activation_kinds()) all.push_back(kind);
     return all;
   }();

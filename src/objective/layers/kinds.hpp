@@ -53,6 +53,8 @@ class LayerPlan {
   virtual ~LayerPlan() = default;
   /// Throws ConfigError that says why it cannot stand behind values of that shape.
   virtual Volume out(const Volume& in) const = 0;
+  /// Whether a record's gradient is drawn at random: then it is not that of the record's loss.
+  virtual bool random() const { return false; }
   /// About how many numbers it keeps in memory, in double: sizes from a config may be any.
   virtual double numbers(const Volume& in) const = 0;
   /// Holds where all its parameters have a norm of at most `radius`. Throws ConfigError if their norm bounds
@@ -88,6 +90,12 @@ class PlanOf : public LayerPlan {
  public:
   explicit PlanOf(Settings settings) : settings_(std::move(settings)) {}
   Volume out(const Volume& in) const override { return settings_.out(in); }
+  bool random() const override {
+    if constexpr (requires { settings_.random(); })
+      return settings_.random();
+    else
+      return false;
+  }
   double numbers(const Volume& in) const override {
     const double values = in.any_size() + out(in).any_size();
     if constexpr (requires { settings_.numbers(in); })
@@ -138,6 +146,8 @@ class LayerWords {
   std::optional<std::size_t> after(std::string_view word, std::size_t least = 1);
   /// Whether `word` stands next, which is read then.
   bool flag(std::string_view word);
+  /// A number above 0 and below 1.
+  double probability(std::string_view what);
   /// The layers in its parentheses.
   LayerPlans inside();
   /// Throws if anything is left.
@@ -159,7 +169,7 @@ struct LayerKind {
 
 // Each in a file of its own.
 LayerKind dense_kind(), conv_kind(), max_pool_kind(), average_pool_kind(), flatten_kind(), group_norm_kind(),
-    layer_norm_kind(), residual_kind();
+    layer_norm_kind(), residual_kind(), dropout_kind();
 std::vector<LayerKind> activation_kinds();
 
 /// All of them.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/aligned.hpp"
+#include "objective/layers/draws.hpp"
 #include "objective/network/microkernel.hpp"
 #include "objective/objective.hpp"
 
@@ -56,6 +57,10 @@ class Layer {
   virtual void initialise(std::span<float> /*w*/, bool /*rectified*/) const {}
   /// Whether it is a rectifier, which halves the signal.
   virtual bool rectifies() const { return false; }
+
+  /// What random layers draw from in the passes that follow; null: in these, they do nothing. For a record's
+  /// gradient it is said anew for each record, for its loss and its scores never.
+  virtual void draw(const LayerDraws* /*from*/) {}
 
   /// Moves to these parameters.
   virtual void load(std::span<const T> /*w*/) {}

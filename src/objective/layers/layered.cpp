@@ -32,7 +32,8 @@ class LayeredNetwork final : public Objective,
         loss_of_score_(scalar_loss_of(head, weights)),
         outputs_(outputs),
         slopes_(outputs),
-        squares_(pass_.layers()) {
+        squares_(pass_.layers()),
+        random_(any_random(shape_.plans)) {
     if (!augmentation.any()) return;
     copies_.emplace(augmentation, shape_.in);
     mean_.resize(pass_.gradient().size());
@@ -75,6 +76,7 @@ class LayeredNetwork final : public Objective,
     pass_.load(w);
     verify(pass_.trained().is_all() || started_, "layers that are not trained have numbers");
     if (copies_) copies_->set_point(w);
+    if (random_) draws_.point = digest_of(w);
   }
   void losses(const Rows& rows, std::span<double> out) override {
     for (std::size_t r = 0; r < rows.size(); ++r) out[r] = head_.loss(pass_.forward(rows, r), label(rows, r));
@@ -136,16 +138,21 @@ class LayeredNetwork final : public Objective,
   void differentiate(const Rows& rows, std::size_t r) {
     pass_.read(rows, r);
     head_.select(rows, r);
-    copies_ ? differentiate_copies(rows, r) : differentiate(pass_.input(), rows, r);
+    if (random_) draws_.record = digest_of({pass_.input(), shape_.in.size()});
+    copies_ ? differentiate_copies(rows, r) : differentiate(pass_.input(), rows, r, 0);
     pass_.squares(squares_);
     if (!pass_.finite()) squares_.front() = std::numeric_limits<double>::quiet_NaN();
   }
-  void differentiate(const float* input, const Rows& rows, std::size_t r) {
+  /// Of copy k of it. Draws end with the pass: losses and scores have none.
+  void differentiate(const float* input, const Rows& rows, std::size_t r, std::size_t k) {
+    draws_.copy = static_cast<std::uint32_t>(k);
+    if (random_) pass_.draw(&draws_);
     std::copy_n(pass_.forward(input), outputs(), outputs_.begin());
     head_.gradient(outputs_.data(), label(rows, r), {}, slopes_.data(), nullptr);
     const double weight = rows.records.weight_of(rows.index[r]);
     for (double& slope : slopes_) slope *= weight;
     pass_.backward(slopes_);
+    if (random_) pass_.draw(nullptr);
   }
   /// The mean of the gradients of the record's copies.
   void differentiate_copies(const Rows& rows, std::size_t r) {
@@ -153,7 +160,7 @@ class LayeredNetwork final : public Objective,
     const std::span<float> gradient = pass_.gradient();
     std::ranges::fill(mean_, 0.0F);
     for (std::size_t k = 0; k < copies_->count(); ++k) {
-      differentiate(copies_->copy(k), rows, r);
+      differentiate(copies_->copy(k), rows, r, k);
       for (std::size_t j = 0; j < mean_.size(); ++j) mean_[j] += gradient[j];
     }
     const float share = 1 / static_cast<float>(copies_->count());
@@ -173,6 +180,8 @@ class LayeredNetwork final : public Objective,
   std::vector<double> squares_;
   std::optional<RandomCopies> copies_;  ///< if records are augmented
   AlignedVector<float> mean_;           ///< of their gradients
+  bool random_;                         ///< whether a layer is
+  LayerDraws draws_;
 };
 
 std::vector<float> LayeredNetwork::take_model(std::vector<float> numbers) {

@@ -52,6 +52,8 @@ class RecordPass {
   std::span<const T> whole(std::span<const T> w);
   /// Moves to these parameters.
   void load(std::span<const T> w) { network_.load(whole(w)); }
+  /// As Layer::draw(), of which the record is the one at hand.
+  void draw(const LayerDraws* from) { network_.draw(from); }
   /// Takes row r to be the record at hand.
   void read(const Rows& rows, std::size_t r);
   /// Whether all features of the record at hand are finite. Layers alone do not always say so: tanh makes 1 of an

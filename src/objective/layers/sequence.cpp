@@ -48,6 +48,10 @@ double slope_bound_of(const LayerPlans& plans, const Volume& in, double radius) 
   return n == 0 ? all.factor : all.factor * std::pow(radius / std::sqrt(n), n);
 }
 
+bool any_random(const LayerPlans& plans) {
+  return std::ranges::any_of(plans, [](const PlannedLayer& layer) { return layer.plan->random(); });
+}
+
 ScoreWriter::Value write_layers(const LayerPlans& plans, ScoreWriter& writer, ScoreWriter::Value x,
                                 const Volume& in, const LayerParameters& own) {
   std::size_t number = 0;
@@ -97,6 +101,14 @@ void Sequence<T>::initialise(std::span<float> w, bool rectified) const {
 }
 
 template <class T>
+void Sequence<T>::draw(const LayerDraws* from) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const LayerDraws own = from ? from->of_layer(i + 1) : LayerDraws();
+    members_[i].layer->draw(from ? &own : nullptr);
+  }
+}
+
+template <class T>
 void Sequence<T>::load(std::span<const T> w) {
   for (Member& member : members_) member.layer->load(member.of(w));
 }
@@ -129,6 +141,7 @@ struct ResidualSettings {
                       in.channels, in.height, in.width, out.channels, out.height, out.width));
     return in;
   }
+  bool random() const { return any_random(inside); }
   double numbers(const Volume& in) const { return numbers_of(inside, in); }
   // The layers inside have all of the radius here, for what others leave of it is not known.
   SlopeBound slope_bound(const Volume& in, double radius) const {
@@ -149,6 +162,7 @@ class ResidualLayer final : public Layer<T> {
   double multiply_adds() const override { return inside_.multiply_adds(); }
   std::vector<ParameterGroup> groups() const override { return inside_.groups(); }
   void initialise(std::span<float> w, bool rectified) const override { inside_.initialise(w, rectified); }
+  void draw(const LayerDraws* from) override { inside_.draw(from); }
   void load(std::span<const T> w) override { inside_.load(w); }
   const T* forward(const T* in) override {
     const T* const change = inside_.forward(in);

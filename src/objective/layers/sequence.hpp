@@ -19,6 +19,9 @@ double numbers_of(const LayerPlans& plans, const Volume& in);
 /// a norm of at most `radius`. Throws as out_of(), and where the norm bounds nothing.
 double slope_bound_of(const LayerPlans& plans, const Volume& in, double radius);
 
+/// Whether one of them is random.
+bool any_random(const LayerPlans& plans);
+
 /// Says what they make of x, as LayerPlan::write does.
 ScoreWriter::Value write_layers(const LayerPlans& plans, ScoreWriter& writer, ScoreWriter::Value x,
                                 const Volume& in, const LayerParameters& own);
@@ -32,6 +35,7 @@ class Sequence final : public Layer<T> {
   /// Named "1.weight", "1.bias", "3.weight", ... by the numbers of the layers.
   std::vector<ParameterGroup> groups() const override;
   void initialise(std::span<float> w, bool rectified) const override;
+  void draw(const LayerDraws* from) override;
   void load(std::span<const T> w) override;
   const T* forward(const T* in) override;
   const T* backward(const T* delta, T* gradient, bool wanted) override {

@@ -165,6 +165,8 @@ class Layered final : public SaddleNetwork {
 }  // namespace
 
 SaddleNetworkMaker layered(LayeredShape shape) {
+  if (any_random(shape.plans))
+    throw ConfigError("objective.layers: dropout is for the objective network; auc and worst_group have none");
   return [shape = std::move(shape)](OutputLoss& loss) { return std::make_unique<Layered>(shape, loss); };
 }
 

@@ -22,6 +22,7 @@
 #include "run/config/automatic.hpp"
 #include "run/config/candidates.hpp"
 #include "run/config/hints.hpp"
+#include "run/config/layer_rules.hpp"
 #include "run/config/recipe.hpp"
 #include "run/config/removed.hpp"
 #include "run/config/training_builder.hpp"
@@ -192,6 +193,7 @@ RunConfig::RunConfig(const Settings& as_given, const std::string& path, ConfigOf
   }
   check_prepare(problems);
   check_start(*this, problems);
+  check_layer_rules(*this, problems);
   if (data.train.empty() && data.shards.empty())
     problems.emplace_back("data.train is not set: the file with the training records");
   if (problems.empty()) read_trainer(settings, problems);

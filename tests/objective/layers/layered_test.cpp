@@ -89,6 +89,13 @@ INSTANTIATE_TEST_SUITE_P(
                                 {2, 5, 5},
                                 "conv 4 3x3 standardised, tanh, conv 4 3 pad 1 groups 2 standardised, softplus, "
                                 "flatten, dense 6 standardised, tanh, dense 3"},
+                    LayeredCase{"dropout",
+                                {2, 5, 5},
+                                "conv 4 3x3, tanh, dropout 0.3, residual(conv 4 1, dropout 0.1), flatten, dense 3",
+                                Head::softmax,
+                                3,
+                                Storage::dense_f32,
+                                false},
                     LayeredCase{"residual",
                                 {2, 5, 5},
                                 "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "

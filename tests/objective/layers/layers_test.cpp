@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
         LayerCase{"relu", {3, 4, 4}, "relu"}, LayerCase{"leaky_relu", {3, 4, 4}, "leaky_relu"},
         LayerCase{"tanh", {2, 4, 4}, "tanh"}, LayerCase{"softplus", {2, 4, 4}, "softplus"},
         LayerCase{"gelu", {2, 4, 4}, "gelu"}, LayerCase{"groupnorm", {6, 3, 4}, "groupnorm 3"},
-        LayerCase{"layernorm", {5, 2, 3}, "layernorm"},
+        LayerCase{"layernorm", {5, 2, 3}, "layernorm"}, LayerCase{"dropout", {3, 2, 2}, "dropout 0.5"},
         LayerCase{"residual", {4, 5, 5}, "residual(conv 4 3x3 pad 1, gelu, conv 4 1)"},
         LayerCase{"nested", {2, 4, 4}, "residual(residual(conv 2 3 pad 1), tanh)"},
         LayerCase{
