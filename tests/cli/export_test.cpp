@@ -293,6 +293,7 @@ TEST_F(Export, NetworksOfLayers) {
            {classes,
             "classes = 3\n" + image +
                 "conv 4 3 groups 2 standardised, tanh, flatten, dense 5 standardised, tanh, dropout 0.2, dense 3"},
+           {classes, "classes = 3\nlayers = embedding 3 of 2-5 8-12, dense 6, tanh, dense 3"},
            {signs,
             "head = logistic\n" + image +
                 "conv 3 2x3 stride 2 pad 1, tanh, conv 12 4x3, layernorm, residual(dense 12, tanh), maxpool 1, "

@@ -1,5 +1,6 @@
 #include "objective/layers/kinds.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -63,6 +64,22 @@ bool LayerWords::flag(std::string_view word) {
   return there;
 }
 
+void LayerWords::expect(std::string_view word) {
+  if (!flag(word)) throw ConfigError(fmt::format("{} is missing", word));
+}
+
+std::optional<std::pair<std::size_t, std::size_t>> LayerWords::range(std::string_view what) {
+  const auto word = next();
+  if (!word) return {};
+  const std::size_t dash = std::min(word->find('-'), word->size());
+  const auto first = whole_number(std::string_view(*word).substr(0, dash)),
+             last = whole_number(std::string_view(*word).substr(std::min(dash + 1, word->size())));
+  if (!first || !last || *first == 0 || *last < *first)
+    throw ConfigError(
+        fmt::format("the {} is {}; it takes FIRST-LAST, numbers of features from 1, as 5-12", what, *word));
+  return std::pair(*first, *last);
+}
+
 double LayerWords::probability(std::string_view what) {
   const auto word = next();
   if (!word) throw ConfigError(fmt::format("the {} is missing", what));
@@ -85,9 +102,9 @@ void LayerWords::finish() const {
 
 const std::vector<LayerKind>& layer_kinds() {
   static const std::vector<LayerKind> kinds = [] {
-    std::vector<LayerKind> all = {dense_kind(),        conv_kind(),     max_pool_kind(),
-                                  average_pool_kind(), flatten_kind(),  group_norm_kind(),
-                                  layer_norm_kind(),   residual_kind(), dropout_kind()};
+    std::vector<LayerKind> all = {dense_kind(),   conv_kind(),       max_pool_kind(),   average_pool_kind(),
+                                  flatten_kind(), group_norm_kind(), layer_norm_kind(), residual_kind(),
+                                  dropout_kind(), embedding_kind()};
     for (const LayerKind& kind : activation_kinds()) all.push_back(kind);
     return all;
   }();

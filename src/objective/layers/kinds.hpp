@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/errors.hpp"
@@ -146,6 +147,10 @@ class LayerWords {
   std::optional<std::size_t> after(std::string_view word, std::size_t least = 1);
   /// Whether `word` stands next, which is read then.
   bool flag(std::string_view word);
+  /// That word and no other.
+  void expect(std::string_view word);
+  /// FIRST-LAST, from 1 on; nothing if no word is left.
+  std::optional<std::pair<std::size_t, std::size_t>> range(std::string_view what);
   /// A number above 0 and below 1.
   double probability(std::string_view what);
   /// The layers in its parentheses.
@@ -169,7 +174,7 @@ struct LayerKind {
 
 // Each in a file of its own.
 LayerKind dense_kind(), conv_kind(), max_pool_kind(), average_pool_kind(), flatten_kind(), group_norm_kind(),
-    layer_norm_kind(), residual_kind(), dropout_kind();
+    layer_norm_kind(), residual_kind(), dropout_kind(), embedding_kind();
 std::vector<LayerKind> activation_kinds();
 
 /// All of them.

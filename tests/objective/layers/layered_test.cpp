@@ -96,6 +96,13 @@ INSTANTIATE_TEST_SUITE_P(
                                 3,
                                 Storage::dense_f32,
                                 false},
+                    LayeredCase{"embedding", {11, 1, 1}, "embedding 4 of 2-5 7-10, dense 5, tanh, dense 3"},
+                    LayeredCase{"embedding_of_sparse_rows",
+                                {11, 1, 1},
+                                "embedding 2 of 2-5 7-10, dense 5, tanh, dense 1",
+                                Head::logistic,
+                                1,
+                                Storage::sparse_f32},
                     LayeredCase{"residual",
                                 {2, 5, 5},
                                 "conv 4 3x3, groupnorm 2, residual(conv 4 3x3 pad 1, "
@@ -233,26 +240,36 @@ TEST(LayerDescription, EveryMistakeIsToldByItsPlace) {
       "dense 3 4, maxpool 2x3, ,"
       "residual(tanh, dens 3), batchnorm, conv 2 3 pad 3, "
       "relu(tanh), flatten), dense 1e3, conv 6 3 groups 4, conv 6 3 groups 0, conv 6 3 groups 2 pad 1, "
-      "conv 3 3 standardised groups 3, dense 3 standardized");
+      "conv 3 3 standardised groups 3, dense 3 standardized, embedding 3, embedding 3 of, "
+      "embedding 2 of 3-1, embedding 2 of 1-3 3-4, embedding 2 of 1-3 x");
   for (const char* said :
        {"layer 1 (conf 3): there is no such layer; there are: dense, conv, "
         "maxpool",
         "layer 2 (conv): the number of channels is missing; it is written conv "
         "CHANNELS HEIGHTxWIDTH [stride S] [pad P]",
         "layer 3 (conv 3 3y3): the window is 3y3; it takes HEIGHTxWIDTH",
-        "layer 4 (conv 3 3 stride 0): stride is 0", "layer 5 (dense -1): the number of units is -1",
-        "layer 6 (dense 3 4): 4 is not expected there", "layer 7 (maxpool 2x3): a window of 2x3 needs a stride",
-        "layer 8 (nothing): there is no such layer", "layer 9.2 (dens 3): there is no such layer",
+        "layer 4 (conv 3 3 stride 0): stride is 0",
+        "layer 5 (dense -1): the number of units is -1",
+        "layer 6 (dense 3 4): 4 is not expected there",
+        "layer 7 (maxpool 2x3): a window of 2x3 needs a stride",
+        "layer 8 (nothing): there is no such layer",
+        "layer 9.2 (dens 3): there is no such layer",
         "layer 10 (batchnorm): normalisation across a batch would let",
         "layer 11 (conv 2 3 pad 3): pad is 3; in front of a window of 3x3 it "
         "takes at most 2",
-        "layer 12 (relu(tanh)): it takes no layers in parentheses", "layer 13 (flatten)): a parenthesis is closed",
+        "layer 12 (relu(tanh)): it takes no layers in parentheses",
+        "layer 13 (flatten)): a parenthesis is closed",
         "layer 14 (dense 1e3): the number of units is 1e3",
         "layer 15 (conv 6 3 groups 4): 6 channels cannot be divided into 4 equal groups; it is written conv",
         "layer 16 (conv 6 3 groups 0): groups is 0; it takes a whole number from 1",
         "layer 17 (conv 6 3 groups 2 pad 1): pad is not expected there",
         "layer 18 (conv 3 3 standardised groups 3): groups is not expected there",
-        "layer 19 (dense 3 standardized): standardized is not expected there"})
+        "layer 19 (dense 3 standardized): standardized is not expected there",
+        "layer 20 (embedding 3): of is missing; it is written embedding SIZE of FIRST-LAST",
+        "layer 21 (embedding 3 of): the columns are missing",
+        "layer 22 (embedding 2 of 3-1): the column is 3-1; it takes FIRST-LAST",
+        "layer 23 (embedding 2 of 1-3 3-4): the column 3-4 begins before feature 4: columns ascend, and share no",
+        "layer 24 (embedding 2 of 1-3 x): the column is x; it takes FIRST-LAST"})
     EXPECT_NE(all.find(said), all.npos) << said << "\nin\n" << all;
   EXPECT_NE(problems_of("residual(dense 3").find("its parentheses are not closed"), std::string::npos);
   EXPECT_NE(problems_of("residual").find("it takes layers in parentheses"), std::string::npos);
@@ -275,6 +292,9 @@ TEST(LayerDescription, LayersThatDoNotFitAreRefused) {
                   "layer 2 (conv 8 1 groups 4): 6 channels come in, which cannot be divided into 4 equal groups");
   EXPECT_MENTIONS(refused("conv 2 3, conv 2 1 groups 2 standardised"),
                   "layer 2 (conv 2 1 groups 2 standardised): each output has a single weight");
+  EXPECT_MENTIONS(refused("conv 3 3, embedding 2 of 1-2"),
+                  "layer 2 (embedding 2 of 1-2): it takes a list of numbers");
+  EXPECT_MENTIONS(refused("flatten, embedding 2 of 1-2 4-17"), "a column ends at feature 17, and there are 16");
   EXPECT_MENTIONS(refused("conv 3 3, groupnorm 2"),
                   "layer 2 (groupnorm 2): 3 channels cannot be divided into 2 "
                   "equal groups");

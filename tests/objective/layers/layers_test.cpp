@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -195,6 +196,8 @@ INSTANTIATE_TEST_SUITE_P(
         LayerCase{"tanh", {2, 4, 4}, "tanh"}, LayerCase{"softplus", {2, 4, 4}, "softplus"},
         LayerCase{"gelu", {2, 4, 4}, "gelu"}, LayerCase{"groupnorm", {6, 3, 4}, "groupnorm 3"},
         LayerCase{"layernorm", {5, 2, 3}, "layernorm"}, LayerCase{"dropout", {3, 2, 2}, "dropout 0.5"},
+        LayerCase{"embedding", {9, 1, 1}, "embedding 3 of 2-4 6-6 8-9"},
+        LayerCase{"embedding_of_all", {5, 1, 1}, "embedding 17 of 1-2 3-5"},
         LayerCase{"residual", {4, 5, 5}, "residual(conv 4 3x3 pad 1, gelu, conv 4 1)"},
         LayerCase{"nested", {2, 4, 4}, "residual(residual(conv 2 3 pad 1), tanh)"},
         LayerCase{
@@ -273,6 +276,29 @@ TEST(StandardisedWeights, HaveMeanZeroAndLengthOne) {
     for (std::size_t c = 0; c < cols; ++c) w[k * cols + c] = 3 * w[k * cols + c] + 7;
   const std::vector<double> moved = outputs(layer, w);
   for (std::size_t j = 0; j < given.size(); ++j) EXPECT_NEAR(moved[j], given[j], 1e-6);
+}
+
+// Numbers that are of no category come first; a record's gradient has one row for each column.
+TEST(Embedding, PutsRowsInPlaceOfCategories) {
+  Sequence<double> layer(plans_of("embedding 2 of 2-4 6-7"), {7, 1, 1});
+  const std::vector<double> in{5, 0, 0, 1, -3, 1, 0};
+  std::vector<double> w(10);
+  std::iota(w.begin(), w.end(), 10.0);
+  layer.load(w);
+  const double* const out = layer.forward(in.data());
+  EXPECT_EQ(layer.out(), (Volume{6, 1, 1}));
+  EXPECT_EQ(std::vector<double>(out, out + 6), (std::vector<double>{5, -3, 14, 15, 16, 17}));
+  AlignedVector<double> delta = room_for<double>(layer.out());
+  for (std::size_t j = 0; j < 6; ++j) delta[j] = static_cast<double>(j + 1);
+  std::vector<double> gradient(10, 99.0);
+  const double* const back = layer.backward(delta.data(), gradient.data(), true);
+  EXPECT_EQ(gradient, (std::vector<double>{0, 0, 0, 0, 3, 4, 5, 6, 0, 0}));
+  EXPECT_EQ(back[0], 1);
+  EXPECT_EQ(back[4], 2);
+  EXPECT_EQ(back[1], 3 * 10 + 4 * 11);
+  // A category that is not in the list is a zero vector.
+  const double* const none = layer.forward(std::vector<double>(7, 0.0).data());
+  EXPECT_EQ(std::vector<double>(none, none + 6), std::vector<double>(6, 0.0));
 }
 
 TEST(MaxPool, TheFirstOfEqualNumbersGetsTheSlope) {

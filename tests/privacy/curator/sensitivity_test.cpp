@@ -82,7 +82,8 @@ std::vector<Case> cases() {
   for (const auto& [variant, layers] : std::initializer_list<std::pair<const char*, const char*>>{
            {"_groups", "conv 6 3x1 groups 3, tanh, conv 6 2x1 pad 0 groups 6, flatten, dense 5"},
            {"_standardised", "conv 6 3x1 groups 3 standardised, tanh, flatten, dense 5 standardised"},
-           {"_dropout", "conv 6 3x1, tanh, dropout 0.3, flatten, dense 5"}})
+           {"_dropout", "conv 6 3x1, tanh, dropout 0.3, flatten, dense 5"},
+           {"_embedding", "flatten, embedding 2 of 2-9 11-30, dense 5"}})
     all.push_back({"network",
                    {{"objective.classes", "5"}, {"objective.input", "3x11x1"}, {"objective.layers", layers}},
                    {Storage::dense_f32, 700, 33, 1, class_, 5},
