@@ -10,11 +10,13 @@ namespace dpmpi::test {
 
 using Settings = std::vector<std::string>;
 
+// Losses in a file of one's own.
+inline bool is_code(const std::string& objective) { return objective == "plugin" || objective == "python"; }
+
 // Options of a method that make a short run; for losses that are no functions of <w, x>, few directions. A new
 // method must be named here if it does not know the last ones.
 inline Settings options_of(const std::string& method, const std::string& objective) {
-  const bool linear =
-      objective != "mlp" && objective != "network" && objective != "softmax" && objective != "plugin";
+  const bool linear = objective != "mlp" && objective != "network" && objective != "softmax" && !is_code(objective);
   if (method == "zo-o2nc") {
     Settings settings{"method.inner=8", "method.batch=20", "method.first_batch=60"};
     if (!linear)

@@ -43,6 +43,7 @@ inline Settings needs(const std::string& objective, Storage storage) {
        {"objective.input=1x3x4", "objective.layers=conv 4 2x3, softplus, flatten, dense 5", "objective.classes=5",
         "objective.augment=shift 1, flip", "objective.augmentations=2"}},
       {"plugin", {"objective.library=" DPMPI_PINBALL_PLUGIN}},
+      {"python", {"objective.module=" DPMPI_SOURCE_DIR "/examples/python/pinball.py"}},
       {"tune_mlp", {"objective.epochs=10", "objective.width=1,4"}},
       {"tune_private",
        {"objective.trainer=trainer.ini",

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "run/train/invariance.hpp"
+#include "support/python_host.hpp"
 
 namespace dpmpi::test::invariance {
 namespace {
@@ -29,9 +30,10 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
   std::set<std::string> met;
   for (const auto& method : methods())
     for (const auto& objective : objectives()) {
-      if (objective.name == "plugin" && needs_gradients(method.name)) continue;
+      if (objective.name == "python" && !has_python_host()) continue;
+      if (is_code(objective.name) && needs_gradients(method.name)) continue;
       if (tunes(objective.name) && method.name != "gibo") continue;
-      if (searches(method.name) && objective.name != "mlp" && objective.name != "plugin")
+      if (searches(method.name) && objective.name != "mlp" && !is_code(objective.name))
         continue;  // any loss is one
       if (min_max(objective.name) != min_max(method.name)) continue;
       if ((method.name == "ht-glm" || method.name == "ht-known-lipschitz") && !clampable(objective.name)) continue;
@@ -39,7 +41,7 @@ TEST_F(Invariance, EveryObjectiveAndMethod) {
       for (const Storage storage : {Storage::dense_f32, Storage::dense_u8, Storage::sparse_f32}) {
         Settings settings = needs(objective.name, storage);
         if (storage != Storage::dense_f32 &&
-            (method.name == "zo-naive" || objective.name == "plugin" || tunes(objective.name)))
+            (method.name == "zo-naive" || is_code(objective.name) || tunes(objective.name)))
           continue;  // the same kernels
         const Settings short_run = options_of(method.name, objective.name);
         settings.insert(settings.end(), short_run.begin(), short_run.end());

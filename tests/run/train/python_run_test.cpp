@@ -1,0 +1,162 @@
+// Runs whose losses are a function of a Python module: what they share with runs of a plugin in C, and what a
+// module that somebody else names does not get to do.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "core/files/digest.hpp"
+#include "run/directory/files.hpp"
+#include "support/process.hpp"
+#include "support/programs.hpp"
+#include "support/python_host.hpp"
+
+namespace dpmpi::python_run_test {
+namespace {
+
+namespace fs = std::filesystem;
+using test::Outcome;
+
+class PythonRun : public ::testing::Test {
+ protected:
+  static std::string folder() { return ::testing::TempDir() + "dpmpi_PythonRun"; }
+  static std::string path(const std::string& name) { return folder() + "/" + name; }
+
+  static Outcome dpmpi(const std::string& words, int ranks = 1) {
+    fs::remove(path("mark"));
+    const std::string launcher = ranks > 1 ? fmt::format("mpirun -n {} ", ranks) : "";
+    return test::run_command(fmt::format("cd {} && {}{} {}", folder(), launcher, test::program(), words), 300);
+  }
+  static bool was_run() { return fs::exists(path("mark")); }
+
+  void SetUp() override {
+    if (!test::has_python_host()) GTEST_SKIP() << "there is no libdpmpi_python.so beside this program";
+    fs::remove_all(folder());
+    fs::create_directories(folder());
+    ASSERT_EQ(dpmpi("generate --output train.csv --records 300 --eval-records 60 --features 4").code, 0);
+    fs::copy(DPMPI_SOURCE_DIR "/examples/python/pinball.py", path("pinball.py"));
+    write("marking.py", fmt::format("import pathlib\npathlib.Path('{}').touch()\n", path("mark")) +
+                            read_file(path("pinball.py")));
+  }
+  static void write(const std::string& name, const std::string& text) { std::ofstream(path(name)) << text; }
+
+  /// A config of this loss.
+  static std::string config(const std::string& loss, const std::string& seed = "seed = 1\n") {
+    write("run.ini", "[data]\nblocks = 4\ntrain = train.csv\neval = train-eval.csv\n[objective]\n" + loss +
+                         "\n[method]\nname = zo-hidden\naccounting = composition\ndirections = 2\nrate = 0.1\n"
+                         "steps = 20\n[privacy]\nepsilon = 3\ndelta = 1e-4\n" +
+                         seed + "[report]\nprogress = none\n");
+    return "--quiet --config run.ini --set run.dir=";
+  }
+  static std::string python(const std::string& file) {
+    return "name = python\nparameters = 0.7\nmodule = ./" + file;
+  }
+  static std::string result(const std::string& run) {
+    return read_file(path(run + "/model.safetensors")) + read_file(path(run + "/ledger.jsonl"));
+  }
+  /// The tensors of a model file, without its header, which knows the config.
+  static std::string tensors(const std::string& run) {
+    const std::string model = read_file(path(run + "/model.safetensors"));
+    return model.substr(model.size() - 5 * sizeof(float));
+  }
+};
+
+TEST_F(PythonRun, HasTheModelOfThePluginInCOnAnyNumberOfRanks) {
+  const std::string by_python = config(python("pinball.py"));
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome = dpmpi(fmt::format("{}python{}", by_python, ranks), ranks);
+    ASSERT_EQ(outcome.code, 0) << outcome.output;
+  }
+  EXPECT_EQ(result("python1"), result("python3"));
+  const Outcome outcome =
+      dpmpi(config("name = plugin\nparameters = quantile=0.7\nlibrary = " DPMPI_PINBALL_PLUGIN) + "plugin");
+  ASSERT_EQ(outcome.code, 0) << outcome.output;
+  EXPECT_EQ(tensors("python1"), tensors("plugin"));
+}
+
+TEST_F(PythonRun, GoesByTheOtherMethodsOfLossesToo) {
+  for (const std::string method : {"name = zo-o2nc\ninner = 4\nbatch = 20\nfirst_batch = 60\n",
+                                   "name = gibo\nsteps = 3\nbatch = fixed\nb = 4\nmemory = window:6\n",
+                                   "name = random-search\ncandidates = 9\nblock = 3\n"}) {
+    config(python("pinball.py"));
+    std::string text = read_file(path("run.ini"));
+    const std::size_t begin = text.find("name = zo-hidden"), end = text.find("[privacy]");
+    write("run.ini", text.replace(begin, end - begin, method));
+    for (const int ranks : {1, 3}) {
+      const Outcome outcome = dpmpi(fmt::format("--quiet --config run.ini --set run.dir=run{}", ranks), ranks);
+      ASSERT_EQ(outcome.code, 0) << method << outcome.output;
+    }
+    EXPECT_EQ(result("run1"), result("run3")) << method;
+    fs::remove_all(path("run1")), fs::remove_all(path("run3"));
+  }
+}
+
+TEST_F(PythonRun, DoesNotImportWhatARunDirectoryNames) {
+  ASSERT_EQ(dpmpi(config(python("marking.py"), "") + "run").code, 0);
+  ASSERT_TRUE(was_run()) << "the module leaves its mark";
+  for (const std::string words : {"evaluate run", "evaluate run --data train-eval.csv --json",
+                                  "predict run --data train-eval.csv --output o.csv", "audit run",
+                                  "plan --config run/config.ini", "--config run/config.ini --set run.dir=again"}) {
+    const Outcome outcome = dpmpi(words);
+    EXPECT_EQ(outcome.code, 2) << words << ": " << outcome.output;
+    EXPECT_NE(outcome.output.find("objective.module = ./marking.py: a run directory names code"), std::string::npos)
+        << outcome.output;
+    EXPECT_FALSE(was_run()) << words;
+  }
+  for (const std::string words : {"verify run", "report run --output page.html"}) {
+    const Outcome outcome = dpmpi(words);
+    EXPECT_EQ(outcome.code, 0) << words << ": " << outcome.output;
+    EXPECT_FALSE(was_run()) << words;
+  }
+  const Outcome named = dpmpi("evaluate run --data train-eval.csv --set objective.module=./marking.py");
+  EXPECT_EQ(named.code, 0) << named.output;
+  EXPECT_TRUE(was_run());
+}
+
+// Its digest stands in config, plan and ledger, as a plugin's does.
+TEST_F(PythonRun, TakesNoOtherFileThanTheOneThatItBeganWith) {
+  ASSERT_EQ(dpmpi(config(python("marking.py")) + "run").code, 0);
+  const std::string digest = file_digest(path("marking.py"));
+  EXPECT_NE(read_file(path("run/config.ini")).find("module_digest = " + digest), std::string::npos);
+  write("other.py", read_file(path("marking.py")) + "\n");
+  const Outcome outcome = dpmpi("evaluate run --data train-eval.csv --set objective.module=./other.py");
+  EXPECT_EQ(outcome.code, 4) << outcome.output;
+  EXPECT_NE(outcome.output.find("is not the one of objective.module_digest"), std::string::npos) << outcome.output;
+  EXPECT_FALSE(was_run());
+}
+
+// One rank meets the record that a module cannot read: the job ends everywhere, and says nothing of the record.
+TEST_F(PythonRun, EndsWithTheLineOfAnExceptionAndWithoutItsWords) {
+  std::string text = read_file(path("pinball.py"));
+  const std::string from = "    r = residuals(w, X, y)\n";
+  text.replace(text.find(from), from.size(),
+               "    if w[0] and y.max() > 0:\n        print('a label of', y.max())\n"
+               "        raise ValueError(f'a label of {y.max()}')\n" +
+                   from + "");
+  write("raising.py",
+        text + "\n\ndef synthetic(count, columns):\n    return np.ones((count, columns)), np.zeros(count)\n");
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome = dpmpi(fmt::format("{}run{}", config(python("raising.py")), ranks), ranks);
+    EXPECT_EQ(outcome.code, 3) << outcome.output;
+    EXPECT_NE(outcome.output.find("ValueError (its words are not shown"), std::string::npos) << outcome.output;
+    EXPECT_EQ(outcome.output.find("a label of"), std::string::npos) << outcome.output;
+  }
+}
+
+TEST_F(PythonRun, BeginsWithATrialOfTheLoss) {
+  std::string text = read_file(path("pinball.py"));
+  const std::string from = "    return np.where(r < 0, quantile - 1, quantile) * r\n";
+  text.replace(text.find(from), from.size(), "    return r - r.mean()\n");
+  write("mean.py", text);
+  for (const int ranks : {1, 3}) {
+    const Outcome outcome = dpmpi(config(python("mean.py")) + "run", ranks);
+    EXPECT_EQ(outcome.code, 4) << outcome.output;
+    EXPECT_NE(outcome.output.find("the loss of synthetic record "), std::string::npos) << outcome.output;
+    EXPECT_FALSE(fs::exists(path("run")));
+  }
+}
+
+}  // namespace
+}  // namespace dpmpi::python_run_test
