@@ -78,6 +78,38 @@ class OfSomebodyElse(InFolder):
             with self.subTest(number), self.assertRaises(dpmpi.DataError):
                 dpmpi.load_model("forged.safetensors").predict(records())
 
+    def test_recipes_that_were_changed_anyhow_are_errors_of_the_file_or_models(self):
+        """Any byte of the settings, of the columns and of the header: no exception but ours, and soon."""
+        with open("columns.txt", "w") as file:
+            file.write("a number range=0..3\nb category words=u,v other indicator\nc date format=%Y-%m from=2000-01-01\n"
+                       "d number mean=1 missing=NULL impute=3\n")
+        X = records()
+        table = {"a": X[:, 0], "b": ["u", "x"] * 40, "c": ["2001-02"] * 80, "d": X[:, 1]}
+        y = np.digitize(X[:, 0], [-0.5, 0.5])
+        self.write_table("t.csv", [*table, "y"], [*table.values(), y])
+        (self.folder / "columns.txt").write_text((self.folder / "columns.txt").read_text() + "y label\n")
+        image = records(n=80, d=72)
+        np.save("i.npy", image)
+        np.save("iy.npy", y)
+        runs = [(table, {"data.train": "t.csv", "data.columns": "columns.txt", "data.header": "yes",
+                         "objective.name": "mlp", "objective.hidden": 3, "objective.classes": 3}),
+                (image, {"data.train": "i.npy,iy.npy", "data.image": "1x8x9", "data.transform": "scattering J=1 L=2",
+                         "data.normalize": "l2", "objective.name": "network", "objective.classes": 3,
+                         "objective.input": "3x4x4", "data.mean": "3:0.5",
+                         "objective.layers": "residual(conv 3 3 pad 1, relu), maxpool 2, flatten, dense 3"})]
+        draw = np.random.default_rng(11)
+        for X, settings in runs:
+            content = (self.train(settings).path / "model.safetensors").read_bytes()
+            size = int.from_bytes(content[:8], "little")
+            for _ in range(150):
+                forged = bytearray(content)
+                forged[8 + draw.integers(0, size)] = draw.choice(list(b"0129,:x=(){}\"\\ae \n"))
+                Path("forged.safetensors").write_bytes(forged)
+                try:
+                    self.assertEqual(dpmpi.load_model("forged.safetensors").scores(X).shape[0], 80)
+                except dpmpi.DataError:
+                    pass
+
     def test_files_that_are_no_files_are_errors(self):
         for make in (lambda path: os.mkfifo(path), lambda path: os.mkdir(path),
                      lambda path: os.symlink("/dev/zero", path), lambda path: path.write_text("[" * 100000 + "\n"),

@@ -1,7 +1,7 @@
 """From records to what a model sees: float32 features, as the program makes them of the same records."""
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .columns_file import ColumnRule, USUAL_GAPS, read_columns_file
 from .fields import numbers_of, texts_of
 from .images import image_transform
 from .recipe import Recipe
-from .table import Table, table_of
+from .table import Table
 
 _largest = float(np.finfo(np.float32).max)
 _label_names = ("label", "target", "class", "y")
@@ -25,9 +25,8 @@ class Records:
     log_exposure: Optional[np.ndarray] = None
 
 
-def features_of(recipe: Recipe, X: Any) -> Records:
+def features_of(recipe: Recipe, table: Table) -> Records:
     """All that [data] says of features, in the order of docs/guide/data.md."""
-    table = table_of(X)
     if recipe.columns is not None:
         records = _by_columns_file(read_columns_file(recipe.columns), table, recipe)
     else:

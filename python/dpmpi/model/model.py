@@ -2,18 +2,20 @@
 
 import hashlib
 import os
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Iterator, Optional
 
 import numpy as np
 
 from .._untrusted import DOCUMENT, parse_json, read_bytes
-from ..errors import ConfigError, DataError, PrivacyRefusal
+from ..errors import ConfigError, DataError, Error, PrivacyRefusal
 from .features import features_of
 from .labels import class_names, label_kind, scores_are_logits, shift_of_logits
 from .recipe import recipe_in
 from .safetensors import ModelFile, read_model_file
 from .scores import scorer_of, sigmoid
+from .table import table_of
 
 
 class Model:
@@ -31,10 +33,14 @@ class Model:
 
     def __init__(self, file: ModelFile) -> None:
         self._file = file
+        self.metadata = dict(file.metadata)
+        with _understood(file):
+            self._read(file)
+
+    def _read(self, file: ModelFile) -> None:
         self._recipe = recipe_in(file)
         self._score = scorer_of(self._recipe, file.tensors)
         self.threshold = _middle(file) if self._recipe.objective == "auc" else 0.0  # +1 is predicted above it
-        self.metadata = dict(file.metadata)
         self.label_kind = label_kind(self._recipe)
         self.outputs = self._outputs(file)
         self.classes_: Optional[np.ndarray] = None
@@ -65,8 +71,9 @@ class Model:
 
         Raises DataError for records that ``dpmpi predict`` refuses. The message quotes no value.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # of a model that went astray
-            records = features_of(self._recipe, X)
+        table = table_of(X)
+        with _understood(self._file), np.errstate(all="ignore"):  # of a model that went astray
+            records = features_of(self._recipe, table)
             scores = self._score(records.features) - self._shift
         if records.log_exposure is not None and self.label_kind == "count":
             scores = scores + records.log_exposure[:, None].astype(np.float64)
@@ -131,6 +138,17 @@ class Model:
         if named.isdigit():
             return int(named)
         raise DataError(f"{file.path} does not say how many classes there are")
+
+
+@contextmanager
+def _understood(file: ModelFile) -> Iterator[None]:
+    """A file from anybody may say anything: what does not fit together is one error."""
+    try:
+        yield
+    except Error:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration, RecursionError):
+        raise DataError(f"{file.path}: its recipe, its columns and its tensors do not fit together") from None
 
 
 def _middle(file: ModelFile) -> float:

@@ -9,6 +9,8 @@ from typing import List, Tuple
 
 import numpy as np
 
+from ..errors import DataError
+
 _copies = range(-2, 3)  # of a filter, added up where edges meet
 _deviation, _frequency = 0.8, 0.75  # of wavelet 0; wavelet j is 2^j times as long
 
@@ -17,11 +19,16 @@ class Scattering:
     """J scales and L angles. Called with images x channels x height x width of float64."""
 
     def __init__(self, J: int, L: int) -> None:
+        if not (1 <= J <= 10 and 1 <= L <= 32):
+            raise DataError(f"scattering J={J} L={L}: J is from 1 to 10, and L from 1 to 32")
         self.J, self.L = J, L
         self.square = 2**J
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         count, channels, height, width = images.shape
+        if self.square >= min(height, width):
+            raise DataError(f"scattering J={self.J} averages over squares of {self.square} pixels, and images are not "
+                            "larger")
         mirrored = images[:, :, _mirror(height, self.square)][:, :, :, _mirror(width, self.square)]
         planes = mirrored.reshape(count * channels, *mirrored.shape[2:])
         means = (height // self.square, width // self.square)
