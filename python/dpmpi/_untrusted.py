@@ -1,4 +1,4 @@
-"""Files that may come from anybody: regular files of bounded size, text and JSON. Nothing of them is imported or run."""
+"""Files that may come from anybody: regular, of bounded size, text and JSON. Nothing of them is imported or run."""
 
 import json
 import os

@@ -6,7 +6,6 @@ into the training alone. Two fits on the same records are two promises, whose ep
 and cross-validation on private records spend a multiple of epsilon. ``dpmpi tune`` pays for a choice once.
 """
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
@@ -137,10 +136,11 @@ class DPClassifier(ClassifierMixin, _Private):
     delta     probability that the promise may fail; None: n^-1.1
     hidden    units of the hidden layers, e.g. (64,); none: a linear model
     classes   the classes, in order. None takes the set of y, which is then public: give them if a class might be absent
-    columns   a columns file (docs/guide/columns.md), as a path or as a list of its lines, without one of the label: X is
+    columns   a columns file (docs/guide/columns.md), as a path or a list of its lines, without one of the label: X is
               then a table whose columns go by their names, with words, dates and gaps
-    prepare   "private": mean, standard deviation and range of numbers of which ``columns`` says none are found out under
-              the promise, for a tenth of the budget. "none": columns are taken as they stand, and should be of about the same size, near 1
+    prepare   "private": mean, deviation and range of numbers of which ``columns`` says none are found out under the
+              promise, for a tenth of the budget. "none": they are taken as they stand, and should be of about the same
+              size, near 1
     settings  settings of a config, over those that are chosen here: {"method.epochs": 20}
     run_dir   keeps the run in this folder. Without it nothing is left on disk
     ranks     processes
@@ -152,14 +152,15 @@ class DPClassifier(ClassifierMixin, _Private):
 
     def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, hidden: Sequence[int] = (),
                  classes: Optional[Sequence[Any]] = None, columns: Optional[Columns] = None,
-                 prepare: str = "private", settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 prepare: str = "private",
+                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
                  show: bool = False) -> None:
         self.epsilon, self.delta, self.hidden, self.classes = epsilon, delta, hidden, classes
         self.columns, self.prepare, self.settings = columns, prepare, settings
         self.run_dir, self.ranks, self.show = run_dir, ranks, show
 
     def fit(self, X: Any, y: Any) -> "DPClassifier":
-        """X: n x d numbers. y: n classes. Trains once, and spends epsilon."""
+        """X: n x d numbers, or a table of ``columns``. y: n classes. Trains once, and spends epsilon."""
         X, y = self._checked(X, y, numeric_y=False)
         self.classes_, of_class = _encoded(y, self.classes)
         settings = _settings_of("mlp" if self.hidden else "logistic", self.hidden, len(y))
@@ -200,14 +201,15 @@ class DPRegressor(RegressorMixin, _Private):
 
     def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, loss: str = "squared",
                  y_range: Optional[Tuple[float, float]] = None, hidden: Sequence[int] = (),
-                 columns: Optional[Columns] = None, prepare: str = "private", settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 columns: Optional[Columns] = None, prepare: str = "private",
+                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
                  show: bool = False) -> None:
         self.epsilon, self.delta, self.loss, self.y_range, self.hidden = epsilon, delta, loss, y_range, hidden
         self.columns, self.prepare, self.settings = columns, prepare, settings
         self.run_dir, self.ranks, self.show = run_dir, ranks, show
 
     def fit(self, X: Any, y: Any) -> "DPRegressor":
-        """X: n x d numbers. y: n numbers. Trains once, and spends epsilon."""
+        """X: n x d numbers, or a table of ``columns``. y: n numbers. Trains once, and spends epsilon."""
         X, y = self._checked(X, y, numeric_y=True)
         low, high = self.y_range or (-1.0, 1.0)
         if not low < high:
@@ -238,14 +240,15 @@ class DPAUC(ClassifierMixin, _Private):
 
     def __init__(self, epsilon: float = 1.0, delta: Optional[float] = None, *, prior: Optional[float] = None,
                  hidden: Sequence[int] = (), classes: Optional[Sequence[Any]] = None,
-                 columns: Optional[Columns] = None, settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
+                 columns: Optional[Columns] = None,
+                 settings: Optional["Mapping[str, Any]"] = None, run_dir: Optional[str] = None, ranks: int = 1,
                  show: bool = False) -> None:
         self.epsilon, self.delta, self.prior, self.hidden, self.classes = epsilon, delta, prior, hidden, classes
         self.columns, self.settings = columns, settings
         self.run_dir, self.ranks, self.show = run_dir, ranks, show
 
     def fit(self, X: Any, y: Any) -> "DPAUC":
-        """X: n x d numbers. y: n labels of two classes. Trains once, and spends epsilon."""
+        """X: n x d numbers, or a table of ``columns``. y: n labels of two classes. Trains once, and spends epsilon."""
         X, y = self._checked(X, y, numeric_y=False)
         self.classes_, of_class = _encoded(y, self.classes)
         if len(self.classes_) > 2:

@@ -15,8 +15,8 @@ BLOCK = re.compile(r"```(\w+)([^\n]*)\n(.*?)```", re.DOTALL)
 
 class Guide(InFolder):
     def test_examples_say_what_the_page_says(self):
-        subprocess.run([os.environ["DPMPI"], "generate", "--output", "people.csv", "--records", "5000", "--features", "8"],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([os.environ["DPMPI"], "generate", "--output", "people.csv", "--records", "5000",
+                        "--features", "8"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         blocks = BLOCK.findall(GUIDE.read_text())
         names, run = {}, 0
         for (language, _, code), (after, note, text) in zip(blocks, blocks[1:]):

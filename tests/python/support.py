@@ -26,7 +26,8 @@ class InFolder(unittest.TestCase):
     """A test in a folder of its own, where relative paths start, and which is gone afterwards."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="dpmpi-test-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+        folder = tempfile.TemporaryDirectory(prefix="dpmpi-test-", dir=memory)
         self.addCleanup(folder.cleanup)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)

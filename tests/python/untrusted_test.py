@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import dpmpi
-from support import TINY, InFolder, records
+from support import InFolder, records
 
 PACKAGE = Path(dpmpi.__file__).resolve().parents[1]
 MARK = "import pathlib; pathlib.Path({!r}).write_text('run')\n"
