@@ -370,6 +370,30 @@ TEST_P(EveryMethod, NoPersonWhoseRecordsAreDrawnOneByOneMovesASumByMoreThanTheir
 }
 
 // Audits and searches start thousands of them, and a run must not know of another.
+// Copies of images are for gradients: whoever asks for losses alone says so.
+TEST_P(EveryMethod, TakesGradientsOfCopiesOfImagesOrRefusesThem) {
+  Settings network{"objective.input=1x3x4", "objective.layers=conv 2 2x2, tanh, flatten, dense 1"};
+  if (min_max(GetParam()))
+    network.emplace_back("objective.scorer=network");
+  else
+    network.insert(network.end(), {"objective.name=network", "objective.head=logistic"});
+  Settings copies = network;
+  copies.insert(copies.end(), {"objective.augment=shift 1, flip", "objective.augmentations=3"});
+  const auto refusal = [](const Settings& settings) -> std::string {
+    try {
+      Planned(folder(), GetParam(), Units::records, settings);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Settings gradients{"clipped-gd", "dp-ftrl", "dp-sgd", "dp-sgda", "dptd", "ht-localize", "private-diff"};
+  if (std::ranges::count(gradients, GetParam()) > 0)
+    EXPECT_EQ(refusal(copies), refusal(network));
+  else if (refusal(network).empty())
+    EXPECT_MENTIONS(refusal(copies), "objective.augment makes random copies of records for gradients");
+}
+
 TEST_P(EveryMethod, RunsOfOnePlanDoNotMeet) {
   RunOfPlan first(planned, 1), other(planned, 2);
   while (first.next < planned.plan.steps) {

@@ -10,6 +10,7 @@
 #include "objective/network/clip.hpp"
 #include "objective/network/head.hpp"
 #include "objective/network/pass.hpp"
+#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 namespace {
@@ -20,7 +21,8 @@ class LayeredNetwork final : public Objective,
                              public GradientKernel,
                              public GradientNorms,
                              public LossPairs,
-                             public LossOfScore {
+                             public LossOfScore,
+                             public SeesCopies {
  public:
   LayeredNetwork(LayeredShape shape, Head head, std::size_t outputs, ClassWeights weights,
                  const Augmentation& augmentation)
@@ -47,6 +49,7 @@ class LayeredNetwork final : public Objective,
   const ScalarLoss* loss_of_score() const override { return loss_of_score_.get(); }
   const ClassWeights& class_weights() const override { return weights_; }
   RecordFactors heeds() const override { return {.weight = true}; }
+  bool sees_copies() const override { return copies_.has_value(); }
   std::vector<ParameterGroup> groups() const override { return pass_.trained().groups(); }
   std::vector<ParameterGroup> model_groups() const override { return pass_.network().groups(); }
   std::span<const float> model(std::span<const float> w) override {

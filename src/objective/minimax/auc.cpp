@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/errors.hpp"
+#include "objective/layers/augment_option.hpp"
 #include "objective/layers/layers_option.hpp"
 #include "objective/minimax/mean_weight.hpp"
 #include "objective/minimax/network_saddle.hpp"
@@ -17,8 +18,9 @@ namespace {
 class Auc final : public NetworkSaddle, public ClassPrior {
  public:
   explicit Auc(AucSettings settings)
-      : NetworkSaddle(settings.layers ? layered(*settings.layers) : perceptron(settings.scorer),
-                      std::make_unique<AucLoss>(settings.prior, settings.output), 3),
+      : NetworkSaddle(
+            settings.layers ? layered(*settings.layers, settings.augmentation) : perceptron(settings.scorer),
+            std::make_unique<AucLoss>(settings.prior, settings.output), 3),
         settings_(std::move(settings)),
         loss_(static_cast<AucLoss&>(loss())) {}
 
@@ -72,7 +74,9 @@ ScoreRecipe Auc::score_recipe() const {
 void Auc::add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                    LatticeAccumulator& sum) {
   const double own = rows.records.weight_of(rows.index[row]);
-  const double c = own * surrogate().private_dual(score_of(row), label(rows, row));
+  const double c = own * mean_of_copies(row, [&](const float* outputs) {
+                     return surrogate().private_dual(loss_.score(outputs[0]), label(rows, row));
+                   });
   if (!std::isfinite(c)) return;
   const double share = weight * std::clamp(c, -clip, clip);
   sum.add(base, std::span(&share, 1));
@@ -103,7 +107,7 @@ void Auc::set_prior(double p) {
 // The dual is a float, and its square is summed.
 const Range dual_range = Range::closed(-1e9, 1e9);
 
-class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption {
+class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption, public AugmentOption {
  public:
   void declare(Options& options) override {
     options.add("prior", prior_,
@@ -121,6 +125,7 @@ class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption {
                 Range::non_negative());
     declare_mean_weight(options, mean_weight_);
     declare_layers(options);
+    declare_augmentation(options);
   }
   void validate(std::vector<std::string>& problems) const override {
     if ((scorer_ == "network") != any_layers())
@@ -128,6 +133,7 @@ class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption {
           any_layers() ? fmt::format("objective.layers are those of objective.scorer = network; it is {}", scorer_)
                        : "objective.layers is not set: the layers of the scorer, as dense 32, tanh, dense 1");
     if (any_layers()) check_layers_option(problems);
+    check_augment_option(problems, any_layers());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const auto hidden = scorer_ == "mlp" ? hidden_ : std::vector<std::int64_t>{};
@@ -137,6 +143,7 @@ class AucBuilder final : public ObjectiveEntry::Builder, public LayersOption {
                                     .input_bias = facts.bias,
                                     .activation = activation_named(activation_)},
                          .layers = layers,
+                         .augmentation = augmentation(),
                          .output = output_ == "sigmoid" ? ScoreMap::sigmoid : ScoreMap::identity,
                          .prior = prior_,
                          .feature_bound = feature_bound_,
@@ -166,7 +173,10 @@ std::unique_ptr<SaddleObjective> make_auc(AucSettings settings) {
   if (!(settings.alpha_min < settings.alpha_max))
     throw ConfigError(fmt::format("objective.alpha_min = {} must be less than objective.alpha_max = {}",
                                   settings.alpha_min, settings.alpha_max));
-  if (!settings.layers) check_units(settings.scorer);
+  if (settings.layers)
+    check_augmentation(settings.augmentation, settings.layers->in);
+  else
+    check_units(settings.scorer);
   return std::make_unique<Auc>(std::move(settings));
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "objective/layers/augmentation.hpp"
 #include "objective/layers/record_pass.hpp"
 #include "objective/minimax/auc_loss.hpp"
 #include "objective/minimax/saddle.hpp"
@@ -14,6 +15,7 @@ namespace dpmpi {
 struct AucSettings {
   MlpShape scorer;                          ///< one output; head is not used
   std::optional<LayeredShape> layers = {};  ///< the scorer instead of that, with one output
+  Augmentation augmentation = {};           ///< of images that layers take
   ScoreMap output = ScoreMap::sigmoid;
   double prior = 0.5;                   ///< p, public, in (0, 1)
   double feature_bound = 0;             ///< public bound on the norm of (features, constant); 0: none is known

@@ -54,7 +54,7 @@ void NetworkSaddle::add_clipped_primal_gradients(const Rows& rows, const L2Bound
 
 void NetworkSaddle::add_clipped_dual_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) {
   for_each_batch(rows, sum.rows_at_once(), [&](const Rows& part, std::size_t) {
-    network_->forward(part);
+    network_->forward_copies(part);
     sum.begin(part.size());
     for (std::size_t r = 0; r < part.size(); ++r) add_dual(part, r, 1, bound.clip, 0, sum);
   });

@@ -7,10 +7,11 @@
 
 #include "objective/minimax/saddle.hpp"
 #include "objective/minimax/saddle_network.hpp"
+#include "objective/sees_copies.hpp"
 
 namespace dpmpi {
 
-class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
+class NetworkSaddle : public SaddleObjective, public PrivatePrimal, public SeesCopies {
  public:
   /// w is (network, tail), and the tail is (the loss's slopes, dual).
   NetworkSaddle(const SaddleNetworkMaker& network, std::unique_ptr<OutputLoss> loss, std::size_t tail);
@@ -23,6 +24,7 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   ScoreRecipe score_recipe() const override { return network_->score_recipe(); }
   std::vector<std::string> structure() const override { return network_->structure(); }
   RecordFactors heeds() const override { return {.weight = true}; }
+  bool sees_copies() const override { return network_->sees_copies(); }
   void initialise(const PublicStream& stream, std::span<float> w) const override;
 
   NumericSlack primal_gradient_slack() const override { return network_->gradient_slack(); }
@@ -45,12 +47,19 @@ class NetworkSaddle : public SaddleObjective, public PrivatePrimal {
   const SaddleNetwork& network() const { return *network_; }
   OutputLoss& loss() { return *loss_; }
   std::span<const float> tail() const { return tail_; }  ///< at prepare(w)
-  /// Of the present pass.
-  const float* outputs_of(std::size_t row) const { return network_->outputs_of(row); }
+  /// Of the present pass, of the records themselves.
+  const float* outputs_of(std::size_t row) const { return network_->outputs_of(row, 0); }
+  /// The mean of value(outputs) over the copies of a row of the present pass.
+  template <class Value>
+  double mean_of_copies(std::size_t row, Value&& value) const {
+    double sum = 0;
+    for (std::size_t k = 0; k < network_->copies(); ++k) sum += value(network_->outputs_of(row, k));
+    return sum / static_cast<double>(network_->copies());
+  }
   virtual float tail_start() const { return 0; }                        ///< of each number
   virtual double loss_of(const Rows& rows, std::size_t row) = 0;        ///< of the present pass
   virtual void score(std::size_t row, std::span<float> out) const = 0;  ///< likewise
-  /// Adds weight * clip(the private part of grad_y of a row of the present pass, times the record's weight) from
+  /// Adds weight * clip(the private part of grad_y of the copies of a row, times the record's weight) from
   /// coordinate `base` on; nothing if it is not finite.
   virtual void add_dual(const Rows& rows, std::size_t row, double weight, double clip, std::size_t base,
                         LatticeAccumulator& sum) = 0;

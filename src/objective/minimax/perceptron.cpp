@@ -38,7 +38,7 @@ class Perceptron final : public SaddleNetwork {
   void add_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     gradient_.add(rows, bound, sum);
   }
-  const float* outputs_of(std::size_t row) const override { return pass_.outputs(row); }
+  const float* outputs_of(std::size_t row, std::size_t /*copy*/) const override { return pass_.outputs(row); }
   bool kept(std::size_t row) const override { return gradient_.kept(row); }
   void add_differences(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) override {
     verify(difference_ != nullptr, "load_pair comes before differences");

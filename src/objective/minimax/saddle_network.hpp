@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "objective/layers/augmentation.hpp"
 #include "objective/layers/record_pass.hpp"
 #include "objective/network/shape.hpp"
 #include "objective/objective.hpp"
@@ -40,13 +41,19 @@ class SaddleNetwork {
   /// The same for the two points of add_differences(), with their tails behind the weights.
   virtual void load_pair(std::span<const float> w, std::span<const float> v) = 0;
 
+  /// Random copies of each record, of whose gradients the mean is taken; 1: it may be the record itself.
+  virtual std::size_t copies() const { return 1; }
+  virtual bool sees_copies() const { return false; }
+
   // At most rows_at_once() rows; what is added is announced to the sum.
 
   virtual void forward(const Rows& rows) = 0;
-  /// Adds each row's gradient, clipped as a whole; leaves the outputs as forward() does.
+  /// The same of each row's copies.
+  virtual void forward_copies(const Rows& rows) { forward(rows); }
+  /// Adds each row's gradient, clipped as a whole; leaves the outputs as forward_copies() does.
   virtual void add_gradients(const Rows& rows, const L2Bound& bound, LatticeAccumulator& sum) = 0;
-  /// Of the last pass.
-  virtual const float* outputs_of(std::size_t row) const = 0;
+  /// Of the last pass. Of forward() there is copy 0 alone, the record itself.
+  virtual const float* outputs_of(std::size_t row, std::size_t copy) const = 0;
   /// False: the gradient of this row of the last add_gradients() was not finite, and nothing was added.
   virtual bool kept(std::size_t row) const = 0;
   /// Adds clip(gradient at w - gradient at v) of each row, safe against cancellation.
@@ -56,6 +63,6 @@ class SaddleNetwork {
 /// Makes a network under a loss, which outlives it.
 using SaddleNetworkMaker = std::function<std::unique_ptr<SaddleNetwork>(OutputLoss& loss)>;
 SaddleNetworkMaker perceptron(MlpShape shape);
-SaddleNetworkMaker layered(LayeredShape shape);
+SaddleNetworkMaker layered(LayeredShape shape, const Augmentation& augmentation = {});
 
 }  // namespace dpmpi

@@ -145,7 +145,7 @@ void Wgan::losses(const Rows& rows, std::span<double> out) {
     critic_->forward(part);
     for (std::size_t r = 0; r < part.size(); ++r) {
       const auto own = score_.output_of(label(part, r));
-      out[first + r] = own ? static_cast<double>(critic_->outputs_of(r)[*own]) - *fake_score_
+      out[first + r] = own ? static_cast<double>(critic_->outputs_of(r, 0)[*own]) - *fake_score_
                            : std::numeric_limits<double>::quiet_NaN();
     }
   });
@@ -155,7 +155,7 @@ void Wgan::scores(const Rows& rows, std::span<float> out) {
   if (outputs() == 0) return;
   for_each_part(rows, critic_->rows_at_once(), [&](const Rows& part, std::size_t first) {
     critic_->forward(part);
-    for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = critic_->outputs_of(r)[0];
+    for (std::size_t r = 0; r < part.size(); ++r) out[first + r] = critic_->outputs_of(r, 0)[0];
   });
 }
 

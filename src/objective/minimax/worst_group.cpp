@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/errors.hpp"
+#include "objective/layers/augment_option.hpp"
 #include "objective/layers/layers_option.hpp"
 #include "objective/math/simplex.hpp"
 #include "objective/minimax/group_measures.hpp"
@@ -53,10 +54,10 @@ class GroupLoss final : public OutputLoss {
 
 class WorstGroup final : public NetworkSaddle, public SetMeasures, public TellsGroups {
  public:
-  WorstGroup(const MlpShape& model, const std::optional<LayeredShape>& layers, const RecordGroups& groups,
+  WorstGroup(const MlpShape& model, const WorstGroupSettings& settings, const RecordGroups& groups,
              double regulariser)
-      : NetworkSaddle(layers ? layered(*layers) : perceptron(model), std::make_unique<GroupLoss>(model, groups),
-                      groups.count()),
+      : NetworkSaddle(settings.layers ? layered(*settings.layers, settings.augmentation) : perceptron(model),
+                      std::make_unique<GroupLoss>(model, groups), groups.count()),
         model_(model),
         loss_(static_cast<GroupLoss&>(loss())),
         mu_(regulariser),
@@ -155,7 +156,9 @@ void WorstGroup::add_dual(const Rows& rows, std::size_t row, double weight, doub
                           LatticeAccumulator& sum) {
   loss_.select(rows, row);
   const double own = rows.records.weight_of(rows.index[row]);
-  const double loss = own * loss_.weighted_loss(outputs_of(row), label(rows, row));
+  const double loss = own * mean_of_copies(row, [&](const float* outputs) {
+                        return loss_.weighted_loss(outputs, label(rows, row));
+                      });
   if (!std::isfinite(loss)) return;
   const double share = weight * std::clamp(loss, -clip, clip);
   sum.add(base + *loss_.group(), std::span(&share, 1));
@@ -179,7 +182,7 @@ void WorstGroup::project_dual(std::span<float> y) const {
   for (std::size_t g = 0; g < y.size(); ++g) y[g] = static_cast<float>(projected_[g]);
 }
 
-class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOption {
+class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOption, public AugmentOption {
  public:
   void declare(Options& options) override {
     options.add("group_sizes", sizes_,
@@ -200,6 +203,7 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOpt
     options.add("hidden", hidden_, "units of the hidden layers (empty: a linear model)", Range::at_least(1));
     options.add("activation", activation_, "activation of hidden units", activation_names());
     declare_layers(options);
+    declare_augmentation(options);
     declare_mean_weight(options, mean_weight_);
   }
   void validate(std::vector<std::string>& problems) const override {
@@ -207,6 +211,7 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOpt
     if (any_layers() && !hidden_.empty())
       problems.emplace_back("objective.layers and objective.hidden are two models: take one of them");
     if (any_layers()) check_layers_option(problems);
+    check_augment_option(problems, any_layers());
   }
   std::unique_ptr<Objective> make(const ObjectiveFacts& facts) const override {
     const std::size_t outputs = std::max<std::size_t>(classes(), 1);
@@ -220,6 +225,7 @@ class WorstGroupBuilder final : public ObjectiveEntry::Builder, public LayersOpt
                                    .group_feature = static_cast<std::size_t>(feature_),
                                    .group_input = input_,
                                    .layers = layers,
+                                   .augmentation = augmentation(),
                                    .regulariser = regulariser_});
     worst->given_mean_weight = mean_weight_;
     return worst;
@@ -265,8 +271,12 @@ std::unique_ptr<SaddleObjective> make_worst_group(const WorstGroupSettings& sett
   if (settings.layers && settings.group_feature > 0 && !settings.group_input)
     throw ConfigError(
         "objective.layers take all features, and objective.group_feature is one: set objective.group_input = true, so that the model sees it, or take a perceptron (objective.hidden)");
+  if (settings.layers) check_augmentation(settings.augmentation, settings.layers->in);
+  if (settings.augmentation.any() && settings.group_feature > 0)
+    throw ConfigError(
+        "objective.augment would move the feature of objective.group_feature as if it were a pixel: leave one of them out");
   const RecordGroups groups(settings);
-  return std::make_unique<WorstGroup>(model_of(settings), settings.layers, groups, regulariser_of(settings));
+  return std::make_unique<WorstGroup>(model_of(settings), settings, groups, regulariser_of(settings));
 }
 
 }  // namespace dpmpi

@@ -175,6 +175,25 @@ TEST_F(Invariance, EveryMinMaxVariant) {
   }
 }
 
+// Of networks by themselves, and in both blocks of min-max problems.
+TEST_F(Invariance, CopiesOfImages) {
+  for (const auto& [method, objective] : {std::pair{"dp-sgd", "network"},
+                                          {"dp-ftrl", "network"},
+                                          {"dp-sgda", "auc"},
+                                          {"private-diff", "auc"},
+                                          {"private-diff", "worst_group"}}) {
+    Settings settings = needs(objective, Storage::dense_f32);
+    for (const std::string& option : options_of(method, objective)) settings.push_back(option);
+    settings.insert(settings.end(),
+                    {fmt::format("method.name={}", method), fmt::format("objective.name={}", objective),
+                     "objective.augment=shift 1, flip", "objective.augmentations=2"});
+    if (objective == std::string("auc"))
+      settings.insert(settings.end(), {"objective.scorer=network", "objective.input=1x3x4",
+                                       "objective.layers=conv 2 2x2, tanh, flatten, dense 1"});
+    expect_same({1, 2, 3, 5, 8}, settings, fmt::format("{} {} with copies", method, objective));
+  }
+}
+
 // Critics that see images, with a class each and without.
 TEST_F(Invariance, CriticsOfLayers) {
   for (const auto& [method, classes] : {std::pair{"private-diff", 0}, {"dp-sgda", 5}}) {
