@@ -14,7 +14,8 @@ PathLike = Union[str, "os.PathLike[str]"]
 Config = Union[PathLike, "Mapping[str, Any]"]
 
 
-def train(config: Config, ranks: int = 2, *, run_dir: Optional[PathLike] = None, show: bool = True) -> Run:
+def train(config: Config, ranks: int = 2, *, run_dir: Optional[PathLike] = None,
+          settings: Optional["Mapping[str, Any]"] = None, show: bool = True) -> Run:
     """Trains, and returns the finished run.
 
     config   a path of a config file, or a dictionary of sections: ``{"data": {"train": "people.csv"}, ...}``.
@@ -22,14 +23,17 @@ def train(config: Config, ranks: int = 2, *, run_dir: Optional[PathLike] = None,
     ranks    processes, started by mpirun, or by srun within a Slurm allocation. Results do not depend on it.
     run_dir  the folder of the run. Without it the config's run.dir, else runs/NAME or runs/NAME-2 and so on, where
              NAME is that of the config file, and ``python`` for a dictionary.
+    settings over those of the config, as ``--set``: ``{"method.epochs": 1}``
     show     whether the plan and the progress are printed.
 
     Ctrl-C waits for the step at hand and for a checkpoint, then raises KeyboardInterrupt. ``resume`` goes on.
     Raises the exception of the program's exit code, with its message.
     """
-    folder = Path(os.path.abspath(run_dir or _folder_of(config)))
+    named = run_dir or texts_of(settings or {}).get("run.dir") or _folder_of(config)
+    folder = Path(os.path.abspath(named))
     with config_file(config) as path:
-        _program.follow(["--config", path, "--set", f"run.dir={folder}", *_progress(show)], ranks, show)
+        sets = [*_sets(settings), "--set", f"run.dir={folder}", *_progress(show)]
+        _program.follow(["--config", path, *sets], ranks, show)
     return Run(folder)
 
 
@@ -40,9 +44,12 @@ def resume(run: Union[PathLike, Run], ranks: int = 2, *, settings: Optional["Map
     settings  new values of [run] and [report], and of data.root: the folder that relative paths of the data start from.
     """
     folder = Path(os.path.abspath(run.path if isinstance(run, Run) else run))
-    sets = [word for key, value in texts_of(settings or {}).items() for word in ("--set", f"{key}={value}")]
-    _program.follow(["resume", str(folder), *sets, *_progress(show)], ranks, show)
+    _program.follow(["resume", str(folder), *_sets(settings), *_progress(show)], ranks, show)
     return Run(folder)
+
+
+def _sets(settings: Optional["Mapping[str, Any]"]) -> List[str]:
+    return [word for key, value in texts_of(settings or {}).items() for word in ("--set", f"{key}={value}")]
 
 
 def _progress(show: bool) -> List[str]:

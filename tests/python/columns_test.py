@@ -1,11 +1,16 @@
 """Tables: columns by name, words, gaps, dates and numbers become the features that the program makes of them."""
 
 import datetime
+import os
+import subprocess
 
 import numpy as np
 
 import dpmpi
 from dpmpi.model.columns_file import read_columns_file
+from dpmpi.model.features import features_of
+from dpmpi.model.recipe import Recipe
+from dpmpi.model.table import table_of
 from support import InFolder, records
 
 COLUMNS = '''# of patients
@@ -55,7 +60,8 @@ class Columns(InFolder):
         table = dict(zip(NAMES, fields))
         with_exposure = self.assert_same_scores(run, table, "train.csv")
         said = self.predicted(run, "train.csv", ends="said.csv")
-        np.testing.assert_allclose(run.model.predict(table), [float(row["prediction"]) for row in said], rtol=5e-6, atol=1e-6)
+        counts = [float(row["prediction"]) for row in said]
+        np.testing.assert_allclose(run.model.predict(table), counts, rtol=5e-6, atol=1e-6)
         # Rates, where there is no exposure; in another order, and beside columns that nobody knows.
         rates = {name: table[name] for name in reversed(NAMES) if name not in ("days", "stay", "patient")}
         rates["more"] = rates["sex"]
@@ -197,10 +203,24 @@ class Settings(InFolder):
         self.assertNotIn("SECRET", str(caught.exception))
 
 
+class Datasets(InFolder):
+    def test_of_hdf5_go_by_their_names_in_the_order_of_the_config(self):
+        X = records(80)
+        self.write_table("t.csv", ["b", "a", "y"], [X[:, 0], X[:, 1], np.sign(X[:, 0])])
+        base = {"data.label": "y", "data.header": "yes"}
+        convert = ["convert", "t.csv", "t.h5", *(f"--set={key}={value}" for key, value in base.items())]
+        subprocess.run([os.environ["DPMPI"], *convert], check=True, stdout=subprocess.DEVNULL)
+        run = self.train({"data.train": "t.h5", "objective.name": "logistic", "data.mean": "2:0.5"})
+        self.assert_same_scores(run, X[:, :2], "t.h5")
+        recipe = Recipe("logistic", {"data.datasets": "b, a", "data.label": "y"}, 2)
+        made = features_of(recipe, table_of({"a": X[:, 1], "more": X[:, 2], "b": X[:, 0], "y": X[:, 3]}))
+        np.testing.assert_array_equal(made.features, X[:, :2].astype(np.float32))
+
+
 class Lines(InFolder):
     def test_go_on_behind_commas_and_end_where_a_column_begins(self):
-        rules = read_columns_file('\ufeffa category words=x,\n  # not a word\n\n  "y z",w other\r\n"b ""c""" number # d\n'
-                                  'e category words=p,\nf number range=-1..2.5\n')
+        rules = read_columns_file('\ufeffa category words=x,\n  # not a word\n\n  "y z",w other\r\n'
+                                  '"b ""c""" number # d\ne category words=p,\nf number range=-1..2.5\n')
         self.assertEqual([rule.name for rule in rules], ["a", 'b "c"', "e", "f"])
         self.assertEqual(rules[0].words("words"), ["x", "y z", "w"])
         self.assertTrue(rules[0].has("other"))

@@ -1,5 +1,6 @@
 """train, resume and Run: the program's results, its errors as exceptions, and nothing left behind."""
 
+import concurrent.futures
 import contextlib
 import io
 import os
@@ -57,11 +58,29 @@ class Training(InFolder):
         self.assertTrue(dpmpi.verify(run)["verified"])
         self.assertEqual(repr(run), f"Run('{self.folder}/mine')")
 
+    def test_works_in_a_thread_which_can_have_no_handlers_of_signals(self):
+        with concurrent.futures.ThreadPoolExecutor(1) as threads:
+            run = threads.submit(dpmpi.train, self.config, 1, show=False).result()
+        self.assertTrue(run.finished)
+
+    def test_has_a_report_that_opens(self):
+        run = dpmpi.train(self.config, ranks=1, show=False)
+        with mock.patch("webbrowser.open", return_value=True) as browser:
+            self.assertTrue(run.open_report())
+        browser.assert_called_once_with(f"file://{run.path}/report.html")
+        os.remove(run.path / "report.html")
+        with self.assertRaisesRegex(dpmpi.DataError, "dpmpi report"):
+            run.open_report()
+
     def test_takes_a_config_file(self):
         Path("small.ini").write_text(ini_of(settings_of(self.config)))
         run = dpmpi.train("small.ini", ranks=1, show=False)
         self.assertEqual(run.path, self.folder / "runs/small")
-        self.assertEqual(dpmpi.train(Path("small.ini"), ranks=1, show=False).path, self.folder / "runs/small-2")
+        longer = dpmpi.train(Path("small.ini"), ranks=1, settings={"method": {"steps": 5}}, show=False)
+        self.assertEqual(longer.path, self.folder / "runs/small-2")
+        self.assertEqual((run.certificate["steps"], longer.certificate["steps"]), (3, 5))
+        named = dpmpi.train("small.ini", ranks=1, settings={"run.dir": "named"}, show=False)
+        self.assertEqual(named.path, self.folder / "named")
 
     def test_shows_what_the_program_says_or_nothing(self):
         for show in (True, False):

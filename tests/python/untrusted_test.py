@@ -81,8 +81,8 @@ class OfSomebodyElse(InFolder):
     def test_recipes_that_were_changed_anyhow_are_errors_of_the_file_or_models(self):
         """Any byte of the settings, of the columns and of the header: no exception but ours, and soon."""
         with open("columns.txt", "w") as file:
-            file.write("a number range=0..3\nb category words=u,v other indicator\nc date format=%Y-%m from=2000-01-01\n"
-                       "d number mean=1 missing=NULL impute=3\n")
+            file.write("a number range=0..3\nb category words=u,v other indicator\n"
+                       "c date format=%Y-%m from=2000-01-01\nd number mean=1 missing=NULL impute=3\n")
         X = records()
         table = {"a": X[:, 0], "b": ["u", "x"] * 40, "c": ["2001-02"] * 80, "d": X[:, 1]}
         y = np.digitize(X[:, 0], [-0.5, 0.5])

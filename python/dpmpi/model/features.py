@@ -149,8 +149,10 @@ def _numbers(name: str, values: np.ndarray, comma: bool, missing: str) -> np.nda
 
 
 def _columns(table: Table, recipe: Recipe) -> List[_Column]:
-    """Those that become features: all but the label, a person and data.drop."""
+    """Those that become features: data.datasets, or all but the label, a person and data.drop."""
     find = _finder(table)
+    if table.names is not None and recipe.list("data.datasets"):
+        return [_Column(find(name), name) for name in recipe.list("data.datasets")]
     names = table.names or [str(i + 1) for i in range(table.width)]
     vocabularies: Dict[int, List[str]] = {}
     left_out = {find(name) for name in recipe.list("data.drop")}
